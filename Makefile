@@ -1,0 +1,47 @@
+# The only entry point: `make` lists what there is. Needs make and Python 3.11 or newer, nothing else.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.setup-stamp
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check format bench new-service clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+setup: $(STAMP) ## Make .venv with the engine and the tools for development (skipped when up to date)
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "redrive needs Python 3.11 or newer; name one: make setup PYTHON=python3.11")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable '.[engine,dev]'
+	@touch $@
+
+demo: setup ## See redrive at work
+	$(BIN)/redrive demo
+
+test: setup ## Run the tests; make test k=NAME runs those whose name contains NAME
+	$(BIN)/python -m pytest -n auto $(if $(k),-k '$(k)')
+
+check: setup ## Lint, formatting, types, layers and tidiness
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest tests/tidy
+
+format: setup ## Format the code and fix what the linter can fix
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+bench: setup ## Measure
+	$(BIN)/python -m benchmarks
+
+new-service: setup ## Lay out a service: make new-service NAME=sns
+	$(BIN)/python scripts/new_service.py $(NAME)
+
+clean: ## Remove .venv, caches and builds
+	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,81 @@
+"""Lays out a service in the one shape that all services have: `make new-service NAME=sns`.
+
+The files say what belongs in them; delete workers.py and its test if the service has no due work.
+"""
+
+from __future__ import annotations
+
+import argparse
+import keyword
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+FILES = {
+    "src/redrive/services/{name}/__init__.py": '''\
+"""{name}: which AWS service this is, where AWS documents it, and what we leave out on purpose."""
+''',
+    "src/redrive/services/{name}/api.py": '''\
+"""The operations of {name}: each checks meaning (not shape), calls model and tables, returns AWS's answer.
+
+Knows nothing of HTTP. The docstring of each has its `Errors:` and its `Source:`.
+"""
+''',
+    "src/redrive/services/{name}/model.py": '''\
+"""The values and rules of {name}: frozen dataclasses and pure functions. No transaction, no clock."""
+''',
+    "src/redrive/services/{name}/limits.py": '''\
+"""Quotas and defaults of {name}, each with its unit in the name and its AWS page beside it."""
+''',
+    "src/redrive/services/{name}/workers.py": '''\
+"""The due work of {name} in three beats (claim, attempt, settle), and its target if deliveries end here."""
+''',
+    "tests/unit/services/{name}/test_api.py": '"""The operations of {name}, as AWS documents them."""\n',
+    "tests/unit/services/{name}/test_model.py": '"""The rules of {name}, without a store."""\n',
+    "tests/unit/services/{name}/test_workers.py": '"""The due work of {name}, beat by beat."""\n',
+    "docs/semantics/{name}.md": """\
+# {name}
+
+Each row is one behaviour that we claim: AWS's rule, its page with the day it was read, its test.
+
+| Rule | Source, date read | Confidence | Test |
+|---|---|---|---|
+""",
+}
+
+
+def lay_out(name: str, root: Path) -> list[Path]:
+    """Write the files of a new service under a root; none is overwritten. Errors: FileExistsError."""
+    files = {root / path.format(name=name): text.format(name=name) for path, text in FILES.items()}
+    for path in files:
+        if path.exists():
+            raise FileExistsError(path)
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return list(files)
+
+
+def main() -> int:
+    """Read the command line, lay out the service, print the paths."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("name", nargs="?", default="", help="name of the package, lower case: sns")
+    parser.add_argument("--root", type=Path, default=ROOT, help="where src, tests and docs are")
+    arguments = parser.parse_args()
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", arguments.name) or keyword.iskeyword(arguments.name):
+        print(f"{arguments.name!r} is no name for a package; say: make new-service NAME=sns", file=sys.stderr)
+        return 2
+    try:
+        written = lay_out(arguments.name, arguments.root)
+    except FileExistsError as error:
+        print(f"{error} exists already, and nothing was written; choose another name", file=sys.stderr)
+        return 2
+    for path in written:
+        print(path.relative_to(arguments.root))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

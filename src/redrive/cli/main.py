@@ -1,0 +1,61 @@
+"""The `redrive` command: a table of nouns. Each command's module is imported when it is used, so that help is instant.
+
+Data goes to stdout and nothing else does. Exit codes: 0 ok, 1 finding, 2 usage, 3 environment, 4 refused by a safety
+gate, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+try:
+    import click
+except ImportError:
+    sys.exit("The redrive command needs the engine's packages. Install them with: pip install 'redrive[engine]'")
+
+from redrive.core.errors import UserError
+
+COMMANDS = {
+    "clock": ("redrive.cli.clock", "Show a server's clock, or move it."),
+    "demo": ("redrive.cli.demo", "Run a day of scheduled work, with everything that goes wrong in it."),
+    "deploy": ("redrive.cli.deploy", "Deploy a CloudFormation template to a server."),
+    "env": ("redrive.cli.env", "Print the settings that point AWS tools at a server."),
+    "serve": ("redrive.cli.serve", "Serve AWS's APIs from this machine."),
+    "version": ("redrive.cli.version", "Print the version."),
+}
+
+
+class _Commands(click.Group):
+    """Commands that are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(COMMANDS[cmd_name][0]).command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except UserError as error:
+            click.echo(f"redrive: {error.what}", err=True)
+            if error.next_step:
+                click.echo(f"  {error.next_step}", err=True)
+            ctx.exit(error.exit_code)
+
+
+@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """redrive makes it safe to run work again.
+
+    Start with `redrive demo`, or with `redrive serve` and your own template.
+    """

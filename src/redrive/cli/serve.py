@@ -1,0 +1,69 @@
+"""`redrive serve`: the server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from redrive.core.clock import SystemClock, parse_instant
+from redrive.core.errors import UserError
+from redrive.core.log import LineLog
+from redrive.gateway.server import Options, Server
+
+
+@click.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--port", default=4566, show_default=True, type=click.IntRange(0, 65_535), help="The port; 0 for any.")
+@click.option("--data", type=click.Path(path_type=Path), help="Keep everything in this directory, durably.")
+@click.option("--store", help="Where to keep everything, as a URL: memory:, or sqlite:PATH.")
+@click.option("--clock", type=click.Choice(["real", "virtual"]), default="real", show_default=True, help="Whose time.")
+@click.option("--start", help="Where a virtual clock starts; 2025-01-01T00:00:00Z unless the data says otherwise.")
+@click.option("--seed", default=0, show_default=True, help="For ids and jitter in virtual time.")
+@click.option("--account", default="000000000000", show_default=True, help="The account of callers with any other key.")
+@click.option("--slots", default=16, show_default=True, type=click.IntRange(1, 1_000), help="Attempts at once.")
+@click.option("-v", "--verbose", is_flag=True, help="Log every change of state.")
+def command(  # noqa: PLR0917 - click passes options by name.
+    host: str, port: int, data: Path | None, store: str | None, clock: str, start: str | None, seed: int, account: str,
+    slots: int, verbose: bool,
+) -> None:  # fmt: skip
+    """Serve AWS's APIs from this machine.
+
+    Point the aws CLI or any SDK at it with `eval "$(redrive env)"`. Without --data everything is kept in memory.
+    """
+    if not (len(account) == 12 and account.isdigit()):
+        raise UserError(f"--account is {account!r}; an account is 12 digits.", exit_code=2)
+    options = Options(
+        host=host, port=port, data=_data(data, store), account=account, virtual=clock == "virtual",
+        start=None if start is None else _instant(start), seed=seed, slots=slots,
+    )  # fmt: skip
+    server = Server(options, LineLog(SystemClock(), verbose=verbose))
+    kept = f"everything in {options.data}" if options.data else "everything in memory (give --data DIR to keep it)"
+    server.serve(
+        started=lambda: click.echo(
+            f"redrive serves {server.endpoint_url} in {clock} time, {kept}. Ctrl-C stops it.", err=True
+        )
+    )
+
+
+def _data(data: Path | None, store: str | None) -> Path | None:
+    """The data directory that --data or --store names, or None for memory."""
+    if store is None:
+        return data
+    if data is not None:
+        raise UserError("--data and --store say the same thing twice.", next_step="Give one of them.", exit_code=2)
+    scheme, _, path = store.partition(":")
+    if scheme == "memory" and not path:
+        return None
+    if scheme == "sqlite" and path:
+        return Path(path)
+    raise UserError(f"--store {store!r} is not a store.", next_step="Write memory: or sqlite:DIRECTORY.", exit_code=2)
+
+
+def _instant(text: str) -> int:
+    try:
+        return parse_instant(text)
+    except ValueError as error:
+        raise UserError(
+            f"--start {text!r} is not an ISO 8601 time.", next_step="Write 2026-01-01T00:00:00Z.", exit_code=2
+        ) from error

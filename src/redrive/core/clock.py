@@ -1,0 +1,72 @@
+"""Time, as an argument. The only module that reads a clock.
+
+An `Instant` is an integer: milliseconds since the Unix epoch, UTC.
+"""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from typing import Protocol
+
+Instant = int
+
+SECOND_MS = 1_000
+MINUTE_MS = 60 * SECOND_MS
+HOUR_MS = 60 * MINUTE_MS
+DAY_MS = 24 * HOUR_MS
+
+
+class Clock(Protocol):
+    """Where a node reads the time."""
+
+    def now(self) -> Instant:
+        """Milliseconds since the epoch, UTC. Never runs backwards on one clock."""
+        ...
+
+
+class SystemClock:
+    """The machine's clock, kept from running backwards when the machine's is set back."""
+
+    def __init__(self) -> None:
+        self._latest = 0
+
+    def now(self) -> Instant:
+        self._latest = max(self._latest, time.time_ns() // 1_000_000)
+        return self._latest
+
+
+class VirtualClock:
+    """A clock that stands still until it is moved. Two worlds with the same moves read the same times."""
+
+    def __init__(self, start: Instant) -> None:
+        self._now = start
+
+    def now(self) -> Instant:
+        return self._now
+
+    def move_to(self, instant: Instant) -> None:
+        """Jump forward to an instant. Errors: ValueError if it lies in the past."""
+        if instant < self._now:
+            raise ValueError(
+                f"a clock does not run backwards: {format_instant(instant)} is before {format_instant(self._now)}"
+            )
+        self._now = instant
+
+
+def monotonic_ms() -> float:
+    """Milliseconds of a clock that is good only for measuring durations on this machine."""
+    return time.perf_counter_ns() / 1_000_000
+
+
+def format_instant(instant: Instant) -> str:
+    """AWS's usual spelling of a time: UTC, whole seconds, `2025-10-07T15:33:16Z`."""
+    return datetime.fromtimestamp(instant // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def parse_instant(text: str) -> Instant:
+    """Read an ISO 8601 time; without an offset it is UTC. Errors: ValueError."""
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return round(moment.timestamp() * 1000)

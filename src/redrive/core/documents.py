@@ -1,0 +1,102 @@
+"""Documents: the JSON-shaped values that AWS's operations take and give, and dataclasses written as such.
+
+`Document` is the one place where the type system stops: the models in `wire` decide what is inside.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import json
+import types
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, Union, cast
+
+Document = dict[str, Any]
+"""Keys in AWS's own spelling; values are strings, numbers, booleans, bytes, lists and Documents."""
+
+T = TypeVar("T")
+
+_Decoder = Callable[[Any], Any]
+
+
+def dump_json(value: object) -> str:
+    """Compact JSON with keys in the order given, non-ASCII text as it is."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def load_json(text: str | bytes) -> Any:
+    """Read JSON. Errors: ValueError."""
+    return json.loads(text)
+
+
+def dump_dataclass(value: object) -> str:
+    """Write a dataclass as a JSON document. Fields may be scalars, enums, mappings, sequences and dataclasses."""
+    return dump_json(_plain(value))
+
+
+def load_dataclass(cls: type[T], text: str) -> T:
+    """Read what `dump_dataclass` wrote. Fields that the document lacks take their defaults; unknown ones are left out.
+
+    That pair of rules is what lets old and new code read each other's documents.
+    """
+    decode: _Decoder = _decoder(cast(Any, cls))
+    return cast(T, decode(json.loads(text)))
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, enum.Enum):
+        return value.value
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | frozenset):
+        return [_plain(item) for item in value]
+    return value
+
+
+@functools.cache
+def _decoder(hint: Any) -> _Decoder:
+    """The function that rebuilds a value of this type from plain JSON; built once per type."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (Union, types.UnionType):
+        return _decoder_of_optional(arguments)
+    if dataclasses.is_dataclass(hint):
+        return _decoder_of_dataclass(cast(type, hint))
+    if isinstance(hint, type) and issubclass(hint, enum.Enum):
+        return hint
+    if origin is tuple and arguments and arguments[-1] is Ellipsis:
+        item = _decoder(arguments[0])
+        return lambda value: tuple(item(one) for one in value)
+    if origin in (list, frozenset):
+        item, container = _decoder(arguments[0]), origin
+        return lambda value: container(item(one) for one in value)
+    if origin in (dict, Mapping) or (isinstance(origin, type) and issubclass(origin, Mapping)):
+        item = _decoder(arguments[1])
+        return lambda value: {key: item(one) for key, one in value.items()}
+    return _as_it_is
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _decoder_of_optional(arguments: tuple[Any, ...]) -> _Decoder:
+    present = [argument for argument in arguments if argument is not type(None)]
+    if len(present) != 1:
+        return _as_it_is
+    inner = _decoder(present[0])
+    return lambda value: None if value is None else inner(value)
+
+
+def _decoder_of_dataclass(cls: type) -> _Decoder:
+    hints = typing.get_type_hints(cls)
+    decoders = {field.name: _decoder(hints[field.name]) for field in dataclasses.fields(cls)}
+
+    def decode(value: Any) -> Any:
+        return cls(**{name: one(value[name]) for name, one in decoders.items() if name in value})
+
+    return decode

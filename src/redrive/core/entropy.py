@@ -1,0 +1,63 @@
+"""Randomness, as an argument. The only module that imports random, secrets or uuid.
+
+Seeded in simulation and in virtual time, so that the same seed gives the same ids, jitter and order.
+"""
+
+from __future__ import annotations
+
+import random
+import secrets
+from typing import Protocol
+
+
+class Entropy(Protocol):
+    """Where a node draws its randomness."""
+
+    def hex(self, length: int) -> str:
+        """So many random lower-case hexadecimal digits."""
+        ...
+
+    def uniform(self, low: float, high: float) -> float:
+        """A number drawn evenly from [low, high]."""
+        ...
+
+    def fork(self, name: str) -> Entropy:
+        """An independent source of the same kind. Seeded sources fork to the same source for the same name."""
+        ...
+
+
+class SystemEntropy:
+    """The operating system's randomness."""
+
+    def hex(self, length: int) -> str:
+        return secrets.token_hex((length + 1) // 2)[:length]
+
+    def uniform(self, low: float, high: float) -> float:
+        return random.uniform(low, high)
+
+    def fork(self, name: str) -> Entropy:
+        return self
+
+
+class SeededEntropy:
+    """A reproducible source: the same seed, the same draws."""
+
+    def __init__(self, seed: int | str) -> None:
+        self._seed = seed
+        self._random = random.Random(f"redrive:{seed}")
+
+    def hex(self, length: int) -> str:
+        return f"{self._random.getrandbits(4 * length):0{length}x}" if length else ""
+
+    def uniform(self, low: float, high: float) -> float:
+        return self._random.uniform(low, high)
+
+    def fork(self, name: str) -> Entropy:
+        return SeededEntropy(f"{self._seed}/{name}")
+
+
+def new_uuid(entropy: Entropy) -> str:
+    """A random UUID (version 4) in its usual spelling."""
+    digits = entropy.hex(32)
+    variant = "89ab"[int(digits[16], 16) & 3]
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"

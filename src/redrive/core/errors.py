@@ -1,0 +1,61 @@
+"""The families of errors.
+
+    Exception
+    ├── ServiceError     what the caller of an AWS operation sees: code, status, message
+    ├── Conflict         the store could not serialise a step; running it again is right
+    ├── Bug              we are wrong: an assertion of ours failed
+    └── UserError        our own surfaces (CLI, config): what is wrong, which thing, what to do next
+
+Whose fault it is stands in the type. Expected alternatives are return values, not exceptions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+class ServiceError(Exception):
+    """An error in the words of the AWS service that the caller used.
+
+    `code` is the name of the error shape in the service's model (`ResourceNotFoundException`); the wire takes the HTTP
+    status and the query-protocol code from the model; `http_status` is for codes that the model does not declare.
+    `members` are further members of the error shape (`Item` of a failed condition, say), in AWS's spelling.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        http_status: int | None = None,
+        fault: str = "client",
+        members: Mapping[str, object] | None = None,
+    ) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+        self.message = message
+        self.http_status = http_status
+        self.fault = fault
+        self.members: Mapping[str, object] = members or {}
+
+
+class Conflict(Exception):
+    """The store could not run this step beside another one; nothing was written, and running it again is right."""
+
+
+class Bug(AssertionError):
+    """An assertion of ours failed: this is our fault, never the caller's."""
+
+
+class UserError(Exception):
+    """Something a person can mend, on our own surfaces.
+
+    `what` names the thing and what is wrong with it; `next_step` is what to do about it, best as a command to paste.
+    `exit_code` is the CLI's: 1 finding, 2 usage, 3 environment, 4 refused by a safety gate.
+    """
+
+    def __init__(self, what: str, *, next_step: str = "", exit_code: int = 3) -> None:
+        super().__init__(what if not next_step else f"{what} {next_step}")
+        self.what = what
+        self.next_step = next_step
+        self.exit_code = exit_code

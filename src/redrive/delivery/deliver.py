@@ -1,0 +1,124 @@
+"""The delivery worker: claims due deliveries, attempts them, settles them.
+
+Targets inside the store need no middle beat: claim, acceptance and settlement share one transaction, so such a delivery
+happens exactly once. Targets outside are attempted under a lease: at least once, and a stale fence settles nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import assert_never
+
+from redrive.core.clock import MINUTE_MS, Instant
+from redrive.core.errors import Bug, ServiceError
+from redrive.core.retry import (
+    Delivered,
+    Exhausted,
+    Failed,
+    FailureKind,
+    GiveUp,
+    Outcome,
+    RetryAt,
+    Succeeded,
+    Verdict,
+    decide,
+)
+from redrive.delivery.invocation import Invocation, InvocationResult
+from redrive.delivery.sources import Call, Source
+from redrive.delivery.worker import Attempt
+from redrive.store.api import Transaction
+from redrive.store.tables.deliveries import INSIDE, OUTSIDE, Delivery
+
+INSIDE_PER_CLAIM_MAX = 200
+"""How many deliveries inside the store share one transaction: bounds how long others wait for the writer."""
+
+LEASE_FLOOR_MS = MINUTE_MS
+
+
+class DeliveryWorker:
+    """Keeps the promises of all sources."""
+
+    name = "delivery"
+    upkeep = False
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._sources: Mapping[str, Source] = {source.name: source for source in sources}
+        self._lease_ms = max([LEASE_FLOOR_MS, *(source.lease_ms for source in sources)])
+
+    def next_due(self, tx: Transaction, *, free: int) -> Instant | None:
+        return tx.deliveries.next((INSIDE, OUTSIDE) if free > 0 else (INSIDE,))
+
+    def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
+        for delivery in tx.deliveries.claim_due(INSIDE, tx.now, lease_ms=self._lease_ms, limit=INSIDE_PER_CLAIM_MAX):
+            self._deliver_inside(tx, delivery)
+        if free <= 0:
+            return ()
+        claimed = tx.deliveries.claim_due(OUTSIDE, tx.now, lease_ms=self._lease_ms, limit=free)
+        return [attempt for delivery in claimed if (attempt := self._begin(tx, delivery)) is not None]
+
+    def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
+        delivery = tx.deliveries.held(attempt.key, attempt.fence)
+        if delivery is None:
+            return
+        source = self._source(delivery)
+        self._conclude(tx, source, delivery, source.outcome(result))
+
+    def _deliver_inside(self, tx: Transaction, delivery: Delivery) -> None:
+        source = self._source(delivery)
+        if self._gave_up_by_age(tx, source, delivery):
+            return
+        outcome: Outcome
+        try:
+            call = source.render(tx, delivery)
+            if not isinstance(call, Call):
+                raise Bug(f"{delivery.source} renders an invocation for a delivery inside the store")
+            outcome = Succeeded(tx.services.call(tx, call.caller, call.service, call.operation, call.params))
+        except ServiceError as error:
+            outcome = source.failure(error)
+        self._conclude(tx, source, delivery, outcome)
+
+    def _begin(self, tx: Transaction, delivery: Delivery) -> Attempt | None:
+        source = self._source(delivery)
+        if self._gave_up_by_age(tx, source, delivery):
+            return None
+        try:
+            invocation = source.render(tx, delivery)
+        except ServiceError as error:
+            self._conclude(tx, source, delivery, source.failure(error))
+            return None
+        if not isinstance(invocation, Invocation):
+            raise Bug(f"{delivery.source} renders a call for a delivery outside the store")
+        return Attempt(self.name, delivery.id, delivery.fence, invocation)
+
+    def _gave_up_by_age(self, tx: Transaction, source: Source, delivery: Delivery) -> bool:
+        """A delivery that grew too old while nobody could attempt it is not attempted any more."""
+        if tx.now - delivery.first_at <= delivery.policy.age_ms_max:
+            return False
+        outcome = Failed(
+            Exhausted.AGE.value, "The delivery grew too old before it could be attempted.", FailureKind.TRANSIENT
+        )
+        source.settled(tx, delivery, outcome, GiveUp(Exhausted.AGE))
+        tx.deliveries.delete(delivery.id)
+        return True
+
+    def _conclude(self, tx: Transaction, source: Source, delivery: Delivery, outcome: Outcome) -> None:
+        """Record what became of an attempt, and do what follows from it."""
+        verdict: Verdict = decide(
+            delivery.policy, failures=delivery.failures, attempts=delivery.attempts, first_at=delivery.first_at,
+            now=tx.now, outcome=outcome, spread=tx.entropy.uniform(-1.0, 1.0),
+        )  # fmt: skip
+        source.attempted(tx, delivery, outcome, verdict)
+        match verdict:
+            case RetryAt(at, counted):
+                tx.deliveries.release(delivery.id, due_at=at, counted=counted)
+            case Delivered() | GiveUp():
+                source.settled(tx, delivery, outcome, verdict)
+                tx.deliveries.delete(delivery.id)
+            case _:
+                assert_never(verdict)
+
+    def _source(self, delivery: Delivery) -> Source:
+        source = self._sources.get(delivery.source)
+        if source is None:
+            raise Bug(f"no source is named {delivery.source}")
+        return source

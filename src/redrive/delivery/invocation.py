@@ -1,0 +1,88 @@
+"""Running a function: what is asked of an invoker, and what it answers. The outside half of every attempt so far."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from redrive.core.clock import Instant
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionCode:
+    """Where a function's code is: a zip archive in the blob table, and the handler inside it."""
+
+    digest: str
+    handler: str
+    runtime: str
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """One run of a function. `revision` changes whenever code or configuration does: old processes are not reused.
+
+    `reserved` is the function's reserved concurrency, None for no bound of its own.
+    """
+
+    request_id: str
+    function_arn: str
+    function_name: str
+    version: str
+    revision: str
+    code: FunctionCode
+    payload: bytes
+    timeout_ms: int
+    memory_mb: int
+    role_arn: str
+    log_group: str
+    environment: Mapping[str, str] = field(default_factory=dict)
+    reserved: int | None = None
+    client_context: str | None = None
+
+
+class InvocationStatus(enum.Enum):
+    """How a run ended."""
+
+    OK = "ok"
+    FUNCTION_ERROR = "function error"
+    THROTTLED = "throttled"
+    SERVICE_ERROR = "service error"
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """A line that the function, or its environment, wrote."""
+
+    at: Instant
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class InvocationResult:
+    """What a run gave. `payload` is the function's answer, or its error document; empty if it never ran.
+
+    `error` says why a run was throttled, or failed for a reason outside the function.
+    """
+
+    status: InvocationStatus
+    payload: bytes = b""
+    lines: tuple[LogLine, ...] = ()
+    log_stream: str = ""
+    duration_ms: float = 0.0
+    init_ms: float | None = None
+    memory_used_mb: int = 0
+    error: str = ""
+
+
+class Invoker(Protocol):
+    """Where functions run. Blocks until the run has ended; may be called from many threads."""
+
+    def invoke(self, invocation: Invocation) -> InvocationResult:
+        """Run a function once. Never raises for what the function does; bounds its run by the timeout."""
+        ...
+
+    def close(self) -> None:
+        """Stop what is running."""
+        ...

@@ -1,0 +1,62 @@
+"""What an operation of a service is.
+
+    @operation("SendMessage")
+    def send_message(tx, caller, *, queue_url, message_body, …) -> Document
+
+A function of a transaction: parameters by name in snake_case, one for each member of AWS's input shape, required ones
+without a default; the answer with AWS's own keys. The registry holds each signature against botocore's model, so a
+parameter can be neither forgotten nor invented.
+
+Most answers are Documents. Two more exist, because some calls cannot be answered inside one transaction:
+`Wait` (try again when something happens) and `Outside` (do this between two transactions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from redrive.core.clock import Instant
+from redrive.core.documents import Document
+from redrive.delivery.invocation import Invocation, InvocationResult
+from redrive.store.api import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Nothing to answer yet: ask again when a topic is notified, or answer `result` once `until` has come.
+
+    Asking again gives the same call, so the driver keeps the first answer's `until`. `again_at` is an instant before it
+    at which to ask again even if nothing is notified.
+    """
+
+    result: Document
+    topics: tuple[str, ...]
+    until: Instant
+    again_at: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """Run the invocation between two transactions, then let `resume` make the answer in the second."""
+
+    invocation: Invocation
+    resume: Callable[[Transaction, InvocationResult], Document]
+
+
+Answer = Document | Wait | Outside
+
+F = TypeVar("F", bound=Callable[..., Answer])
+
+OPERATION_ATTRIBUTE = "__aws_operation__"
+
+
+def operation(name: str) -> Callable[[F], F]:
+    """Mark a function as the implementation of an AWS operation."""
+
+    def mark(function: F) -> F:
+        setattr(function, OPERATION_ATTRIBUTE, name)
+        return function
+
+    return mark

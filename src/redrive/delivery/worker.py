@@ -1,0 +1,56 @@
+"""Workers: everything that happens by itself.
+
+claim    in a transaction: take due work. What can be done inside the store is done there and then, exactly once;
+         what needs the outside comes back as attempts under leases.
+attempt  between transactions: the driver performs it. It may happen twice, or its answer may be lost.
+settle   in a transaction: record the answer and do what follows. A stale fence settles nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from redrive.core.clock import Instant
+from redrive.delivery.invocation import Invocation, InvocationResult
+from redrive.store.api import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """Work to perform outside, under the lease that (`key`, `fence`) name."""
+
+    worker: str
+    key: str
+    fence: int
+    invocation: Invocation
+
+
+class Worker(Protocol):
+    """One kind of due work."""
+
+    @property
+    def name(self) -> str:
+        """Unique among the workers of an engine; attempts carry it."""
+        ...
+
+    @property
+    def upkeep(self) -> bool:
+        """True for sweeps that recur for ever and change nothing a user waits for."""
+        ...
+
+    def next_due(self, tx: Transaction, *, free: int) -> Instant | None:
+        """When there is next something to claim, given so many free slots for attempts; None if not foreseeable.
+
+        An instant that has come must mean that `claim` will make progress: a worker without room says None or later.
+        """
+        ...
+
+    def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
+        """Do the inside work that is due and take at most `free` attempts. Claims no more than can start now."""
+        ...
+
+    def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
+        """Record what became of an attempt and do what follows; nothing if its lease has passed to another."""
+        ...

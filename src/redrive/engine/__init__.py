@@ -1,0 +1,1 @@
+"""The engine: services, workers, store and invoker, wired together. `build.py` is the composition root."""

@@ -1,0 +1,158 @@
+"""The production drivers: threads that turn the engine.
+
+RealTime      claims what is due, performs attempts in a pool, sleeps until the next due instant or a wake-up
+VirtualDrive  does what is due now; time moves only when it is told to
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
+
+from redrive.core.clock import Clock, Instant, VirtualClock
+from redrive.core.log import Log
+from redrive.delivery.worker import Attempt
+from redrive.engine.engine import Engine
+from redrive.engine.virtual import VirtualTime
+
+IDLE_MS_MAX = 60_000
+"""How long a driver sleeps at most: a bound on what a lost wake-up can cost."""
+
+FAILED_ROUND_PAUSE_MS = 1_000
+"""How long to wait after a round that failed (a full disk, a defect) before trying again."""
+
+
+class Driver(Protocol):
+    """What turns the engine of a server."""
+
+    def start(self) -> None:
+        """Begin."""
+        ...
+
+    def wake(self) -> None:
+        """Something may have come due. Cheap, callable from any thread."""
+        ...
+
+    def stop(self) -> None:
+        """Finish the round that is under way, and end."""
+        ...
+
+
+class RealTime:
+    """Turns the engine in real time, with at most `slots` attempts at once."""
+
+    def __init__(self, engine: Engine, clock: Clock, log: Log, *, slots: int) -> None:
+        self._engine = engine
+        self._clock = clock
+        self._log = log
+        self._free = slots
+        self._woken = False
+        self._stopping = False
+        self._condition = threading.Condition()
+        self._pool = ThreadPoolExecutor(slots, thread_name_prefix="redrive-attempt")
+        self._thread = threading.Thread(target=self._work, name="redrive-driver", daemon=True)
+
+    def start(self) -> None:
+        """Begin claiming."""
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Look again soon."""
+        with self._condition:
+            self._woken = True
+            self._condition.notify()
+
+    def stop(self) -> None:
+        """Claim nothing more. Attempts under way are left to their leases."""
+        with self._condition:
+            self._stopping = True
+            self._condition.notify()
+        self._thread.join()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _work(self) -> None:
+        while not self._stopping:
+            try:
+                self._round()
+            except Exception as error:  # noqa: BLE001 - the one supervisor: whatever failed is logged and tried again.
+                self._log.error("round failed", error=repr(error))
+                self._sleep(FAILED_ROUND_PAUSE_MS)
+
+    def _round(self) -> None:
+        with self._condition:
+            self._woken = False
+            free = self._free
+        claimed = self._engine.claim(free)
+        for attempt in claimed.attempts:
+            with self._condition:
+                self._free -= 1
+            self._pool.submit(self._attempt, attempt)
+        if claimed.progressed:
+            return
+        due = self._engine.next_due(free)
+        self._sleep(IDLE_MS_MAX if due is None else min(IDLE_MS_MAX, due - self._clock.now()))
+
+    def _attempt(self, attempt: Attempt) -> None:
+        try:
+            self._engine.settle(attempt, self._engine.perform(attempt))
+        except Exception as error:  # noqa: BLE001 - an attempt that cannot be settled is left to its lease.
+            self._log.error("attempt was not settled", worker=attempt.worker, key=attempt.key, error=repr(error))
+        finally:
+            with self._condition:
+                self._free += 1
+                self._woken = True
+                self._condition.notify()
+
+    def _sleep(self, duration_ms: int) -> None:
+        with self._condition:
+            if not self._woken and not self._stopping and duration_ms > 0:
+                self._condition.wait(duration_ms / 1000)
+
+
+class VirtualDrive:
+    """Turns the engine in virtual time: what is due now happens at once, and time moves when it is told to."""
+
+    def __init__(self, engine: Engine, clock: VirtualClock, log: Log, *, moved: Callable[[Instant], None]) -> None:
+        """`moved` is told each instant at which the clock stops, before anything is done there."""
+        self._time = VirtualTime(engine, clock)
+        self._moved = moved
+        self._log = log
+        self._turn = threading.Lock()
+        self._woken = threading.Event()
+        self._stopping = False
+        self._thread = threading.Thread(target=self._work, name="redrive-driver", daemon=True)
+
+    def start(self) -> None:
+        """Begin doing what is due now."""
+        self._woken.set()
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Look again soon."""
+        self._woken.set()
+
+    def stop(self) -> None:
+        """Finish what is due now, and end."""
+        self._stopping = True
+        self._woken.set()
+        self._thread.join()
+
+    def advance_to(self, target: Instant) -> None:
+        """Move time; answers when everything due until then has settled. Errors: ValueError if it lies in the past."""
+        with self._turn:
+            self._time.advance_to(target, moved=self._moved)
+            self._moved(target)
+
+    def _work(self) -> None:
+        while True:
+            self._woken.wait()
+            self._woken.clear()
+            if self._stopping:
+                return
+            try:
+                with self._turn:
+                    self._time.settle_due()
+            except Exception as error:  # noqa: BLE001 - the one supervisor: whatever failed is logged.
+                self._log.error("round failed", error=repr(error))

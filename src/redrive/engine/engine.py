@@ -1,0 +1,106 @@
+"""The engine: runs operations, and the three beats of everything that happens by itself.
+
+It has no loop and no clock of its own. Two drivers turn it: `driver.py` in production, `virtual.py` in virtual time
+(and `sim` with bad weather).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from redrive.core.clock import Instant
+from redrive.core.documents import Document
+from redrive.core.errors import Bug
+from redrive.core.log import Log
+from redrive.core.scope import Caller
+from redrive.delivery.invocation import InvocationResult, Invoker
+from redrive.delivery.operation import Answer, Outside, Wait
+from redrive.delivery.worker import Attempt, Worker
+from redrive.engine.registry import Registry
+from redrive.store.api import Step, Transaction
+
+T = TypeVar("T")
+
+
+class Runner(Protocol):
+    """Runs a step and answers after its commit: a store, or the group commit in front of it."""
+
+    def __call__(self, step: Step[T]) -> T: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """What a round of claims gave: attempts to perform, and whether anything was due at all."""
+
+    attempts: Sequence[Attempt]
+    progressed: bool
+
+
+class Engine:
+    """Services and workers over one store."""
+
+    def __init__(self, run: Runner, registry: Registry, workers: Sequence[Worker], invoker: Invoker, log: Log) -> None:
+        self.run = run
+        self.registry = registry
+        self.invoker = invoker
+        self._workers: Mapping[str, Worker] = {worker.name: worker for worker in workers}
+        self._log = log
+
+    def call(self, caller: Caller, service: str, operation: str, params: Mapping[str, object]) -> Document:
+        """Run one operation to its end, in this thread. A long poll answers what is there now.
+
+        Errors: ServiceError.
+        """
+        return self.conclude(self.run(lambda tx: self.registry.begin(tx, caller, service, operation, params)))
+
+    def conclude(self, answer: Answer) -> Document:
+        """The document behind an answer: performs what has to happen outside."""
+        match answer:
+            case Wait(result=result):
+                return result
+            case Outside(invocation, resume):
+                ran = self.invoker.invoke(invocation)
+                return self.run(lambda tx: resume(tx, ran))
+            case _:
+                return answer
+
+    def claim(self, free: int) -> Claimed:
+        """First beat, for every worker that has something due: inside work is done, outside work comes back."""
+        due = self.run(lambda tx: [worker for worker in self._workers.values() if _is_due(worker, tx, free)])
+        attempts: list[Attempt] = []
+        progressed = False
+        for worker in due:
+            claim = self._claim_of(worker, free - len(attempts))
+            try:
+                attempts += self.run(claim)
+            except Bug as error:
+                self._log.error("claim failed", worker=worker.name, error=error)
+                raise
+            progressed = True
+        return Claimed(attempts, progressed)
+
+    @staticmethod
+    def _claim_of(worker: Worker, free: int) -> Callable[[Transaction], Sequence[Attempt]]:
+        return lambda tx: worker.claim(tx, free=free)
+
+    def perform(self, attempt: Attempt) -> InvocationResult:
+        """Second beat: the outside. May take as long as the function's timeout."""
+        return self.invoker.invoke(attempt.invocation)
+
+    def settle(self, attempt: Attempt, result: InvocationResult) -> None:
+        """Third beat: record the answer and what follows from it."""
+        worker = self._workers[attempt.worker]
+        self.run(lambda tx: worker.settle(tx, attempt, result))
+
+    def next_due(self, free: int, *, upkeep: bool = True) -> Instant | None:
+        """When something is next due; without `upkeep`, something that a user waits for."""
+        workers = [worker for worker in self._workers.values() if upkeep or not worker.upkeep]
+        found = self.run(lambda tx: [worker.next_due(tx, free=free) for worker in workers])
+        return min((at for at in found if at is not None), default=None)
+
+
+def _is_due(worker: Worker, tx: Transaction, free: int) -> bool:
+    at = worker.next_due(tx, free=free)
+    return at is not None and at <= tx.now

@@ -1,0 +1,118 @@
+"""The operations of all services, by name, each held against AWS's model before its first use."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import ModuleType
+
+from redrive.core.errors import Bug, ServiceError
+from redrive.core.scope import Caller
+from redrive.delivery.operation import OPERATION_ATTRIBUTE, Answer
+from redrive.store.api import Transaction
+from redrive.wire.model import OperationModel
+from redrive.wire.models import Models
+from redrive.wire.names import snake_case
+from redrive.wire.validate import Validator
+
+Implementation = Callable[..., Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An implementation, its model, and the keyword for each member of its input."""
+
+    implementation: Implementation
+    model: OperationModel
+    keywords: Mapping[str, str]
+    required: frozenset[str]
+
+
+class Registry:
+    """Who implements which operation.
+
+    Models are read when a service is first used, so that starting up reads none of them.
+    """
+
+    def __init__(self, models: Models, services: Mapping[str, tuple[ModuleType, ...]]) -> None:
+        self._models = models
+        self._implementations = {name: collect(modules) for name, modules in services.items()}
+        self._entries: dict[tuple[str, str], Entry] = {}
+        self._validator = Validator()
+
+    @property
+    def services(self) -> Mapping[str, Mapping[str, Implementation]]:
+        """The implementations by service and operation."""
+        return self._implementations
+
+    def entry(self, service: str, operation: str) -> Entry:
+        """An operation. Errors: ServiceError UnknownOperationException if no service implements it."""
+        key = (service, operation)
+        entry = self._entries.get(key)
+        if entry is None:
+            entry = self._entries[key] = self._checked(service, operation)
+        return entry
+
+    def begin(
+        self, tx: Transaction, caller: Caller, service: str, operation: str, params: Mapping[str, object]
+    ) -> Answer:
+        """Validate the parameters as AWS does, and run the operation. Errors: ServiceError."""
+        entry = self.entry(service, operation)
+        self.check(entry, params)
+        return self.run(entry, tx, caller, params)
+
+    def check(self, entry: Entry, params: Mapping[str, object]) -> None:
+        """Hold parameters against AWS's constraints. Errors: ValidationException."""
+        self._validator.check(entry.model, params)
+
+    @staticmethod
+    def run(entry: Entry, tx: Transaction, caller: Caller, params: Mapping[str, object]) -> Answer:
+        """Run an operation on parameters that were validated before.
+
+        Errors: whatever the operation raises; MissingRequiredParameterException of a service that validates for itself.
+        """
+        keywords = entry.keywords
+        missing = entry.required - params.keys()
+        if missing:
+            raise ServiceError(
+                "MissingRequiredParameterException", f"The request must contain the parameter {min(missing)}."
+            )
+        return entry.implementation(tx, caller, **{keywords[member]: value for member, value in params.items()})
+
+    def _checked(self, service: str, operation: str) -> Entry:
+        implementation = self._implementations.get(service, {}).get(operation)
+        if implementation is None:
+            raise ServiceError(
+                "UnknownOperationException", f"redrive does not implement {service} {operation}.", http_status=501
+            )
+        model = self._models.service(service).operations[operation]
+        keywords = {member: snake_case(member) for member in (model.input.members if model.input else ())}
+        required = model.input.required if model.input else frozenset()
+        _check_signature(implementation, model.name, keywords, required)
+        return Entry(implementation, model, keywords, required)
+
+
+def collect(modules: tuple[ModuleType, ...]) -> dict[str, Implementation]:
+    """The functions that are marked with `@operation`, by the name of their operation."""
+    found: dict[str, Implementation] = {}
+    for module in modules:
+        for value in vars(module).values():
+            name = getattr(value, OPERATION_ATTRIBUTE, None)
+            if name is not None and getattr(value, "__module__", None) == module.__name__:
+                found[name] = value
+    return found
+
+
+def _check_signature(
+    implementation: Implementation, name: str, keywords: Mapping[str, str], required: frozenset[str]
+) -> None:
+    """Every member of the model is a parameter, nothing else is, and just the required ones have no default."""
+    parameters = list(inspect.signature(implementation).parameters.values())[2:]
+    differing = {parameter.name for parameter in parameters} ^ set(keywords.values())
+    if differing:
+        raise Bug(f"{name}: parameters differ from AWS's model: {sorted(differing)}")
+    without_default = {parameter.name for parameter in parameters if parameter.default is inspect.Parameter.empty}
+    differing = {keywords[member] for member in required} ^ without_default
+    if differing:
+        raise Bug(f"{name}: required parameters differ from AWS's model: {sorted(differing)}")

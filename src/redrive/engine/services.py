@@ -1,0 +1,49 @@
+"""The port through which services reach each other, bound to the registry and to IAM's rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from redrive.core.documents import Document
+from redrive.core.errors import Bug
+from redrive.core.scope import Caller
+from redrive.delivery.operation import Outside, Wait
+from redrive.engine.registry import Registry
+from redrive.services.iam import access
+from redrive.store.api import Transaction
+
+
+class BoundServices:
+    """Implements store.api.Services."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def call(
+        self, tx: Transaction, caller: Caller, service: str, operation: str, params: Mapping[str, object]
+    ) -> Document:
+        """Run an operation in this transaction; what a failing one wrote is undone."""
+        with tx.savepoint():
+            answer = self._registry.begin(tx, caller, service, operation, params)
+        match answer:
+            case Wait(result=result):
+                return result
+            case Outside():
+                raise Bug(f"{service} {operation} cannot be answered inside a transaction")
+            case _:
+                return answer
+
+    def assume_role(
+        self, tx: Transaction, role_arn: str, *, service: str, session_name: str, region: str, request_id: str,
+        source_arn: str | None = None,
+    ) -> Caller:  # fmt: skip
+        """The session of a role that a service assumes."""
+        return access.assume_role(
+            tx, role_arn, service=service, session_name=session_name, region=region, request_id=request_id,
+            source_arn=source_arn,
+        )  # fmt: skip
+
+    def authorize(self, tx: Transaction, caller: Caller, action: str, resource: str) -> None:
+        """Refuse what the caller's role does not allow."""
+        if caller.role_arn is not None:
+            access.authorize(tx, caller, action, resource)

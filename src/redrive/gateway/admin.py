@@ -1,0 +1,107 @@
+"""Our own surface of a server, under `/_redrive/`: health, the clock, reset. JSON in, JSON out.
+
+Documented in docs/reference/admin.md and in docs/reference/admin.openapi.yaml.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from redrive import __version__
+from redrive.core.clock import Clock, Instant, VirtualClock, format_instant, parse_instant
+from redrive.core.errors import UserError
+from redrive.engine.driver import Driver, VirtualDrive
+from redrive.gateway.chain import json_response
+from redrive.wire.message import HttpRequest, HttpResponse
+
+ADVANCE_S_MAX = 100 * 366 * 86_400
+"""A hundred years: further than any schedule goes, and short of where calendars end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a server says of itself."""
+
+    account: str
+    store: str
+
+
+class Admin:
+    """Answers requests to `/_redrive/…`. Blocking: call it in a thread of its own."""
+
+    def __init__(self, facts: Facts, clock: Clock, driver: Driver, reset: Callable[[], None]) -> None:
+        self._facts = facts
+        self._clock = clock
+        self._driver = driver
+        self._reset = reset
+        self._routes: Mapping[tuple[str, str], Callable[[HttpRequest], HttpResponse]] = {
+            ("GET", "/_redrive/health"): self._health,
+            ("GET", "/_redrive/clock"): self._show_clock,
+            ("POST", "/_redrive/clock"): self._move_clock,
+            ("POST", "/_redrive/reset"): self._reset_all,
+        }
+
+    def respond(self, request: HttpRequest) -> HttpResponse:
+        """Answer one request."""
+        route = self._routes.get((request.method, request.path))
+        if route is None:
+            known = ", ".join(f"{method} {path}" for method, path in self._routes)
+            return _refusal(404, f"There is no {request.method} {request.path}.", f"There is: {known}.")
+        try:
+            return route(request)
+        except UserError as error:
+            return _refusal(400, error.what, error.next_step)
+
+    def _health(self, _: HttpRequest) -> HttpResponse:
+        facts = {"status": "ok", "version": __version__, "account": self._facts.account, "store": self._facts.store}
+        return json_response(200, facts | self._clock_facts())
+
+    def _show_clock(self, _: HttpRequest) -> HttpResponse:
+        return json_response(200, self._clock_facts())
+
+    def _move_clock(self, request: HttpRequest) -> HttpResponse:
+        if not isinstance(self._driver, VirtualDrive):
+            raise UserError(
+                "This server runs in real time; its clock cannot be moved.",
+                next_step="Start it with: redrive serve --clock virtual",
+            )
+        try:
+            self._driver.advance_to(_target(request.body, self._clock.now()))
+        except ValueError as error:
+            raise UserError(f"The clock was not moved: {error}.") from error
+        return json_response(200, self._clock_facts())
+
+    def _reset_all(self, _: HttpRequest) -> HttpResponse:
+        self._reset()
+        return json_response(200, {"status": "ok"} | self._clock_facts())
+
+    def _clock_facts(self) -> dict[str, object]:
+        now = self._clock.now()
+        kind = "virtual" if isinstance(self._clock, VirtualClock) else "real"
+        return {"clock": kind, "now": format_instant(now), "now_ms": now}
+
+
+def _target(body: bytes, now: Instant) -> Instant:
+    """Where to move the clock: `{"advance_s": 86400}` or `{"to": "2026-01-01T00:00:00Z"}`. Errors: UserError."""
+    usage = 'Send {"advance_s": 86400} or {"to": "2026-01-01T00:00:00Z"}.'
+    try:
+        document = json.loads(body or b"null")
+    except ValueError as error:
+        raise UserError(f"The body is not JSON: {error}.", next_step=usage) from error
+    if not isinstance(document, dict) or len(document.keys() & {"advance_s", "to"}) != 1:
+        raise UserError("The body says neither or both of advance_s and to.", next_step=usage)
+    if "to" in document:
+        try:
+            return parse_instant(str(document["to"]))
+        except ValueError as error:
+            raise UserError(f"{document['to']!r} is not an ISO 8601 time.", next_step=usage) from error
+    advance_s = document["advance_s"]
+    if isinstance(advance_s, bool) or not isinstance(advance_s, int | float) or not 0 <= advance_s <= ADVANCE_S_MAX:
+        raise UserError(f"advance_s is {advance_s!r}; it must be a number from 0 to {ADVANCE_S_MAX}.", next_step=usage)
+    return now + round(advance_s * 1000)
+
+
+def _refusal(status: int, what: str, next_step: str) -> HttpResponse:
+    return json_response(status, {"error": what, "next": next_step})

@@ -1,0 +1,136 @@
+"""What happens to a request, from bytes to bytes:
+
+    route      which service, operation and protocol          wire.route
+    identify   who calls, for which account and region        wire.sigv4, core.sessions
+    decode     parameters                                      wire codec
+    validate   shapes as AWS checks them                       wire.validate
+    run        the operation, in a transaction                 engine
+    encode     the answer, or the error                        wire codec
+
+No sockets and no event loop here: `app` serves this over HTTP, and `redrive.testing` calls it in process.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from redrive.core.documents import Document
+from redrive.core.entropy import Entropy, new_uuid
+from redrive.core.errors import Conflict, ServiceError, UserError
+from redrive.core.log import Log
+from redrive.core.scope import Caller, Scope
+from redrive.core.sessions import decode_session
+from redrive.delivery.operation import Answer
+from redrive.engine.engine import Engine
+from redrive.engine.registry import Entry
+from redrive.store.api import Transaction
+from redrive.wire.message import HttpRequest, HttpResponse
+from redrive.wire.models import Models
+from redrive.wire.route import Route, Router, Unroutable
+from redrive.wire.sigv4 import Credential, credential_of, session_token
+
+DEFAULT_REGION = "us-east-1"
+_ACCOUNT = re.compile(r"\d{12}")
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A request that was understood: run `step` in a transaction, then have the gateway `answer`."""
+
+    route: Route
+    entry: Entry
+    caller: Caller
+    params: Mapping[str, object]
+    engine: Engine
+
+    def step(self, tx: Transaction) -> Answer:
+        """The operation, as a step of the store."""
+        return self.engine.registry.run(self.entry, tx, self.caller, self.params)
+
+
+class Gateway:
+    """Understands requests and writes answers."""
+
+    def __init__(self, engine: Engine, models: Models, *, account: str, entropy: Entropy, log: Log) -> None:
+        """`account` is for callers whose access key is not itself a 12-digit account."""
+        self._engine = engine
+        self._router = Router(models)
+        self._account = account
+        self._entropy = entropy
+        self._log = log
+
+    def open(self, request: HttpRequest) -> Exchange | HttpResponse:
+        """Understand a request; if that fails, the answer that says why."""
+        request_id = new_uuid(self._entropy)
+        try:
+            route = self._router.route(request)
+        except Unroutable as error:
+            return error.codec.encode_error(error, request_id)
+        try:
+            caller = self._identify(request, request_id)
+            params = route.codec.decode(route.operation, request, route.path_params)
+            entry = self._engine.registry.entry(route.service.name, route.operation.name)
+            self._engine.registry.check(entry, params)
+            return Exchange(route, entry, caller, params, self._engine)
+        except ServiceError as error:
+            return route.codec.encode_error(error, request_id)
+
+    def answer(self, exchange: Exchange, result: Document | BaseException) -> HttpResponse:
+        """The answer to an exchange, from its result or from what it raised."""
+        route, request_id = exchange.route, exchange.caller.request_id
+        if not isinstance(result, BaseException):
+            return route.codec.encode(route.operation, result, request_id)
+        return route.codec.encode_error(self._service_error(route, result), request_id)
+
+    def respond(self, request: HttpRequest) -> HttpResponse:
+        """The whole chain at once, in the caller's thread. A long poll answers what is there now."""
+        exchange = self.open(request)
+        if isinstance(exchange, HttpResponse):
+            return exchange
+        try:
+            return self.answer(exchange, self._engine.conclude(self._engine.run(exchange.step)))
+        except (ServiceError, Conflict, UserError) as error:
+            return self.answer(exchange, error)
+
+    def _identify(self, request: HttpRequest, request_id: str) -> Caller:
+        """Who calls. A session token of ours is that role's session; a 12-digit access key is an account of its own."""
+        credential = credential_of(request)
+        region = (credential.region if credential else "") or DEFAULT_REGION
+        host = request.headers.get("host", "127.0.0.1:4566")
+        token = session_token(request)
+        session = decode_session(token) if token else None
+        if session is not None:
+            account = session.role_arn.split(":")[4]
+            return Caller(Scope(account, region), request_id, session.role_arn, session.session_name, host)
+        return Caller(Scope(self._account_of(credential), region), request_id, host=host)
+
+    def _account_of(self, credential: Credential | None) -> str:
+        if credential is not None and _ACCOUNT.fullmatch(credential.access_key_id):
+            return credential.access_key_id
+        return self._account
+
+    def _service_error(self, route: Route, error: BaseException) -> ServiceError:
+        """What the caller is told of a failure that is not theirs."""
+        match error:
+            case ServiceError():
+                return error
+            case Conflict():
+                return ServiceError(
+                    "ServiceUnavailable", "The store is busy; try again.", http_status=503, fault="server"
+                )
+            case UserError():
+                self._log.error("request failed", operation=route.operation.name, error=error.what)
+                return ServiceError("InternalFailure", str(error), http_status=500, fault="server")
+            case _:
+                self._log.error("request failed", operation=route.operation.name, error=repr(error))
+                message = f"redrive failed to run {route.operation.name}: {error!r}. This is a defect of redrive."
+                return ServiceError("InternalFailure", message, http_status=500, fault="server")
+
+
+def json_response(status: int, document: object) -> HttpResponse:
+    """An answer of our own surfaces."""
+    body = json.dumps(document, indent=2).encode() + b"\n"
+    return HttpResponse(status, (("content-type", "application/json"),), body)

@@ -1,0 +1,213 @@
+"""A whole server: data directory, store, engine, driver and HTTP, started and stopped in order."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import socket
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+
+from redrive.core.clock import Clock, Instant, SystemClock, VirtualClock, parse_instant
+from redrive.core.entropy import Entropy, SeededEntropy, SystemEntropy
+from redrive.core.errors import UserError
+from redrive.core.log import Log
+from redrive.engine.build import build_engine
+from redrive.engine.driver import Driver, RealTime, VirtualDrive
+from redrive.engine.engine import Engine
+from redrive.gateway.admin import Admin, Facts
+from redrive.gateway.app import App, deliver_on
+from redrive.gateway.chain import Gateway
+from redrive.invoke.process import ProcessInvoker
+from redrive.store.group import GroupCommit
+from redrive.store.sqlite import SqliteStore
+from redrive.wire.models import Models
+
+STORE_FILE = "redrive.sqlite"
+LOCK_FILE = "redrive.lock"
+FUNCTIONS_FOLDER = "functions"
+CLOCK_TIMER = ("engine.clock", "now")
+"""Where a virtual clock stands, so that it does not run backwards over a restart."""
+VIRTUAL_START = parse_instant("2025-01-01T00:00:00Z")
+GRACE_S = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to serve. `data` None keeps everything in memory. `start` is where a virtual clock begins."""
+
+    host: str = "127.0.0.1"
+    port: int = 4566
+    data: Path | None = None
+    account: str = "000000000000"
+    virtual: bool = False
+    start: Instant | None = None
+    seed: int = 0
+    slots: int = 16
+
+
+class Server:
+    """One node. `serve` blocks until it is told to stop (SIGINT, SIGTERM)."""
+
+    def __init__(self, options: Options, log: Log) -> None:
+        """Open everything that can fail, before anything is answered.
+
+        Errors: UserError: the data directory is another server's, damaged or not writable; the port is taken.
+        """
+        self._options = options
+        self._log = log
+        self._lock = _take(options.data) if options.data else None
+        self._socket = _listen(options.host, options.port)
+        self.port: int = self._socket.getsockname()[1]
+        self._clock: Clock = VirtualClock(options.start or VIRTUAL_START) if options.virtual else SystemClock()
+        self._entropy: Entropy = SeededEntropy(options.seed) if options.virtual else SystemEntropy()
+        path = options.data / STORE_FILE if options.data else None
+        self._store = SqliteStore(path, clock=self._clock, entropy=self._entropy)
+
+    @property
+    def endpoint_url(self) -> str:
+        """Where clients reach this server."""
+        host = "127.0.0.1" if self._options.host in ("0.0.0.0", "::") else self._options.host  # noqa: S104 - compared, not bound
+        return f"http://{host}:{self.port}"
+
+    def serve(self, *, started: Callable[[], None]) -> None:
+        """Serve until stopped; `started` is called once requests are answered."""
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner, _workdir(self._options.data) as workdir:
+            runner.run(self._serve(workdir, started))
+
+    async def _serve(self, workdir: Path, started: Callable[[], None]) -> None:
+        loop = asyncio.get_running_loop()
+        models = Models()
+        group = GroupCommit(self._store, deliver=deliver_on(loop))
+        invoker = self._invoker(workdir, group)
+        engine = build_engine(self._store, run=group.run, models=models, invoker=invoker, log=self._log)
+        driver = self._driver(engine, group)
+        gateway = Gateway(
+            engine, models, account=self._options.account, entropy=self._entropy.fork("gateway"), log=self._log
+        )
+        facts = Facts(self._options.account, str(self._options.data or "memory"))
+        admin = Admin(facts, self._clock, driver, self._store.reset)
+        app = App(gateway, engine, group, admin, self._clock)
+        self._store.on_commit(app.wake_from(loop))
+        self._store.on_commit(lambda _: driver.wake())
+        driver.start()
+        try:
+            await self._http(app, started)
+        finally:
+            await loop.run_in_executor(None, driver.stop)
+            invoker.close()
+            group.close()
+            self._store.close()
+
+    async def _http(self, app: App, started: Callable[[], None]) -> None:
+        config = uvicorn.Config(
+            app, http="httptools", lifespan="off", log_config=None, access_log=False, server_header=False,
+            timeout_graceful_shutdown=GRACE_S,
+        )  # fmt: skip
+        server = _Uvicorn(config, started)
+        await server.serve(sockets=[self._socket])
+
+    def _invoker(self, workdir: Path, group: GroupCommit) -> ProcessInvoker:
+        def load_code(digest: str) -> bytes:
+            content = group.run(lambda tx: tx.blobs.get(digest))
+            if content is None:
+                raise KeyError(digest)
+            return content
+
+        return ProcessInvoker(
+            load_code, workdir=workdir, endpoint_url=self.endpoint_url, clock=self._clock, wall=SystemClock(),
+            entropy=self._entropy.fork("invoker"), log=self._log,
+        )  # fmt: skip
+
+    def _driver(self, engine: Engine, group: GroupCommit) -> Driver:
+        if not isinstance(self._clock, VirtualClock):
+            return RealTime(engine, self._clock, self._log, slots=self._options.slots)
+        stood_at = group.run(lambda tx: tx.timers.get(*CLOCK_TIMER))
+        if stood_at is not None:
+            self._clock.move_to(max(stood_at, self._clock.now()))
+        return VirtualDrive(
+            engine, self._clock, self._log, moved=lambda at: group.run(lambda tx: tx.timers.set(*CLOCK_TIMER, at))
+        )
+
+
+class _Uvicorn(uvicorn.Server):
+    """uvicorn, telling when it answers requests."""
+
+    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._tell = started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start as uvicorn does, then tell."""
+        await super().startup(sockets)
+        if self.started:
+            self._tell()
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop  # noqa: PLC0415 - it does not build everywhere.
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
+
+
+@contextmanager
+def _workdir(data: Path | None) -> Iterator[Path]:
+    """Where functions' code is unpacked: inside the data directory, or somewhere temporary."""
+    if data is not None:
+        yield data / FUNCTIONS_FOLDER
+        return
+    with tempfile.TemporaryDirectory(prefix="redrive-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
+
+
+def _take(data: Path) -> int:
+    """Hold the data directory for this process. Errors: UserError if it is another's, or cannot be written."""
+    try:
+        data.mkdir(parents=True, exist_ok=True)
+        handle = os.open(data / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise UserError(
+            f"The data directory {data} cannot be used: {error.strerror}.", next_step="Choose another --data."
+        ) from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        holder = os.pread(handle, 32, 0).decode(errors="replace").strip() or "unknown"
+        os.close(handle)
+        raise UserError(
+            f"The data directory {data} is in use by another redrive server (process {holder}).",
+            next_step="Stop that one, or choose another --data.",
+        ) from error
+    try:
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
+    except OSError as error:
+        raise UserError(
+            f"The data directory {data} cannot be written: {error.strerror}.",
+            next_step="Free some space, or choose another --data.",
+        ) from error
+    return handle
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """A listening socket. Errors: UserError if the port is taken."""
+    listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+        listening.listen(1024)
+    except OSError as error:
+        listening.close()
+        raise UserError(
+            f"Cannot listen on {host}:{port}: {error.strerror}.",
+            next_step=f"Stop what listens there, or choose another port: redrive serve --port {port + 1}",
+        ) from error
+    return listening

@@ -1,0 +1,37 @@
+"""Who waits for what: long polls parked until their topic is notified. Lives on the event loop's thread alone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterable
+
+
+class Waiters:
+    """Futures by topic."""
+
+    def __init__(self) -> None:
+        self._parked: dict[str, set[asyncio.Future[None]]] = defaultdict(set)
+
+    def park(self, topics: Iterable[str]) -> asyncio.Future[None]:
+        """A future that is done once any of the topics is woken."""
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        names = tuple(topics)
+        for topic in names:
+            self._parked[topic].add(future)
+        future.add_done_callback(lambda done: self._leave(names, done))
+        return future
+
+    def wake(self, topics: Iterable[str]) -> None:
+        """Wake everyone parked on these topics."""
+        for topic in topics:
+            for future in tuple(self._parked.get(topic, ())):
+                if not future.done():
+                    future.set_result(None)
+
+    def _leave(self, topics: tuple[str, ...], future: asyncio.Future[None]) -> None:
+        for topic in topics:
+            parked = self._parked[topic]
+            parked.discard(future)
+            if not parked:
+                del self._parked[topic]

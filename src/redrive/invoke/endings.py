@@ -1,0 +1,100 @@
+"""How a run can end, and the documents and log lines in which Lambda says so.
+
+Source: https://docs.aws.amazon.com/lambda/latest/dg/troubleshooting-invocation.html
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import assert_never
+
+from redrive.core.clock import Instant, format_instant
+from redrive.core.documents import dump_json
+from redrive.delivery.invocation import Invocation
+
+RESPONSE_BYTES_MAX = 6_291_556  # https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
+
+KILLED = "Runtime exited with error: signal: killed"
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """The runtime has loaded the function and waits for an event."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """What the runtime said of a run, or of loading the function: the payload, and whether it is an error.
+
+    An answer that does not fit was refused, and the runtime with it.
+    """
+
+    payload: bytes
+    is_error: bool
+    fits: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Exited:
+    """The process ended before it had answered. `reason` is Lambda's wording of how."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class TimedOut:
+    """The time was over before the process had answered. It still runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfMemory:
+    """The process and its children held more memory than the function has. They still run."""
+
+
+Ran = Reported | Exited | TimedOut | OutOfMemory
+
+
+def too_large() -> Reported:
+    """What a caller gets when a function's answer is larger than Lambda passes on."""
+    message = f"Response payload size exceeded maximum allowed payload size ({RESPONSE_BYTES_MAX} bytes)."
+    document = _document("Function.ResponseSizeTooLarge", message)
+    return Reported(document, is_error=True, fits=False)
+
+
+def payload_of(ended: Ran, invocation: Invocation) -> bytes:
+    """What the caller gets as the payload: the runtime's, or Lambda's own error document."""
+    match ended:
+        case Reported(payload):
+            return payload
+        case TimedOut():
+            return _document("Sandbox.Timedout", f"RequestId: {invocation.request_id} Error: {_timeout(invocation)}")
+        case Exited(reason):
+            return _document("Runtime.ExitError", f"RequestId: {invocation.request_id} Error: {reason}")
+        case OutOfMemory():
+            return _document("Runtime.ExitError", f"RequestId: {invocation.request_id} Error: {KILLED}")
+        case _:
+            assert_never(ended)
+
+
+def log_text_of(ended: Ran, invocation: Invocation, now: Instant) -> str | None:
+    """The line that the environment adds to the function's log, if it has something to say."""
+    match ended:
+        case Reported():
+            return None
+        case TimedOut():
+            moment = f"{format_instant(now)[:-1]}.{now % 1000:03d}Z"
+            return f"{moment} {invocation.request_id} {_timeout(invocation)}"
+        case Exited(reason):
+            return f"RequestId: {invocation.request_id} Error: {reason}\nRuntime.ExitError"
+        case OutOfMemory():
+            return f"RequestId: {invocation.request_id} Error: {KILLED}\nRuntime.ExitError"
+        case _:
+            assert_never(ended)
+
+
+def _timeout(invocation: Invocation) -> str:
+    return f"Task timed out after {invocation.timeout_ms / 1000:.2f} seconds"
+
+
+def _document(error_type: str, message: str) -> bytes:
+    return dump_json({"errorType": error_type, "errorMessage": message}).encode()

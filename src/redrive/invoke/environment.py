@@ -1,0 +1,69 @@
+"""The environment variables that function code sees: AWS's, the function's own on top, and nothing of this process's.
+
+Source: https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import sys
+from pathlib import Path
+
+from redrive.core.arn import Arn
+from redrive.core.clock import Instant, format_instant
+from redrive.core.entropy import Entropy
+from redrive.core.sessions import Session, encode_session
+from redrive.delivery.invocation import Invocation
+
+RUNTIME_DIR = "/var/runtime"
+
+
+def function_variables(invocation: Invocation, *, log_stream: str, task_root: str, endpoint_url: str) -> dict[str, str]:
+    """The variables of an execution environment, without those that only a process of its own needs."""
+    region = Arn.parse(invocation.function_arn).region
+    return {
+        "AWS_DEFAULT_REGION": region,
+        "AWS_ENDPOINT_URL": endpoint_url,
+        "AWS_EXECUTION_ENV": f"AWS_Lambda_{invocation.code.runtime}",
+        "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(invocation.memory_mb),
+        "AWS_LAMBDA_FUNCTION_NAME": invocation.function_name,
+        "AWS_LAMBDA_FUNCTION_VERSION": invocation.version,
+        "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
+        "AWS_LAMBDA_LOG_GROUP_NAME": invocation.log_group,
+        "AWS_LAMBDA_LOG_STREAM_NAME": log_stream,
+        "AWS_REGION": region,
+        "AWS_XRAY_CONTEXT_MISSING": "LOG_ERROR",
+        "LAMBDA_RUNTIME_DIR": RUNTIME_DIR,
+        "LAMBDA_TASK_ROOT": task_root,
+        "TZ": ":UTC",
+        "_HANDLER": invocation.code.handler,
+        **credentials(invocation.role_arn, invocation.function_name),
+        **invocation.environment,
+    }
+
+
+def process_variables(task_root: str, runtime_api: str) -> dict[str, str]:
+    """What a process needs besides: a search path, a language, a home without anybody's AWS settings in it."""
+    return {
+        "AWS_LAMBDA_RUNTIME_API": runtime_api,
+        "HOME": task_root,
+        "LANG": "en_US.UTF-8",
+        "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
+    }
+
+
+def credentials(role_arn: str, session_name: str) -> dict[str, str]:
+    """Credentials of a session of the role. The same role and name give the same ones."""
+    seed = hashlib.sha512(f"{role_arn}\n{session_name}".encode()).digest()
+    return {
+        "AWS_ACCESS_KEY_ID": "ASIA" + base64.b32encode(seed[:10]).decode(),
+        "AWS_SECRET_ACCESS_KEY": base64.b64encode(seed[10:40]).decode(),
+        "AWS_SESSION_TOKEN": encode_session(Session(role_arn, session_name)),
+    }
+
+
+def new_log_stream(now: Instant, version: str, entropy: Entropy) -> str:
+    """A name for the log stream of one execution environment: `2025/10/07/[$LATEST]<32 hexadecimal digits>`."""
+    date = format_instant(now)[:10].replace("-", "/")
+    return f"{date}/[{version}]{entropy.hex(32)}"

@@ -1,0 +1,186 @@
+"""Runs functions inside this process: for simulation and tests, where time is virtual and a run takes none of it.
+
+One thread only: while a function runs, the process's environment variables and standard output are the function's.
+A run inside a run (a function that invokes another) is fine. What only a process of its own can do is not simulated:
+timeouts, memory limits, `os._exit`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from redrive.core.clock import Clock
+from redrive.core.entropy import Entropy
+from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
+from redrive.invoke.archive_modules import TASK_ROOT, ArchiveModules
+from redrive.invoke.context import LambdaContext
+from redrive.invoke.endings import RESPONSE_BYTES_MAX, Exited, Ran, Reported, log_text_of, payload_of, too_large
+from redrive.invoke.environment import function_variables, new_log_stream
+from redrive.invoke.handler_log import RequestFilter, log_handler
+from redrive.invoke.handlers import Handler, error_answer, error_line, load_handler, run_handler
+from redrive.invoke.output import Output
+from redrive.invoke.pool import RESERVED_LIMIT_EXCEEDED
+from redrive.invoke.unpack import UnusableCode
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+
+@dataclass(slots=True)
+class _Environment:
+    """What stays of an execution environment between runs: its modules and its handler, once loaded."""
+
+    revision: str
+    log_stream: str
+    modules: ArchiveModules | None
+    handler: Handler | None
+
+
+class InlineInvoker:
+    """An Invoker that calls Python handlers directly: registered ones, or those in the functions' own archives."""
+
+    def __init__(self, load_code: Callable[[str], bytes], *, endpoint_url: str, clock: Clock, entropy: Entropy) -> None:
+        self._load_code = load_code
+        self._endpoint_url = endpoint_url
+        self._clock = clock
+        self._entropy = entropy
+        self._registered: dict[str, Handler] = {}
+        self._environments: dict[str, _Environment] = {}
+        self._running: Counter[str] = Counter()
+
+    def register(self, function_name: str, handler: Handler) -> None:
+        """Let a callable stand for the code of all functions of that name."""
+        self._registered[function_name] = handler
+
+    def invoke(self, invocation: Invocation) -> InvocationResult:
+        arn = invocation.function_arn
+        if invocation.reserved is not None and self._running[arn] >= invocation.reserved:
+            return InvocationResult(InvocationStatus.THROTTLED, error=RESERVED_LIMIT_EXCEEDED)
+        self._running[arn] += 1
+        try:
+            environment, is_new = self._environment(invocation)
+            return self._run(environment, invocation, is_new=is_new)
+        except UnusableCode as error:
+            return InvocationResult(InvocationStatus.SERVICE_ERROR, error=str(error))
+        finally:
+            self._running[arn] -= 1
+
+    def close(self) -> None:
+        """Forget all environments."""
+        self._environments.clear()
+
+    def _environment(self, invocation: Invocation) -> tuple[_Environment, bool]:
+        """The function's environment, and whether it was made now. Errors: UnusableCode."""
+        environment = self._environments.get(invocation.function_arn)
+        if environment is not None and environment.revision == invocation.revision:
+            return environment, False
+        registered = self._registered.get(invocation.function_name)
+        modules = ArchiveModules(self._load_code(invocation.code.digest)) if registered is None else None
+        log_stream = new_log_stream(self._clock.now(), invocation.version, self._entropy)
+        environment = _Environment(invocation.revision, log_stream, modules, None)
+        self._environments[invocation.function_arn] = environment
+        return environment, True
+
+    def _run(self, environment: _Environment, invocation: Invocation, *, is_new: bool) -> InvocationResult:
+        output = Output(self._clock)
+        variables = function_variables(
+            invocation, log_stream=environment.log_stream, task_root=TASK_ROOT, endpoint_url=self._endpoint_url
+        )
+        with self._surroundings(environment, variables, output, invocation.request_id):
+            ran = self._call(environment, invocation, variables)
+        text = log_text_of(ran, invocation, self._clock.now())
+        if text is not None:
+            output.add(text)
+        if environment.handler is None or isinstance(ran, Exited):
+            self._environments.pop(invocation.function_arn, None)
+        is_error = not isinstance(ran, Reported) or ran.is_error
+        return InvocationResult(
+            InvocationStatus.FUNCTION_ERROR if is_error else InvocationStatus.OK,
+            payload=payload_of(ran, invocation),
+            lines=output.take(),
+            log_stream=environment.log_stream,
+            init_ms=0.0 if is_new else None,
+        )
+
+    def _call(self, environment: _Environment, invocation: Invocation, variables: dict[str, str]) -> Ran:
+        """Load the handler if it is not loaded yet, and call it."""
+        request_id = ""
+        try:
+            if environment.handler is None:
+                registered = self._registered.get(invocation.function_name)
+                environment.handler = registered or load_handler(invocation.code.handler)
+            request_id = invocation.request_id
+            context = LambdaContext(
+                request_id=request_id,
+                function_arn=invocation.function_arn,
+                deadline_at=self._clock.now() + invocation.timeout_ms,
+                clock=self._clock,
+                environment=variables,
+                client_context=invocation.client_context,
+            )
+            answer = run_handler(environment.handler, invocation.payload, context, request_id)
+        except SystemExit as error:
+            return Exited(_exit_reason(error))
+        except Exception as error:  # noqa: BLE001 -- the function's module may raise whatever it likes.
+            answer = error_answer(error, request_id)
+        if answer.error_type is not None:
+            sys.stdout.write(error_line(answer) + "\n")
+        if len(answer.payload) > RESPONSE_BYTES_MAX:
+            return too_large()
+        return Reported(answer.payload, is_error=answer.error_type is not None)
+
+    @contextmanager
+    def _surroundings(
+        self, environment: _Environment, variables: dict[str, str], output: Output, request_id: str
+    ) -> Iterator[None]:
+        """Give the process the function's variables, modules, output and log; afterwards its own again."""
+        requests = RequestFilter(self._clock)
+        requests.request_id = request_id
+        writer = io.TextIOWrapper(_Sink(output), "utf-8", "replace", write_through=True)
+        handler = log_handler(writer, requests)
+        saved = dict(os.environ)
+        modules = environment.modules.imported() if environment.modules else contextlib.nullcontext()
+        with contextlib.redirect_stdout(writer), contextlib.redirect_stderr(writer), modules:
+            for name in [name for name in os.environ if name.startswith("AWS_")]:
+                del os.environ[name]
+            os.environ.update(variables)
+            logging.getLogger().addHandler(handler)
+            try:
+                yield
+            finally:
+                logging.getLogger().removeHandler(handler)
+                os.environ.clear()
+                os.environ.update(saved)
+
+
+class _Sink(io.BufferedIOBase):
+    """The bottom of a text stream into an Output."""
+
+    name = "<function output>"
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: ReadableBuffer) -> int:
+        content = bytes(data)
+        self._output.feed(content)
+        return len(content)
+
+
+def _exit_reason(error: SystemExit) -> str:
+    if error.code is None or error.code == 0:
+        return "Runtime exited without providing a reason"
+    status = error.code % 256 if isinstance(error.code, int) else 1
+    return f"Runtime exited with error: exit status {status}"

@@ -1,0 +1,142 @@
+"""Which execution environment runs what: warm ones are kept for the next run, and there are bounds on all of them.
+
+Source: https://docs.aws.amazon.com/lambda/latest/dg/lambda-concurrency.html
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+RESERVED_LIMIT_EXCEEDED = "ReservedFunctionConcurrentInvocationLimitExceeded"
+LIMIT_EXCEEDED = "ConcurrentInvocationLimitExceeded"
+
+
+class Pooled(Protocol):
+    """What a pool keeps."""
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it can be used again."""
+        ...
+
+    def kill(self) -> None:
+        """End it at once; from any thread."""
+        ...
+
+    def close(self) -> None:
+        """End it, and let go of what it holds."""
+        ...
+
+
+E = TypeVar("E", bound=Pooled)
+
+
+@dataclass(frozen=True, slots=True)
+class PoolKey:
+    """Whose environment it is. `function` is without a version: reserved concurrency is shared by all versions."""
+
+    function: str
+    version: str
+    revision: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Idle(Generic[E]):
+    key: PoolKey
+    environment: E
+    since_ms: float
+
+
+class Pool(Generic[E]):
+    """Admits runs and keeps idle environments, the longest idle first to go. May be used from many threads."""
+
+    def __init__(self, *, running_max: int, idle_max: int, idle_ms_max: float, monotonic: Callable[[], float]) -> None:
+        self._running_max = running_max
+        self._idle_max = idle_max
+        self._idle_ms_max = idle_ms_max
+        self._monotonic = monotonic
+        self._idle: list[_Idle[E]] = []
+        self._admitted: Counter[str] = Counter()
+        self._running: set[E] = set()
+        self._changed = threading.Condition()
+        self.is_closed = False
+
+    def admit(self, function: str, reserved: int | None) -> str | None:
+        """Count one more run of a function; None, or the reason why it is throttled. Pairs with `leave`."""
+        with self._changed:
+            if reserved is not None and self._admitted[function] >= reserved:
+                return RESERVED_LIMIT_EXCEEDED
+            if self._admitted.total() >= self._running_max:
+                return LIMIT_EXCEEDED
+            self._admitted[function] += 1
+            return None
+
+    def leave(self, function: str) -> None:
+        """A run has ended."""
+        with self._changed:
+            self._admitted[function] -= 1
+            if not self._admitted[function]:
+                del self._admitted[function]
+            self._changed.notify_all()
+
+    def take(self, key: PoolKey) -> E | None:
+        """A warm environment, the one used last; None if there is none. Ends those that are too old for use."""
+        with self._changed:
+            oldest = self._monotonic() - self._idle_ms_max
+            outdated = [idle for idle in self._idle if self._is_outdated(idle, key, oldest)]
+            kept = [idle for idle in self._idle if idle not in outdated]
+            found = next((idle for idle in reversed(kept) if idle.key == key), None)
+            self._idle = [idle for idle in kept if idle is not found]
+        _close_all(outdated)
+        if found is None:
+            return None
+        return self.adopt(found.environment)
+
+    def adopt(self, environment: E) -> E:
+        """Count an environment among the running ones, so that closing the pool ends it."""
+        with self._changed:
+            self._running.add(environment)
+            if self.is_closed:
+                environment.kill()
+        return environment
+
+    def put(self, key: PoolKey, environment: E) -> None:
+        """Keep an environment for the next run; the one that was idle longest goes if there are too many."""
+        with self._changed:
+            self._running.discard(environment)
+            self._idle.append(_Idle(key, environment, self._monotonic()))
+            surplus = len(self._idle) if self.is_closed else max(0, len(self._idle) - self._idle_max)
+            dropped, self._idle = self._idle[:surplus], self._idle[surplus:]
+        _close_all(dropped)
+
+    def drop(self, environment: E) -> None:
+        """End an environment that has run."""
+        environment.close()
+        with self._changed:
+            self._running.discard(environment)
+
+    def close(self, wait_s: float) -> None:
+        """End all environments; waits for the runs in them to notice."""
+        with self._changed:
+            self.is_closed = True
+            idle, self._idle = self._idle, []
+            for environment in self._running:
+                environment.kill()
+        _close_all(idle)
+        with self._changed:
+            self._changed.wait_for(lambda: not self._admitted.total(), wait_s)
+
+    @staticmethod
+    def _is_outdated(idle: _Idle[E], key: PoolKey, oldest: float) -> bool:
+        same_place = (idle.key.function, idle.key.version) == (key.function, key.version)
+        superseded = same_place and idle.key.revision != key.revision
+        return superseded or idle.since_ms < oldest or not idle.environment.is_alive
+
+
+def _close_all(idle: list[_Idle[E]]) -> None:
+    for one in idle:
+        one.environment.close()

@@ -1,0 +1,210 @@
+"""Runs functions in processes of their own, warm ones where there are any.
+
+admit ──► take a warm environment, or start one ──► run ──► put it back, or end it if it is of no more use
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from redrive.core.clock import MINUTE_MS, SECOND_MS, Clock, Instant, SystemClock, monotonic_ms
+from redrive.core.entropy import Entropy
+from redrive.core.log import Log, SilentLog
+from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
+from redrive.invoke.endings import Exited, Ran, Ready, Reported, TimedOut, log_text_of, payload_of
+from redrive.invoke.environment import function_variables, new_log_stream
+from redrive.invoke.pool import Pool, PoolKey
+from redrive.invoke.runtime_api import Event
+from redrive.invoke.sandbox import AWS_RUNTIME, OWN_RUNTIME, Program, Sandbox
+from redrive.invoke.unpack import CodeDirectory, UnusableCode
+
+INIT_MS_MAX = 10 * SECOND_MS  # https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html
+IDLE_MS_MAX = 5 * MINUTE_MS
+CONCURRENCY_MAX = 50
+CLOSE_WAIT_S = 10.0
+
+RUNTIME_PREFIX = "python"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much may run and lie idle at once, and how long loading a function may take before it is tried again."""
+
+    concurrency_max: int = CONCURRENCY_MAX
+    idle_max: int = CONCURRENCY_MAX
+    idle_ms_max: float = IDLE_MS_MAX
+    init_ms_max: float = INIT_MS_MAX
+
+
+class ProcessInvoker:
+    """An Invoker whose functions run in processes, with the Lambda Runtime API between."""
+
+    def __init__(
+        self,
+        load_code: Callable[[str], bytes],
+        workdir: Path,
+        *,
+        endpoint_url: str,
+        clock: Clock,
+        entropy: Entropy,
+        wall: Clock | None = None,
+        limits: Limits | None = None,
+        runtime: str | None = None,
+        log: Log | None = None,
+    ) -> None:
+        """`clock` dates log lines and log streams; `wall` is real time, in which functions count down to their timeout.
+
+        `endpoint_url` is where function code finds AWS. `runtime` is the module that loads handlers: AWS's own if it
+        is installed, ours otherwise.
+        """
+        self._code = CodeDirectory(workdir / "code", load_code)
+        self._endpoint_url = endpoint_url
+        self._clock = clock
+        self._entropy = entropy
+        self._wall = wall or SystemClock()
+        self._limits = limits or Limits()
+        self._runtime = runtime or default_runtime()
+        self._log = log or SilentLog()
+        self._pool: Pool[Sandbox] = Pool(
+            running_max=self._limits.concurrency_max,
+            idle_max=self._limits.idle_max,
+            idle_ms_max=self._limits.idle_ms_max,
+            monotonic=monotonic_ms,
+        )
+
+    def invoke(self, invocation: Invocation) -> InvocationResult:
+        if not invocation.code.runtime.startswith(RUNTIME_PREFIX):
+            return _failed(f"The runtime {invocation.code.runtime} cannot be run here: only Python runtimes can.")
+        if self._pool.is_closed:
+            return _failed("The invoker is closed.")
+        function = function_arn_without_version(invocation.function_arn)
+        throttled = self._pool.admit(function, invocation.reserved)
+        if throttled is not None:
+            return InvocationResult(InvocationStatus.THROTTLED, error=throttled)
+        try:
+            key = PoolKey(function, invocation.version, invocation.revision)
+            warm = self._pool.take(key)
+            if warm is None:
+                return self._run_cold(key, invocation)
+            return self._run(key, warm, invocation, limit_ms=float(invocation.timeout_ms), init_ms=None)
+        except UnusableCode as error:
+            return _failed(str(error))
+        except OSError as error:
+            self._log.warning("environment not started", function_arn=invocation.function_arn, error=error)
+            return _failed(f"No process could be started for the function: {error}")
+        finally:
+            self._pool.leave(function)
+
+    def close(self) -> None:
+        """End all processes. Runs under way fail, and new ones are refused."""
+        self._pool.close(CLOSE_WAIT_S)
+
+    def _run_cold(self, key: PoolKey, invocation: Invocation) -> InvocationResult:
+        """Start an environment and run in it.
+
+        Loading has a time of its own. If it takes longer it is done once more, and then within the function's timeout.
+        """
+        sandbox = self._start(invocation)
+        begin = monotonic_ms()
+        started = sandbox.await_ready(self._limits.init_ms_max)
+        limit_ms = float(invocation.timeout_ms)
+        if isinstance(started, TimedOut):
+            self._pool.drop(sandbox)
+            self._log.info("function loading repeated", function_arn=invocation.function_arn)
+            sandbox = self._start(invocation)
+            begin = monotonic_ms()
+            started = sandbox.await_ready(limit_ms)
+            limit_ms -= monotonic_ms() - begin
+        init_ms = monotonic_ms() - begin
+        if isinstance(started, Ready):
+            return self._run(key, sandbox, invocation, limit_ms=limit_ms, init_ms=init_ms)
+        self._end(sandbox, invocation, started)
+        return self._result(sandbox, invocation, started, duration_ms=init_ms, init_ms=init_ms)
+
+    def _run(
+        self, key: PoolKey, sandbox: Sandbox, invocation: Invocation, *, limit_ms: float, init_ms: float | None
+    ) -> InvocationResult:
+        begin = monotonic_ms()
+        try:
+            ran = sandbox.run(self._event(invocation, limit_ms), limit_ms)
+        except BaseException:
+            self._pool.drop(sandbox)
+            raise
+        duration_ms = monotonic_ms() - begin
+        is_reusable = isinstance(ran, Reported) and ran.fits
+        if not is_reusable:
+            self._end(sandbox, invocation, ran)
+        result = self._result(sandbox, invocation, ran, duration_ms=duration_ms, init_ms=init_ms)
+        if is_reusable:
+            self._pool.put(key, sandbox)
+        return result
+
+    def _end(self, sandbox: Sandbox, invocation: Invocation, ran: Ran) -> None:
+        """End an environment of no more use, and let its log say why."""
+        self._pool.drop(sandbox)
+        text = log_text_of(ran, invocation, self._clock.now())
+        if text is not None:
+            sandbox.note(text)
+
+    def _result(
+        self, sandbox: Sandbox, invocation: Invocation, ran: Ran, *, duration_ms: float, init_ms: float | None
+    ) -> InvocationResult:
+        if isinstance(ran, Exited) and self._pool.is_closed:
+            return _failed("The invoker was closed while the function ran.")
+        is_error = not isinstance(ran, Reported) or ran.is_error
+        return InvocationResult(
+            InvocationStatus.FUNCTION_ERROR if is_error else InvocationStatus.OK,
+            payload=payload_of(ran, invocation),
+            lines=sandbox.take_lines(),
+            log_stream=sandbox.log_stream,
+            duration_ms=duration_ms,
+            init_ms=init_ms,
+            memory_used_mb=sandbox.memory_used_mb,
+        )
+
+    def _start(self, invocation: Invocation) -> Sandbox:
+        task_root = self._code.path(invocation.code.digest)
+        log_stream = new_log_stream(self._clock.now(), invocation.version, self._entropy)
+        variables = function_variables(
+            invocation, log_stream=log_stream, task_root=str(task_root), endpoint_url=self._endpoint_url
+        )
+        program = Program(self._runtime, invocation.code.handler, task_root, variables, invocation.memory_mb)
+        sandbox = self._pool.adopt(Sandbox(program, log_stream=log_stream, clock=self._clock))
+        self._log.info("environment started", function_arn=invocation.function_arn, log_stream=log_stream)
+        return sandbox
+
+    def _event(self, invocation: Invocation, limit_ms: float) -> Event:
+        now = self._wall.now()
+        headers = {
+            "Lambda-Runtime-Aws-Request-Id": invocation.request_id,
+            "Lambda-Runtime-Deadline-Ms": str(now + round(limit_ms)),
+            "Lambda-Runtime-Invoked-Function-Arn": invocation.function_arn,
+            "Lambda-Runtime-Trace-Id": trace_id(invocation.request_id, now),
+        }
+        if invocation.client_context is not None:
+            headers["Lambda-Runtime-Client-Context"] = invocation.client_context
+        return Event(invocation.request_id, headers, invocation.payload)
+
+
+def default_runtime() -> str:
+    """AWS's runtime interface client if it is installed, ours if not."""
+    return AWS_RUNTIME if importlib.util.find_spec(AWS_RUNTIME) else OWN_RUNTIME
+
+
+def function_arn_without_version(function_arn: str) -> str:
+    """The ARN of a function, without the version or alias that may follow it."""
+    return ":".join(function_arn.split(":")[:7])
+
+
+def trace_id(request_id: str, begun_at: Instant) -> str:
+    """An X-Ray trace header of a run, not sampled. The same run gives the same one."""
+    digits = hashlib.sha256(request_id.encode()).hexdigest()
+    return f"Root=1-{begun_at // 1000:08x}-{digits[:24]};Parent={digits[24:40]};Sampled=0"
+
+
+def _failed(error: str) -> InvocationResult:
+    return InvocationResult(InvocationStatus.SERVICE_ERROR, error=error)

@@ -1,0 +1,5 @@
+"""The small languages that AWS services speak: schedules, patterns, expressions, policies.
+
+Every language here is sans-IO: text and values in, values out. It imports `redrive.core` and the standard
+library only, and knows nothing of services, stores or the wire.
+"""

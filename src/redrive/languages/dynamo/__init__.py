@@ -1,0 +1,109 @@
+"""DynamoDB's languages: attribute values, expressions, and the parameters from before expressions.
+
+Everything is pure. A request goes through in this order: `read_item` checks what came over the wire; one
+`Placeholders` and the `parse_…` functions turn texts into trees, then `check_all_used`; `holds`, `project`
+and `apply_update` use the trees on items. Trees are immutable, so a caller may keep them. Every refusal is
+a `ServiceError` with the code ValidationException and AWS's text.
+
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.html
+"""
+
+from __future__ import annotations
+
+from redrive.languages.dynamo.apply import apply_update, touched_paths
+from redrive.languages.dynamo.codec import dump_item, encode_key, load_item
+from redrive.languages.dynamo.conditions import parse_condition
+from redrive.languages.dynamo.evaluate import holds
+from redrive.languages.dynamo.keys import (
+    KeyBounds,
+    KeyCondition,
+    RangeCondition,
+    RangeOperator,
+    bounds_of,
+    check_key_types,
+    parse_key_condition,
+)
+from redrive.languages.dynamo.legacy import (
+    AttributeUpdate,
+    ExpectedAttribute,
+    LegacyCondition,
+    attribute_updates,
+    attributes_to_get,
+    check_expressions_given,
+    check_not_mixed,
+    expected_condition,
+    filter_condition,
+    legacy_key_condition,
+)
+from redrive.languages.dynamo.paths import lookup
+from redrive.languages.dynamo.placeholders import Placeholders
+from redrive.languages.dynamo.projections import parse_projection, project, project_paths
+from redrive.languages.dynamo.sizes import (
+    check_hash_key,
+    check_item_size,
+    check_range_key,
+    check_updated_size,
+    item_size,
+)
+from redrive.languages.dynamo.tree import Condition, Path, Projection, Update
+from redrive.languages.dynamo.updates import parse_update
+from redrive.languages.dynamo.values import (
+    AttributeValue,
+    Item,
+    check_nesting,
+    compare,
+    equal,
+    read_item,
+    read_value,
+    type_of,
+)
+
+__all__ = [
+    "AttributeUpdate",
+    "AttributeValue",
+    "Condition",
+    "ExpectedAttribute",
+    "Item",
+    "KeyBounds",
+    "KeyCondition",
+    "LegacyCondition",
+    "Path",
+    "Placeholders",
+    "Projection",
+    "RangeCondition",
+    "RangeOperator",
+    "Update",
+    "apply_update",
+    "attribute_updates",
+    "attributes_to_get",
+    "bounds_of",
+    "check_expressions_given",
+    "check_hash_key",
+    "check_item_size",
+    "check_key_types",
+    "check_nesting",
+    "check_not_mixed",
+    "check_range_key",
+    "check_updated_size",
+    "compare",
+    "dump_item",
+    "encode_key",
+    "equal",
+    "expected_condition",
+    "filter_condition",
+    "holds",
+    "item_size",
+    "legacy_key_condition",
+    "load_item",
+    "lookup",
+    "parse_condition",
+    "parse_key_condition",
+    "parse_projection",
+    "parse_update",
+    "project",
+    "project_paths",
+    "read_item",
+    "read_value",
+    "touched_paths",
+    "type_of",
+]

@@ -1,0 +1,145 @@
+"""Condition, filter and key-condition expressions: the grammar, and what AWS checks without an item.
+
+`OR` binds weakest, then `AND`, then `NOT`, then the comparisons. What a parse returns has no placeholders
+left; whether it holds for an item is the business of `evaluate`.
+
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.OperatorsAndFunctions.html
+"""
+
+from __future__ import annotations
+
+from redrive.languages.dynamo.findings import Stage
+from redrive.languages.dynamo.operands import FunctionReader, note_bounds, note_distinct, note_unordered
+from redrive.languages.dynamo.placeholders import Placeholders
+from redrive.languages.dynamo.reader import Call, Reader
+from redrive.languages.dynamo.tree import (
+    And,
+    Between,
+    Comparator,
+    Comparison,
+    Condition,
+    In,
+    Literal,
+    Not,
+    Operand,
+    Or,
+    Path,
+)
+
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.OperatorsAndFunctions.html
+IN_CHOICES_MAX = 100
+
+_KEYWORDS = frozenset({"AND", "OR", "NOT", "BETWEEN", "IN"})
+_COMPARATORS = tuple(comparator.value for comparator in Comparator)
+_ORDERING = frozenset({Comparator.LT, Comparator.LE, Comparator.GT, Comparator.GE})
+
+
+def parse_condition(text: str, placeholders: Placeholders, kind: str = "ConditionExpression") -> Condition:
+    """Read a condition. `kind` is the parameter that AWS's texts name: ConditionExpression, FilterExpression.
+
+    Errors: ValidationException for a text that is empty, larger than 4 KB or not well formed, for undefined
+    placeholders, reserved words, functions used wrongly and operands of a wrong type.
+    """
+    reader = Reader(text, kind, placeholders, _KEYWORDS)
+    grammar = _Grammar(reader)
+    condition = grammar.condition(grammar.disjunction())
+    reader.expect_end()
+    reader.findings.report()
+    return condition
+
+
+# A parenthesis may hold a condition or an operand; which one it was shows only behind it.
+Node = Condition | Path | Literal | Call
+
+
+class _Grammar:
+    """Recursive descent: one method for each level of precedence."""
+
+    __slots__ = ("_functions", "_reader")
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._functions = FunctionReader(reader.findings)
+
+    def disjunction(self) -> Node:
+        first = self._conjunction()
+        if self._reader.at_keyword() != "OR":
+            return first
+        terms = [self.condition(first)]
+        while self._reader.accept_keyword("OR"):
+            terms.append(self.condition(self._conjunction()))
+        return Or(tuple(terms))
+
+    def condition(self, node: Node) -> Condition:
+        """The node as a condition. Errors: a syntax error where an operand stands alone."""
+        if isinstance(node, Call):
+            return self._functions.condition(node)
+        if isinstance(node, Path | Literal):
+            raise self._reader.syntax_error()
+        return node
+
+    def _conjunction(self) -> Node:
+        first = self._negation()
+        if self._reader.at_keyword() != "AND":
+            return first
+        terms = [self.condition(first)]
+        while self._reader.accept_keyword("AND"):
+            terms.append(self.condition(self._negation()))
+        return And(tuple(terms))
+
+    def _negation(self) -> Node:
+        if not self._reader.accept_keyword("NOT"):
+            return self._comparison()
+        self._reader.enter()
+        term = self.condition(self._negation())
+        self._reader.leave()
+        return Not(term)
+
+    def _comparison(self) -> Node:
+        reader = self._reader
+        left = reader.parenthesised(self.disjunction) if reader.token.text == "(" else reader.operand()
+        if not isinstance(left, Path | Literal | Call):
+            return left
+        if (symbol := reader.accept(*_COMPARATORS)) is not None:
+            return self._compared(Comparator(symbol), left)
+        if reader.accept_keyword("BETWEEN"):
+            return self._between(left)
+        if reader.accept_keyword("IN"):
+            return self._in(left)
+        return left
+
+    def _compared(self, comparator: Comparator, left: Path | Literal | Call) -> Comparison:
+        first, second = self._operands(left, self._reader.operand())
+        note_distinct(self._reader.findings, comparator.value, (first, second))
+        if comparator in _ORDERING:
+            note_unordered(self._reader.findings, comparator.value, (first, second))
+        return Comparison(comparator, first, second)
+
+    def _between(self, left: Path | Literal | Call) -> Between:
+        low = self._reader.operand()
+        self._reader.expect_keyword("AND")
+        operand, low_bound, high_bound = self._operands(left, low, self._reader.operand())
+        findings = self._reader.findings
+        note_distinct(findings, "BETWEEN", (operand, low_bound, high_bound))
+        note_unordered(findings, "BETWEEN", (operand, low_bound, high_bound))
+        note_bounds(findings, low_bound, high_bound)
+        return Between(operand, low_bound, high_bound)
+
+    def _in(self, left: Path | Literal | Call) -> In:
+        reader = self._reader
+        reader.expect("(")
+        choices = [reader.operand()]
+        while reader.accept(","):
+            choices.append(reader.operand())
+        reader.expect(")")
+        operand, *operands = self._operands(left, *choices)
+        note_distinct(reader.findings, "IN", (operand, *operands))
+        if len(operands) > IN_CHOICES_MAX:
+            reader.findings.note(
+                Stage.OPERANDS,
+                f"The IN operator is provided with too many operands; number of operands: {len(operands)}",
+            )
+        return In(operand, tuple(operands))
+
+    def _operands(self, *nodes: Path | Literal | Call) -> tuple[Operand, ...]:
+        return tuple(self._functions.operand(node) for node in nodes)

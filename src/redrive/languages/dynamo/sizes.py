@@ -1,0 +1,92 @@
+"""How large an item is, in the bytes that DynamoDB counts, and what is too large.
+
+The rules are AWS's published estimates; the exact bytes of its storage are not public.
+
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
+"""
+
+from __future__ import annotations
+
+from redrive.languages.dynamo.numbers import significand
+from redrive.languages.dynamo.refusals import invalid, invalid_parameter
+from redrive.languages.dynamo.values import AttributeValue, Item, type_of, utf8
+
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
+ITEM_BYTES_MAX = 400 * 1024
+HASH_KEY_BYTES_MAX = 2048
+RANGE_KEY_BYTES_MAX = 1024
+
+_CONTAINER_BYTES = 3
+_ELEMENT_BYTES = 1
+
+
+def item_size(item: Item) -> int:
+    """The size of an item in bytes: the names and the values of its attributes."""
+    return sum(len(utf8(name)) + value_size(value) for name, value in item.items())
+
+
+def value_size(value: AttributeValue) -> int:
+    """The size of a value in bytes, without its name.
+
+    A string counts its UTF-8 bytes; a number one byte, and one for each two significant digits; a list or
+    map three bytes, and one for each element.
+    """
+    match value:
+        case {"S": text}:
+            return len(utf8(text))
+        case {"N": number}:
+            return _number_size(number)
+        case {"B": data}:
+            return len(data)
+        case {"SS": texts}:
+            return sum(len(utf8(text)) for text in texts)
+        case {"NS": numbers}:
+            return sum(_number_size(number) for number in numbers)
+        case {"BS": chunks}:
+            return sum(len(chunk) for chunk in chunks)
+        case {"L": elements}:
+            return _CONTAINER_BYTES + sum(_ELEMENT_BYTES + value_size(element) for element in elements)
+        case {"M": members}:
+            return _CONTAINER_BYTES + _ELEMENT_BYTES * len(members) + item_size(members)
+        case _:
+            return 1
+
+
+def check_item_size(item: Item) -> None:
+    """Refuse an item of more than 400 KB in a request. Errors: ValidationException."""
+    if item_size(item) > ITEM_BYTES_MAX:
+        raise invalid("Item size has exceeded the maximum allowed size")
+
+
+def check_updated_size(item: Item) -> None:
+    """Refuse an item that an update made larger than 400 KB. Errors: ValidationException."""
+    if item_size(item) > ITEM_BYTES_MAX:
+        raise invalid("Item size to update has exceeded the maximum allowed size")
+
+
+def check_hash_key(name: str, value: AttributeValue) -> None:
+    """Refuse an empty partition key, or one of more than 2048 bytes. Errors: ValidationException."""
+    _check_not_empty(name, value)
+    if value_size(value) > HASH_KEY_BYTES_MAX:
+        raise invalid_parameter(f"Size of hashkey has exceeded the maximum size limit of{HASH_KEY_BYTES_MAX} bytes")
+
+
+def check_range_key(name: str, value: AttributeValue) -> None:
+    """Refuse an empty sort key, or one of more than 1024 bytes. Errors: ValidationException."""
+    _check_not_empty(name, value)
+    if value_size(value) > RANGE_KEY_BYTES_MAX:
+        raise invalid_parameter(
+            f"Aggregated size of all range keys has exceeded the size limit of {RANGE_KEY_BYTES_MAX} bytes"
+        )
+
+
+def _check_not_empty(name: str, value: AttributeValue) -> None:
+    if value.get("S") == "" or value.get("B") == b"":
+        kind = {"S": "string", "B": "binary"}[type_of(value)]
+        raise invalid_parameter(
+            f"The AttributeValue for a key attribute cannot contain an empty {kind} value. Key: {name}"
+        )
+
+
+def _number_size(number: str) -> int:
+    return (len(significand(number).digits) + 1) // 2 + 1

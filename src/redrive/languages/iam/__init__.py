@@ -1,0 +1,35 @@
+"""IAM policies: read them, decide requests by them, say no in AWS's words.
+
+Pure: documents and requests in, decisions out. It must not know roles, sessions or stores; the services bring
+those.
+"""
+
+from __future__ import annotations
+
+from redrive.languages.iam.errors import PolicyError
+from redrive.languages.iam.evaluate import Allowed, Decision, ExplicitDeny, ImplicitDeny, PolicySource, decide
+from redrive.languages.iam.managed import ManagedPolicy, managed_policies
+from redrive.languages.iam.messages import denial_message
+from redrive.languages.iam.model import Effect, Policy, PolicyKind, Statement
+from redrive.languages.iam.parse import parse_policy
+from redrive.languages.iam.request import AccessRequest, PrincipalInfo
+
+__all__ = [
+    "AccessRequest",
+    "Allowed",
+    "Decision",
+    "Effect",
+    "ExplicitDeny",
+    "ImplicitDeny",
+    "ManagedPolicy",
+    "Policy",
+    "PolicyError",
+    "PolicyKind",
+    "PolicySource",
+    "PrincipalInfo",
+    "Statement",
+    "decide",
+    "denial_message",
+    "managed_policies",
+    "parse_policy",
+]

@@ -1,0 +1,106 @@
+"""A request for access: who wants to do what to which resource, and what is known about the moment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class PrincipalInfo:
+    """Who makes a request. Make one with `session`, `user`, `root` or `aws_service`.
+
+    `arn` is what AWS's messages name; `role_arn` is the role of a session.
+    """
+
+    arn: str
+    account: str
+    role_arn: str | None = None
+    service: str | None = None
+
+    @classmethod
+    def session(cls, role_arn: str, session_name: str) -> PrincipalInfo:
+        """A session of a role; the role's path does not appear in the session's ARN."""
+        _, partition, _, _, account, name = role_arn.split(":", 5)
+        role_name = name.rsplit("/", 1)[-1]
+        return cls(
+            f"arn:{partition}:sts::{account}:assumed-role/{role_name}/{session_name}",
+            account,
+            role_arn=role_arn,
+        )
+
+    @classmethod
+    def user(cls, arn: str) -> PrincipalInfo:
+        """An IAM user."""
+        return cls(arn, arn.split(":")[4])
+
+    @classmethod
+    def root(cls, account: str) -> PrincipalInfo:
+        """The account itself."""
+        return cls(f"arn:aws:iam::{account}:root", account)
+
+    @classmethod
+    def aws_service(cls, name: str) -> PrincipalInfo:
+        """An AWS service acting for itself, `events.amazonaws.com`."""
+        return cls(name, "", service=name)
+
+    @property
+    def is_root(self) -> bool:
+        """Is this the account itself, who needs no identity policy?"""
+        return self.arn == f"arn:aws:iam::{self.account}:root"
+
+    def context(self) -> dict[str, tuple[str, ...]]:
+        """The global context keys that follow from the principal.
+
+        Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_condition-keys.html
+        """
+        if self.service is not None:
+            return {"aws:PrincipalIsAWSService": ("true",), "aws:PrincipalServiceName": (self.service,)}
+        keys: dict[str, tuple[str, ...]] = {
+            "aws:PrincipalIsAWSService": ("false",),
+            "aws:PrincipalAccount": (self.account,),
+            "aws:PrincipalArn": (self.role_arn or self.arn,),
+            "aws:PrincipalType": (self._type(),),
+        }
+        if self._type() == "User":
+            keys["aws:username"] = (self.arn.rsplit("/", 1)[-1],)
+        return keys
+
+    def _type(self) -> str:
+        if self.is_root:
+            return "Account"
+        return "AssumedRole" if self.role_arn else "User"
+
+
+@dataclass(frozen=True, slots=True)
+class AccessRequest:
+    """One question: may this principal do this action to this resource?
+
+    `action` is `sqs:SendMessage`, say; `resource` is an ARN, or `*` where there is none.
+    `context` holds further condition keys; it wins over the keys that follow from the principal. Keys are
+    compared without letter case. `resource_account` is for resources whose ARN names no account (a bucket);
+    otherwise the ARN decides, and a resource of no account counts as the principal's own.
+    """
+
+    action: str
+    resource: str
+    principal: PrincipalInfo
+    context: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    resource_account: str | None = None
+
+    @property
+    def is_cross_account(self) -> bool:
+        """Does the resource belong to another account than the principal?"""
+        return self._owner() not in ("", self.principal.account)
+
+    def _owner(self) -> str:
+        if self.resource_account is not None:
+            return self.resource_account
+        parts = self.resource.split(":", 5)
+        return parts[4] if len(parts) == 6 else ""
+
+    def keys(self) -> dict[str, tuple[str, ...]]:
+        """All context keys of the request, names in lower case."""
+        owner = {"aws:ResourceAccount": (self._owner(),)} if self._owner() else {}
+        keys = {**owner, **self.principal.context(), **self.context}
+        return {name.lower(): values for name, values in keys.items()}

@@ -1,0 +1,52 @@
+"""Text to expression: picks the kind by its name and hands the text between the brackets on."""
+
+from __future__ import annotations
+
+import re
+
+from redrive.languages.schedule.at import At, parse_at
+from redrive.languages.schedule.cron import Cron, parse_cron
+from redrive.languages.schedule.malformed import Malformed
+from redrive.languages.schedule.rate import Rate, parse_rate
+
+Expression = At | Rate | Cron
+
+_KIND_AND_BODY = re.compile(r"(at|rate|cron)\(([\t -~]*)\)")
+_LENGTH_MAX = 256
+
+
+class InvalidExpression(ValueError):
+    """The text is no schedule expression. `text` is what was given; `reason` is the broken rule."""
+
+    def __init__(self, text: str, reason: str) -> None:
+        super().__init__(f"{text!r} is not a schedule expression: {reason}")
+        self.text = text
+        self.reason = reason
+
+
+def parse_expression(text: str) -> Expression:
+    """Read `at(...)`, `rate(...)` or `cron(...)`.
+
+    Nothing is trimmed, the kind is in lower case, and 256 characters are the most. An expression that will
+    never fire (a past year, 30 February) is valid.
+
+    Errors: InvalidExpression.
+    Source: https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html,
+    https://docs.aws.amazon.com/scheduler/latest/APIReference/API_CreateSchedule.html
+    """
+    if len(text) > _LENGTH_MAX:
+        raise InvalidExpression(text, f"it must have at most {_LENGTH_MAX} characters")
+    found = _KIND_AND_BODY.fullmatch(text)
+    if found is None:
+        raise InvalidExpression(text, "it must be at(...), rate(...) or cron(...)")
+    kind, body = found.groups()
+    try:
+        match kind:
+            case "at":
+                return parse_at(body)
+            case "rate":
+                return parse_rate(body)
+            case _:
+                return parse_cron(body)
+    except Malformed as malformed:
+        raise InvalidExpression(text, str(malformed)) from malformed

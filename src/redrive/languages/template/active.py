@@ -1,0 +1,146 @@
+"""What is left of a template once its parameters are known: rules kept, conditions decided, resources in or out.
+
+Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/conditions-section-structure.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from redrive.languages.template.errors import TemplateError
+from redrive.languages.template.logic import CONDITION_TESTS, RULE_TESTS, holds
+from redrive.languages.template.model import ParameterValue, Template
+from redrive.languages.template.pseudo import PseudoParameters
+from redrive.languages.template.references import check_active_references
+from redrive.languages.template.source import Node
+from redrive.languages.template.text import text_of
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveTemplate:
+    """Every condition's answer, and the resources and outputs that exist by them, in source order."""
+
+    conditions: Mapping[str, bool]
+    resources: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _ParameterScope:
+    """What rules and conditions can see: parameters, pseudo parameters and mappings."""
+
+    template: Template
+    parameters: Mapping[str, ParameterValue]
+    pseudo: PseudoParameters
+    block: str
+
+    @property
+    def mappings(self) -> Mapping[str, Mapping[str, Mapping[str, Node]]]:
+        return self.template.mappings
+
+    @property
+    def conditions(self) -> Mapping[str, bool]:
+        return {}
+
+    def ref(self, name: str) -> Node:
+        if name not in self.parameters:
+            raise self._unresolved(name)
+        value = self.parameters[name]
+        return value if isinstance(value, str) else list(value)
+
+    def get_att(self, logical_id: str, attribute: str) -> Node:
+        raise self._unresolved(logical_id)
+
+    def import_value(self, name: str) -> Node:
+        raise TemplateError(
+            f"Template format error: Fn::ImportValue cannot be used in the {self.block} block of the template"
+        )
+
+    def _unresolved(self, name: str) -> TemplateError:
+        return TemplateError(
+            f"Template format error: Unresolved dependencies [{name}]. "
+            f"Cannot reference resources in the {self.block} block of the template"
+        )
+
+
+def activate(template: Template, parameters: Mapping[str, ParameterValue], pseudo: PseudoParameters) -> ActiveTemplate:
+    """Check the rules, decide the conditions, and drop what is conditional on a false one.
+
+    Errors: TemplateError if a rule is broken, or something that exists refers to something that does not.
+    """
+    check_rules(template, parameters, pseudo)
+    conditions = evaluate_conditions(template, parameters, pseudo)
+    resources = tuple(
+        name for name, part in template.resources.items() if part.condition is None or conditions[part.condition]
+    )
+    outputs = tuple(
+        name for name, part in template.outputs.items() if part.condition is None or conditions[part.condition]
+    )
+    check_active_references(template, conditions, frozenset(resources), outputs)
+    return ActiveTemplate(conditions, resources, outputs)
+
+
+def evaluate_conditions(
+    template: Template, parameters: Mapping[str, ParameterValue], pseudo: PseudoParameters
+) -> dict[str, bool]:
+    """Every condition's answer. Errors: TemplateError if one is malformed or depends on itself."""
+    scope = _ParameterScope(template, parameters, pseudo, "Conditions")
+    answers: dict[str, bool] = {}
+    asking: list[str] = []
+
+    def answer(name: str) -> bool:
+        if name in asking:
+            circle = ", ".join(asking[asking.index(name) :])
+            raise TemplateError(f"Template error: Circular dependency between conditions: [{circle}]")
+        if name not in template.conditions:
+            raise TemplateError(
+                f"Template format error: Unresolved condition dependency {name} in the Conditions block of the template"
+            )
+        if name not in answers:
+            asking.append(name)
+            answers[name] = holds(template.conditions[name], scope, CONDITION_TESTS, answer)
+            asking.pop()
+        return answers[name]
+
+    return {name: answer(name) for name in template.conditions}
+
+
+def check_rules(template: Template, parameters: Mapping[str, ParameterValue], pseudo: PseudoParameters) -> None:
+    """Check the assertions of every rule that applies.
+
+    Errors: TemplateError with the assertion's description.
+    Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/rules-section-structure.html
+    """
+    scope = _ParameterScope(template, parameters, pseudo, "Rules")
+    for name, rule in template.rules.items():
+        condition, assertions = _rule_parts(name, rule)
+        if condition is not None and not holds(condition, scope, RULE_TESTS, _no_condition):
+            continue
+        for test, description in assertions:
+            if not holds(test, scope, RULE_TESTS, _no_condition):
+                raise TemplateError(f"Rule {name} failed: {description}")
+
+
+def _rule_parts(name: str, rule: Node) -> tuple[Node, list[tuple[Node, str]]]:
+    """A rule's condition and its assertions with their descriptions."""
+    if not isinstance(rule, dict) or not rule.keys() <= {"RuleCondition", "Assertions"}:
+        raise _malformed_rule(name)
+    assertions = rule.get("Assertions")
+    if not isinstance(assertions, list) or not assertions:
+        raise _malformed_rule(name)
+    return rule.get("RuleCondition"), [_assertion(name, each) for each in assertions]
+
+
+def _assertion(name: str, node: Node) -> tuple[Node, str]:
+    if not isinstance(node, dict) or "Assert" not in node or not node.keys() <= {"Assert", "AssertDescription"}:
+        raise _malformed_rule(name)
+    return node["Assert"], text_of(node.get("AssertDescription", "an assertion does not hold"))
+
+
+def _malformed_rule(name: str) -> TemplateError:
+    return TemplateError(f"Template format error: Rule {name} must contain a list of Assertions")
+
+
+def _no_condition(name: str) -> bool:
+    raise TemplateError(f"Template format error: Rules cannot refer to the condition {name}")

@@ -1,0 +1,79 @@
+"""A template as values: its sections, typed as far as their meaning is fixed before parameters are known.
+
+Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/template-anatomy.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from redrive.languages.template.source import Node
+
+ParameterValue = str | list[str]
+"""A resolved parameter: numbers are texts here too, lists are lists of texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """What a template says of one of its parameters. Absent constraints are None."""
+
+    name: str
+    type: str
+    default: str | None = None
+    description: str = ""
+    allowed_values: tuple[str, ...] | None = None
+    allowed_pattern: str | None = None
+    constraint_description: str | None = None
+    min_length: int | None = None
+    max_length: int | None = None
+    min_value: str | None = None
+    max_value: str | None = None
+    no_echo: bool = False
+
+    @property
+    def is_list(self) -> bool:
+        """Does a reference to it give a list?"""
+        return self.type == "CommaDelimitedList" or self.type.startswith("List<")
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """One resource as written: functions are unresolved, and `condition` says whether it exists at all."""
+
+    logical_id: str
+    type: str
+    properties: Mapping[str, Node]
+    condition: str | None = None
+    depends_on: tuple[str, ...] = ()
+    deletion_policy: str = "Delete"
+    update_replace_policy: str = "Delete"
+    creation_policy: Node = None
+    update_policy: Node = None
+    metadata: Node = None
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One output as written; `export_name` is None where nothing is exported."""
+
+    name: str
+    value: Node
+    description: str = ""
+    export_name: Node = None
+    condition: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A template whose structure and references have been checked. Every section keeps its source order."""
+
+    resources: Mapping[str, Resource]
+    parameters: Mapping[str, Parameter]
+    mappings: Mapping[str, Mapping[str, Mapping[str, Node]]]
+    conditions: Mapping[str, Node]
+    outputs: Mapping[str, Output]
+    rules: Mapping[str, Node]
+    metadata: Mapping[str, Node]
+    description: str = ""
+    format_version: str | None = None

@@ -1,0 +1,1 @@
+"""AWS services, one room each, all of one shape. None imports another: see docs/decisions/0005."""

@@ -1,0 +1,59 @@
+"""The operations on a function's reserved concurrency."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from redrive.core.documents import Document
+from redrive.core.scope import Caller
+from redrive.delivery.operation import operation
+from redrive.services.lambda_.api_functions import authorized_function
+from redrive.services.lambda_.limits import CONCURRENCY_MAX, CONCURRENCY_UNRESERVED_MIN
+from redrive.services.lambda_.model import Function, invalid_parameter
+from redrive.store.api import Transaction
+
+
+@operation("PutFunctionConcurrency")
+def put_function_concurrency(
+    tx: Transaction, caller: Caller, *, function_name: str, reserved_concurrent_executions: int
+) -> Document:
+    """Reserve concurrency for a function, which bounds it, too; 0 stops it.
+
+    Errors: ResourceNotFoundException; InvalidParameterValueException (too little is left for the other functions).
+    Source: https://docs.aws.amazon.com/lambda/latest/api/API_PutFunctionConcurrency.html
+    """
+    function = authorized_function(tx, caller, "lambda:PutFunctionConcurrency", function_name)
+    others = sum(one.reserved or 0 for one in tx.resources.list(Function, caller.scope) if one.name != function.name)
+    if CONCURRENCY_MAX - others - reserved_concurrent_executions < CONCURRENCY_UNRESERVED_MIN:
+        raise invalid_parameter(
+            "Specified ReservedConcurrentExecutions for function decreases account's UnreservedConcurrentExecution "
+            f"below its minimum value of [{CONCURRENCY_UNRESERVED_MIN}]."
+        )
+    tx.resources.put(caller.scope, replace(function, reserved=reserved_concurrent_executions))
+    # A mapping that stood still for want of concurrency may go on.
+    tx.notify("due")
+    return {"ReservedConcurrentExecutions": reserved_concurrent_executions}
+
+
+@operation("GetFunctionConcurrency")
+def get_function_concurrency(tx: Transaction, caller: Caller, *, function_name: str) -> Document:
+    """A function's reserved concurrency; nothing if it has none.
+
+    Errors: ResourceNotFoundException.
+    Source: https://docs.aws.amazon.com/lambda/latest/api/API_GetFunctionConcurrency.html
+    """
+    function = authorized_function(tx, caller, "lambda:GetFunctionConcurrency", function_name)
+    return {} if function.reserved is None else {"ReservedConcurrentExecutions": function.reserved}
+
+
+@operation("DeleteFunctionConcurrency")
+def delete_function_concurrency(tx: Transaction, caller: Caller, *, function_name: str) -> Document:
+    """Give a function's reserved concurrency back.
+
+    Errors: ResourceNotFoundException.
+    Source: https://docs.aws.amazon.com/lambda/latest/api/API_DeleteFunctionConcurrency.html
+    """
+    function = authorized_function(tx, caller, "lambda:DeleteFunctionConcurrency", function_name)
+    tx.resources.put(caller.scope, replace(function, reserved=None))
+    tx.notify("due")
+    return {}

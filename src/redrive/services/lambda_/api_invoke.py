@@ -1,0 +1,152 @@
+"""Invoke: run a function now, or promise to run it soon."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+
+from redrive.core.documents import Document, load_json
+from redrive.core.errors import ServiceError
+from redrive.core.scope import Caller
+from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
+from redrive.delivery.operation import Outside, operation
+from redrive.services.lambda_.api_functions import authorized_reference, get_existing
+from redrive.services.lambda_.limits import EVENT_PAYLOAD_BYTES_MAX, SYNC_PAYLOAD_BYTES_MAX
+from redrive.services.lambda_.model import (
+    LATEST,
+    Function,
+    function_invocation,
+    invalid_parameter,
+    lambda_error,
+    refuse_given,
+)
+from redrive.services.lambda_.model_event_invoke import UNHANDLED, EventInvokeConfig, event_retry_policy
+from redrive.services.lambda_.model_report import bounded, log_events, log_tail
+from redrive.services.lambda_.source import SOURCE
+from redrive.services.lambda_.workers_runs import write_logs
+from redrive.store.api import Transaction
+from redrive.store.tables.deliveries import OUTSIDE, Delivery
+
+
+@operation("Invoke")
+def invoke(
+    tx: Transaction, caller: Caller, *,
+    function_name: str, invocation_type: str = "RequestResponse", log_type: str = "None",
+    client_context: str | None = None, durable_execution_name: str | None = None, payload: bytes = b"",
+    qualifier: str | None = None, tenant_id: str | None = None,
+) -> Document | Outside:  # fmt: skip
+    """Run a function and answer what it answered; or, with `InvocationType` Event, accept the event and answer at once.
+
+    Errors: ResourceNotFoundException; InvalidRequestContentException (payload is no JSON); RequestTooLargeException
+    (over 6 MB, or 1 MB for an event); TooManyRequestsException (no concurrency left); ServiceException (the run failed
+    outside of the function).
+    Source: https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html
+    """
+    reference = authorized_reference(tx, caller, "lambda:InvokeFunction", function_name, qualifier)
+    refuse_given(DurableExecutionName=durable_execution_name)
+    if tenant_id is not None:
+        raise invalid_parameter(
+            "The invoked function is not enabled with tenancy configuration. "
+            "Remove the tenant ID from your request and try again."
+        )
+    function = get_existing(tx, reference)
+    event = _event(payload, invocation_type)
+    if invocation_type == "DryRun":
+        return {"StatusCode": 204}
+    if invocation_type == "Event":
+        _promise(tx, caller, function, event, invoked_arn=reference.qualified_arn)
+        return {"StatusCode": 202}
+    if function.reserved == 0:
+        raise throttled(function.reserved)
+    invocation = function_invocation(
+        function,
+        caller.request_id,
+        event,
+        function_arn=reference.qualified_arn,
+        client_context=_client_context(client_context),
+    )
+    return Outside(invocation, lambda later, result: _answer(later, invocation, result, with_tail=log_type == "Tail"))
+
+
+def throttled(reserved: int | None) -> ServiceError:
+    """TooManyRequestsException, for a function with or without reserved concurrency."""
+    scope = "ConcurrentInvocationLimitExceeded"
+    reason = scope if reserved is None else f"ReservedFunction{scope}"
+    return lambda_error("TooManyRequestsException", "Rate Exceeded.", Reason=reason)
+
+
+def _event(payload: bytes, invocation_type: str) -> bytes:
+    """The event that the function will see, within bounds and valid JSON; no payload is an empty object."""
+    if invocation_type == "Event" and len(payload) > EVENT_PAYLOAD_BYTES_MAX:
+        raise lambda_error(
+            "RequestTooLargeException",
+            f"{len(payload)} byte payload is too large for the Event invocation type "
+            f"(limit {EVENT_PAYLOAD_BYTES_MAX} bytes)",
+        )
+    if len(payload) > SYNC_PAYLOAD_BYTES_MAX:
+        raise lambda_error(
+            "RequestTooLargeException",
+            f"Request must be smaller than {SYNC_PAYLOAD_BYTES_MAX} bytes for the InvokeFunction operation",
+        )
+    if not payload:
+        return b"{}"
+    try:
+        load_json(payload)
+    except (ValueError, RecursionError) as error:
+        raise lambda_error(
+            "InvalidRequestContentException", f"Could not parse request body into json: {error}"
+        ) from None
+    return payload
+
+
+def _client_context(text: str | None) -> str | None:
+    """The client context as the runtime reads it: JSON text, out of its base64."""
+    if not text:
+        return None
+    try:
+        decoded = base64.b64decode(text, validate=True).decode()
+        load_json(decoded)
+    except (binascii.Error, ValueError):
+        raise lambda_error(
+            "InvalidRequestContentException", "Client context must be a valid Base64-encoded JSON object."
+        ) from None
+    return decoded
+
+
+def _promise(tx: Transaction, caller: Caller, function: Function, event: bytes, *, invoked_arn: str) -> None:
+    """Accept an event: it is a delivery from now on."""
+    config = tx.resources.get(EventInvokeConfig, caller.scope, function.name)
+    tx.deliveries.put(
+        Delivery(
+            id=caller.request_id,
+            scope=caller.scope,
+            source=SOURCE,
+            source_arn=function.arn,
+            target_arn=invoked_arn,
+            document={"Payload": event.decode()},
+            policy=event_retry_policy(config),
+            place=OUTSIDE,
+            due_at=tx.now,
+            first_at=tx.now,
+        )
+    )
+    tx.notify("due")
+
+
+def _answer(tx: Transaction, invocation: Invocation, result: InvocationResult, *, with_tail: bool) -> Document:
+    """What the caller is told of a run that has ended."""
+    ended = bounded(result)
+    write_logs(tx, invocation, ended)
+    answer: Document = {"StatusCode": 200, "ExecutedVersion": LATEST, "Payload": ended.payload}
+    match ended.status:
+        case InvocationStatus.THROTTLED:
+            raise throttled(invocation.reserved)
+        case InvocationStatus.SERVICE_ERROR:
+            raise ServiceError("ServiceException", ended.error, fault="server", members={"Type": "Service"})
+        case InvocationStatus.FUNCTION_ERROR:
+            answer["FunctionError"] = UNHANDLED
+        case InvocationStatus.OK:
+            pass
+    if with_tail:
+        answer["LogResult"] = log_tail(log_events(invocation, ended, tx.now))
+    return answer

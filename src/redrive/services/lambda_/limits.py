@@ -1,0 +1,75 @@
+"""Quotas and defaults of Lambda, each with AWS's page."""
+
+from __future__ import annotations
+
+from redrive.core.clock import HOUR_MS, MINUTE_MS, SECOND_MS
+
+# Functions. Source: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
+FUNCTION_NAME_CHARS_MAX = 64
+TIMEOUT_S_DEFAULT = 3
+TIMEOUT_S_MAX = 900
+MEMORY_MB_DEFAULT = 128
+MEMORY_MB_MAX = 10_240
+EPHEMERAL_MB_DEFAULT = 512
+EPHEMERAL_MB_MAX = 10_240
+ENVIRONMENT_BYTES_MAX = 4 * 1024
+ZIP_BYTES_MAX = 50 * 1024 * 1024
+UNZIPPED_BYTES_MAX = 262_144_000
+POLICY_BYTES_MAX = 20_480
+TAGS_MAX = 50  # https://docs.aws.amazon.com/lambda/latest/dg/configuration-tags.html
+
+# Names that the runtime sets and nobody else may.
+# Source: https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html
+RESERVED_VARIABLES = frozenset(
+    {
+        "_HANDLER", "_X_AMZN_TRACE_ID", "AWS_ACCESS_KEY", "AWS_ACCESS_KEY_ID", "AWS_DEFAULT_REGION",
+        "AWS_EXECUTION_ENV", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "AWS_LAMBDA_FUNCTION_NAME",
+        "AWS_LAMBDA_FUNCTION_VERSION", "AWS_LAMBDA_INITIALIZATION_TYPE", "AWS_LAMBDA_LOG_GROUP_NAME",
+        "AWS_LAMBDA_LOG_STREAM_NAME", "AWS_LAMBDA_RUNTIME_API", "AWS_REGION", "AWS_SECRET_ACCESS_KEY",
+        "AWS_SECRET_KEY", "AWS_SESSION_TOKEN", "LAMBDA_RUNTIME_DIR", "LAMBDA_TASK_ROOT",
+    }
+)  # fmt: skip
+
+# Concurrency. Source: https://docs.aws.amazon.com/lambda/latest/dg/configuration-concurrency.html
+CONCURRENCY_MAX = 1_000
+CONCURRENCY_UNRESERVED_MIN = 100
+
+# Payloads. Source: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
+SYNC_PAYLOAD_BYTES_MAX = 6_291_456
+EVENT_PAYLOAD_BYTES_MAX = 1_048_576
+RESPONSE_BYTES_MAX = 6_291_556
+LOG_TAIL_BYTES = 4 * 1024  # https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html
+
+# Asynchronous events. Source: https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html
+EVENT_RETRIES_MAX = 2
+EVENT_AGE_S_MAX = 21_600
+ERROR_WAITS_MS = (1 * MINUTE_MS, 2 * MINUTE_MS)
+THROTTLE_WAIT_FIRST_MS = 1 * SECOND_MS
+THROTTLE_WAIT_MAX_MS = 5 * MINUTE_MS
+ERROR_MESSAGE_BYTES_MAX = 1_024  # https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-retain-records.html
+RUN_MARGIN_MS = 1 * MINUTE_MS  # Ours: start-up of a process beyond the function's timeout, before its node is given up.
+EVENT_LEASE_MS = TIMEOUT_S_MAX * SECOND_MS + RUN_MARGIN_MS
+
+# Pages of lists. Source: https://docs.aws.amazon.com/lambda/latest/api/API_ListFunctions.html
+PAGE_ITEMS_MAX = 50
+MAPPING_PAGE_ITEMS_MAX = 100  # https://docs.aws.amazon.com/lambda/latest/api/API_ListEventSourceMappings.html
+
+# Mappings from SQS. Source: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
+BATCH_SIZE_DEFAULT = 10
+BATCH_SIZE_WITHOUT_WINDOW_MAX = 10
+MAPPING_CONCURRENCY = 5  # What one starts with: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
+WINDOW_VISIBILITY_MARGIN_S = 30
+RECEIVE_MESSAGES_MAX = (
+    10  # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_ReceiveMessage.html
+)
+PROBLEM_PAUSE_MS = 1 * MINUTE_MS  # Ours: before a queue that refused a poll is polled again.
+THROTTLE_PAUSE_MS = 5 * SECOND_MS  # Ours: before a function that was throttled is sent another batch.
+EMPTY_POLL_PAUSE_MS = 1 * SECOND_MS  # Ours: before a queue that had something due, yet gave nothing, is polled again.
+EXPIRED_BATCHES_PER_CLAIM_MAX = 100
+
+# PutLogEvents. Source: https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutLogEvents.html
+LOG_EVENTS_PER_PUT_MAX = 10_000
+LOG_BYTES_PER_PUT_MAX = 1_048_576
+LOG_EVENT_OVERHEAD_BYTES = 26
+LOG_EVENT_BYTES_MAX = 256 * 1024 - LOG_EVENT_OVERHEAD_BYTES
+LOG_SPAN_MS_MAX = 24 * HOUR_MS

@@ -1,0 +1,108 @@
+"""What a function may be made of: its archive, its runtime, its environment and its sizes. Pure checks."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+import zipfile
+from collections.abc import Mapping
+
+from redrive.core.documents import Document, dump_json
+from redrive.core.errors import ServiceError
+from redrive.services.lambda_.limits import (
+    ENVIRONMENT_BYTES_MAX,
+    EPHEMERAL_MB_MAX,
+    MEMORY_MB_MAX,
+    RESERVED_VARIABLES,
+    TIMEOUT_S_MAX,
+    UNZIPPED_BYTES_MAX,
+    ZIP_BYTES_MAX,
+)
+from redrive.services.lambda_.model import constraint_violation, invalid_parameter, refuse_given
+
+_PYTHON3 = re.compile(r"python3\.\d+")
+
+
+def code_digest(content: bytes) -> str:
+    """The hexadecimal SHA-256 of an archive."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def check_archive(content: bytes, operation: str) -> None:
+    """Refuse what cannot be unzipped, or is too large, zipped or not.
+
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
+    """
+    if len(content) > ZIP_BYTES_MAX:
+        raise ServiceError(
+            "RequestEntityTooLargeException",
+            f"Request must be smaller than {ZIP_BYTES_MAX} bytes for the {operation} operation",
+            http_status=413,
+        )
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            entries = archive.infolist()
+    except (zipfile.BadZipFile, ValueError, NotImplementedError):
+        raise invalid_parameter(
+            "Could not unzip uploaded file. Please check your file, then try to upload again."
+        ) from None
+    if not entries:
+        raise invalid_parameter("Uploaded file must be a non-empty zip")
+    if sum(entry.file_size for entry in entries) > UNZIPPED_BYTES_MAX:
+        raise invalid_parameter(f"Unzipped size must be smaller than {UNZIPPED_BYTES_MAX} bytes")
+
+
+def zip_content(code: Document) -> bytes:
+    """The archive in a `Code` document, or in UpdateFunctionCode's members of the same names.
+
+    Errors: InvalidParameterValueException (no archive; code in S3 or in an image, which do not exist here).
+    """
+    refuse_given(
+        S3Bucket=code.get("S3Bucket"),
+        S3Key=code.get("S3Key"),
+        S3ObjectVersion=code.get("S3ObjectVersion"),
+        S3ObjectStorageMode=code.get("S3ObjectStorageMode"),
+        ImageUri=code.get("ImageUri"),
+    )
+    content = code.get("ZipFile")
+    if not isinstance(content, bytes):
+        raise invalid_parameter("Please provide a source for function code.")
+    return content
+
+
+def check_runtime(runtime: str) -> None:
+    """Refuse runtimes other than python3: functions run in this machine's interpreter."""
+    if not _PYTHON3.fullmatch(runtime):
+        raise invalid_parameter(f"Runtime {runtime} is not available in redrive: only python3 runtimes run here.")
+
+
+def check_environment(variables: Mapping[str, str]) -> None:
+    """Refuse environments over 4 KB, and names that belong to the runtime.
+
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html
+    """
+    reserved = sorted(RESERVED_VARIABLES & variables.keys())
+    if reserved:
+        raise invalid_parameter(
+            "Lambda was unable to configure your environment variables because the environment variables you have "
+            "provided contains reserved keys that are currently not supported for modification. "
+            f"Reserved keys used in this request: {', '.join(reserved)}"
+        )
+    text = dump_json(dict(variables))
+    if len(text.encode()) > ENVIRONMENT_BYTES_MAX:
+        raise invalid_parameter(
+            "Lambda was unable to configure your environment variables because the environment variables you have "
+            f"provided exceeded the 4KB limit. String measured: {text}"
+        )
+
+
+def check_sizes(*, timeout_s: int, memory_mb: int, ephemeral_mb: int) -> None:
+    """Refuse sizes over the quotas, where these are tighter than the model's own constraints."""
+    for value, member, most in (
+        (timeout_s, "timeout", TIMEOUT_S_MAX),
+        (memory_mb, "memorySize", MEMORY_MB_MAX),
+        (ephemeral_mb, "ephemeralStorage.size", EPHEMERAL_MB_MAX),
+    ):
+        if value > most:
+            raise constraint_violation(value, member, f"value less than or equal to {most}")

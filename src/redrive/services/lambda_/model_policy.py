@@ -1,0 +1,48 @@
+"""Statements of a function's resource policy. No transaction, no clock."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from redrive.core.documents import Document, dump_json
+
+_ACCOUNT = re.compile(r"\d{12}")
+
+
+def policy_document(statements: Sequence[Document]) -> str:
+    """The resource policy as JSON text."""
+    return dump_json({"Version": "2012-10-17", "Id": "default", "Statement": list(statements)})
+
+
+def policy_statement(
+    *, sid: str, action: str, principal: str, resource: str, source_arn: str | None, equals: Document
+) -> Document:
+    """A statement as AddPermission writes it. `equals` holds further conditions; those that are None are left out.
+
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/access-control-resource-based.html
+    """
+    statement: Document = {
+        "Sid": sid,
+        "Effect": "Allow",
+        "Principal": _principal(principal),
+        "Action": action,
+        "Resource": resource,
+    }
+    present = {key: value for key, value in equals.items() if value is not None}
+    condition: Document = {}
+    if present:
+        condition["StringEquals"] = present
+    if source_arn is not None:
+        condition["ArnLike"] = {"AWS:SourceArn": source_arn}
+    if condition:
+        statement["Condition"] = condition
+    return statement
+
+
+def _principal(principal: str) -> str | Document:
+    if principal == "*":
+        return principal
+    if _ACCOUNT.fullmatch(principal):
+        return {"AWS": f"arn:aws:iam::{principal}:root"}
+    return {"AWS" if principal.startswith("arn:") else "Service": principal}

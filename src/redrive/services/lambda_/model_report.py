@@ -1,0 +1,132 @@
+"""What a run leaves behind: its answer within AWS's bounds, and its lines as CloudWatch shows them."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from redrive.core.clock import Instant
+from redrive.core.documents import dump_json, load_json
+from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
+from redrive.services.lambda_.limits import (
+    LOG_BYTES_PER_PUT_MAX,
+    LOG_EVENT_BYTES_MAX,
+    LOG_EVENT_OVERHEAD_BYTES,
+    LOG_EVENTS_PER_PUT_MAX,
+    LOG_SPAN_MS_MAX,
+    LOG_TAIL_BYTES,
+    RESPONSE_BYTES_MAX,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LogEvent:
+    """A line of a log stream."""
+
+    at: Instant
+    text: str
+
+
+def bounded(result: InvocationResult) -> InvocationResult:
+    """The result, turned into a function error if its answer is too large to hand on.
+
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
+    """
+    if result.status is not InvocationStatus.OK or len(result.payload) <= RESPONSE_BYTES_MAX:
+        return result
+    error = {
+        "errorMessage": f"Response payload size exceeded maximum allowed payload size ({RESPONSE_BYTES_MAX} bytes).",
+        "errorType": "Function.ResponseSizeTooLarge",
+    }
+    return replace(result, status=InvocationStatus.FUNCTION_ERROR, payload=dump_json(error).encode())
+
+
+def error_member(payload: bytes | str, member: str) -> str:
+    """A member of a function's error document; empty if it is not there."""
+    try:
+        document = load_json(payload)
+    except ValueError:
+        return ""
+    value = document.get(member) if isinstance(document, dict) else None
+    return value if isinstance(value, str) else ""
+
+
+def log_events(invocation: Invocation, result: InvocationResult, ended_at: Instant) -> list[LogEvent]:
+    """The lines of a run between START, END and REPORT, in order of time.
+
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/python-logging.html
+    """
+    lines = [LogEvent(line.at, line.text) for line in result.lines]
+    started_at = min([ended_at - math.ceil(result.duration_ms), *(line.at for line in lines)])
+    last_at = max([ended_at, *(line.at for line in lines)])
+    request = f"RequestId: {invocation.request_id}"
+    events = [
+        LogEvent(started_at, f"START {request} Version: {invocation.version}"),
+        *sorted(lines, key=lambda line: line.at),
+        LogEvent(last_at, f"END {request}"),
+        LogEvent(last_at, report_line(invocation, result)),
+    ]
+    return [LogEvent(event.at, f"{_cut(event.text)}\n") for event in events]
+
+
+def report_line(invocation: Invocation, result: InvocationResult) -> str:
+    """The REPORT line. Start-up is billed with the run, in whole milliseconds.
+
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/python-logging.html
+    """
+    billed_ms = math.ceil(result.duration_ms + (result.init_ms or 0))
+    parts = [
+        f"REPORT RequestId: {invocation.request_id}",
+        f"Duration: {result.duration_ms:.2f} ms",
+        f"Billed Duration: {billed_ms} ms",
+        f"Memory Size: {invocation.memory_mb} MB",
+        f"Max Memory Used: {result.memory_used_mb} MB",
+    ]
+    if result.init_ms is not None:
+        parts.append(f"Init Duration: {result.init_ms:.2f} ms")
+    error_type = error_member(result.payload, "errorType") if result.status is InvocationStatus.FUNCTION_ERROR else ""
+    if error_type == "Sandbox.Timedout":
+        parts.append("Status: timeout")
+    elif error_type.startswith("Runtime."):
+        parts += ["Status: error", f"Error Type: {error_type}"]
+    return "\t".join(parts) + "\t"
+
+
+def log_tail(events: Sequence[LogEvent]) -> str:
+    """The last 4 KB of a run's lines in base64, as Invoke answers them with `LogType` Tail.
+
+    Source: https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html
+    """
+    text = "".join(event.text for event in events).encode()
+    return base64.b64encode(text[-LOG_TAIL_BYTES:]).decode()
+
+
+def puts(events: Sequence[LogEvent]) -> Iterator[list[LogEvent]]:
+    """Events, in order, in batches that PutLogEvents takes: by count, by bytes, by span of time.
+
+    Source: https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutLogEvents.html
+    """
+    batch: list[LogEvent] = []
+    size = 0
+    for event in events:
+        weight = len(event.text.encode()) + LOG_EVENT_OVERHEAD_BYTES
+        is_full = batch and (
+            len(batch) == LOG_EVENTS_PER_PUT_MAX
+            or size + weight > LOG_BYTES_PER_PUT_MAX
+            or event.at - batch[0].at >= LOG_SPAN_MS_MAX
+        )
+        if is_full:
+            yield batch
+            batch, size = [], 0
+        batch.append(event)
+        size += weight
+    if batch:
+        yield batch
+
+
+def _cut(text: str) -> str:
+    """A line without its end, and no longer than an event may be."""
+    line = text.rstrip("\n")
+    return line.encode("utf-8", "replace")[: LOG_EVENT_BYTES_MAX - 1].decode("utf-8", "ignore")

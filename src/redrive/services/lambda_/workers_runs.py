@@ -1,0 +1,91 @@
+"""What surrounds every run of a function: its role before, its log lines after.
+
+One place for invocations, events and mappings. The logs are written as the function's role, so a role without
+permission leaves no logs, as on AWS.
+"""
+
+from __future__ import annotations
+
+from redrive.core.arn import Arn
+from redrive.core.errors import ServiceError
+from redrive.core.scope import Caller
+from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
+from redrive.services.lambda_.model import Function
+from redrive.services.lambda_.model_report import LogEvent, log_events, puts
+from redrive.store.api import Transaction
+
+PRINCIPAL = "lambda.amazonaws.com"
+
+
+def assume_function_role(
+    tx: Transaction, *, role_arn: str, function_arn: str, function_name: str, request_id: str
+) -> Caller:
+    """The caller that a function's role makes of Lambda. Errors: ServiceError AccessDenied."""
+    return tx.services.assume_role(
+        tx,
+        role_arn,
+        service=PRINCIPAL,
+        session_name=function_name,
+        region=Arn.parse(function_arn).region,
+        request_id=request_id,
+        source_arn=function_arn,
+    )
+
+
+def function_caller(tx: Transaction, function: Function, request_id: str) -> Caller:
+    """The caller that acts for a function. Errors: ServiceError AccessDenied."""
+    return assume_function_role(
+        tx,
+        role_arn=function.role,
+        function_arn=function.arn,
+        function_name=function.name,
+        request_id=request_id,
+    )
+
+
+def write_logs(tx: Transaction, invocation: Invocation, result: InvocationResult) -> None:
+    """Write the lines of a run to its log stream; nothing if it never ran, or its role may not write.
+
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs.html
+    """
+    if result.status not in (InvocationStatus.OK, InvocationStatus.FUNCTION_ERROR) or not result.log_stream:
+        return
+    events = log_events(invocation, result, tx.now)
+    try:
+        caller = assume_function_role(
+            tx,
+            role_arn=invocation.role_arn,
+            function_arn=":".join(invocation.function_arn.split(":")[:7]),
+            function_name=invocation.function_name,
+            request_id=invocation.request_id,
+        )
+        for batch in puts(events):
+            _put(tx, caller, invocation.log_group, result.log_stream, batch)
+    except ServiceError:
+        # The run has happened and is answered; AWS, too, drops logs that it may not write.
+        return
+
+
+def _put(tx: Transaction, caller: Caller, group: str, stream: str, events: list[LogEvent]) -> None:
+    """Write events; the group and the stream are made when they turn out to be missing."""
+    params: dict[str, object] = {
+        "logGroupName": group,
+        "logStreamName": stream,
+        "logEvents": [{"timestamp": event.at, "message": event.text} for event in events],
+    }
+    try:
+        tx.services.call(tx, caller, "logs", "PutLogEvents", params)
+    except ServiceError as error:
+        if error.code != "ResourceNotFoundException":
+            raise
+        _create_unless_there(tx, caller, "CreateLogGroup", {"logGroupName": group})
+        _create_unless_there(tx, caller, "CreateLogStream", {"logGroupName": group, "logStreamName": stream})
+        tx.services.call(tx, caller, "logs", "PutLogEvents", params)
+
+
+def _create_unless_there(tx: Transaction, caller: Caller, operation: str, params: dict[str, object]) -> None:
+    try:
+        tx.services.call(tx, caller, "logs", operation, params)
+    except ServiceError as error:
+        if error.code != "ResourceAlreadyExistsException":
+            raise

@@ -1,0 +1,121 @@
+"""One occurrence on its way to its target: what it is called, and what its input says.
+
+An execution is a snapshot: it keeps the target as it was when the schedule fired, whatever becomes of the schedule.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+
+from redrive.core.clock import SECOND_MS, Instant, format_instant
+from redrive.core.documents import Document, dump_json
+from redrive.core.retry import RetryPolicy
+from redrive.core.scope import Scope
+from redrive.services.scheduler import limits
+from redrive.services.scheduler.model import group_arn, name_of_arn
+from redrive.store.tables.deliveries import Delivery
+
+KEYWORDS = ("schedule-arn", "scheduled-time", "execution-id", "attempt-number")
+
+_KEYWORD_LIKE = re.compile(r"<\s*aws[.:]scheduler[.:][^<>]*>", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """An occurrence of a schedule: everything that stays the same over its attempts."""
+
+    schedule_arn: str
+    scope: Scope
+    execution_id: str
+    scheduled_at: Instant
+    target: Document
+
+    @classmethod
+    def of(cls, delivery: Delivery) -> Execution:
+        """The execution behind a delivery."""
+        document = delivery.document
+        return cls(
+            delivery.source_arn, delivery.scope, document["execution_id"], document["scheduled_at"], document["target"]
+        )
+
+    @property
+    def document(self) -> Document:
+        """What the delivery keeps of it."""
+        return {"execution_id": self.execution_id, "scheduled_at": self.scheduled_at, "target": self.target}
+
+    @property
+    def delivery_id(self) -> str:
+        """The delivery's id: the same occurrence is promised once."""
+        return f"{self.schedule_arn}@{format_instant(self.scheduled_at)}"
+
+    @property
+    def group_arn(self) -> str:
+        """The ARN of the schedule's group."""
+        return group_arn(self.scope, name_of_arn(self.schedule_arn).partition("/")[0])
+
+
+def execution_id(schedule_arn: str, scheduled_at: Instant, created_at: Instant) -> str:
+    """The id of an occurrence: stable over its attempts and over redrive, and sorting by it sorts by time.
+
+    A UUID of version 7: the scheduled time in milliseconds, then a hash of the schedule's ARN, that time and the
+    schedule's creation, so that a schedule made anew under an old name gets ids of its own.
+    Source: https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-context-attributes.html and, for the
+    form, https://www.rfc-editor.org/rfc/rfc9562#name-uuid-version-7
+    """
+    digits = hashlib.sha256(f"{schedule_arn}@{scheduled_at}@{created_at}".encode()).hexdigest()
+    time = f"{max(0, scheduled_at) & (1 << 48) - 1:012x}"
+    variant = "89ab"[int(digits[3], 16) & 3]
+    return f"{time[:8]}-{time[8:]}-7{digits[:3]}-{variant}{digits[4:7]}-{digits[7:19]}"
+
+
+def retry_policy(target: Document) -> RetryPolicy:
+    """How often and how long a target's deliveries are tried.
+
+    Source: https://docs.aws.amazon.com/scheduler/latest/APIReference/API_RetryPolicy.html
+    """
+    chosen = target.get("RetryPolicy") or {}
+    return RetryPolicy(
+        retries_max=chosen.get("MaximumRetryAttempts", limits.RETRIES_DEFAULT),
+        age_ms_max=chosen.get("MaximumEventAgeInSeconds", limits.EVENT_AGE_S_DEFAULT) * SECOND_MS,
+    )
+
+
+def rendered_input(execution: Execution, attempt: int) -> str:
+    """The target's Input with the context attributes filled in, or the default event where there is no Input.
+
+    Plain text replacement: what is no keyword stays as it is.
+    Source: https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-context-attributes.html
+    """
+    text = execution.target.get("Input")
+    if text is None:
+        return dump_json(_default_event(execution))
+    values = (execution.schedule_arn, format_instant(execution.scheduled_at), execution.execution_id, str(attempt))
+    for keyword, value in zip(KEYWORDS, values, strict=True):
+        text = text.replace(f"<aws.scheduler.{keyword}>", value)
+    return str(text)
+
+
+def misspelt_keywords(input: str) -> list[str]:
+    """What looks like a context attribute and is none, such as `<aws.scheduler.execution_id>`; each once, in order.
+
+    AWS delivers it literally, so that handlers that trust it to be unique take every event for the same one.
+    """
+    right = {f"<aws.scheduler.{keyword}>" for keyword in KEYWORDS}
+    return [found for found in dict.fromkeys(_KEYWORD_LIKE.findall(input)) if found not in right]
+
+
+def _default_event(execution: Execution) -> Document:
+    """What a target without Input gets; `detail` is a text, as in the events that AWS sends."""
+    return {
+        "version": "0",
+        "id": execution.execution_id,
+        "detail-type": "Scheduled Event",
+        "source": "aws.scheduler",
+        "account": execution.scope.account,
+        "time": format_instant(execution.scheduled_at),
+        "region": execution.scope.region,
+        "resources": [execution.schedule_arn],
+        "detail": "{}",
+    }

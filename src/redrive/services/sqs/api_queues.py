@@ -1,0 +1,223 @@
+"""Queues themselves: created, found, listed, emptied, deleted.
+
+Every operation on a queue begins with `find_queue`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping
+
+from redrive.core.clock import SECOND_MS
+from redrive.core.documents import Document
+from redrive.core.errors import ServiceError
+from redrive.core.scope import Caller, Scope
+from redrive.delivery.operation import operation
+from redrive.services.sqs import limits
+from redrive.services.sqs.model import Queue, QueueAttributes, RedrivePolicy, parse_queue_url, queue_arn, queue_url
+from redrive.services.sqs.model_attributes import change_attributes, differing_attribute, refuse_fifo
+from redrive.services.sqs.model_requests import (
+    check_page_size,
+    decode_token,
+    encode_token,
+    invalid_parameter,
+    invalid_value,
+    missing_parameter,
+)
+from redrive.services.sqs.model_tags import check_tags
+from redrive.services.sqs.workers import begin_retention
+from redrive.store.api import Transaction
+
+_QUEUE_NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{limits.QUEUE_NAME_LENGTH_MAX}}}")
+
+
+def find_queue(tx: Transaction, caller: Caller, url: str, action: str) -> Queue:
+    """The queue that a URL means, if the caller may do this to it.
+
+    Errors: QueueDoesNotExist; AccessDeniedException; MissingRequiredParameterException for an empty URL.
+    """
+    if not url:
+        raise missing_parameter("QueueUrl")
+    account, name = parse_queue_url(url)
+    scope = caller.scope if account in ("", caller.account) else Scope(account, caller.region)
+    tx.services.authorize(tx, caller, action, queue_arn(scope, name))
+    queue = tx.resources.get(Queue, scope, name)
+    if queue is None:
+        raise no_such_queue()
+    return queue
+
+
+def no_such_queue() -> ServiceError:
+    """The refusal of a request for a queue that is not there."""
+    return ServiceError("QueueDoesNotExist", "The specified queue does not exist.")
+
+
+def check_redrive(tx: Transaction, source_arn: str, scope: Scope, policy: RedrivePolicy | None) -> None:
+    """Refuse a redrive policy whose dead-letter queue cannot take the source's messages.
+
+    Errors: InvalidParameterValueException.
+    """
+    if policy is None:
+        return
+    target_arn = policy.dead_letter_arn
+    if target_arn == source_arn:
+        raise invalid_value(target_arn, "RedrivePolicy", "A queue cannot be its own dead-letter queue.")
+    if target_arn != queue_arn(scope, policy.dead_letter_name):
+        reason = "Dead letter target must be in the same account and region as the source."
+        raise invalid_value(target_arn, "RedrivePolicy", reason)
+    target = tx.resources.get(Queue, scope, policy.dead_letter_name)
+    if target is None:
+        raise invalid_value(target_arn, "RedrivePolicy", "Dead letter target does not exist.")
+    allow = target.attributes.redrive_allow
+    if allow is not None and not allow.allows(source_arn):
+        reason = "The dead-letter queue's RedriveAllowPolicy does not allow this source queue."
+        raise invalid_value(target_arn, "RedrivePolicy", reason)
+
+
+@operation("CreateQueue")
+def create_queue(
+    tx: Transaction,
+    caller: Caller,
+    *,
+    queue_name: str,
+    attributes: Mapping[str, str] | None = None,
+    tags: Mapping[str, str] | None = None,
+) -> Document:
+    """Create a queue, or find the one of that name if it has the given attributes.
+
+    Errors: QueueNameExists; InvalidAttributeName; InvalidAttributeValue (also for FIFO queues);
+    InvalidParameterValueException (name, tags, redrive policy).
+    Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_CreateQueue.html
+    """
+    arn = queue_arn(caller.scope, queue_name)
+    tx.services.authorize(tx, caller, "sqs:CreateQueue", arn)
+    given = attributes or {}
+    refuse_fifo(queue_name, given)
+    if not _QUEUE_NAME.fullmatch(queue_name):
+        raise invalid_parameter("Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length")
+    existing = tx.resources.get(Queue, caller.scope, queue_name)
+    if existing is not None:
+        differing = differing_attribute(existing, given)
+        if differing is not None:
+            raise ServiceError(
+                "QueueNameExists",
+                f"A queue already exists with the same name and a different value for attribute {differing}",
+            )
+        return {"QueueUrl": queue_url(caller, existing)}
+    check_tags(tags or {})
+    if tags:
+        tx.services.authorize(tx, caller, "sqs:TagQueue", arn)
+    settings = change_attributes(QueueAttributes(), given)
+    check_redrive(tx, arn, caller.scope, settings.redrive)
+    queue = Queue(
+        name=queue_name, id=tx.entropy.hex(12), arn=arn, attributes=settings, created_at=tx.now, modified_at=tx.now,
+        tags=dict(tags or {}),
+    )  # fmt: skip
+    tx.resources.put(caller.scope, queue)
+    begin_retention(tx)
+    return {"QueueUrl": queue_url(caller, queue)}
+
+
+@operation("GetQueueUrl")
+def get_queue_url(
+    tx: Transaction, caller: Caller, *, queue_name: str, queue_owner_aws_account_id: str | None = None
+) -> Document:
+    """The URL of the queue of that name, in the caller's account or in the owner's.
+
+    Errors: QueueDoesNotExist.
+    Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_GetQueueUrl.html
+    """
+    scope = Scope(queue_owner_aws_account_id or caller.account, caller.region)
+    tx.services.authorize(tx, caller, "sqs:GetQueueUrl", queue_arn(scope, queue_name))
+    queue = tx.resources.get(Queue, scope, queue_name)
+    if queue is None:
+        raise no_such_queue()
+    return {"QueueUrl": queue_url(caller, queue)}
+
+
+@operation("ListQueues")
+def list_queues(
+    tx: Transaction,
+    caller: Caller,
+    *,
+    queue_name_prefix: str | None = None,
+    next_token: str | None = None,
+    max_results: int | None = None,
+) -> Document:
+    """The URLs of the caller's queues in order of their names; a NextToken only if MaxResults is given.
+
+    Errors: InvalidParameterValueException.
+    Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_ListQueues.html
+    """
+    tx.services.authorize(tx, caller, "sqs:ListQueues", queue_arn(caller.scope, "*"))
+    size = check_page_size(max_results)
+    found = tx.resources.list(
+        Queue, caller.scope, prefix=queue_name_prefix or "", after=decode_token(next_token), limit=size + 1
+    )
+    page = found[:size]
+    answer: Document = {"QueueUrls": [queue_url(caller, queue) for queue in page]} if page else {}
+    if max_results is not None and len(found) > size:
+        answer["NextToken"] = encode_token(page[-1].name)
+    return answer
+
+
+@operation("ListDeadLetterSourceQueues")
+def list_dead_letter_source_queues(
+    tx: Transaction, caller: Caller, *, queue_url: str, next_token: str | None = None, max_results: int | None = None
+) -> Document:
+    """The URLs of the queues that have this one as their dead-letter queue.
+
+    Errors: QueueDoesNotExist; InvalidParameterValueException.
+    Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_ListDeadLetterSourceQueues.html
+    """
+    target = find_queue(tx, caller, queue_url, "sqs:ListDeadLetterSourceQueues")
+    size = check_page_size(max_results)
+    found = [
+        queue
+        for queue in tx.resources.list(Queue, target.scope, after=decode_token(next_token))
+        if queue.attributes.redrive is not None and queue.attributes.redrive.dead_letter_arn == target.arn
+    ]
+    page = found[:size]
+    answer: Document = {"queueUrls": [_url(caller, queue) for queue in page]}
+    if max_results is not None and len(found) > size:
+        answer["NextToken"] = encode_token(page[-1].name)
+    return answer
+
+
+@operation("PurgeQueue")
+def purge_queue(tx: Transaction, caller: Caller, *, queue_url: str) -> Document:
+    """Forget all messages of a queue, those in flight and delayed included.
+
+    Errors: QueueDoesNotExist; PurgeQueueInProgress (a second purge within 60 seconds).
+    Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_PurgeQueue.html
+    """
+    queue = find_queue(tx, caller, queue_url, "sqs:PurgeQueue")
+    if queue.last_purged_at is not None and tx.now < queue.last_purged_at + limits.PURGE_INTERVAL_MS:
+        seconds = limits.PURGE_INTERVAL_MS // SECOND_MS
+        raise ServiceError(
+            "PurgeQueueInProgress",
+            f"Only one PurgeQueue operation on {queue.name} is allowed every {seconds} seconds.",
+        )
+    tx.messages.purge(queue.id)
+    tx.resources.put(queue.scope, dataclasses.replace(queue, last_purged_at=tx.now))
+    return {}
+
+
+@operation("DeleteQueue")
+def delete_queue(tx: Transaction, caller: Caller, *, queue_url: str) -> Document:
+    """Delete a queue and its messages. Whoever waits for its messages learns that it is gone.
+
+    Errors: QueueDoesNotExist.
+    Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_DeleteQueue.html
+    """
+    queue = find_queue(tx, caller, queue_url, "sqs:DeleteQueue")
+    tx.resources.delete(Queue, queue.scope, queue.name)
+    tx.messages.purge(queue.id)
+    tx.notify(queue.topic)
+    return {}
+
+
+def _url(caller: Caller, queue: Queue) -> str:
+    """`model.queue_url`, where a parameter has taken its name."""
+    return queue_url(caller, queue)

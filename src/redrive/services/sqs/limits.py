@@ -1,0 +1,53 @@
+"""Quotas and defaults of SQS, each with its unit in the name and its AWS page beside it."""
+
+from __future__ import annotations
+
+from redrive.core.clock import DAY_MS, HOUR_MS, MINUTE_MS
+
+# Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html
+MESSAGE_BYTES_MIN = 1_024
+MESSAGE_BYTES_MAX = 1_048_576
+BATCH_BYTES_MAX = 1_048_576
+BATCH_ENTRIES_MAX = 10
+BATCH_ID_LENGTH_MAX = 80
+DELAY_S_MAX = 900
+VISIBILITY_TIMEOUT_S_DEFAULT = 30
+VISIBILITY_TIMEOUT_S_MAX = 43_200
+RETENTION_S_DEFAULT = 345_600
+RETENTION_S_MIN = 60
+RETENTION_S_MAX = 1_209_600
+MESSAGE_ATTRIBUTES_MAX = 10
+
+# Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-message-metadata.html
+ATTRIBUTE_NAME_LENGTH_MAX = 256
+ATTRIBUTE_TYPE_LENGTH_MAX = 256
+
+# Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_ReceiveMessage.html
+RECEIVE_MESSAGES_MAX = 10
+WAIT_S_MAX = 20
+
+# Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-queues.html
+IN_FLIGHT_MAX = 120_000
+QUEUE_NAME_LENGTH_MAX = 80
+TAG_KEY_LENGTH_MAX = 128
+TAG_VALUE_LENGTH_MAX = 256
+
+# Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SetQueueAttributes.html
+RECEIVE_COUNT_MAX_DEFAULT = 10
+RECEIVE_COUNT_MAX_MAX = 1_000
+REDRIVE_SOURCES_MAX = 10
+KMS_KEY_REUSE_S_DEFAULT = 300
+KMS_KEY_REUSE_S_MIN = 60
+KMS_KEY_REUSE_S_MAX = 86_400
+
+# Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_ListQueues.html
+LIST_RESULTS_MAX = 1_000
+
+# Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_PurgeQueue.html
+PURGE_INTERVAL_MS = MINUTE_MS
+
+# These are ours; docs/semantics/sqs.md says why.
+SWEEP_INTERVAL_MS = HOUR_MS
+ATTEMPTS_KEPT_MS = 14 * DAY_MS
+REDRIVE_ROUNDS_MAX = 100
+OVER_LIMIT_RETRY_MS = 1_000

@@ -1,0 +1,46 @@
+"""The due work of SQS: once an hour, what has passed its retention is forgotten.
+
+Receives look past expired messages by themselves, so the sweep only frees room. It also forgets old attempts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from redrive.core.clock import Instant
+from redrive.core.errors import Bug
+from redrive.delivery.invocation import InvocationResult
+from redrive.delivery.worker import Attempt
+from redrive.services.sqs import limits
+from redrive.store.api import Transaction
+
+RETENTION = "sqs.retention"
+"""The kind of the sweep's timer, and the name of its worker."""
+
+_EVERYWHERE = "everywhere"
+
+
+def begin_retention(tx: Transaction) -> None:
+    """Have the sweep run from now on, if it does not yet: the first queue of a store begins it."""
+    if tx.timers.get(RETENTION, _EVERYWHERE) is None:
+        tx.timers.set(RETENTION, _EVERYWHERE, tx.now + limits.SWEEP_INTERVAL_MS)
+        tx.notify("due")
+
+
+class RetentionWorker:
+    """Forgets messages whose retention has passed, and attempts older than 14 days."""
+
+    name = RETENTION
+    upkeep = True
+
+    def next_due(self, tx: Transaction, *, free: int) -> Instant | None:
+        return tx.timers.next(RETENTION)
+
+    def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
+        tx.messages.expire(tx.now)
+        tx.attempts.sweep(tx.now - limits.ATTEMPTS_KEPT_MS)
+        tx.timers.set(RETENTION, _EVERYWHERE, tx.now + limits.SWEEP_INTERVAL_MS)
+        return ()
+
+    def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
+        raise Bug("the retention sweep makes no attempts")

@@ -1,0 +1,150 @@
+"""The transaction: what a step works on, and nothing else.
+
+step(tx) ──► tx.now, tx.entropy        drawn and seeded outside; a step reads no clock
+         ──► tx.resources, tx.messages …  one gateway per table, domain verbs
+         ──► tx.services                  other services' operations, in this same transaction
+         ──► tx.notify(topic)             a hint for waiters, given after the commit
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Protocol, TypeVar
+
+from redrive.core.clock import Instant
+from redrive.core.documents import Document
+from redrive.core.entropy import Entropy
+from redrive.core.scope import Caller
+from redrive.store.database import Database
+from redrive.store.tables.attempts import AttemptTable
+from redrive.store.tables.blobs import BlobTable
+from redrive.store.tables.deliveries import DeliveryTable
+from redrive.store.tables.items import ItemTable
+from redrive.store.tables.log_events import LogEventTable
+from redrive.store.tables.messages import MessageTable
+from redrive.store.tables.resources import ResourceCache, ResourceTable
+from redrive.store.tables.timers import TimerTable
+
+T = TypeVar("T")
+
+NO_PARAMS: Mapping[str, object] = {}
+
+
+class Services(Protocol):
+    """Every service's operations, for use inside a transaction. The engine binds it to the store.
+
+    This is the only way from one service to another.
+    """
+
+    def call(
+        self, tx: Transaction, caller: Caller, service: str, operation: str, params: Mapping[str, object]
+    ) -> Document:
+        """Run an operation in this transaction: `call(tx, caller, "sqs", "SendMessage", {"QueueUrl": …})`.
+
+        Parameters are validated as those of a client are. Writes of a failed call are undone; the transaction goes on.
+        Errors: ServiceError, in the words of that service.
+        """
+        ...
+
+    def assume_role(
+        self,
+        tx: Transaction,
+        role_arn: str,
+        *,
+        service: str,
+        session_name: str,
+        region: str,
+        request_id: str,
+        source_arn: str | None = None,
+    ) -> Caller:
+        """The caller that a service (`scheduler.amazonaws.com`) becomes by assuming a role, acting in `region`.
+
+        `source_arn` is what the trust policy sees as `aws:SourceArn`.
+        Errors: ServiceError AccessDenied (no such role, or its trust policy refuses).
+        """
+        ...
+
+    def authorize(self, tx: Transaction, caller: Caller, action: str, resource: str) -> None:
+        """Refuse what the caller's role does not allow: `authorize(tx, caller, "sqs:SendMessage", queue_arn)`.
+
+        The account itself may do everything. Errors: ServiceError AccessDeniedException with AWS's sentence.
+        """
+        ...
+
+
+class Transaction:
+    """One unit of work on the store: all of it happens, or none."""
+
+    __slots__ = (
+        "_database", "_depth", "attempts", "blobs", "deliveries", "entropy", "items", "log_events", "messages", "now",
+        "resources", "services", "timers", "topics",
+    )  # fmt: skip
+
+    def __init__(
+        self, database: Database, *, now: Instant, entropy: Entropy, services: Services, cache: ResourceCache
+    ) -> None:
+        self._database = database
+        self._depth = 0
+        self.now = now
+        self.entropy = entropy
+        self.services = services
+        self.topics: set[str] = set()
+        self.resources = ResourceTable(database, cache)
+        self.timers = TimerTable(database)
+        self.messages = MessageTable(database)
+        self.deliveries = DeliveryTable(database)
+        self.attempts = AttemptTable(database)
+        self.items = ItemTable(database)
+        self.blobs = BlobTable(database)
+        self.log_events = LogEventTable(database)
+
+    def notify(self, topic: str) -> None:
+        """Wake whoever waits for this topic, once the transaction has committed. Only ever a hint."""
+        self.topics.add(topic)
+
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        """Undo what happens inside if it raises; the exception goes on."""
+        self._depth += 1
+        name = f"nested_{self._depth}"
+        self._database.run(f"SAVEPOINT {name}", NO_PARAMS)
+        try:
+            yield
+        except BaseException:
+            self._database.run(f"ROLLBACK TO {name}", NO_PARAMS)
+            self.resources.forget()
+            raise
+        finally:
+            self._database.run(f"RELEASE {name}", NO_PARAMS)
+            self._depth -= 1
+
+
+Step = Callable[[Transaction], T]
+
+
+class Store(Protocol):
+    """Durable state behind transactions. Internal: implementations live in this room only."""
+
+    def bind(self, services: Services) -> None:
+        """Give transactions their `services`. Once, before the first step."""
+        ...
+
+    def run(self, step: Step[T]) -> T:
+        """Run a step and commit it; answers after the commit is durable.
+
+        Errors: whatever the step raises, after undoing its writes; Conflict; StoreFull.
+        """
+        ...
+
+    def on_commit(self, listener: Callable[[frozenset[str]], None]) -> None:
+        """Call the listener with the topics of each commit that notified any."""
+        ...
+
+    def reset(self) -> None:
+        """Forget everything that was ever stored."""
+        ...
+
+    def close(self) -> None:
+        """Finish what is under way and let go of the files."""
+        ...

@@ -1,0 +1,29 @@
+"""What a table needs of a database: run one statement with named parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+Row = tuple[Any, ...]
+Params = Mapping[str, object]
+
+
+class Database(Protocol):
+    """One connection inside a transaction. Errors: core.errors.Conflict; StoreFull when the disk has no room."""
+
+    def all(self, sql: str, params: Params) -> list[Row]:
+        """Run a statement and take all its rows."""
+        ...
+
+    def one(self, sql: str, params: Params) -> Row | None:
+        """Run a statement and take its first row."""
+        ...
+
+    def run(self, sql: str, params: Params) -> int:
+        """Run a statement; answers how many rows it changed."""
+        ...
+
+    def run_many(self, sql: str, rows: Sequence[Params]) -> None:
+        """Run a statement once for each set of parameters."""
+        ...

@@ -1,0 +1,48 @@
+"""Forward-only migrations: `migrations/NNNN_name.sql`, each applied once, in order, in a transaction of its own.
+
+`user_version` holds the number of the last one; `application_id` marks a file as ours, so that no foreign database is
+ever written to.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from importlib import resources
+
+from redrive.core.errors import UserError
+
+APPLICATION_ID = 0x52445256  # "RDRV"
+
+
+def migrations() -> list[tuple[int, str]]:
+    """All migrations as (number, SQL), in order."""
+    folder = resources.files("redrive.store").joinpath("migrations")
+    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
+    return [(int(name[:4]), folder.joinpath(name).read_text("utf-8")) for name in names]
+
+
+def migrate(connection: sqlite3.Connection, location: str) -> None:
+    """Bring a database up to this version's schema.
+
+    Errors: UserError if it is somebody else's database or a newer redrive's; sqlite3.DatabaseError if it is damaged.
+    """
+    (application_id,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    if application_id != APPLICATION_ID and (tables or application_id):
+        raise UserError(
+            f"{location} is a database, but not a redrive store; it was left as it is.",
+            next_step="Choose another --data.",
+        )
+    known = migrations()
+    if version > known[-1][0]:
+        raise UserError(
+            f"{location} was written by a newer redrive (schema {version}, this one knows {known[-1][0]}).",
+            next_step="Upgrade redrive, or choose another --data.",
+        )
+    for number, sql in known:
+        if number > version:
+            connection.executescript(
+                f"BEGIN IMMEDIATE; {sql} PRAGMA application_id = {APPLICATION_ID};"
+                f" PRAGMA user_version = {number}; COMMIT;"
+            )

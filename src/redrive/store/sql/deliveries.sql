@@ -1,0 +1,26 @@
+-- name: put
+INSERT INTO deliveries (id, scope, source, source_arn, target_arn, document, policy, place, due_at, first_at)
+VALUES (:id, :scope, :source, :source_arn, :target_arn, :document, :policy, :place, :due_at, :first_at)
+ON CONFLICT (id) DO NOTHING;
+
+-- name: claim_due -- hot
+UPDATE deliveries SET due_at = :lease_until, fence = fence + 1, leases = leases + 1, attempts = attempts + 1
+WHERE id IN (SELECT id FROM deliveries WHERE place = :place AND due_at <= :now ORDER BY due_at, id LIMIT :limit)
+  AND due_at <= :now
+RETURNING id, scope, source, source_arn, target_arn, document, policy, place, due_at, first_at, attempts, failures, fence, leases;
+
+-- name: held
+SELECT id, scope, source, source_arn, target_arn, document, policy, place, due_at, first_at, attempts, failures, fence, leases
+FROM deliveries WHERE id = :id AND fence = :fence;
+
+-- name: release
+UPDATE deliveries SET due_at = :due_at, leases = 0, failures = failures + :counted WHERE id = :id;
+
+-- name: delete
+DELETE FROM deliveries WHERE id = :id;
+
+-- name: next -- hot
+SELECT min(due_at) FROM deliveries WHERE place = :place;
+
+-- name: count_of_source
+SELECT count(*) FROM deliveries WHERE source = :source AND source_arn = :source_arn;

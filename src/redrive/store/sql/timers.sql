@@ -1,0 +1,15 @@
+-- name: set
+INSERT INTO timers (kind, name, at) VALUES (:kind, :name, :at)
+ON CONFLICT (kind, name) DO UPDATE SET at = excluded.at;
+
+-- name: clear
+DELETE FROM timers WHERE kind = :kind AND name = :name;
+
+-- name: get
+SELECT at FROM timers WHERE kind = :kind AND name = :name;
+
+-- name: due -- hot
+SELECT name, at FROM timers WHERE kind = :kind AND at <= :now ORDER BY at, name LIMIT :limit;
+
+-- name: next -- hot
+SELECT min(at) FROM timers WHERE kind = :kind;

@@ -1,0 +1,224 @@
+"""The embedded store: one SQLite connection, one writer.
+
+Durable by default (WAL, synchronous=FULL: a commit has reached the disk before it is answered). `commit` takes many
+steps at once: a savepoint each, one commit for all.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar, cast
+
+from redrive.core.clock import Clock
+from redrive.core.entropy import Entropy
+from redrive.core.errors import Bug, Conflict, UserError
+from redrive.store.api import NO_PARAMS, Services, Step, Transaction
+from redrive.store.database import Params, Row
+from redrive.store.migrate import migrate
+from redrive.store.tables.resources import ResourceCache
+
+T = TypeVar("T")
+
+MEMORY = ":memory:"
+STATEMENTS_CACHED = 512
+WAL_PAGES_MAX = 4_000  # 16 MB of 4 KiB pages between checkpoints: SQLite's default is 1,000.
+
+
+class StoreFull(UserError):
+    """The disk has no room for another write. Nothing of the refused step is stored; what was accepted is safe."""
+
+
+class SqliteDatabase:
+    """One connection. Statements are prepared once and kept by the driver."""
+
+    __slots__ = ("connection",)
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+
+    def all(self, sql: str, params: Params) -> list[Row]:
+        return self._execute(sql, params).fetchall()
+
+    def one(self, sql: str, params: Params) -> Row | None:
+        cursor = self._execute(sql, params)
+        row = cast("Row | None", cursor.fetchone())
+        cursor.close()
+        return row
+
+    def run(self, sql: str, params: Params) -> int:
+        return self._execute(sql, params).rowcount
+
+    def run_many(self, sql: str, rows: Sequence[Params]) -> None:
+        try:
+            if len(rows) == 1:
+                self.connection.execute(sql, rows[0])
+            else:
+                self.connection.executemany(sql, rows)
+        except sqlite3.OperationalError as error:
+            raise _translated(error) from error
+
+    def _execute(self, sql: str, params: Params) -> sqlite3.Cursor:
+        try:
+            return self.connection.execute(sql, params)
+        except sqlite3.OperationalError as error:
+            raise _translated(error) from error
+
+
+class SqliteStore:
+    """A store in one SQLite file, or in memory. A lock keeps it to one thread at a time."""
+
+    def __init__(self, path: Path | None, *, clock: Clock, entropy: Entropy, synchronous: str = "FULL") -> None:
+        """Open, or create, the store. `path` None keeps everything in memory.
+
+        Errors: UserError if the file is not a store of ours, is damaged, or was written by a newer version.
+        """
+        self._clock = clock
+        self._entropy = entropy
+        self._path = path
+        self._synchronous = synchronous
+        self._lock = threading.RLock()
+        self._listeners: list[Callable[[frozenset[str]], None]] = []
+        self._services: Services | None = None
+        self._cache = ResourceCache()
+        self._database = SqliteDatabase(self._open())
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """The connection itself, for tests that count statements and for nothing else."""
+        return self._database.connection
+
+    def bind(self, services: Services) -> None:
+        if self._services is not None:
+            raise Bug("the store is bound to its services once")
+        self._services = services
+
+    def on_commit(self, listener: Callable[[frozenset[str]], None]) -> None:
+        self._listeners.append(listener)
+
+    def run(self, step: Step[T]) -> T:
+        (result,), topics = self.commit([step])
+        self.announce(topics)
+        if isinstance(result, BaseException):
+            raise result
+        return cast(T, result)
+
+    def commit(self, steps: Sequence[Step[object]]) -> tuple[list[object], frozenset[str]]:
+        """Run steps in this order and commit them together, once.
+
+        Answers each step's result, or the exception that undid that step alone; and the topics to announce when the
+        answers have been given. If the commit itself fails, every step has failed, each with that exception.
+        """
+        topics: set[str] = set()
+        with self._lock:
+            try:
+                self._database.run("BEGIN IMMEDIATE", NO_PARAMS)
+                results = [self._attempt(step, topics, alone=len(steps) == 1) for step in steps]
+                if self._database.connection.in_transaction:
+                    self._database.run("COMMIT", NO_PARAMS)
+            except (Conflict, StoreFull) as error:
+                self._roll_back()
+                return [error] * len(steps), frozenset()
+        return results, frozenset(topics)
+
+    def announce(self, topics: frozenset[str]) -> None:
+        """Wake those who wait for these topics."""
+        if topics:
+            for listener in self._listeners:
+                listener(topics)
+
+    def _attempt(self, step: Step[object], topics: set[str], *, alone: bool) -> object:
+        """Run one step of a batch; an exception undoes what the step wrote and is the answer."""
+        tx = self._transaction()
+        if not alone:
+            self._database.run("SAVEPOINT step", NO_PARAMS)
+        try:
+            result = step(tx)
+        except (Conflict, StoreFull):
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a step raises is its answer; the batch goes on.
+            tx.resources.forget()
+            self._database.run("ROLLBACK" if alone else "ROLLBACK TO step", NO_PARAMS)
+            result = error
+        else:
+            topics |= tx.topics
+        if not alone:
+            self._database.run("RELEASE step", NO_PARAMS)
+        return result
+
+    def _transaction(self) -> Transaction:
+        if self._services is None:
+            raise Bug("the store runs no step before it is bound to its services")
+        return Transaction(
+            self._database, now=self._clock.now(), entropy=self._entropy, services=self._services, cache=self._cache
+        )
+
+    def _roll_back(self) -> None:
+        self._cache.entries.clear()
+        if self._database.connection.in_transaction:
+            self._database.connection.execute("ROLLBACK")
+
+    def reset(self) -> None:
+        """Forget everything: empties all tables, keeps the file."""
+        with self._lock:
+            self._cache.entries.clear()
+            tables = self._database.all(
+                "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'", NO_PARAMS
+            )
+            self._database.run("BEGIN IMMEDIATE", NO_PARAMS)
+            for (table,) in tables:
+                self._database.run(f"DELETE FROM {table}", NO_PARAMS)  # noqa: S608 - the schema's own names
+            self._database.run("COMMIT", NO_PARAMS)
+
+    def close(self) -> None:
+        with self._lock:
+            self._database.connection.close()
+
+    def _open(self) -> sqlite3.Connection:
+        location = MEMORY if self._path is None else str(self._path)
+        try:
+            connection = sqlite3.connect(
+                location, isolation_level=None, check_same_thread=False, cached_statements=STATEMENTS_CACHED
+            )
+            for pragma in self._pragmas():
+                connection.execute(f"PRAGMA {pragma}")
+            migrate(connection, location)
+        except sqlite3.DatabaseError as error:
+            raise _unusable(location, error) from error
+        return connection
+
+    def _pragmas(self) -> Mapping[str, None]:
+        """Settings in order. No foreign keys: documents refer to each other by ARN, as AWS's resources do."""
+        if self._path is None:
+            return dict.fromkeys(("journal_mode = MEMORY", "synchronous = OFF", "temp_store = MEMORY"))
+        return dict.fromkeys(
+            ("busy_timeout = 0", "journal_mode = WAL", f"synchronous = {self._synchronous}", "temp_store = MEMORY",
+             f"wal_autocheckpoint = {WAL_PAGES_MAX}", "mmap_size = 268435456")
+        )  # fmt: skip
+
+
+def _translated(error: sqlite3.OperationalError) -> Exception:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return Conflict(str(error))
+    if code == sqlite3.SQLITE_FULL:
+        return StoreFull("The disk is full: nothing more can be stored.", next_step="Free some space and try again.")
+    return error
+
+
+def _unusable(location: str, error: sqlite3.DatabaseError) -> Exception:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return UserError(
+            f"{location} is in use by another process.", next_step="Stop that one, or choose another --data."
+        )
+    if code == sqlite3.SQLITE_FULL:
+        return StoreFull(f"The disk that holds {location} is full.", next_step="Free some space and start again.")
+    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+        return UserError(
+            f"{location} is damaged, or is not a redrive store ({error}); it was left as it is.",
+            next_step="Move it away and start again, or choose another --data.",
+        )
+    return UserError(f"{location} cannot be opened: {error}.", next_step="Check the path and its permissions.")

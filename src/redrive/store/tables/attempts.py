@@ -1,0 +1,58 @@
+"""The history of attempts: what became of each, and what was to follow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from redrive.core.clock import Instant
+from redrive.core.scope import Scope
+from redrive.store.database import Database
+from redrive.store.queries import load_queries
+
+_SQL = load_queries("attempts")
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptRecord:
+    """One attempt that has ended. `code` is empty for a success; `next_at` is set where a retry follows."""
+
+    delivery_id: str
+    source_arn: str
+    attempt: int
+    ended_at: Instant
+    code: str
+    message: str
+    verdict: str
+    next_at: Instant | None
+
+
+class AttemptTable:
+    """Append, read, sweep."""
+
+    __slots__ = ("_database",)
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def record(self, scope: Scope, record: AttemptRecord) -> None:
+        """Write down an attempt that has ended."""
+        self._database.run(
+            _SQL["record"],
+            {
+                "delivery_id": record.delivery_id, "scope": str(scope), "source_arn": record.source_arn,
+                "attempt": record.attempt, "ended_at": record.ended_at, "code": record.code,
+                "message": record.message, "verdict": record.verdict, "next_at": record.next_at,
+            },
+        )  # fmt: skip
+
+    def of_delivery(self, delivery_id: str) -> list[AttemptRecord]:
+        """The attempts of one delivery, first to last."""
+        return [AttemptRecord(*row) for row in self._database.all(_SQL["of_delivery"], {"delivery_id": delivery_id})]
+
+    def of_source(self, source_arn: str) -> list[AttemptRecord]:
+        """The attempts of all deliveries of one source (a schedule, a function)."""
+        return [AttemptRecord(*row) for row in self._database.all(_SQL["of_source"], {"source_arn": source_arn})]
+
+    def sweep(self, before: Instant) -> int:
+        """Forget attempts that ended before this instant; answers how many."""
+        return self._database.run(_SQL["sweep"], {"before": before})

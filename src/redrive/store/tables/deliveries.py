@@ -1,0 +1,111 @@
+"""Promises to deliver: one row, one promise. The outbox of every asynchronous thing.
+
+`due_at` of a delivery that is being attempted is the end of its lease: whoever finds it due then knows that the
+attempt's node has not answered. The fence counts claims; only the holder of the latest may settle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from redrive.core.clock import Instant
+from redrive.core.documents import Document, dump_dataclass, dump_json, load_dataclass, load_json
+from redrive.core.retry import RetryPolicy
+from redrive.core.scope import Scope
+from redrive.store.database import Database, Row
+from redrive.store.queries import load_queries
+
+_SQL = load_queries("deliveries")
+
+INSIDE = "inside"
+"""The target is in this store: claim, acceptance and settlement share one transaction."""
+OUTSIDE = "outside"
+"""The target is reached between two transactions, under a lease."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A promise that something reaches a target.
+
+    `id` makes the promise idempotent: making it twice is making it once. `source` names who renders, classifies and
+    dead-letters it; `document` is that source's own data. `first_at` is where its age counts from.
+    `attempts` counts attempts begun, `failures` those that used up a retry, `leases` claims since the last settlement:
+    above 1, an earlier attempt was never heard of again.
+    """
+
+    id: str
+    scope: Scope
+    source: str
+    source_arn: str
+    target_arn: str
+    document: Document
+    policy: RetryPolicy
+    place: str
+    due_at: Instant
+    first_at: Instant
+    attempts: int = 0
+    failures: int = 0
+    fence: int = 0
+    leases: int = 0
+
+
+class DeliveryTable:
+    """The deliveries that are not settled for good."""
+
+    __slots__ = ("_database",)
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def put(self, delivery: Delivery) -> bool:
+        """Make the promise; False if it was made before."""
+        changed = self._database.run(
+            _SQL["put"],
+            {
+                "id": delivery.id, "scope": str(delivery.scope), "source": delivery.source,
+                "source_arn": delivery.source_arn, "target_arn": delivery.target_arn,
+                "document": dump_json(delivery.document), "policy": dump_dataclass(delivery.policy),
+                "place": delivery.place, "due_at": delivery.due_at, "first_at": delivery.first_at,
+            },
+        )  # fmt: skip
+        return changed > 0
+
+    def claim_due(self, place: str, now: Instant, *, lease_ms: int, limit: int) -> list[Delivery]:
+        """Take deliveries that are due, earliest first, each under a lease that ends at `now + lease_ms`."""
+        rows = self._database.all(
+            _SQL["claim_due"], {"place": place, "now": now, "lease_until": now + lease_ms, "limit": limit}
+        )
+        return sorted(map(_delivery, rows), key=lambda one: (one.first_at, one.id))
+
+    def held(self, id: str, fence: int) -> Delivery | None:
+        """The delivery, if the lease with this fence is still its latest; None if another claim came after it."""
+        row = self._database.one(_SQL["held"], {"id": id, "fence": fence})
+        return None if row is None else _delivery(row)
+
+    def release(self, id: str, *, due_at: Instant, counted: bool) -> None:
+        """End the lease and have the delivery due again; `counted` failures use up a retry."""
+        self._database.run(_SQL["release"], {"id": id, "due_at": due_at, "counted": int(counted)})
+
+    def delete(self, id: str) -> None:
+        """The promise is kept, or given up."""
+        self._database.run(_SQL["delete"], {"id": id})
+
+    def next(self, places: Sequence[str]) -> Instant | None:
+        """When the earliest delivery at one of these places comes due."""
+        found = (self._database.one(_SQL["next"], {"place": place}) for place in places)
+        return min((int(row[0]) for row in found if row is not None and row[0] is not None), default=None)
+
+    def count_of_source(self, source: str, source_arn: str) -> int:
+        """How many deliveries of one source resource are open."""
+        row = self._database.one(_SQL["count_of_source"], {"source": source, "source_arn": source_arn})
+        return int(row[0]) if row else 0
+
+
+def _delivery(row: Row) -> Delivery:
+    delivery_id, scope, source, source_arn, target_arn, document, policy, *rest = row
+    account, region = scope.split("/", 1)
+    return Delivery(
+        delivery_id, Scope(account, region), source, source_arn, target_arn, load_json(document),
+        load_dataclass(RetryPolicy, policy), *rest,
+    )  # fmt: skip

@@ -1,0 +1,42 @@
+"""Due work of the control plane: at this instant, this kind of thing of this name wants attention."""
+
+from __future__ import annotations
+
+from redrive.core.clock import Instant
+from redrive.store.database import Database
+from redrive.store.queries import load_queries
+
+_SQL = load_queries("timers")
+
+
+class TimerTable:
+    """At most one timer per (kind, name). Names carry their scope: `account/region/…`."""
+
+    __slots__ = ("_database",)
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def set(self, kind: str, name: str, at: Instant) -> None:
+        """Set the timer, or move it."""
+        self._database.run(_SQL["set"], {"kind": kind, "name": name, "at": at})
+
+    def clear(self, kind: str, name: str) -> None:
+        """Take the timer away, if it is set."""
+        self._database.run(_SQL["clear"], {"kind": kind, "name": name})
+
+    def get(self, kind: str, name: str) -> Instant | None:
+        """When the timer is set for, or None."""
+        row = self._database.one(_SQL["get"], {"kind": kind, "name": name})
+        return None if row is None else int(row[0])
+
+    def due(self, kind: str, now: Instant, limit: int) -> list[tuple[str, Instant]]:
+        """Timers of a kind that have come due, earliest first, as (name, at). They stay set until moved or cleared."""
+        return [
+            (name, int(at)) for name, at in self._database.all(_SQL["due"], {"kind": kind, "now": now, "limit": limit})
+        ]
+
+    def next(self, kind: str) -> Instant | None:
+        """The earliest instant for which a timer of this kind is set, or None."""
+        row = self._database.one(_SQL["next"], {"kind": kind})
+        return None if row is None or row[0] is None else int(row[0])

@@ -1,0 +1,103 @@
+"""boto3 clients whose requests never leave the process.
+
+botocore asks its `before-send` handlers before it opens a connection; ours answers from the gateway of the world that
+the client belongs to. Handlers' own clients (created anywhere in user code while `AWS_ENDPOINT_URL` points here) are
+answered the same way: the world that is running a function is the one they reach.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+import boto3
+import botocore.handlers
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from botocore.config import Config
+
+from redrive.gateway.chain import Gateway
+from redrive.wire.message import HttpRequest, HttpResponse
+
+ENDPOINT_URL = "http://in-process.redrive.internal"
+"""A host that does not exist: a request that is not answered in process fails at once instead of leaving it."""
+
+
+def client_of(gateway: Gateway, service: str, *, region: str, account: str, **options: Any) -> Any:
+    """A boto3 client that talks to this gateway, as the account itself unless `options` bring other credentials."""
+    settings: dict[str, Any] = {
+        "region_name": region, "endpoint_url": ENDPOINT_URL, "aws_access_key_id": account,
+        "aws_secret_access_key": "in-process", "config": Config(retries={"total_max_attempts": 1}),
+    }  # fmt: skip
+    client = boto3.session.Session().client(service, **(settings | options))
+    client.meta.events.register_first("before-send", _Responder(gateway))
+    return client
+
+
+class _Responder:
+    """Answers a prepared request from a gateway."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+
+    def __call__(self, request: AWSPreparedRequest, **_: object) -> AWSResponse:
+        return _to_botocore(request, self._gateway.respond(_from_botocore(request)))
+
+
+class _Reached:
+    """Which gateway requests to ENDPOINT_URL reach that come from clients we did not make."""
+
+    def __init__(self) -> None:
+        self.gateways: list[Gateway] = []
+
+    def __call__(self, request: AWSPreparedRequest, **_: object) -> AWSResponse | None:
+        if not self.gateways or not str(request.url).startswith(ENDPOINT_URL):
+            return None
+        return _to_botocore(request, self.gateways[-1].respond(_from_botocore(request)))
+
+
+# botocore reads this list when it makes a session: the one way to reach clients that user code makes for itself.
+_REACHED = _Reached()
+botocore.handlers.BUILTIN_HANDLERS.append(("before-send", _REACHED))
+
+
+@contextmanager
+def reached_by_user_code(gateway: Gateway) -> Iterator[None]:
+    """While inside, any boto3 client whose endpoint is ENDPOINT_URL talks to this gateway."""
+    _REACHED.gateways.append(gateway)
+    try:
+        yield
+    finally:
+        _REACHED.gateways.pop()
+
+
+def _from_botocore(request: AWSPreparedRequest) -> HttpRequest:
+    url = urlsplit(str(request.url))
+    body = request.body
+    if hasattr(body, "read"):
+        body = body.read()
+    if isinstance(body, str):
+        body = body.encode()
+    headers = {name.lower(): _text(value) for name, value in request.headers.items()}
+    headers.setdefault("host", url.netloc)
+    return HttpRequest(str(request.method), url.path or "/", url.query, headers, bytes(body or b""))
+
+
+def _to_botocore(request: AWSPreparedRequest, response: HttpResponse) -> AWSResponse:
+    raw = _Raw(response.body)
+    return AWSResponse(str(request.url), response.status, dict(response.headers), raw)
+
+
+def _text(value: object) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+class _Raw(io.BytesIO):
+    """What botocore expects of urllib3's response: a stream of the body."""
+
+    def stream(self, amount: int = 65_536, **_: object) -> Iterator[bytes]:
+        """The body, in pieces."""
+        while piece := self.read(amount):
+            yield piece

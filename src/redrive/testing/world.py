@@ -1,0 +1,111 @@
+"""A world of its own: an engine in memory, on a virtual clock, reached through boto3 without a socket."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from redrive.core.clock import Instant, VirtualClock, parse_instant
+from redrive.core.documents import Document
+from redrive.core.entropy import SeededEntropy, new_uuid
+from redrive.core.log import LineLog
+from redrive.core.scope import Caller, Scope
+from redrive.delivery.invocation import Invocation, InvocationResult, Invoker
+from redrive.engine.build import build_engine
+from redrive.engine.virtual import VirtualTime
+from redrive.gateway.chain import DEFAULT_REGION, Gateway
+from redrive.invoke.inline import InlineInvoker
+from redrive.store.sqlite import SqliteStore
+from redrive.testing.clients import ENDPOINT_URL, client_of, reached_by_user_code
+from redrive.wire.models import Models
+
+START = parse_instant("2025-01-01T00:00:00Z")
+DEFAULT_ACCOUNT = "000000000000"
+
+
+class World:
+    """An engine in virtual time. Time stands still until `advance` moves it; the same seed gives the same ids.
+
+        world = World()
+        queue = world.client("sqs").create_queue(QueueName="orders")
+        world.advance(hours=3)
+
+    Functions run in this process. `world.functions.register("name", handler)` gives a function of that name a callable
+    of the test instead of its code.
+    """
+
+    def __init__(
+        self, *, seed: int = 0, start: Instant = START, account: str = DEFAULT_ACCOUNT, invoker: Invoker | None = None
+    ) -> None:
+        self.clock = VirtualClock(start)
+        self.entropy = SeededEntropy(seed)
+        self.account = account
+        log = LineLog(self.clock)
+        models = Models()
+        self.store = SqliteStore(None, clock=self.clock, entropy=self.entropy)
+        self.functions = InlineInvoker(self._load_code, endpoint_url=ENDPOINT_URL)
+        within = _Within(invoker or self.functions)
+        self.engine = build_engine(self.store, run=self.store.run, models=models, invoker=within, log=log)
+        self.gateway = Gateway(self.engine, models, account=account, entropy=self.entropy.fork("gateway"), log=log)
+        within.gateway = self.gateway
+        self._time = VirtualTime(self.engine, self.clock)
+
+    @property
+    def now(self) -> Instant:
+        """The virtual time, in milliseconds since the epoch."""
+        return self.clock.now()
+
+    def client(self, service: str, *, region: str = DEFAULT_REGION, account: str | None = None, **options: Any) -> Any:
+        """A boto3 client of this world. `account` is 12 digits."""
+        return client_of(self.gateway, service, region=region, account=account or self.account, **options)
+
+    def caller(self, *, region: str = DEFAULT_REGION, account: str | None = None) -> Caller:
+        """The account itself, as a caller."""
+        return Caller(Scope(account or self.account, region), new_uuid(self.entropy))
+
+    def call(self, service: str, operation: str, **params: object) -> Document:
+        """Run one operation without the wire. Errors: ServiceError."""
+        return self.engine.call(self.caller(), service, operation, params)
+
+    def advance(
+        self, *, seconds: float = 0, minutes: float = 0, hours: float = 0, days: float = 0,
+        moved: Callable[[Instant], None] | None = None,
+    ) -> None:  # fmt: skip
+        """Let time pass: everything that comes due happens, in order, each thing at its own instant."""
+        total_s = seconds + 60 * (minutes + 60 * (hours + 24 * days))
+        self.advance_to(self.now + round(total_s * 1000), moved=moved)
+
+    def advance_to(self, instant: Instant, *, moved: Callable[[Instant], None] | None = None) -> None:
+        """Let time pass until this instant. Errors: ValueError if it lies in the past."""
+        self._time.advance_to(instant, moved=moved)
+
+    def settle(self) -> None:
+        """Do what is due now, without moving time."""
+        self._time.settle_due()
+
+    def close(self) -> None:
+        """Let go of everything."""
+        self.engine.invoker.close()
+        self.store.close()
+
+    def _load_code(self, digest: str) -> bytes:
+        content = self.store.run(lambda tx: tx.blobs.get(digest))
+        if content is None:
+            raise KeyError(digest)
+        return content
+
+
+class _Within:
+    """An invoker whose functions' own boto3 clients reach the world that runs them."""
+
+    gateway: Gateway
+
+    def __init__(self, invoker: Invoker) -> None:
+        self._invoker = invoker
+
+    def invoke(self, invocation: Invocation) -> InvocationResult:
+        with reached_by_user_code(self.gateway):
+            return self._invoker.invoke(invocation)
+
+    def close(self) -> None:
+        self._invoker.close()

@@ -1,0 +1,106 @@
+"""AWS's models carry Java regular expressions; this module says the same to Python.
+
+Differences that occur in the models: classes by Unicode property (`\\p{L}`), characters beyond the basic plane
+written as surrogate pairs, a hyphen after a class escape, named groups, and that `\\w` and `\\d` mean ASCII.
+Source: https://docs.oracle.com/en/java/javase/21/docs/api/java.base/java/util/regex/Pattern.html
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+
+_POSIX_CLASSES = {
+    "Alnum": "a-zA-Z0-9",
+    "Alpha": "a-zA-Z",
+    "ASCII": r"\x00-\x7F",
+    "Blank": r" \t",
+    "Cntrl": r"\x00-\x1F\x7F",
+    "Digit": "0-9",
+    "Graph": "!-~",
+    "Lower": "a-z",
+    "Print": " -~",
+    "Punct": r"!-/:-@\[-`{-~",
+    "Space": r" \t\n\x0B\f\r",
+    "Upper": "A-Z",
+    "XDigit": "0-9a-fA-F",
+}
+# Letters, numbers and separators beyond this plane are none: the planes above hold private use and tags.
+_LAST_CODE_POINT = 0x3FFFF
+
+_SURROGATE_PAIR = re.compile(r"\\u(D[89AB][0-9A-F]{2})\\u(D[C-F][0-9A-F]{2})", re.IGNORECASE)
+# The five digits are a slip in a model: Java would read \\u1000 and a zero.
+_LONG_ESCAPE = re.compile(r"\\u(10{4}|10FFFF)")
+_PROPERTY = re.compile(r"\\p\{(?:Is)?(\w+)\}")
+_NAMED_GROUP = re.compile(r"\(\?<(?=[A-Za-z])")
+_UNSUPPORTED = re.compile(r"&&|\\[QEGXRhHvVX]|\\P\{|\\x\{")
+
+
+def compile_java(pattern: str) -> re.Pattern[str] | None:
+    """A Python pattern for use with `fullmatch`; None if the Java one says what Python's cannot.
+
+    Only the intersection of classes, quoting and rarer escapes come to None; no model of the table uses them.
+    """
+    if _UNSUPPORTED.search(pattern):
+        return None
+    text = _SURROGATE_PAIR.sub(_beyond_basic_plane, pattern)
+    text = _LONG_ESCAPE.sub(lambda match: rf"\U{int(match[1], 16):08X}", text)
+    text = _NAMED_GROUP.sub("(?P<", text)
+    try:
+        return re.compile(_translate_classes(text), re.ASCII)
+    except re.error:
+        return None
+
+
+def _beyond_basic_plane(match: re.Match[str]) -> str:
+    high, low = int(match[1], 16), int(match[2], 16)
+    return rf"\U{0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00):08X}"
+
+
+def _translate_classes(text: str) -> str:
+    """Spell out properties, and escape the hyphens and brackets that Python would read otherwise inside a class."""
+    out: list[str] = []
+    at, inside, after_class_escape = 0, False, False
+    while at < len(text):
+        character = text[at]
+        if character == "\\":
+            property_match = _PROPERTY.match(text, at)
+            token = property_match[0] if property_match else text[at : at + 2]
+            ranges = _ranges(property_match[1]) if property_match else token
+            out.append(ranges if inside or not property_match else f"[{ranges}]")
+            at += len(token)
+            after_class_escape = token[:2] in {r"\w", r"\d", r"\s", r"\p"}
+            continue
+        if inside and character == "-" and after_class_escape and text[at + 1 : at + 2] != "]":
+            out.append(r"\-")
+        elif inside and character == "[":
+            out.append(r"\[")
+        else:
+            out.append(character)
+            inside = (inside or character == "[") and character != "]"
+        at += 1
+        after_class_escape = False
+    return "".join(out)
+
+
+def _ranges(name: str) -> str:
+    return _POSIX_CLASSES.get(name) or _category_ranges(name)
+
+
+@functools.cache
+def _category_ranges(category: str) -> str:
+    """The code points of a general category such as `L` or `Nd`, as ranges of a class.
+
+    Reads the whole table of characters (some 30 ms), so it happens only when a pattern asks for it, and once.
+    """
+    ranges: list[str] = []
+    start: int | None = None
+    for code_point in range(_LAST_CODE_POINT + 2):
+        belongs = code_point <= _LAST_CODE_POINT and unicodedata.category(chr(code_point)).startswith(category)
+        if belongs and start is None:
+            start = code_point
+        elif not belongs and start is not None:
+            ranges.append(rf"\U{start:08X}-\U{code_point - 1:08X}")
+            start = None
+    return "".join(ranges)

@@ -1,0 +1,193 @@
+"""Finds the service and the operation that a request is for.
+
+In this order: the X-Amz-Target header; the service in the signature's scope; for unsigned requests the Action of a
+form, then the path.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from redrive.core.errors import ServiceError
+from redrive.wire.codec import Codec
+from redrive.wire.json import JsonCodec
+from redrive.wire.message import HttpRequest
+from redrive.wire.model import OperationModel, ServiceModel
+from redrive.wire.models import Models
+from redrive.wire.paths import PathTable
+from redrive.wire.query import QueryCodec, form_of
+from redrive.wire.rest import RestJsonCodec
+from redrive.wire.services import UNKNOWN_ACTION, ServiceSpec
+from redrive.wire.sigv4 import credential_of
+
+_PROTOCOLS: Mapping[str, Callable[[ServiceModel], Codec]] = MappingProxyType(
+    {"json": JsonCodec, "query": QueryCodec, "rest-json": RestJsonCodec}
+)
+_QUEUE_PATH = re.compile(r"/\d{12}/[A-Za-z0-9_.-]+")
+_NO_PARAMS: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where a request goes. `path_params` are the values in the path, decoded, for `codec.decode`."""
+
+    service: ServiceModel
+    operation: OperationModel
+    codec: Codec
+    path_params: Mapping[str, str]
+
+
+class Unroutable(ServiceError):
+    """No operation is meant by this request. `codec` writes the answer in the protocol the caller seems to speak."""
+
+    def __init__(self, codec: Codec, error: ServiceError) -> None:
+        super().__init__(error.code, error.message, http_status=error.http_status, fault=error.fault)
+        self.codec = codec
+
+
+class Router:
+    """Routes requests to the services of a table of models."""
+
+    def __init__(self, models: Models) -> None:
+        self._models = models
+        self._codecs: dict[tuple[str, str], Codec] = {}
+        self._paths: dict[str, PathTable] = {}
+        specs = models.specs.values()
+        self._by_target = {spec.target_prefix: spec for spec in specs if spec.target_prefix}
+        self._by_signing_name = {spec.signing_name: spec for spec in specs}
+
+    def route(self, request: HttpRequest) -> Route:
+        """The service, operation and codec of a request. Errors: Unroutable."""
+        target = request.headers.get("x-amz-target")
+        if target is not None:
+            return self._by_target_header(target)
+        try:
+            credential = credential_of(request)
+        except ServiceError as error:
+            raise Unroutable(self._guess(request), error) from None
+        if credential is None:
+            return self._unsigned(request)
+        spec = self._by_signing_name.get(credential.service)
+        if spec is None:
+            served = ", ".join(sorted(self._by_signing_name))
+            message = f"The service {credential.service} is not served here. Served are: {served}."
+            raise self._unknown(self._guess(request), message, 404)
+        return self._of_service(spec, request)
+
+    def codec(self, service: str, protocol: str) -> Codec:
+        """The codec of a service for one of its protocols; it lives as long as the router. Errors: KeyError."""
+        found = self._codecs.get((service, protocol))
+        if found is None:
+            made = _PROTOCOLS[protocol](self._models.service(service))
+            found = self._codecs.setdefault((service, protocol), made)
+        return found
+
+    def _by_target_header(self, target: str) -> Route:
+        prefix, _, name = target.rpartition(".")
+        spec = self._by_target.get(prefix)
+        if spec is None:
+            raise self._unknown(self._nobody("json"), f"The target {target} is not served here.", 400)
+        service = self._models.service(spec.name)
+        codec = self.codec(spec.name, "json")
+        operation = service.operations.get(name)
+        if operation is None:
+            raise self._unknown(codec, f"The operation {name} does not exist.", 400)
+        return Route(service, operation, codec, _NO_PARAMS)
+
+    def _of_service(self, spec: ServiceSpec, request: HttpRequest) -> Route:
+        if "rest-json" in spec.protocols:
+            route = self._by_path(spec, request)
+            if route is None:
+                codec = self.codec(spec.name, "rest-json")
+                raise self._unknown(codec, f"Unable to find an operation for {request.method} {request.path}.", 404)
+            return route
+        if "query" in spec.protocols:
+            return self._by_action(spec, request, _fields(self.codec(spec.name, "query"), request))
+        raise self._unknown(self.codec(spec.name, "json"), "The request has no X-Amz-Target header.", 400)
+
+    def _unsigned(self, request: HttpRequest) -> Route:
+        """Unsigned requests are known by the version beside their Action, or by their path.
+
+        AssumeRoleWithWebIdentity is never signed, for one.
+        """
+        fields = _fields(self._nobody("query"), request) if _may_have_action(request) else {}
+        if "Action" in fields:
+            specs = [spec for spec in self._models.specs.values() if "query" in spec.protocols]
+            version = fields.get("Version")
+            named = [spec for spec in specs if version == self._models.api_version(spec.name)]
+            for spec in named or specs:
+                if fields["Action"] in self._models.service(spec.name).operations:
+                    return self._by_action(spec, request, fields)
+            codec = self.codec(named[0].name, "query") if named else self._nobody("query")
+            raise Unroutable(codec, _invalid_action(UNKNOWN_ACTION, fields["Action"], version or ""))
+        for spec in self._models.specs.values():
+            if "rest-json" in spec.protocols:
+                route = self._by_path(spec, request)
+                if route is not None:
+                    return route
+        raise self._unknown(
+            self._guess(request), f"Unable to find an operation for {request.method} {request.path}.", 404
+        )
+
+    def _by_action(self, spec: ServiceSpec, request: HttpRequest, fields: Mapping[str, str]) -> Route:
+        service = self._models.service(spec.name)
+        codec = self.codec(spec.name, "query")
+        action = fields.get("Action")
+        if action is None:
+            message = "The request is missing an action or a required parameter."
+            raise Unroutable(codec, ServiceError("MissingAction", message, http_status=400))
+        version = fields.get("Version", service.api_version)
+        operation = service.operations.get(action)
+        if operation is None or (spec.checks_version and version != service.api_version):
+            raise Unroutable(codec, _invalid_action(spec.unknown_action, action, version))
+        return Route(service, operation, codec, _queue_url(request, operation))
+
+    def _by_path(self, spec: ServiceSpec, request: HttpRequest) -> Route | None:
+        service = self._models.service(spec.name)
+        table = self._paths.get(spec.name)
+        if table is None:
+            table = self._paths[spec.name] = PathTable(service.operations.values())
+        match = table.match(request.method, request.path, request.query)
+        if match is None:
+            return None
+        operation, params = match
+        return Route(service, operation, self.codec(spec.name, "rest-json"), params)
+
+    def _guess(self, request: HttpRequest) -> Codec:
+        """A codec for a request that is for none of the services."""
+        return self._nobody("query" if _may_have_action(request) else "rest-json")
+
+    def _nobody(self, protocol: str) -> Codec:
+        """A codec for errors that no service is there to answer."""
+        return _PROTOCOLS[protocol](ServiceModel(ServiceSpec(name="", protocols=(protocol,)), api_version=""))
+
+    def _unknown(self, codec: Codec, message: str, status: int) -> Unroutable:
+        return Unroutable(codec, ServiceError("UnknownOperationException", message, http_status=status))
+
+
+def _may_have_action(request: HttpRequest) -> bool:
+    content_type = request.headers.get("content-type", "")
+    return "Action=" in request.query or content_type.startswith("application/x-www-form-urlencoded")
+
+
+def _fields(codec: Codec, request: HttpRequest) -> dict[str, str]:
+    try:
+        return dict(form_of(request))
+    except ServiceError as error:
+        raise Unroutable(codec, error) from None
+
+
+def _invalid_action(text: str, action: str, version: str) -> ServiceError:
+    return ServiceError("InvalidAction", text.format(action=action, version=version), http_status=400)
+
+
+def _queue_url(request: HttpRequest, operation: OperationModel) -> Mapping[str, str]:
+    """A form may be posted to the URL of a queue, which then is the queue it is about."""
+    takes_queue = operation.input is not None and "QueueUrl" in operation.input.members
+    if not takes_queue or _QUEUE_PATH.fullmatch(request.path) is None:
+        return _NO_PARAMS
+    scheme = request.headers.get("x-forwarded-proto", "http")
+    return MappingProxyType({"QueueUrl": f"{scheme}://{request.headers.get('host', 'localhost')}{request.path}"})

@@ -1,0 +1,199 @@
+"""The services the wire speaks for, as data: what botocore's models do not say about them.
+
+A new service is a new entry here. Nothing in this module knows what a service does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+QUERY_ERROR_STATUS = 400
+UNKNOWN_ACTION = "Could not find operation {action} for version {version}"
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """How a service words the refusal of a JSON value of the wrong type.
+
+    `conversion` has the places `{token}` and `{target}`; `targets` spells the JSON types that a member may ask for;
+    `namespace` is that of structures, with its last dot.
+    """
+
+    conversion: str
+    structure: str
+    targets: Mapping[str, str]
+    namespace: str = ""
+
+
+_PLAIN_TARGETS = {
+    "string": "String",
+    "boolean": "Boolean",
+    "integer": "Integer",
+    "long": "Long",
+    "float": "Float",
+    "double": "Double",
+    "blob": "ByteBuffer",
+    "timestamp": "Date",
+}
+PLAIN_WORDING = Wording(
+    conversion="{token} can not be converted to {target}",
+    structure="Start of structure or map found where not expected.",
+    targets=MappingProxyType(
+        {kind: f"an {name}" if name[0] in "AEIOU" else f"a {name}" for kind, name in _PLAIN_TARGETS.items()}
+    ),
+)
+DYNAMODB_WORDING = Wording(
+    conversion="{token} cannot be converted to {target}",
+    structure="Start of structure or map found where not expected",
+    targets=MappingProxyType(_PLAIN_TARGETS),
+    namespace="com.amazonaws.dynamodb.v20120810.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryError:
+    """What an error shape is called on the query protocol, and its HTTP status there."""
+
+    code: str
+    http_status: int = QUERY_ERROR_STATUS
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceSpec:
+    """One service: how requests for it are recognised, and where it departs from its model.
+
+    `protocols` are in order of preference; `target_prefix` is what X-Amz-Target starts with; `validates_shapes` is
+    False for a service that checks its own parameters; `query_names` renames (shape, member) on the query protocol.
+    """
+
+    name: str
+    protocols: tuple[str, ...]
+    target_prefix: str = ""
+    error_namespace: str = ""
+    validates_shapes: bool = True
+    sends_crc32: bool = False
+    wording: Wording = PLAIN_WORDING
+    xml_namespace: str = ""
+    checks_version: bool = True
+    unknown_action: str = UNKNOWN_ACTION
+    query_errors: Mapping[str, QueryError] = field(default_factory=dict)
+    query_messages: Mapping[str, str] = field(default_factory=dict)
+    query_names: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+    @property
+    def signing_name(self) -> str:
+        """The name in the credential scope of a signature; for the services here it is the service's own."""
+        return self.name
+
+
+def _own(code: str) -> str:
+    return f"AWS.SimpleQueueService.{code}"
+
+
+# Source: the error sections of https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_Operations.html
+_SQS_QUERY_ERRORS = {
+    "BatchEntryIdsNotDistinct": QueryError(_own("BatchEntryIdsNotDistinct")),
+    "BatchRequestTooLong": QueryError(_own("BatchRequestTooLong")),
+    "EmptyBatchRequest": QueryError(_own("EmptyBatchRequest")),
+    "InvalidAddress": QueryError("InvalidAddress", 404),
+    "InvalidBatchEntryId": QueryError(_own("InvalidBatchEntryId")),
+    "InvalidSecurity": QueryError("InvalidSecurity", 403),
+    "KmsAccessDenied": QueryError("KMS.AccessDeniedException"),
+    "KmsDisabled": QueryError("KMS.DisabledException"),
+    "KmsInvalidKeyUsage": QueryError("KMS.InvalidKeyUsageException"),
+    "KmsInvalidState": QueryError("KMS.InvalidStateException"),
+    "KmsNotFound": QueryError("KMS.NotFoundException"),
+    "KmsOptInRequired": QueryError("KMS.OptInRequired", 403),
+    "KmsThrottled": QueryError("KMS.ThrottlingException"),
+    "MessageNotInflight": QueryError(_own("MessageNotInflight")),
+    "OverLimit": QueryError("OverLimit", 403),
+    "PurgeQueueInProgress": QueryError(_own("PurgeQueueInProgress"), 403),
+    "QueueDeletedRecently": QueryError(_own("QueueDeletedRecently")),
+    "QueueDoesNotExist": QueryError(_own("NonExistentQueue")),
+    "QueueNameExists": QueryError("QueueAlreadyExists"),
+    "ReceiptHandleIsInvalid": QueryError("ReceiptHandleIsInvalid", 404),
+    "RequestThrottled": QueryError("RequestThrottled", 403),
+    "ResourceNotFoundException": QueryError("ResourceNotFoundException", 404),
+    "TooManyEntriesInBatchRequest": QueryError(_own("TooManyEntriesInBatchRequest")),
+    "UnsupportedOperation": QueryError(_own("UnsupportedOperation")),
+}
+
+# The model describes the JSON protocol only; clients of the query protocol know lists by the name of one element.
+# Source: the query examples of https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_Operations.html
+_SQS_QUERY_NAMES = {
+    ("AWSAccountIdList", "member"): "AWSAccountId",
+    ("ActionNameList", "member"): "ActionName",
+    ("AttributeNameList", "member"): "AttributeName",
+    ("BatchResultErrorEntryList", "member"): "BatchResultErrorEntry",
+    ("BinaryList", "member"): "BinaryListValue",
+    ("ChangeMessageVisibilityBatchRequestEntryList", "member"): "ChangeMessageVisibilityBatchRequestEntry",
+    ("ChangeMessageVisibilityBatchResultEntryList", "member"): "ChangeMessageVisibilityBatchResultEntry",
+    ("DeleteMessageBatchRequestEntryList", "member"): "DeleteMessageBatchRequestEntry",
+    ("DeleteMessageBatchResultEntryList", "member"): "DeleteMessageBatchResultEntry",
+    ("ListMessageMoveTasksResultEntryList", "member"): "ListMessageMoveTasksResultEntry",
+    ("MessageAttributeNameList", "member"): "MessageAttributeName",
+    ("MessageBodyAttributeMap", "key"): "Name",
+    ("MessageBodyAttributeMap", "value"): "Value",
+    ("MessageBodySystemAttributeMap", "key"): "Name",
+    ("MessageBodySystemAttributeMap", "value"): "Value",
+    ("MessageList", "member"): "Message",
+    ("MessageSystemAttributeList", "member"): "MessageSystemAttributeName",
+    ("MessageSystemAttributeMap", "key"): "Name",
+    ("MessageSystemAttributeMap", "value"): "Value",
+    ("QueueAttributeMap", "key"): "Name",
+    ("QueueAttributeMap", "value"): "Value",
+    ("QueueUrlList", "member"): "QueueUrl",
+    ("SendMessageBatchRequestEntryList", "member"): "SendMessageBatchRequestEntry",
+    ("SendMessageBatchResultEntryList", "member"): "SendMessageBatchResultEntry",
+    ("StringList", "member"): "StringListValue",
+    ("TagKeyList", "member"): "TagKey",
+    ("TagMap", "key"): "Key",
+    ("TagMap", "value"): "Value",
+    ("CreateQueueRequest", "Attributes"): "Attribute",
+    ("CreateQueueRequest", "tags"): "Tag",
+    ("GetQueueAttributesResult", "Attributes"): "Attribute",
+    ("ListQueueTagsResult", "Tags"): "Tag",
+    ("Message", "Attributes"): "Attribute",
+    ("Message", "MessageAttributes"): "MessageAttribute",
+    ("SendMessageBatchRequestEntry", "MessageAttributes"): "MessageAttribute",
+    ("SendMessageBatchRequestEntry", "MessageSystemAttributes"): "MessageSystemAttribute",
+    ("SendMessageRequest", "MessageAttributes"): "MessageAttribute",
+    ("SendMessageRequest", "MessageSystemAttributes"): "MessageSystemAttribute",
+    ("SetQueueAttributesRequest", "Attributes"): "Attribute",
+    ("TagQueueRequest", "Tags"): "Tag",
+}
+
+SERVICES: tuple[ServiceSpec, ...] = (
+    ServiceSpec(
+        name="sqs",
+        protocols=("json", "query"),
+        target_prefix="AmazonSQS",
+        error_namespace="com.amazonaws.sqs",
+        validates_shapes=False,
+        xml_namespace="http://queue.amazonaws.com/doc/2012-11-05/",
+        checks_version=False,
+        unknown_action="The action {action} is not valid for this endpoint.",
+        query_errors=MappingProxyType(_SQS_QUERY_ERRORS),
+        query_messages=MappingProxyType(
+            {"QueueDoesNotExist": "The specified queue does not exist for this wsdl version."}
+        ),
+        query_names=MappingProxyType(_SQS_QUERY_NAMES),
+    ),
+    ServiceSpec(name="scheduler", protocols=("rest-json",)),
+    ServiceSpec(name="lambda", protocols=("rest-json",)),
+    ServiceSpec(
+        name="dynamodb",
+        protocols=("json",),
+        target_prefix="DynamoDB_20120810",
+        error_namespace="com.amazonaws.dynamodb.v20120810",
+        sends_crc32=True,
+        wording=DYNAMODB_WORDING,
+    ),
+    ServiceSpec(name="iam", protocols=("query",)),
+    ServiceSpec(name="sts", protocols=("query",)),
+    ServiceSpec(name="cloudformation", protocols=("query",)),
+    ServiceSpec(name="logs", protocols=("json",), target_prefix="Logs_20140328"),
+)
+"""All services of the wire. A service's name is also that of its folder among botocore's models."""

@@ -1,0 +1,49 @@
+"""Timestamps on the wire: three spellings, one instant (milliseconds since the epoch, UTC)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime, parsedate_to_datetime
+
+from redrive.core.clock import Instant, parse_instant
+
+ISO_8601 = "iso8601"
+UNIX = "unixTimestamp"
+RFC_822 = "rfc822"
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+def write_number(instant: Instant) -> int | float:
+    """Seconds since the epoch, as JSON protocols write them: 1700000000, 1700000000.123."""
+    seconds, rest = divmod(instant, 1000)
+    return instant / 1000 if rest else seconds
+
+
+def write_text(instant: Instant, spelling: str) -> str:
+    """An instant as text. ISO 8601 shows milliseconds only where there are any; RFC 822 has whole seconds."""
+    if spelling == UNIX:
+        return str(write_number(instant))
+    moment = _EPOCH + instant * _MILLISECOND
+    if spelling == RFC_822:
+        return format_datetime(moment, usegmt=True)
+    precision = "milliseconds" if instant % 1000 else "seconds"
+    return moment.replace(tzinfo=None).isoformat(timespec=precision) + "Z"
+
+
+def read_number(seconds: float) -> Instant:
+    """Milliseconds of a number of seconds. Errors: OverflowError, ValueError for infinity and NaN."""
+    return round(seconds * 1000)
+
+
+def read_text(text: str) -> Instant:
+    """Read any of the three spellings, each of which AWS accepts wherever a timestamp is text. Errors: ValueError."""
+    try:
+        return read_number(float(text))
+    except (ValueError, OverflowError):
+        pass
+    if text[:1].isalpha():
+        moment = parsedate_to_datetime(text)
+        return (moment.replace(tzinfo=moment.tzinfo or UTC) - _EPOCH) // _MILLISECOND
+    return parse_instant(text)

@@ -1,0 +1,114 @@
+"""XML bodies, written by closures that are compiled once per shape. Used by the query protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from redrive.core.errors import Bug
+from redrive.wire import scalars, timestamps
+from redrive.wire.model import Member, Shape
+
+Write = Callable[[list[str], Any], None]
+
+# A parser of XML turns a carriage return into a line feed unless it is written as a reference.
+_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#xD;"})
+
+
+def escape(text: str) -> str:
+    """Text as the content of an element."""
+    return text.translate(_ESCAPES)
+
+
+def element(name: str, text: str) -> str:
+    """One element that holds text."""
+    return f"<{name}>{escape(text)}</{name}>"
+
+
+class XmlWriter:
+    """Compiles shapes to functions that append a value's markup to a list of pieces. Errors of those: Bug."""
+
+    def __init__(self) -> None:
+        self._structures: dict[str, Write] = {}
+
+    def structure(self, shape: Shape) -> Write:
+        """The function that writes the members of a structure, without an element around them."""
+        compiled = self._structures.get(shape.name)
+        if compiled is not None:
+            return compiled
+        fields: dict[str, Write] = {}
+
+        def write(out: list[str], value: Any) -> None:
+            for name, item in value.items():
+                if item is None:
+                    continue
+                if name not in fields:
+                    raise Bug(f"{shape.name} has no member {name!r}")
+                fields[name](out, item)
+
+        self._structures[shape.name] = write
+        for member in shape.members.values():
+            fields[member.name] = self._member(member, member.query_name)
+        return write
+
+    def _member(self, member: Member, name: str) -> Write:
+        """The function that writes a value with its element, or, if it is flattened, its elements."""
+        flat = member.is_flattened or member.shape.is_flattened
+        match member.shape.type:
+            case "structure":
+                return _wrapped(name, self.structure(member.shape))
+            case "list" if flat:
+                return self._list(member, member.shape.element.query_name or name)
+            case "list":
+                return _wrapped(name, self._list(member, member.shape.element.query_name or "member"))
+            case "map" if flat:
+                return self._map(member, name)
+            case "map":
+                return _wrapped(name, self._map(member, "entry"))
+            case _:
+                return _scalar(member, name)
+
+    def _list(self, member: Member, name: str) -> Write:
+        compiled: list[Write] = []
+
+        def write(out: list[str], value: Any) -> None:
+            if not compiled:
+                compiled.append(self._member(member.shape.element, name))
+            for item in value:
+                compiled[0](out, item)
+
+        return write
+
+    def _map(self, member: Member, name: str) -> Write:
+        write_key = _scalar(member.shape.key, member.shape.key.query_name or "key")
+        compiled: list[Write] = []
+
+        def write(out: list[str], value: Any) -> None:
+            if not compiled:
+                compiled.append(self._member(member.shape.value, member.shape.value.query_name or "value"))
+            for key, item in value.items():
+                if item is not None:
+                    out.append(f"<{name}>")
+                    write_key(out, key)
+                    compiled[0](out, item)
+                    out.append(f"</{name}>")
+
+        return write
+
+
+def _wrapped(name: str, inner: Write) -> Write:
+    def write(out: list[str], value: Any) -> None:
+        out.append(f"<{name}>")
+        inner(out, value)
+        out.append(f"</{name}>")
+
+    return write
+
+
+def _scalar(member: Member, name: str) -> Write:
+    text_of = scalars.writer(member, timestamps.ISO_8601)
+
+    def write(out: list[str], value: Any) -> None:
+        out.append(element(name, text_of(value)))
+
+    return write

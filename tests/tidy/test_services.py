@@ -1,0 +1,123 @@
+"""Services have one shape and do not know one another."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.tidy.source import PACKAGE, ROOT, Source, findings, sources
+from tests.tidy.test_docstrings import undocumented
+from tests.tidy.test_tests import unspoken_rules
+
+SERVICES = PACKAGE / "services"
+NOUNS = ("api", "model", "limits", "workers")
+
+# Modules of a service beside the nouns above, as `service/module.py`, with the reason.
+SHAPE_EXCEPTIONS: dict[str, str] = {}
+
+
+def odd_shapes(paths: Iterable[str]) -> Iterator[str]:
+    """A service is a package of `__init__`, `api*`, `model*`, `limits`, and `workers*` if it has due work."""
+    packages: dict[str, set[str]] = {}
+    for path in paths:
+        service, _, module = path.partition("/")
+        if module:
+            packages.setdefault(service, set()).add(module)
+    for service, modules in packages.items():
+        for module in sorted(modules - {"__init__.py"}):
+            if module.removesuffix(".py").split("_")[0] not in NOUNS:
+                yield f"{service}/{module} is none of {', '.join(NOUNS)}, nor one split by noun (api_queues)"
+        for needed in ("__init__", "api", "model", "limits"):
+            if not any(module == f"{needed}.py" or module.startswith(f"{needed}_") for module in modules):
+                yield f"{service}/ has no {needed}.py"
+
+
+def neighbourly_imports(source: Source) -> Iterator[str]:
+    """A service reaches another through the transaction, never by import."""
+    service, _, module = source.path.partition("/")
+    for line, name in source.imports:
+        match name.split("."):
+            case ["redrive", "services", other, *_] if module and other != service:
+                yield f"{source.path} line {line} imports {name}: call it through tx.services"
+
+
+def new_service(name: str, root: Path) -> subprocess.CompletedProcess[str]:
+    """Run `make new-service` without make, for another root."""
+    command = [sys.executable, str(ROOT / "scripts" / "new_service.py"), name, "--root", str(root)]
+    return subprocess.run(command, check=False, capture_output=True, text=True)
+
+
+def test_every_service_has_the_one_shape() -> None:
+    paths = [source.path for source in sources(SERVICES)]
+    found = {finding.split()[0]: finding for finding in odd_shapes(paths)}
+
+    assert [found[place] for place in found if place not in SHAPE_EXCEPTIONS] == []
+    assert [place for place in SHAPE_EXCEPTIONS if place not in found] == []
+
+
+def test_services_do_not_import_one_another() -> None:
+    assert findings(neighbourly_imports, SERVICES) == []
+
+
+def test_new_service_is_born_tidy(tmp_path: Path) -> None:
+    """`make new-service` lays out files that pass every rule for them."""
+    new_service("sns", tmp_path)
+
+    laid_out = tmp_path / "src" / "redrive" / "services"
+    assert list(odd_shapes(source.path for source in sources(laid_out))) == []
+    assert findings(undocumented, laid_out) == []
+    assert findings(unspoken_rules, tmp_path / "tests") == []
+    assert (tmp_path / "docs" / "semantics" / "sns.md").exists()
+
+
+@pytest.mark.parametrize("name", ["", "Sns", "s-n-s", "../sns", "class"])
+def test_new_service_refuses_what_is_no_package_name(name: str, tmp_path: Path) -> None:
+    run = new_service(name, tmp_path)
+
+    assert run.returncode == 2
+    assert "make new-service NAME=" in run.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_new_service_overwrites_nothing_that_exists(tmp_path: Path) -> None:
+    page = tmp_path / "docs" / "semantics" / "sns.md"
+    page.parent.mkdir(parents=True)
+    page.write_text("Ours.")
+
+    run = new_service("sns", tmp_path)
+
+    assert run.returncode == 2
+    assert page.read_text() == "Ours."
+    assert not (tmp_path / "src").exists()
+
+
+def test_service_without_a_noun_of_the_shape_is_seen() -> None:
+    whole = ["sqs/__init__.py", "sqs/api_queues.py", "sqs/limits.py", "sqs/model.py", "sqs/workers.py"]
+
+    assert list(odd_shapes(["__init__.py", *whole])) == []
+    for index in range(4):
+        assert len(list(odd_shapes(whole[:index] + whole[index + 1 :]))) == 1
+
+
+@pytest.mark.parametrize("module", ["queues.py", "apis.py", "http/app.py"])
+def test_module_outside_the_shape_is_seen(module: str) -> None:
+    whole = ["sqs/__init__.py", "sqs/api.py", "sqs/limits.py", "sqs/model.py"]
+
+    assert len(list(odd_shapes([*whole, f"sqs/{module}"]))) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import redrive.services.sqs.model",
+        "from redrive.services import sqs",
+        "from redrive.services.sqs.model import Queue",
+    ],
+)
+def test_import_of_a_neighbour_is_seen(text: str) -> None:
+    assert len(list(neighbourly_imports(Source("scheduler/workers.py", text)))) == 1
+    assert list(neighbourly_imports(Source("sqs/workers.py", text))) == []

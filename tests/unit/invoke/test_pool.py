@@ -1,0 +1,126 @@
+"""Environments are kept for the next run, within bounds."""
+
+from __future__ import annotations
+
+import pytest
+
+from redrive.invoke.pool import LIMIT_EXCEEDED, RESERVED_LIMIT_EXCEEDED, Pool, PoolKey
+
+KEY = PoolKey("arn:f", "$LATEST", "1")
+
+
+class Room:
+    """An environment with nothing in it."""
+
+    def __init__(self) -> None:
+        self.is_alive = True
+        self.was_killed = False
+
+    def kill(self) -> None:
+        self.was_killed = True
+
+    def close(self) -> None:
+        self.is_alive = False
+
+
+class Time:
+    """A clock in the hand of the test."""
+
+    now_ms = 0.0
+
+    def __call__(self) -> float:
+        return self.now_ms
+
+
+@pytest.fixture
+def time() -> Time:
+    return Time()
+
+
+@pytest.fixture
+def pool(time: Time) -> Pool[Room]:
+    return Pool(running_max=3, idle_max=2, idle_ms_max=1_000, monotonic=time)
+
+
+def put(pool: Pool[Room], key: PoolKey = KEY) -> Room:
+    """Run once in a new environment, and keep it."""
+    room = pool.adopt(Room())
+    pool.put(key, room)
+    return room
+
+
+def test_environment_used_last_is_taken_first(pool: Pool[Room]) -> None:
+    put(pool)
+    latest = put(pool)
+
+    assert pool.take(KEY) is latest
+
+
+def test_running_environment_is_not_taken_twice(pool: Pool[Room]) -> None:
+    put(pool)
+
+    assert [pool.take(KEY) is None, pool.take(KEY) is None] == [False, True]
+
+
+def test_new_revision_ends_the_environments_of_the_old_one(pool: Pool[Room]) -> None:
+    old, other = put(pool), put(pool, PoolKey("arn:g", "$LATEST", "1"))
+
+    taken = pool.take(PoolKey("arn:f", "$LATEST", "2"))
+
+    assert taken is None
+    assert (old.is_alive, other.is_alive) == (False, True)
+
+
+def test_published_version_keeps_its_environments_when_latest_changes(pool: Pool[Room]) -> None:
+    version = put(pool, PoolKey("arn:f", "7", "1"))
+
+    pool.take(PoolKey("arn:f", "$LATEST", "2"))
+
+    assert version.is_alive
+
+
+def test_environment_that_was_idle_too_long_is_ended_on_the_next_use(pool: Pool[Room], time: Time) -> None:
+    room = put(pool)
+    time.now_ms = 1_001
+
+    assert pool.take(KEY) is None
+    assert not room.is_alive
+
+
+def test_environment_that_died_while_idle_is_not_used(pool: Pool[Room]) -> None:
+    put(pool).is_alive = False
+
+    assert pool.take(KEY) is None
+
+
+def test_longest_idle_environment_goes_when_there_are_too_many(pool: Pool[Room]) -> None:
+    rooms = [put(pool) for _ in range(3)]
+
+    assert [room.is_alive for room in rooms] == [False, True, True]
+
+
+def test_reserved_concurrency_throttles_that_function_alone(pool: Pool[Room]) -> None:
+    answers = [pool.admit("f", 1), pool.admit("f", 1), pool.admit("g", None)]
+
+    assert answers == [None, RESERVED_LIMIT_EXCEEDED, None]
+
+
+def test_reserved_concurrency_of_zero_admits_nothing(pool: Pool[Room]) -> None:
+    assert pool.admit("f", 0) == RESERVED_LIMIT_EXCEEDED
+
+
+def test_total_concurrency_throttles_all_functions_until_one_leaves(pool: Pool[Room]) -> None:
+    answers = [pool.admit(name, None) for name in ("f", "g", "h", "i")]
+    pool.leave("f")
+
+    assert answers == [None, None, None, LIMIT_EXCEEDED]
+    assert pool.admit("i", None) is None
+
+
+def test_closing_ends_idle_environments_and_kills_running_ones(pool: Pool[Room]) -> None:
+    idle, running = put(pool), pool.adopt(Room())
+
+    pool.close(wait_s=0)
+    late = pool.adopt(Room())
+
+    assert (idle.is_alive, running.was_killed, late.was_killed) == (False, True, True)

@@ -1,0 +1,99 @@
+"""The AWS managed policies that come with the engine."""
+
+from __future__ import annotations
+
+import pytest
+
+from redrive.languages.iam import AccessRequest, Allowed, PrincipalInfo, decide, managed_policies
+
+ROLE = PrincipalInfo.session("arn:aws:iam::123456789012:role/worker", "s1")
+PREFIX = "arn:aws:iam::aws:policy/"
+QUEUE = "arn:aws:sqs:us-east-1:123456789012:orders"
+
+
+def allows(name: str, action: str, resource: str = "*", **context: tuple[str, ...]) -> bool:
+    policy = managed_policies()[PREFIX + name].parsed()
+    keys = {key.replace("_", ":"): values for key, values in context.items()}
+    return isinstance(decide(AccessRequest(action, resource, ROLE, keys), [policy]), Allowed)
+
+
+@pytest.mark.parametrize("arn", managed_policies())
+def test_every_managed_policy_is_a_valid_identity_policy(arn: str) -> None:
+    policy = managed_policies()[arn]
+
+    assert policy.parsed().version == "2012-10-17"
+    assert arn == f"arn:aws:iam::aws:policy{policy.path}{policy.name}"
+    assert policy.description
+    assert policy.version_id.startswith("v")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "AWSLambda_FullAccess",
+        "AWSLambda_ReadOnlyAccess",
+        "AWSXRayDaemonWriteAccess",
+        "AdministratorAccess",
+        "AmazonDynamoDBFullAccess",
+        "AmazonDynamoDBReadOnlyAccess",
+        "AmazonEventBridgeFullAccess",
+        "AmazonEventBridgeSchedulerFullAccess",
+        "AmazonEventBridgeSchedulerReadOnlyAccess",
+        "AmazonS3FullAccess",
+        "AmazonS3ReadOnlyAccess",
+        "AmazonSQSFullAccess",
+        "AmazonSQSReadOnlyAccess",
+        "CloudWatchFullAccess",
+        "CloudWatchLogsFullAccess",
+        "PowerUserAccess",
+        "ReadOnlyAccess",
+        "service-role/AWSLambdaBasicExecutionRole",
+        "service-role/AWSLambdaDynamoDBExecutionRole",
+        "service-role/AWSLambdaKinesisExecutionRole",
+        "service-role/AWSLambdaRole",
+        "service-role/AWSLambdaSQSQueueExecutionRole",
+        "service-role/AWSLambdaVPCAccessExecutionRole",
+    ],
+)
+def test_policies_that_roles_of_these_services_use_are_there(name: str) -> None:
+    assert PREFIX + name in managed_policies()
+
+
+@pytest.mark.parametrize(
+    ("name", "action", "resource"),
+    [
+        ("service-role/AWSLambdaSQSQueueExecutionRole", "sqs:DeleteMessage", QUEUE),
+        ("service-role/AWSLambdaBasicExecutionRole", "logs:PutLogEvents", "*"),
+        ("AmazonSQSReadOnlyAccess", "sqs:GetQueueUrl", QUEUE),
+        ("PowerUserAccess", "sqs:SendMessage", QUEUE),
+        ("PowerUserAccess", "iam:ListRoles", "*"),
+        ("ReadOnlyAccess", "sqs:ReceiveMessage", QUEUE),
+        ("AWSLambda_FullAccess", "logs:GetLogEvents", "arn:aws:logs:us-east-1:123456789012:log-group:/aws/lambda/f"),
+    ],
+)
+def test_managed_policy_allows_what_its_name_promises(name: str, action: str, resource: str) -> None:
+    assert allows(name, action, resource)
+
+
+@pytest.mark.parametrize(
+    ("name", "action", "resource"),
+    [
+        ("service-role/AWSLambdaSQSQueueExecutionRole", "sqs:SendMessage", QUEUE),
+        ("service-role/AWSLambdaBasicExecutionRole", "sqs:ReceiveMessage", QUEUE),
+        ("AmazonSQSReadOnlyAccess", "sqs:ReceiveMessage", QUEUE),
+        ("PowerUserAccess", "iam:CreateRole", "*"),
+        ("ReadOnlyAccess", "sqs:SendMessage", QUEUE),
+        ("AWSLambda_FullAccess", "logs:GetLogEvents", "arn:aws:logs:us-east-1:123456789012:log-group:mine"),
+    ],
+)
+def test_managed_policy_allows_no_more_than_its_name_promises(name: str, action: str, resource: str) -> None:
+    assert not allows(name, action, resource)
+
+
+def test_role_may_be_passed_only_to_the_service_of_the_policy() -> None:
+    role = "arn:aws:iam::123456789012:role/target"
+    name = "AmazonEventBridgeSchedulerFullAccess"
+
+    assert allows(name, "iam:PassRole", role, iam_PassedToService=("scheduler.amazonaws.com",))
+    assert not allows(name, "iam:PassRole", role, iam_PassedToService=("lambda.amazonaws.com",))
+    assert not allows(name, "iam:PassRole", role)

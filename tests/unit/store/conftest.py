@@ -1,0 +1,54 @@
+"""A store on real SQLite, with a clock that the test moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from redrive.core.clock import VirtualClock
+from redrive.core.documents import Document
+from redrive.core.entropy import SeededEntropy
+from redrive.core.scope import Caller
+from redrive.store.api import Transaction
+from redrive.store.sqlite import SqliteStore
+
+
+class NoServices:
+    """A store of which no step calls a service."""
+
+    def call(
+        self, tx: Transaction, caller: Caller, service: str, operation: str, params: Mapping[str, object]
+    ) -> Document:
+        raise AssertionError("no service is called here")
+
+    def assume_role(
+        self,
+        tx: Transaction,
+        role_arn: str,
+        *,
+        service: str,
+        session_name: str,
+        region: str,
+        request_id: str,
+        source_arn: str | None = None,
+    ) -> Caller:
+        raise AssertionError("no role is assumed here")
+
+    def authorize(self, tx: Transaction, caller: Caller, action: str, resource: str) -> None:
+        raise AssertionError("nothing is authorized here")
+
+
+def open_store(path: Path | None, clock: VirtualClock | None = None) -> SqliteStore:
+    """A bound store."""
+    store = SqliteStore(path, clock=clock or VirtualClock(1_000), entropy=SeededEntropy(1))
+    store.bind(NoServices())
+    return store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    opened = open_store(tmp_path / "redrive.sqlite")
+    yield opened
+    opened.close()

@@ -1,0 +1,69 @@
+"""Deliveries: a promise is made once, held by one lease at a time, and settled by its latest holder."""
+
+from __future__ import annotations
+
+from redrive.core.retry import Backoff, RetryPolicy
+from redrive.core.scope import Scope
+from redrive.store.sqlite import SqliteStore
+from redrive.store.tables.deliveries import INSIDE, OUTSIDE, Delivery
+
+POLICY = RetryPolicy(retries_max=3, backoff=Backoff(steps_ms=(60_000, 120_000)))
+
+
+def promise(id: str = "one", *, due_at: int = 1_000, place: str = OUTSIDE) -> Delivery:
+    return Delivery(
+        id, Scope("0", "r"), "test", "arn:source", "arn:target", {"n": 1}, POLICY, place, due_at, first_at=due_at
+    )
+
+
+def test_promise_made_twice_is_made_once(store: SqliteStore) -> None:
+    made = [store.run(lambda tx: tx.deliveries.put(promise())) for _ in range(2)]
+
+    assert made == [True, False]
+
+
+def test_claimed_delivery_is_not_claimed_again_before_its_lease_ends(store: SqliteStore) -> None:
+    store.run(lambda tx: tx.deliveries.put(promise()))
+
+    first = store.run(lambda tx: tx.deliveries.claim_due(OUTSIDE, 1_000, lease_ms=500, limit=10))
+    during = store.run(lambda tx: tx.deliveries.claim_due(OUTSIDE, 1_499, lease_ms=500, limit=10))
+    after = store.run(lambda tx: tx.deliveries.claim_due(OUTSIDE, 1_500, lease_ms=500, limit=10))
+
+    assert [(one.attempts, one.leases) for one in first] == [(1, 1)]
+    assert during == []
+    assert [(one.attempts, one.leases) for one in after] == [(2, 2)]
+
+
+def test_stale_fence_holds_nothing(store: SqliteStore) -> None:
+    store.run(lambda tx: tx.deliveries.put(promise()))
+    (first,) = store.run(lambda tx: tx.deliveries.claim_due(OUTSIDE, 1_000, lease_ms=500, limit=1))
+    (second,) = store.run(lambda tx: tx.deliveries.claim_due(OUTSIDE, 1_500, lease_ms=500, limit=1))
+
+    held = store.run(lambda tx: (tx.deliveries.held("one", first.fence), tx.deliveries.held("one", second.fence)))
+
+    assert held == (None, second)
+
+
+def test_document_and_policy_come_back_as_they_were(store: SqliteStore) -> None:
+    store.run(lambda tx: tx.deliveries.put(promise()))
+
+    (claimed,) = store.run(lambda tx: tx.deliveries.claim_due(OUTSIDE, 1_000, lease_ms=500, limit=1))
+
+    assert (claimed.document, claimed.policy) == ({"n": 1}, POLICY)
+
+
+def test_next_looks_only_at_the_places_asked_for(store: SqliteStore) -> None:
+    store.run(lambda tx: tx.deliveries.put(promise("outside", due_at=5)))
+    store.run(lambda tx: tx.deliveries.put(promise("inside", due_at=9, place=INSIDE)))
+
+    assert store.run(lambda tx: tx.deliveries.next((INSIDE,))) == 9
+    assert store.run(lambda tx: tx.deliveries.next((INSIDE, OUTSIDE))) == 5
+
+
+def test_claims_never_exceed_the_limit(store: SqliteStore) -> None:
+    for number in range(5):
+        store.run(lambda tx, number=number: tx.deliveries.put(promise(str(number))))
+
+    claimed = store.run(lambda tx: tx.deliveries.claim_due(OUTSIDE, 1_000, lease_ms=500, limit=2))
+
+    assert [one.id for one in claimed] == ["0", "1"]
