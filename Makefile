@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup-stamp
+# The aws CLI pins a botocore of its own, so it gets a place of its own; only the end-to-end tests use it.
+AWSCLI := $(VENV)/awscli/bin/aws
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check format bench new-service clean
@@ -11,7 +13,7 @@ STAMP := $(VENV)/.setup-stamp
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-setup: $(STAMP) ## Make .venv with the engine and the tools for development (skipped when up to date)
+setup: $(STAMP) $(AWSCLI) ## Make .venv with the engine and the tools for development (skipped when up to date)
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "redrive needs Python 3.11 or newer; name one: make setup PYTHON=python3.11")'
@@ -19,7 +21,11 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[engine,dev]'
 	@touch $@
 
-demo: setup ## See redrive at work
+$(AWSCLI):
+	@$(PYTHON) -m venv $(VENV)/awscli
+	$(VENV)/awscli/bin/python -m pip install --quiet awscli
+
+demo: $(STAMP) ## See redrive at work
 	$(BIN)/redrive demo
 
 test: setup ## Run the tests; make test k=NAME runs those whose name contains NAME

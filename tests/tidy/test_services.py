@@ -14,10 +14,12 @@ from tests.tidy.test_docstrings import undocumented
 from tests.tidy.test_tests import unspoken_rules
 
 SERVICES = PACKAGE / "services"
-NOUNS = ("api", "model", "limits", "workers")
+NOUNS = ("api", "model", "limits", "workers", "source")
 
 # Modules of a service beside the nouns above, as `service/module.py`, with the reason.
-SHAPE_EXCEPTIONS: dict[str, str] = {}
+SHAPE_EXCEPTIONS: dict[str, str] = {
+    "iam/access.py": "no operation and no model: the engine asks it whether a role may make a call",
+}
 
 
 def odd_shapes(paths: Iterable[str]) -> Iterator[str]:

@@ -10,7 +10,7 @@ _PIECE = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 
-class Duration(click.ParamType):
+class Duration(click.ParamType):  # type: ignore[type-arg]  # Older releases of click are not generic.
     """A click parameter: a duration, as seconds."""
 
     name = "duration"

@@ -58,9 +58,11 @@ class DeliveryWorker:
 
     def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
         delivery = tx.deliveries.held(attempt.key, attempt.fence)
-        if delivery is None:
+        if delivery is None or delivery.leases == 0:
+            # Another claim came after this one, or this one was settled before, and its answer lost or repeated.
             return
         source = self._source(delivery)
+        source.answered(tx, delivery, result)
         self._conclude(tx, source, delivery, source.outcome(result))
 
     def _deliver_inside(self, tx: Transaction, delivery: Delivery) -> None:

@@ -41,6 +41,11 @@ class Invocation:
     reserved: int | None = None
     client_context: str | None = None
 
+    @property
+    def unqualified_arn(self) -> str:
+        """The function's ARN without the version or alias that may follow it."""
+        return ":".join(self.function_arn.split(":")[:7])
+
 
 class InvocationStatus(enum.Enum):
     """How a run ended."""

@@ -56,6 +56,10 @@ class Source(Protocol):
         """How the answer of an invocation counts."""
         ...
 
+    def answered(self, tx: Transaction, delivery: Delivery, result: InvocationResult) -> None:
+        """After each invocation, before its outcome is judged: keep what it wrote."""
+        ...
+
     def settled(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Delivered | GiveUp) -> None:
         """The last word on a delivery: write the dead letter, the metrics, whatever follows its end."""
         ...

@@ -12,27 +12,88 @@ from redrive.delivery.worker import Worker
 from redrive.engine.engine import Engine, Runner
 from redrive.engine.registry import Registry
 from redrive.engine.services import BoundServices
+from redrive.services.dynamodb import (
+    api_account,
+    api_items,
+    api_reads,
+    api_tables,
+    api_time_to_live,
+)
+from redrive.services.dynamodb import api_tags as dynamodb_tags
+from redrive.services.dynamodb.workers import ExpiryWorker
+from redrive.services.iam import api_policies, api_policy_versions, api_role_policies, api_roles, api_simulations
+from redrive.services.lambda_ import (
+    api_concurrency,
+    api_event_invoke,
+    api_functions,
+    api_invoke,
+    api_mappings,
+    api_permissions,
+)
+from redrive.services.lambda_ import api_tags as lambda_tags
+from redrive.services.lambda_.source import LambdaSource
+from redrive.services.lambda_.workers import MappingWorker
+from redrive.services.logs import api_events, api_streams
+from redrive.services.logs import api_groups as log_groups
+from redrive.services.logs import api_tags as log_tags
+from redrive.services.logs.workers import LogRetentionWorker
+from redrive.services.scheduler import api_groups, api_schedules
+from redrive.services.scheduler.source import SchedulerSource
+from redrive.services.scheduler.workers import ClientTokenWorker, GroupDeletionWorker, ScheduleWorker
 from redrive.services.sqs import api_attributes, api_messages, api_queues, api_receipts
 from redrive.services.sqs.workers import RetentionWorker
+from redrive.services.sqs.workers_visibility import count_visible, next_visible
+from redrive.services.sts import api as sts_api
 from redrive.store.api import Store
 from redrive.wire.models import Models
 
 SERVICES: dict[str, tuple[ModuleType, ...]] = {
     # service: its modules of operations, in order of the alphabet.
+    "dynamodb": (api_account, api_items, api_reads, api_tables, dynamodb_tags, api_time_to_live),
+    "iam": (api_policies, api_policy_versions, api_role_policies, api_roles, api_simulations),
+    "lambda": (
+        api_concurrency,
+        api_event_invoke,
+        api_functions,
+        api_invoke,
+        api_mappings,
+        api_permissions,
+        lambda_tags,
+    ),
+    "logs": (api_events, log_groups, api_streams, log_tags),
+    "scheduler": (api_groups, api_schedules),
     "sqs": (api_attributes, api_messages, api_queues, api_receipts),
+    "sts": (sts_api,),
 }
 
 
 def build_engine(store: Store, *, run: Runner, models: Models, invoker: Invoker, log: Log) -> Engine:
     """An engine over a store. `run` is the store's own, or that of the group commit in front of it."""
+    return Engine(run, bind_registry(store, models), build_workers(), invoker, log)
+
+
+def bind_registry(store: Store, models: Models) -> Registry:
+    """The operations of all services, which the store's transactions can call from now on. Once for each store."""
     registry = Registry(models, SERVICES)
     store.bind(BoundServices(registry))
+    return registry
+
+
+def build_workers() -> list[Worker]:
+    """All kinds of due work; each engine over a store has its own."""
     sources: list[Source] = [
         # One for each kind of promise, in order of the alphabet.
+        LambdaSource(),
+        SchedulerSource(),
     ]
-    workers: list[Worker] = [
+    return [
         DeliveryWorker(sources),
         # In order of the alphabet.
+        ClientTokenWorker(),
+        ExpiryWorker(),
+        GroupDeletionWorker(),
+        LogRetentionWorker(),
+        MappingWorker(next_visible=next_visible, count_visible=count_visible),
         RetentionWorker(),
+        ScheduleWorker(),
     ]
-    return Engine(run, registry, workers, invoker, log)

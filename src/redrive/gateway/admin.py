@@ -16,6 +16,8 @@ from redrive.engine.driver import Driver, VirtualDrive
 from redrive.gateway.chain import json_response
 from redrive.wire.message import HttpRequest, HttpResponse
 
+BLOBS_PATH = "/_redrive/blobs/"
+
 ADVANCE_S_MAX = 100 * 366 * 86_400
 """A hundred years: further than any schedule goes, and short of where calendars end."""
 
@@ -31,7 +33,16 @@ class Facts:
 class Admin:
     """Answers requests to `/_redrive/…`. Blocking: call it in a thread of its own."""
 
-    def __init__(self, facts: Facts, clock: Clock, driver: Driver, reset: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        facts: Facts,
+        clock: Clock,
+        driver: Driver,
+        *,
+        reset: Callable[[], None],
+        load_blob: Callable[[str], bytes | None],
+    ) -> None:
+        self._load_blob = load_blob
         self._facts = facts
         self._clock = clock
         self._driver = driver
@@ -45,6 +56,8 @@ class Admin:
 
     def respond(self, request: HttpRequest) -> HttpResponse:
         """Answer one request."""
+        if request.method == "GET" and request.path.startswith(BLOBS_PATH):
+            return self._blob(request.path.removeprefix(BLOBS_PATH))
         route = self._routes.get((request.method, request.path))
         if route is None:
             known = ", ".join(f"{method} {path}" for method, path in self._routes)
@@ -53,6 +66,13 @@ class Admin:
             return route(request)
         except UserError as error:
             return _refusal(400, error.what, error.next_step)
+
+    def _blob(self, digest: str) -> HttpResponse:
+        """The code of a function, where GetFunction's Location points."""
+        content = self._load_blob(digest)
+        if content is None:
+            return _refusal(404, f"Nothing of the digest {digest} is kept here.", "Ask GetFunction for its Location.")
+        return HttpResponse(200, (("content-type", "application/zip"),), content)
 
     def _health(self, _: HttpRequest) -> HttpResponse:
         facts = {"status": "ok", "version": __version__, "account": self._facts.account, "store": self._facts.store}

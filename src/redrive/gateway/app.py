@@ -32,6 +32,9 @@ BODY_BYTES_MAX = 64 * 1024 * 1024
 
 SYNCHRONOUS_INVOCATIONS_MAX = 64
 
+VIRTUAL_WAIT_MS = 1_000
+"""How long a long poll lasts while virtual time stands still: long enough for work that is due now to be done."""
+
 
 class App:
     """The ASGI application: AWS's port, with our own surface under `/_redrive/`."""
@@ -91,17 +94,18 @@ class App:
     async def _wait(self, wait: Wait, parked: asyncio.Future[None] | None, deadline: Instant) -> bool:
         """Wait until it is worth asking again; False once the deadline has come.
 
-        A virtual clock stands still: nothing that the waiter could wait for comes by itself, so it is answered at once.
+        A virtual clock stands still, so there the deadline is at most a real second away.
         """
         now = self._clock.now()
-        if parked is None or now >= deadline or isinstance(self._clock, VirtualClock):
-            if parked is not None:
-                parked.cancel()
+        if parked is None or now >= deadline:
             return False
-        until = min(deadline, wait.again_at or deadline)
-        await asyncio.wait([parked], timeout=max(0, until - now) / 1000)
+        is_virtual = isinstance(self._clock, VirtualClock)
+        wait_ms = min(deadline, wait.again_at or deadline) - now
+        woken, _ = await asyncio.wait(
+            [parked], timeout=(min(wait_ms, VIRTUAL_WAIT_MS) if is_virtual else wait_ms) / 1000
+        )
         parked.cancel()
-        return True
+        return bool(woken) or not is_virtual
 
     async def _perform(self, outside: Outside) -> object:
         loop = asyncio.get_running_loop()

@@ -7,7 +7,9 @@ import fcntl
 import os
 import socket
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +18,7 @@ import uvicorn
 
 from redrive.core.clock import Clock, Instant, SystemClock, VirtualClock, parse_instant
 from redrive.core.entropy import Entropy, SeededEntropy, SystemEntropy
-from redrive.core.errors import UserError
+from redrive.core.errors import Bug, UserError
 from redrive.core.log import Log
 from redrive.engine.build import build_engine
 from redrive.engine.driver import Driver, RealTime, VirtualDrive
@@ -69,12 +71,25 @@ class Server:
         self._entropy: Entropy = SeededEntropy(options.seed) if options.virtual else SystemEntropy()
         path = options.data / STORE_FILE if options.data else None
         self._store = SqliteStore(path, clock=self._clock, entropy=self._entropy)
+        self._turning: Driver | None = None
+        self._http_server: uvicorn.Server | None = None
 
     @property
     def endpoint_url(self) -> str:
         """Where clients reach this server."""
         host = "127.0.0.1" if self._options.host in ("0.0.0.0", "::") else self._options.host  # noqa: S104 - compared, not bound
         return f"http://{host}:{self.port}"
+
+    def advance(self, seconds: float) -> None:
+        """Move a virtual clock; answers when everything due until then has settled. Errors: Bug in real time."""
+        if not isinstance(self._turning, VirtualDrive):
+            raise Bug("only a server in virtual time can be advanced")
+        self._turning.advance_to(self._clock.now() + round(seconds * 1000))
+
+    def stop(self) -> None:
+        """Have `serve` return soon. Callable from any thread."""
+        if self._http_server is not None:
+            self._http_server.should_exit = True
 
     def serve(self, *, started: Callable[[], None]) -> None:
         """Serve until stopped; `started` is called once requests are answered."""
@@ -87,12 +102,18 @@ class Server:
         group = GroupCommit(self._store, deliver=deliver_on(loop))
         invoker = self._invoker(workdir, group)
         engine = build_engine(self._store, run=group.run, models=models, invoker=invoker, log=self._log)
-        driver = self._driver(engine, group)
+        driver = self._turning = self._driver(engine, group)
         gateway = Gateway(
             engine, models, account=self._options.account, entropy=self._entropy.fork("gateway"), log=self._log
         )
         facts = Facts(self._options.account, str(self._options.data or "memory"))
-        admin = Admin(facts, self._clock, driver, self._store.reset)
+        admin = Admin(
+            facts,
+            self._clock,
+            driver,
+            reset=self._store.reset,
+            load_blob=lambda digest: group.run(lambda tx: tx.blobs.get(digest)),
+        )
         app = App(gateway, engine, group, admin, self._clock)
         self._store.on_commit(app.wake_from(loop))
         self._store.on_commit(lambda _: driver.wake())
@@ -110,8 +131,8 @@ class Server:
             app, http="httptools", lifespan="off", log_config=None, access_log=False, server_header=False,
             timeout_graceful_shutdown=GRACE_S,
         )  # fmt: skip
-        server = _Uvicorn(config, started)
-        await server.serve(sockets=[self._socket])
+        self._http_server = _Uvicorn(config, started)
+        await self._http_server.serve(sockets=[self._socket])
 
     def _invoker(self, workdir: Path, group: GroupCommit) -> ProcessInvoker:
         def load_code(digest: str) -> bytes:
@@ -121,7 +142,7 @@ class Server:
             return content
 
         return ProcessInvoker(
-            load_code, workdir=workdir, endpoint_url=self.endpoint_url, clock=self._clock, wall=SystemClock(),
+            load_code, workdir=workdir, endpoint_url=self.endpoint_url, clock=self._clock,
             entropy=self._entropy.fork("invoker"), log=self._log,
         )  # fmt: skip
 
@@ -134,6 +155,30 @@ class Server:
         return VirtualDrive(
             engine, self._clock, self._log, moved=lambda at: group.run(lambda tx: tx.timers.set(*CLOCK_TIMER, at))
         )
+
+
+@contextmanager
+def running(options: Options, log: Log) -> Iterator[Server]:
+    """A server in a thread of this process, for as long as the block lasts."""
+    server = Server(options, log)
+    answering: Future[None] = Future()
+
+    def serve() -> None:
+        try:
+            server.serve(started=lambda: answering.set_result(None))
+        except BaseException as error:
+            if answering.done():
+                raise
+            answering.set_exception(error)
+
+    thread = threading.Thread(target=serve, name="redrive-server")
+    thread.start()
+    try:
+        answering.result()
+        yield server
+    finally:
+        server.stop()
+        thread.join()
 
 
 class _Uvicorn(uvicorn.Server):

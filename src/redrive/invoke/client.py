@@ -1,6 +1,6 @@
 """A Lambda runtime of our own, for platforms without AWS's: asks the Runtime API for events and answers them.
 
-Runs in the function's process (`python -m redrive.invoke.client HANDLER`); standard library only. Does what AWS's
+Runs in the function's process (`python -m redrive.invoke.client HANDLER [VIRTUAL_NOW_MS TIMEOUT_MS]`); standard library only. Does what AWS's
 runtime interface client does, except that `AWS_LAMBDA_LOG_FORMAT=JSON` is not known here.
 
 Source: https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html
@@ -12,6 +12,7 @@ import http.client
 import logging
 import os
 import sys
+from collections.abc import Callable
 from email.message import Message
 
 from redrive.core.clock import Clock, SystemClock
@@ -67,10 +68,13 @@ class RuntimeClient:
         return response.headers, content
 
 
-def serve(client: RuntimeClient, handler: Handler, requests: RequestFilter, clock: Clock) -> None:
-    """Handle events one after another, for as long as the process lives."""
+def serve(
+    client: RuntimeClient, handler: Handler, requests: RequestFilter, clock: Clock, begin: Callable[[int], None]
+) -> None:
+    """Handle events one after another, for as long as the process lives. `begin` is told each event's deadline."""
     while True:
         headers, payload = client.next()
+        begin(int(headers["Lambda-Runtime-Deadline-Ms"]))
         requests.request_id = request_id = headers["Lambda-Runtime-Aws-Request-Id"]
         os.environ["_X_AMZN_TRACE_ID"] = headers.get("Lambda-Runtime-Trace-Id", "")
         answer = _run(handler, headers, payload, clock)
@@ -95,9 +99,10 @@ def _run(handler: Handler, headers: Message, payload: bytes, clock: Clock) -> An
     return run_handler(handler, payload, context, request_id)
 
 
-def main(handler_name: str) -> None:
+def main(handler_name: str, *virtual_time: str) -> None:
     """Load the handler, then serve. A function that cannot be loaded is reported, and ends the process."""
     client = RuntimeClient(os.environ["AWS_LAMBDA_RUNTIME_API"])
+    begin = _in_virtual_time(*map(int, virtual_time)) if virtual_time else _in_real_time
     clock = SystemClock()
     requests = RequestFilter(clock)
     logging.getLogger().addHandler(log_handler(sys.stdout, requests))
@@ -108,8 +113,18 @@ def main(handler_name: str) -> None:
         print(error_line(answer), flush=True)  # noqa: T201 -- the log is the standard output.
         client.init_error(answer)
         sys.exit(1)
-    serve(client, handler, requests, clock)
+    serve(client, handler, requests, clock, begin)
+
+
+def _in_real_time(deadline_ms: int) -> None:
+    """Nothing has to be done for time to pass."""
+
+
+def _in_virtual_time(now_ms: int, timeout_ms: int) -> Callable[[int], None]:
+    from redrive.invoke.function_time import FunctionTime  # noqa: PLC0415 - only virtual time needs what it imports.
+
+    return FunctionTime(now_ms, timeout_ms).begin
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

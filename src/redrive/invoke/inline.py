@@ -16,11 +16,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from redrive.core.clock import Clock
-from redrive.core.entropy import Entropy
+from redrive.core.clock import Clock, SystemClock, VirtualClock
+from redrive.core.entropy import Entropy, SystemEntropy
 from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
+from redrive.invoke import function_time
 from redrive.invoke.archive_modules import TASK_ROOT, ArchiveModules
 from redrive.invoke.context import LambdaContext
 from redrive.invoke.endings import RESPONSE_BYTES_MAX, Exited, Ran, Reported, log_text_of, payload_of, too_large
@@ -30,9 +30,6 @@ from redrive.invoke.handlers import Handler, error_answer, error_line, load_hand
 from redrive.invoke.output import Output
 from redrive.invoke.pool import RESERVED_LIMIT_EXCEEDED
 from redrive.invoke.unpack import UnusableCode
-
-if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
 
 
 @dataclass(slots=True)
@@ -48,11 +45,20 @@ class _Environment:
 class InlineInvoker:
     """An Invoker that calls Python handlers directly: registered ones, or those in the functions' own archives."""
 
-    def __init__(self, load_code: Callable[[str], bytes], *, endpoint_url: str, clock: Clock, entropy: Entropy) -> None:
+    def __init__(
+        self,
+        load_code: Callable[[str], bytes],
+        *,
+        endpoint_url: str,
+        clock: Clock | None = None,
+        entropy: Entropy | None = None,
+    ) -> None:
+        """`clock` is the functions' own time and dates their log lines: the engine's. Both are real by default."""
         self._load_code = load_code
         self._endpoint_url = endpoint_url
-        self._clock = clock
-        self._entropy = entropy
+        self._clock = clock or SystemClock()
+        self._is_virtual = isinstance(clock, VirtualClock)
+        self._entropy = entropy or SystemEntropy()
         self._registered: dict[str, Handler] = {}
         self._environments: dict[str, _Environment] = {}
         self._running: Counter[str] = Counter()
@@ -62,7 +68,7 @@ class InlineInvoker:
         self._registered[function_name] = handler
 
     def invoke(self, invocation: Invocation) -> InvocationResult:
-        arn = invocation.function_arn
+        arn = invocation.unqualified_arn
         if invocation.reserved is not None and self._running[arn] >= invocation.reserved:
             return InvocationResult(InvocationStatus.THROTTLED, error=RESERVED_LIMIT_EXCEEDED)
         self._running[arn] += 1
@@ -80,14 +86,14 @@ class InlineInvoker:
 
     def _environment(self, invocation: Invocation) -> tuple[_Environment, bool]:
         """The function's environment, and whether it was made now. Errors: UnusableCode."""
-        environment = self._environments.get(invocation.function_arn)
+        environment = self._environments.get(invocation.unqualified_arn)
         if environment is not None and environment.revision == invocation.revision:
             return environment, False
         registered = self._registered.get(invocation.function_name)
         modules = ArchiveModules(self._load_code(invocation.code.digest)) if registered is None else None
         log_stream = new_log_stream(self._clock.now(), invocation.version, self._entropy)
         environment = _Environment(invocation.revision, log_stream, modules, None)
-        self._environments[invocation.function_arn] = environment
+        self._environments[invocation.unqualified_arn] = environment
         return environment, True
 
     def _run(self, environment: _Environment, invocation: Invocation, *, is_new: bool) -> InvocationResult:
@@ -95,13 +101,14 @@ class InlineInvoker:
         variables = function_variables(
             invocation, log_stream=environment.log_stream, task_root=TASK_ROOT, endpoint_url=self._endpoint_url
         )
-        with self._surroundings(environment, variables, output, invocation.request_id):
+        time = function_time.at(self._clock.now()) if self._is_virtual else contextlib.nullcontext()
+        with self._surroundings(environment, variables, output, invocation.request_id), time:
             ran = self._call(environment, invocation, variables)
         text = log_text_of(ran, invocation, self._clock.now())
         if text is not None:
             output.add(text)
         if environment.handler is None or isinstance(ran, Exited):
-            self._environments.pop(invocation.function_arn, None)
+            self._environments.pop(invocation.unqualified_arn, None)
         is_error = not isinstance(ran, Reported) or ran.is_error
         return InvocationResult(
             InvocationStatus.FUNCTION_ERROR if is_error else InvocationStatus.OK,
@@ -173,7 +180,8 @@ class _Sink(io.BufferedIOBase):
     def writable(self) -> bool:
         return True
 
-    def write(self, data: ReadableBuffer) -> int:
+    # What it overrides takes any buffer, a type that has no name before Python 3.12.
+    def write(self, data: bytes | bytearray | memoryview) -> int:  # type: ignore[override]
         content = bytes(data)
         self._output.feed(content)
         return len(content)

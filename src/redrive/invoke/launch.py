@@ -1,9 +1,9 @@
 """The first code in a function's process: fits the process to its purpose, then becomes the runtime.
 
-    python launch.py LIFELINE TASK_ROOT PACKAGE_ROOT RUNTIME HANDLER
+    python launch.py LIFELINE TASK_ROOT PACKAGE_ROOT RUNTIME HANDLER [VIRTUAL_NOW_MS TIMEOUT_MS]
 
 LIFELINE is the reading end of a pipe whose only writing end the engine holds. When the engine is gone, however it went,
-the kernel kills this process and all of its group. Runs by path, before anything of redrive can be imported.
+the kernel kills this process and all of its group. With VIRTUAL_NOW_MS the process lives in virtual time. Runs by path, before anything of redrive can be imported.
 """
 
 from __future__ import annotations
@@ -48,15 +48,28 @@ def bound_resources() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
 
 
+def enter_virtual_time(runtime: str, virtual_time: list[str]) -> None:
+    """Live in virtual time. Our own runtime sees to that by itself; AWS's has to be helped."""
+    if runtime != "awslambdaric":
+        sys.argv += virtual_time
+        return
+    from redrive.invoke.function_time import FunctionTime  # noqa: PLC0415 - the path was set just now.
+
+    now_ms, timeout_ms = map(int, virtual_time)
+    FunctionTime(now_ms, timeout_ms).follow_aws_runtime()
+
+
 def main(arguments: list[str]) -> None:
     """Prepare the process and run the runtime, which ends with it."""
-    lifeline, task_root, package_root, runtime, handler = arguments
+    lifeline, task_root, package_root, runtime, handler, *virtual_time = arguments
     tie_to(int(lifeline))
     bound_resources()
     sys.path.insert(0, task_root)
     if package_root not in sys.path:
         sys.path.append(package_root)
     sys.argv = [runtime, handler]
+    if virtual_time:
+        enter_virtual_time(runtime, virtual_time)
     runpy.run_module(runtime, run_name="__main__", alter_sys=True)
 
 

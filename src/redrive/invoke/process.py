@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from redrive.core.clock import MINUTE_MS, SECOND_MS, Clock, Instant, SystemClock, monotonic_ms
+from redrive.core.clock import MINUTE_MS, SECOND_MS, Clock, Instant, SystemClock, VirtualClock, monotonic_ms
 from redrive.core.entropy import Entropy
 from redrive.core.log import Log, SilentLog
 from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
@@ -58,14 +58,15 @@ class ProcessInvoker:
     ) -> None:
         """`clock` dates log lines and log streams; `wall` is real time, in which functions count down to their timeout.
 
-        `endpoint_url` is where function code finds AWS. `runtime` is the module that loads handlers: AWS's own if it
+        With a virtual `clock` there is no other time, and function code reads it too. `endpoint_url` is where function code finds AWS. `runtime` is the module that loads handlers: AWS's own if it
         is installed, ours otherwise.
         """
         self._code = CodeDirectory(workdir / "code", load_code)
         self._endpoint_url = endpoint_url
         self._clock = clock
         self._entropy = entropy
-        self._wall = wall or SystemClock()
+        self._is_virtual = isinstance(clock, VirtualClock)
+        self._wall = clock if self._is_virtual else wall or SystemClock()
         self._limits = limits or Limits()
         self._runtime = runtime or default_runtime()
         self._log = log or SilentLog()
@@ -81,7 +82,7 @@ class ProcessInvoker:
             return _failed(f"The runtime {invocation.code.runtime} cannot be run here: only Python runtimes can.")
         if self._pool.is_closed:
             return _failed("The invoker is closed.")
-        function = function_arn_without_version(invocation.function_arn)
+        function = invocation.unqualified_arn
         throttled = self._pool.admit(function, invocation.reserved)
         if throttled is not None:
             return InvocationResult(InvocationStatus.THROTTLED, error=throttled)
@@ -172,7 +173,15 @@ class ProcessInvoker:
         variables = function_variables(
             invocation, log_stream=log_stream, task_root=str(task_root), endpoint_url=self._endpoint_url
         )
-        program = Program(self._runtime, invocation.code.handler, task_root, variables, invocation.memory_mb)
+        program = Program(
+            self._runtime,
+            invocation.code.handler,
+            task_root,
+            variables,
+            invocation.memory_mb,
+            invocation.timeout_ms,
+            virtual_now=self._clock.now() if self._is_virtual else None,
+        )
         sandbox = self._pool.adopt(Sandbox(program, log_stream=log_stream, clock=self._clock))
         self._log.info("environment started", function_arn=invocation.function_arn, log_stream=log_stream)
         return sandbox
@@ -193,11 +202,6 @@ class ProcessInvoker:
 def default_runtime() -> str:
     """AWS's runtime interface client if it is installed, ours if not."""
     return AWS_RUNTIME if importlib.util.find_spec(AWS_RUNTIME) else OWN_RUNTIME
-
-
-def function_arn_without_version(function_arn: str) -> str:
-    """The ARN of a function, without the version or alias that may follow it."""
-    return ":".join(function_arn.split(":")[:7])
 
 
 def trace_id(request_id: str, begun_at: Instant) -> str:

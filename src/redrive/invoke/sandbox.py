@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import redrive
-from redrive.core.clock import Clock, monotonic_ms
+from redrive.core.clock import Clock, Instant, monotonic_ms
 from redrive.delivery.invocation import LogLine
 from redrive.invoke.endings import Exited, OutOfMemory, Ran, Ready, TimedOut
 from redrive.invoke.environment import process_variables
@@ -46,13 +46,18 @@ OWN_RUNTIME = "redrive.invoke.client"
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What to start. `runtime` is the module that asks for events and calls the handler."""
+    """What to start. `runtime` is the module that asks for events and calls the handler.
+
+    `virtual_now` is where its time begins if the engine's is virtual, None for real time.
+    """
 
     runtime: str
     handler: str
     task_root: Path
     variables: Mapping[str, str]
     memory_mb: int
+    timeout_ms: int
+    virtual_now: Instant | None = None
 
 
 class Sandbox:
@@ -286,8 +291,9 @@ def _start(program: Program, listener: socket.socket, lifeline: int) -> subproce
     # -u: a line is in the log when it was printed, even if the process is killed after it.
     # -s and -P: neither this user's packages nor the launcher's own directory are on the search path.
     command = [sys.executable, "-u", "-s", "-P", str(LAUNCHER), str(lifeline), root, str(PACKAGE_ROOT)]
+    virtual_time = [] if program.virtual_now is None else [str(program.virtual_now), str(program.timeout_ms)]
     return subprocess.Popen(
-        [*command, program.runtime, program.handler],
+        [*command, program.runtime, program.handler, *virtual_time],
         cwd=root,
         env={**process_variables(root, f"{address}:{port}"), **program.variables},
         stdin=subprocess.DEVNULL,

@@ -7,6 +7,7 @@ answered the same way: the world that is running a function is the one they reac
 
 from __future__ import annotations
 
+import functools
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,9 +32,15 @@ def client_of(gateway: Gateway, service: str, *, region: str, account: str, **op
         "region_name": region, "endpoint_url": ENDPOINT_URL, "aws_access_key_id": account,
         "aws_secret_access_key": "in-process", "config": Config(retries={"total_max_attempts": 1}),
     }  # fmt: skip
-    client = boto3.session.Session().client(service, **(settings | options))
+    client = _session().client(service, **(settings | options))
     client.meta.events.register_first("before-send", _Responder(gateway))
     return client
+
+
+@functools.cache
+def _session() -> Any:
+    """One session for all clients: making one costs 50 ms, a client of it 1.5 ms."""
+    return boto3.session.Session()
 
 
 class _Responder:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from redrive.core.clock import Instant, VirtualClock, parse_instant
 from redrive.core.documents import Document
 from redrive.core.entropy import SeededEntropy, new_uuid
+from redrive.core.errors import UserError
 from redrive.core.log import LineLog
 from redrive.core.scope import Caller, Scope
 from redrive.delivery.invocation import Invocation, InvocationResult, Invoker
@@ -41,9 +44,11 @@ class World:
         self.entropy = SeededEntropy(seed)
         self.account = account
         log = LineLog(self.clock)
-        models = Models()
+        models = _models()
         self.store = SqliteStore(None, clock=self.clock, entropy=self.entropy)
-        self.functions = InlineInvoker(self._load_code, endpoint_url=ENDPOINT_URL)
+        self.functions = InlineInvoker(
+            self._load_code, endpoint_url=ENDPOINT_URL, clock=self.clock, entropy=self.entropy.fork("functions")
+        )
         within = _Within(invoker or self.functions)
         self.engine = build_engine(self.store, run=self.store.run, models=models, invoker=within, log=log)
         self.gateway = Gateway(self.engine, models, account=account, entropy=self.entropy.fork("gateway"), log=log)
@@ -66,6 +71,25 @@ class World:
     def call(self, service: str, operation: str, **params: object) -> Document:
         """Run one operation without the wire. Errors: ServiceError."""
         return self.engine.call(self.caller(), service, operation, params)
+
+    def deploy(self, template: str | Path, *, stack: str = "stack", **parameters: str) -> dict[str, str]:
+        """Deploy a CloudFormation template (a path, or its text) and answer its outputs.
+
+        Errors: UserError with the reason, if the stack cannot be created.
+        """
+        is_path = isinstance(template, Path) or "\n" not in template
+        body = Path(template).read_text("utf-8") if is_path else str(template)
+        client = self.client("cloudformation")
+        given = [{"ParameterKey": key, "ParameterValue": value} for key, value in parameters.items()]
+        capabilities = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"]
+        client.create_stack(StackName=stack, TemplateBody=body, Parameters=given, Capabilities=capabilities)
+        self.settle()
+        made = client.describe_stacks(StackName=stack)["Stacks"][0]
+        if made["StackStatus"] != "CREATE_COMPLETE":
+            events = client.describe_stack_events(StackName=stack)["StackEvents"]
+            reasons = [event.get("ResourceStatusReason", "") for event in events if "FAILED" in event["ResourceStatus"]]
+            raise UserError(f"The stack {stack} was not created: {made['StackStatus']}: {'; '.join(reasons)}")
+        return {output["OutputKey"]: output["OutputValue"] for output in made.get("Outputs", [])}
 
     def advance(
         self, *, seconds: float = 0, minutes: float = 0, hours: float = 0, days: float = 0,
@@ -93,6 +117,12 @@ class World:
         if content is None:
             raise KeyError(digest)
         return content
+
+
+@functools.cache
+def _models() -> Models:
+    """AWS's models, read once for all worlds of a process: they do not change."""
+    return Models()
 
 
 class _Within:

@@ -23,9 +23,7 @@ def archive(files: Mapping[str, str]) -> bytes:
     return content.getvalue()
 
 
-def invocation(
-    code: str = "plain", event: object = None, *, handler: str = "app.handler", **changes: object
-) -> Invocation:
+def invocation(code: str = "plain", event: object = None, **changes: object) -> Invocation:
     """An invocation of the function whose code has that digest."""
     plain = Invocation(
         request_id=REQUEST_ID,
@@ -33,7 +31,7 @@ def invocation(
         function_name=code,
         version="$LATEST",
         revision="1",
-        code=FunctionCode(code, handler, "python3.12"),
+        code=FunctionCode(code, "app.handler", "python3.12"),
         payload=json.dumps(event).encode(),
         timeout_ms=10_000,
         memory_mb=128,

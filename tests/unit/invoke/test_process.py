@@ -29,7 +29,7 @@ CODE = {
     "plain": archive(
         {
             "app.py": """
-import logging, os, signal, sys, threading
+import logging, os, signal, sys, threading, time
 print("loading")
 runs = 0
 def handler(event, context):
@@ -57,13 +57,18 @@ def handler(event, context):
         case ["wait", opened, gate]:
             open(opened, "w").close()
             open(gate).close()
+        case ["hold", gate]:
+            reader = open(gate)
+            threading.Event().wait()
         case "log":
             print("printed")
             logging.getLogger().error("logged")
             sys.stderr.write("unfinished")
     return {
         "runs": runs, "pid": os.getpid(), "cwd": os.getcwd(), "path": sys.path, "environ": dict(os.environ),
-        "remaining": context.get_remaining_time_in_millis(), "id": context.aws_request_id, "group": context.log_group_name,
+        "time": time.time(),
+        "remaining": context.get_remaining_time_in_millis(),
+        "id": context.aws_request_id, "group": context.log_group_name,
     }
 """,
             "json5.py": "mine = True",
@@ -141,11 +146,28 @@ def test_code_comes_first_on_the_search_path_and_is_the_working_directory(invoke
     assert str(PACKAGE_ROOT) in path
 
 
-def test_deadline_is_real_time_even_when_the_engines_is_virtual(invoker: ProcessInvoker) -> None:
-    remaining = body(invoker.invoke(invocation(timeout_ms=60_000)))["remaining"]
+def test_function_counts_down_from_its_timeout_in_the_engines_virtual_time(invoker: ProcessInvoker) -> None:
+    remaining = body(invoker.invoke(invocation(timeout_ms=60_000, revision="60 s")))["remaining"]
 
     assert isinstance(remaining, int)
     assert 50_000 < remaining <= 60_000
+
+
+def test_function_code_reads_virtual_time_that_moves_between_its_runs(runtime: str, tmp_path: Path) -> None:
+    clock = VirtualClock(NOW)
+    invoker = ProcessInvoker(
+        CODE.__getitem__, tmp_path, endpoint_url=ENDPOINT_URL, clock=clock, entropy=SeededEntropy(1), runtime=runtime
+    )
+    first = body(invoker.invoke(invocation()))["time"]
+    clock.move_to(NOW + 86_400_000)
+
+    second = body(invoker.invoke(invocation()))["time"]
+    invoker.close()
+
+    assert isinstance(first, float)
+    assert isinstance(second, float)
+    assert 0 <= first - NOW / 1000 < 5
+    assert 86_395 < second - first < 86_405
 
 
 def test_output_comes_in_lines_and_what_loading_wrote_belongs_to_the_first_run(runtime: str, tmp_path: Path) -> None:
@@ -284,19 +306,15 @@ from pathlib import Path
 from redrive.invoke.sandbox import OWN_RUNTIME
 from tests.unit.invoke.functions import invocation
 from tests.unit.invoke.test_process import invoker_in
-invoker_in(Path(sys.argv[3]), OWN_RUNTIME).invoke(invocation(event=["wait", sys.argv[4], sys.argv[5]]))
+invoker_in(Path(sys.argv[3]), OWN_RUNTIME).invoke(invocation(event=["hold", sys.argv[4]]))
 """
 
 
 def test_functions_do_not_outlive_an_engine_that_was_killed(tmp_path: Path) -> None:
-    opened, gate = tmp_path / "opened", tmp_path / "gate"
-    os.mkfifo(opened)
+    gate = tmp_path / "gate"
     os.mkfifo(gate)
     root = str(Path(__file__).parents[3])
-    engine = subprocess.Popen(
-        [sys.executable, "-c", PARENT, root, str(PACKAGE_ROOT), str(tmp_path), str(opened), str(gate)]
-    )
-    opened.open().close()
+    engine = subprocess.Popen([sys.executable, "-c", PARENT, root, str(PACKAGE_ROOT), str(tmp_path), str(gate)])
     writer = os.open(gate, os.O_WRONLY)  # The function holds the other end for as long as it lives.
 
     engine.send_signal(signal.SIGKILL)
@@ -310,4 +328,4 @@ def test_functions_do_not_outlive_an_engine_that_was_killed(tmp_path: Path) -> N
 
 
 def test_trace_header_has_the_form_of_x_ray() -> None:
-    assert trace_id(REQUEST_ID, NOW).startswith("Root=1-68e778c0-")
+    assert trace_id(REQUEST_ID, NOW).startswith("Root=1-68e77800-")

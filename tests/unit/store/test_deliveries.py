@@ -61,8 +61,7 @@ def test_next_looks_only_at_the_places_asked_for(store: SqliteStore) -> None:
 
 
 def test_claims_never_exceed_the_limit(store: SqliteStore) -> None:
-    for number in range(5):
-        store.run(lambda tx, number=number: tx.deliveries.put(promise(str(number))))
+    store.run(lambda tx: [tx.deliveries.put(promise(str(number))) for number in range(5)])
 
     claimed = store.run(lambda tx: tx.deliveries.claim_due(OUTSIDE, 1_000, lease_ms=500, limit=2))
 

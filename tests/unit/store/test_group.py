@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 
@@ -20,6 +21,11 @@ def group(store: SqliteStore) -> Iterator[GroupCommit]:
     writer.close()
 
 
+def set_timer(tx: Transaction, *, number: int) -> int:
+    tx.timers.set("kind", str(number), 1)
+    return number
+
+
 def test_steps_that_arrive_during_a_commit_share_the_next(store: SqliteStore, group: GroupCommit) -> None:
     statements: list[str] = []
     store.connection.set_trace_callback(statements.append)
@@ -33,7 +39,7 @@ def test_steps_that_arrive_during_a_commit_share_the_next(store: SqliteStore, gr
     group.submit(slow, lambda _: answered.release())
     running.wait(5)
     for number in range(10):
-        group.submit(lambda tx, number=number: tx.timers.set("kind", str(number), 1), lambda _: answered.release())
+        group.submit(partial(set_timer, number=number), lambda _: answered.release())
     go_on.set()
     for _ in range(11):
         assert answered.acquire(timeout=5)
@@ -70,7 +76,12 @@ def test_each_of_many_callers_gets_their_own_result(group: GroupCommit) -> None:
 def test_answers_are_given_before_topics_are_announced(store: SqliteStore, group: GroupCommit) -> None:
     order: list[str] = []
     done = threading.Event()
-    store.on_commit(lambda topics: (order.append("announced"), done.set())[0])
+
+    def announced(_: frozenset[str]) -> None:
+        order.append("announced")
+        done.set()
+
+    store.on_commit(announced)
 
     group.submit(lambda tx: tx.notify("topic"), lambda _: order.append("answered"))
 
@@ -82,7 +93,7 @@ def test_closing_finishes_what_is_waiting(store: SqliteStore) -> None:
     writer = GroupCommit(store)
     results: list[object] = []
     for number in range(50):
-        writer.submit(lambda tx, number=number: number, results.append)
+        writer.submit(partial(set_timer, number=number), results.append)
 
     writer.close()
 

@@ -93,9 +93,7 @@ def decide(
         for statement in question.covered(policy, Effect.DENY):
             return ExplicitDeny(statement, source)
     reach, granted = question.grant(resource_policy)
-    needs_resource = (
-        request.is_cross_account or request.principal.service is not None or _is_trust(resource_policy)
-    )
+    needs_resource = request.is_cross_account or request.principal.service is not None or _is_trust(resource_policy)
     if reach is Reach.NOT and needs_resource:
         return ImplicitDeny(trust_or_resource)
     if request.principal.service is not None or (reach is Reach.EXACT and not request.is_cross_account):
@@ -173,9 +171,7 @@ def _selects_resource(selection: Selection | None, resource: str, lookup: Lookup
     expanded = [expand(pattern, lookup) for pattern in selection.patterns]
     if selection.negated and None in expanded:
         return False
-    return selection.negated != any(
-        pattern is not None and matches(pattern, resource) for pattern in expanded
-    )
+    return selection.negated != any(pattern is not None and matches(pattern, resource) for pattern in expanded)
 
 
 def _reach(principals: Principals | None, asking: PrincipalInfo) -> Reach:
@@ -199,9 +195,7 @@ def _reach_of_arn(listed: str, asking: PrincipalInfo) -> Reach:
         return Reach.EXACT
     if listed in ("*", asking.role_arn):
         return Reach.NAMED
-    is_account = listed == asking.account or (
-        listed.endswith(":root") and listed.split(":")[4] == asking.account
-    )
+    is_account = listed == asking.account or (listed.endswith(":root") and listed.split(":")[4] == asking.account)
     return Reach.ACCOUNT if is_account else Reach.NOT
 
 

@@ -10,9 +10,7 @@ from typing import assert_never
 from redrive.languages.iam.evaluate import ExplicitDeny, ImplicitDeny, PolicySource
 
 
-def denial_message(
-    principal_arn: str, action: str, resource: str, decision: ImplicitDeny | ExplicitDeny
-) -> str:
+def denial_message(principal_arn: str, action: str, resource: str, decision: ImplicitDeny | ExplicitDeny) -> str:
     """AWS's sentence for a denied request; an empty resource is left out."""
     place = f" on resource: {resource}" if resource else ""
     return f"User: {principal_arn} is not authorized to perform: {action}{place} {_reason(action, decision)}"

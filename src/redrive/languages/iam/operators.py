@@ -33,12 +33,11 @@ class Operator:
 
     compare: Callable[[Pattern, str], bool]
     check: Callable[[str], object] = str
-    has_variables: bool = True
     negated: bool = False
 
     def holds(self, actual: str, wanted: str, lookup: Lookup | None) -> bool:
         """Does the pair compare, negation aside? A variable without a value compares with nothing."""
-        pattern = expand(wanted, lookup if self.has_variables else None)
+        pattern = expand(wanted, lookup)
         return pattern is not None and self.compare(pattern, actual)
 
 
@@ -56,7 +55,7 @@ def _valued(read: Callable[[str], _Value], compare: Callable[[_Value, _Value], b
         except ValueError:
             return False
 
-    return Operator(compare_read, read, has_variables=False)
+    return Operator(compare_read, read)
 
 
 def _number(text: str) -> Decimal:
@@ -147,7 +146,7 @@ OPERATORS = _with_negations(
         "DateGreaterThanEquals": _valued(_moment, operator.ge),
         "Bool": _text(_same_ignoring_case, truth),
         "BinaryEquals": _valued(_decoded, operator.eq),
-        "IpAddress": Operator(_in_network, _network, has_variables=False),
+        "IpAddress": Operator(_in_network, _network),
         "ArnEquals": Operator(matches_arn),
         "ArnLike": Operator(matches_arn),
     }

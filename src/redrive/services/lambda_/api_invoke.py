@@ -6,7 +6,7 @@ import base64
 import binascii
 
 from redrive.core.documents import Document, load_json
-from redrive.core.errors import ServiceError
+from redrive.core.errors import Bug, ServiceError
 from redrive.core.scope import Caller
 from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.delivery.operation import Outside, operation
@@ -21,11 +21,14 @@ from redrive.services.lambda_.model import (
     refuse_given,
 )
 from redrive.services.lambda_.model_event_invoke import UNHANDLED, EventInvokeConfig, event_retry_policy
-from redrive.services.lambda_.model_report import bounded, log_events, log_tail
+from redrive.services.lambda_.model_report import log_events, log_tail
 from redrive.services.lambda_.source import SOURCE
 from redrive.services.lambda_.workers_runs import write_logs
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import OUTSIDE, Delivery
+
+STOPPED = "ReservedFunctionConcurrentInvocationLimitExceeded"
+"""The reason for which a function with a reserved concurrency of 0 does not run."""
 
 
 @operation("Invoke")
@@ -57,7 +60,7 @@ def invoke(
         _promise(tx, caller, function, event, invoked_arn=reference.qualified_arn)
         return {"StatusCode": 202}
     if function.reserved == 0:
-        raise throttled(function.reserved)
+        raise _throttled(STOPPED)
     invocation = function_invocation(
         function,
         caller.request_id,
@@ -68,10 +71,8 @@ def invoke(
     return Outside(invocation, lambda later, result: _answer(later, invocation, result, with_tail=log_type == "Tail"))
 
 
-def throttled(reserved: int | None) -> ServiceError:
-    """TooManyRequestsException, for a function with or without reserved concurrency."""
-    scope = "ConcurrentInvocationLimitExceeded"
-    reason = scope if reserved is None else f"ReservedFunction{scope}"
+def _throttled(reason: str) -> ServiceError:
+    """The error of a run for which there was no concurrency left."""
     return lambda_error("TooManyRequestsException", "Rate Exceeded.", Reason=reason)
 
 
@@ -116,7 +117,7 @@ def _client_context(text: str | None) -> str | None:
 def _promise(tx: Transaction, caller: Caller, function: Function, event: bytes, *, invoked_arn: str) -> None:
     """Accept an event: it is a delivery from now on."""
     config = tx.resources.get(EventInvokeConfig, caller.scope, function.name)
-    tx.deliveries.put(
+    is_new = tx.deliveries.put(
         Delivery(
             id=caller.request_id,
             scope=caller.scope,
@@ -130,23 +131,24 @@ def _promise(tx: Transaction, caller: Caller, function: Function, event: bytes, 
             first_at=tx.now,
         )
     )
+    if not is_new:
+        raise Bug(f"request id {caller.request_id} is that of an open delivery: the event would be lost")
     tx.notify("due")
 
 
 def _answer(tx: Transaction, invocation: Invocation, result: InvocationResult, *, with_tail: bool) -> Document:
-    """What the caller is told of a run that has ended."""
-    ended = bounded(result)
-    write_logs(tx, invocation, ended)
-    answer: Document = {"StatusCode": 200, "ExecutedVersion": LATEST, "Payload": ended.payload}
-    match ended.status:
+    """What the caller is told of a run that has result."""
+    write_logs(tx, invocation, result)
+    answer: Document = {"StatusCode": 200, "ExecutedVersion": LATEST, "Payload": result.payload}
+    match result.status:
         case InvocationStatus.THROTTLED:
-            raise throttled(invocation.reserved)
+            raise _throttled(result.error)
         case InvocationStatus.SERVICE_ERROR:
-            raise ServiceError("ServiceException", ended.error, fault="server", members={"Type": "Service"})
+            raise ServiceError("ServiceException", result.error, fault="server", members={"Type": "Service"})
         case InvocationStatus.FUNCTION_ERROR:
             answer["FunctionError"] = UNHANDLED
         case InvocationStatus.OK:
             pass
     if with_tail:
-        answer["LogResult"] = log_tail(log_events(invocation, ended, tx.now))
+        answer["LogResult"] = log_tail(log_events(invocation, result, tx.now))
     return answer

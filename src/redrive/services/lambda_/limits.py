@@ -37,7 +37,6 @@ CONCURRENCY_UNRESERVED_MIN = 100
 # Payloads. Source: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
 SYNC_PAYLOAD_BYTES_MAX = 6_291_456
 EVENT_PAYLOAD_BYTES_MAX = 1_048_576
-RESPONSE_BYTES_MAX = 6_291_556
 LOG_TAIL_BYTES = 4 * 1024  # https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html
 
 # Asynchronous events. Source: https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html

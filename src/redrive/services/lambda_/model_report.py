@@ -1,14 +1,14 @@
-"""What a run leaves behind: its answer within AWS's bounds, and its lines as CloudWatch shows them."""
+"""What a run leaves behind: its lines, as CloudWatch shows them."""
 
 from __future__ import annotations
 
 import base64
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from redrive.core.clock import Instant
-from redrive.core.documents import dump_json, load_json
+from redrive.core.documents import load_json
 from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.services.lambda_.limits import (
     LOG_BYTES_PER_PUT_MAX,
@@ -17,7 +17,6 @@ from redrive.services.lambda_.limits import (
     LOG_EVENTS_PER_PUT_MAX,
     LOG_SPAN_MS_MAX,
     LOG_TAIL_BYTES,
-    RESPONSE_BYTES_MAX,
 )
 
 
@@ -27,20 +26,6 @@ class LogEvent:
 
     at: Instant
     text: str
-
-
-def bounded(result: InvocationResult) -> InvocationResult:
-    """The result, turned into a function error if its answer is too large to hand on.
-
-    Source: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
-    """
-    if result.status is not InvocationStatus.OK or len(result.payload) <= RESPONSE_BYTES_MAX:
-        return result
-    error = {
-        "errorMessage": f"Response payload size exceeded maximum allowed payload size ({RESPONSE_BYTES_MAX} bytes).",
-        "errorType": "Function.ResponseSizeTooLarge",
-    }
-    return replace(result, status=InvocationStatus.FUNCTION_ERROR, payload=dump_json(error).encode())
 
 
 def error_member(payload: bytes | str, member: str) -> str:

@@ -22,7 +22,7 @@ from redrive.services.lambda_.model_event_invoke import (
     destination_record,
 )
 from redrive.services.lambda_.model_mapping import queue_url
-from redrive.services.lambda_.model_report import bounded, error_member
+from redrive.services.lambda_.model_report import error_member
 from redrive.services.lambda_.workers_runs import function_caller, write_logs
 from redrive.store.api import Transaction
 from redrive.store.tables.attempts import AttemptRecord
@@ -60,25 +60,24 @@ class LambdaSource:
 
     def outcome(self, result: InvocationResult) -> Outcome:
         """Errors of the function use up retries; throttles and errors outside of it wait without doing so."""
-        ended = bounded(result)
-        match ended.status:
+        match result.status:
             case InvocationStatus.OK:
-                return Succeeded({"Payload": _text(ended)})
+                return Succeeded({"Payload": _text(result)})
             case InvocationStatus.FUNCTION_ERROR:
-                return Failed(UNHANDLED, _text(ended), FailureKind.TRANSIENT)
+                return Failed(UNHANDLED, _text(result), FailureKind.TRANSIENT)
             case InvocationStatus.THROTTLED:
                 return Failed("TooManyRequestsException", "Rate Exceeded.", FailureKind.THROTTLED)
             case InvocationStatus.SERVICE_ERROR:
-                return Failed("ServiceException", ended.error, FailureKind.THROTTLED)
+                return Failed("ServiceException", result.error, FailureKind.THROTTLED)
             case _:
-                assert_never(ended.status)
+                assert_never(result.status)
 
     def answered(self, tx: Transaction, delivery: Delivery, result: InvocationResult) -> None:
-        """Write the lines of a run that has ended."""
+        """Write the lines of a run that has result."""
         function = _function(tx, delivery)
         if function is not None:
             invocation = function_invocation(function, delivery.id, b"", function_arn=delivery.target_arn)
-            write_logs(tx, invocation, bounded(result))
+            write_logs(tx, invocation, result)
 
     def attempted(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Verdict) -> None:
         """Write the attempt down."""

@@ -34,7 +34,6 @@ from redrive.services.lambda_.model_mapping import (
     effective_visibility_s,
     queue_url,
 )
-from redrive.services.lambda_.model_report import bounded
 from redrive.services.lambda_.workers_runs import assume_function_role, function_caller, write_logs
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import Delivery
@@ -92,10 +91,9 @@ class MappingWorker:
         if row is None:
             return
         tx.deliveries.delete(row.id)
-        ended = bounded(result)
-        write_logs(tx, attempt.invocation, ended)
+        write_logs(tx, attempt.invocation, result)
         receipts: dict[str, str] = row.document["Receipts"]
-        left = messages_left(ended, list(receipts), reports_failures=row.document["ReportsFailures"])
+        left = messages_left(result, list(receipts), reports_failures=row.document["ReportsFailures"])
         done = [receipt for message_id, receipt in receipts.items() if message_id not in left]
         outcome = "OK" if done else "PROBLEM: Function call failed"
         try:
@@ -106,7 +104,7 @@ class MappingWorker:
         if mapping is None:
             return
         _note(tx, row.scope, mapping, outcome)
-        if ended.status is InvocationStatus.THROTTLED:
+        if result.status is InvocationStatus.THROTTLED:
             _pause(tx, row.scope, mapping, THROTTLE_PAUSE_MS)
 
     def _due_at(self, tx: Transaction, scope: Scope, mapping: EventSourceMapping) -> Instant | None:

@@ -18,7 +18,7 @@ RETRIES_DEFAULT = 185
 # Source: https://docs.aws.amazon.com/general/latest/gr/aws_tagging.html
 TAGS_MAX = 50
 
-# Ours. Source: docs/semantics/scheduler.md
+# These are ours; docs/semantics/scheduler.md says why.
 START_PAST_MS_MAX = 5 * MINUTE_MS
 CLIENT_TOKEN_KEPT_MS = 24 * HOUR_MS
 OCCURRENCES_PER_CLAIM_MAX = 200

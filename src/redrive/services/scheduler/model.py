@@ -44,8 +44,8 @@ class Completion(enum.Enum):
 class Settings:
     """What a user chose for a schedule; an update replaces all of it.
 
-    `start_at` is inclusive, `end_at` exclusive. `window_minutes` is 0 where the flexible window is off. `target` is AWS's
-    own document.
+    `start_at` is inclusive, `end_at` exclusive. `window_minutes` is 0 where the flexible window is off. `target` is
+    AWS's own document.
     """
 
     expression: str
@@ -74,7 +74,7 @@ class Settings:
 class Schedule:
     """A schedule. `anchor_at` is where a rate without a StartDate counts from.
 
-    `next_at` is the scheduled instant of the next occurrence; None when there is none left, or the schedule is disabled.
+    `next_at` is the scheduled instant of the next occurrence; None if none is left, or the schedule is disabled.
     """
 
     KIND: ClassVar[str] = "scheduler.schedule"

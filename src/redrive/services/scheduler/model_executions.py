@@ -47,8 +47,11 @@ class Execution:
 
     @property
     def delivery_id(self) -> str:
-        """The delivery's id: the same occurrence is promised once."""
-        return f"{self.schedule_arn}@{format_instant(self.scheduled_at)}"
+        """The delivery's id: the same occurrence is promised once.
+
+        The execution id is part of it, so that a schedule made anew under an old name makes promises of its own.
+        """
+        return f"{self.schedule_arn}@{format_instant(self.scheduled_at)}#{self.execution_id}"
 
     @property
     def group_arn(self) -> str:
@@ -61,8 +64,8 @@ def execution_id(schedule_arn: str, scheduled_at: Instant, created_at: Instant) 
 
     A UUID of version 7: the scheduled time in milliseconds, then a hash of the schedule's ARN, that time and the
     schedule's creation, so that a schedule made anew under an old name gets ids of its own.
-    Source: https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-context-attributes.html and, for the
-    form, https://www.rfc-editor.org/rfc/rfc9562#name-uuid-version-7
+    Source: https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-context-attributes.html and,
+    for the form, https://www.rfc-editor.org/rfc/rfc9562#name-uuid-version-7
     """
     digits = hashlib.sha256(f"{schedule_arn}@{scheduled_at}@{created_at}".encode()).hexdigest()
     time = f"{max(0, scheduled_at) & (1 << 48) - 1:012x}"

@@ -1,6 +1,7 @@
 """When a schedule is invoked: windows, catching up after an outage, changes on the way.
 
-The expression says at which instants a schedule is due (`redrive.languages.schedule`); here stands what becomes of them.
+The expression says at which instants a schedule is due (`redrive.languages.schedule`); here stands what becomes of
+them.
 """
 
 from __future__ import annotations

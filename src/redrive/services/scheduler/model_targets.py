@@ -17,9 +17,6 @@ from redrive.core.clock import SECOND_MS, parse_instant
 from redrive.core.documents import Document, load_json
 from redrive.core.errors import ServiceError
 
-Params = Callable[[Arn, Document, str], Document]
-"""Builds an API's parameters from the target's ARN, the target and its input."""
-
 
 class UnsupportedTarget(ValueError):
     """No target of EventBridge Scheduler has this ARN."""
@@ -50,19 +47,33 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Templated:
-    """A kind of templated target.
+class Given:
+    """What a templated target's parameters are made from; `is_chosen` says that the input is the user's own."""
 
-    `blocks` are the parameter blocks that it takes (`SqsParameters`), at most one at a time, and with `needs_block`
-    exactly one.
+    arn: Arn
+    block: Document
+    input: str
+    is_chosen: bool
+
+    @property
+    def name(self) -> str:
+        """The resource's name, without its kind before the slash."""
+        return self.arn.resource.partition("/")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Templated:
+    """A kind of templated target, recognised by the service and the resource (a pattern) of its ARN.
+
+    `block` names the parameter block that it takes, such as `SqsParameters`; `takes_json` says that its input is JSON.
     """
 
     service: str
     action: str
     arn_service: str
-    resource: re.Pattern[str]
-    params: Params
-    blocks: tuple[str, ...] = ()
+    resource: str
+    params: Callable[[Given], Document]
+    block: str | None = None
     needs_block: bool = False
     takes_json: bool = False
 
@@ -87,7 +98,7 @@ def find_target(arn: str) -> Templated | Universal:
             raise UnsupportedTarget(arn)
         return Universal(found[1], found[2])
     for kind in TEMPLATED:
-        if kind.arn_service == parsed.service and kind.resource.fullmatch(parsed.resource):
+        if kind.arn_service == parsed.service and re.fullmatch(kind.resource, parsed.resource):
             return kind
     raise UnsupportedTarget(arn)
 
@@ -107,7 +118,9 @@ def build_request(target: Document, input: str) -> Request:
         case Universal(service, action):
             return Request(service, action, load_json(input) if "Input" in target else {})
         case Templated():
-            return Request(kind.service, kind.action, kind.params(Arn.parse(target["Arn"]), target, input))
+            block = target.get(kind.block, {}) if kind.block else {}
+            given = Given(Arn.parse(target["Arn"]), block, input, is_chosen="Input" in target)
+            return Request(kind.service, kind.action, kind.params(given))
 
 
 def target_region(target: Document, default: str) -> str:
@@ -184,92 +197,73 @@ _READ_ONLY = re.compile(
 )
 
 
-def _to_queue(arn: Arn, target: Document, input: str) -> Document:
-    return {"QueueUrl": queue_url(str(arn)), "MessageBody": input, **(target.get("SqsParameters") or {})}
-
-
-def _to_function(arn: Arn, target: Document, input: str) -> Document:
-    return {"FunctionName": str(arn), "InvocationType": "Event", "Payload": input}
-
-
-def _to_topic(arn: Arn, target: Document, input: str) -> Document:
-    return {"TopicArn": str(arn), "Message": input}
-
-
-def _to_state_machine(arn: Arn, target: Document, input: str) -> Document:
-    return {"StateMachineArn": str(arn), "Input": input}
-
-
-def _to_bus(arn: Arn, target: Document, input: str) -> Document:
-    return {"Entries": [{"EventBusName": str(arn), **target["EventBridgeParameters"], "Detail": input}]}
-
-
-def _to_stream(arn: Arn, target: Document, input: str) -> Document:
-    return {"StreamARN": str(arn), **target["KinesisParameters"], "Data": input}
-
-
-def _to_delivery_stream(arn: Arn, target: Document, input: str) -> Document:
-    return {"DeliveryStreamName": arn.resource.partition("/")[2], "Record": {"Data": input}}
-
-
-def _to_cluster(arn: Arn, target: Document, input: str) -> Document:
-    chosen = dict(target["EcsParameters"])
+def _run_task(given: Given) -> Document:
+    chosen = dict(given.block)
     params = {
-        "Cluster": str(arn), "TaskDefinition": chosen.pop("TaskDefinitionArn"), "Count": chosen.pop("TaskCount", 1), **chosen,
+        "Cluster": str(given.arn), "TaskDefinition": chosen.pop("TaskDefinitionArn"),
+        "Count": chosen.pop("TaskCount", 1), **chosen,
     }  # fmt: skip
-    return {**params, "Overrides": load_json(input)} if "Input" in target else params
-
-
-def _to_ml_pipeline(arn: Arn, target: Document, input: str) -> Document:
-    chosen = target.get("SageMakerPipelineParameters") or {}
-    return {
-        "PipelineName": arn.resource.partition("/")[2], "PipelineParameters": chosen.get("PipelineParameterList", []),
-    }  # fmt: skip
-
-
-def _to_project(arn: Arn, target: Document, input: str) -> Document:
-    return {"ProjectName": arn.resource.partition("/")[2]}
-
-
-def _to_pipeline(arn: Arn, target: Document, input: str) -> Document:
-    return {"Name": arn.resource}
-
-
-def _to_assessment(arn: Arn, target: Document, input: str) -> Document:
-    return {"AssessmentTemplateArn": str(arn)}
-
-
-def _templated(
-    service: str, action: str, arn_service: str, resource: str, params: Params, *,
-    blocks: tuple[str, ...] = (), needs_block: bool = False, takes_json: bool = False,
-) -> Templated:  # fmt: skip
-    return Templated(service, action, arn_service, re.compile(resource), params, blocks, needs_block, takes_json)
+    return {**params, "Overrides": load_json(given.input)} if given.is_chosen else params
 
 
 # Source: https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-targets-templated.html
 TEMPLATED: tuple[Templated, ...] = (
-    _templated("codebuild", "startBuild", "codebuild", r"project/.+", _to_project),
-    _templated("codepipeline", "startPipelineExecution", "codepipeline", r"[^:/]+", _to_pipeline),
-    _templated(
-        "ecs", "runTask", "ecs", r"cluster/.+", _to_cluster, blocks=("EcsParameters",), needs_block=True, takes_json=True,
+    Templated(
+        "codebuild", "startBuild", "codebuild", r"project/.+",
+        lambda given: {"ProjectName": given.name},
     ),
-    _templated(
-        "eventbridge", "putEvents", "events", r"event-bus/.+", _to_bus,
-        blocks=("EventBridgeParameters",), needs_block=True, takes_json=True,
+    Templated(
+        "codepipeline", "startPipelineExecution", "codepipeline", r"[^:/]+",
+        lambda given: {"Name": given.arn.resource},
     ),
-    _templated("firehose", "putRecord", "firehose", r"deliverystream/.+", _to_delivery_stream),
-    _templated("inspector", "startAssessmentRun", "inspector", r"target/.+", _to_assessment),
-    _templated(
-        "kinesis", "putRecord", "kinesis", r"stream/.+", _to_stream, blocks=("KinesisParameters",), needs_block=True,
+    Templated(
+        "ecs", "runTask", "ecs", r"cluster/.+", _run_task,
+        block="EcsParameters", needs_block=True, takes_json=True,
     ),
-    _templated("lambda", "invoke", "lambda", r"function:[^:]+(:[^:]+)?", _to_function, takes_json=True),
-    _templated(
-        "sagemaker", "startPipelineExecution", "sagemaker", r"pipeline/.+", _to_ml_pipeline,
-        blocks=("SageMakerPipelineParameters",),
+    Templated(
+        "eventbridge", "putEvents", "events", r"event-bus/.+",
+        lambda given: {"Entries": [{"EventBusName": str(given.arn), **given.block, "Detail": given.input}]},
+        block="EventBridgeParameters", needs_block=True, takes_json=True,
     ),
-    _templated("sfn", "startExecution", "states", r"stateMachine:.+", _to_state_machine, takes_json=True),
-    _templated("sns", "publish", "sns", r"[^:/]+", _to_topic),
-    _templated("sqs", "sendMessage", "sqs", r"[^:/]+", _to_queue, blocks=("SqsParameters",)),
+    Templated(
+        "firehose", "putRecord", "firehose", r"deliverystream/.+",
+        lambda given: {"DeliveryStreamName": given.name, "Record": {"Data": given.input}},
+    ),
+    Templated(
+        "inspector", "startAssessmentRun", "inspector", r"target/.+",
+        lambda given: {"AssessmentTemplateArn": str(given.arn)},
+    ),
+    Templated(
+        "kinesis", "putRecord", "kinesis", r"stream/.+",
+        lambda given: {"StreamARN": str(given.arn), **given.block, "Data": given.input},
+        block="KinesisParameters", needs_block=True,
+    ),
+    Templated(
+        "lambda", "invoke", "lambda", r"function:[^:]+(:[^:]+)?",
+        lambda given: {"FunctionName": str(given.arn), "InvocationType": "Event", "Payload": given.input},
+        takes_json=True,
+    ),
+    Templated(
+        "sagemaker", "startPipelineExecution", "sagemaker", r"pipeline/.+",
+        lambda given: {
+            "PipelineName": given.name, "PipelineParameters": given.block.get("PipelineParameterList", []),
+        },
+        block="SageMakerPipelineParameters",
+    ),
+    Templated(
+        "sfn", "startExecution", "states", r"stateMachine:.+",
+        lambda given: {"StateMachineArn": str(given.arn), "Input": given.input},
+        takes_json=True,
+    ),
+    Templated(
+        "sns", "publish", "sns", r"[^:/]+",
+        lambda given: {"TopicArn": str(given.arn), "Message": given.input},
+    ),
+    Templated(
+        "sqs", "sendMessage", "sqs", r"[^:/]+",
+        lambda given: {"QueueUrl": queue_url(str(given.arn)), "MessageBody": given.input, **given.block},
+        block="SqsParameters",
+    ),
 )  # fmt: skip
 
 PARAMETER_BLOCKS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from redrive.core.clock import SECOND_MS
+from redrive.core.clock import SECOND_MS, Instant
 from redrive.core.documents import Document
 from redrive.core.entropy import new_uuid
 from redrive.core.errors import ServiceError
@@ -140,45 +140,43 @@ def receive_message(
     wait_s = _or_default(wait_time_seconds, queue.attributes.receive_wait_s)
     check_range(wait_s, "WaitTimeSeconds", 0, limits.WAIT_S_MAX, "Must be >= 0 and <= 20, if provided.")
     system_names = select_system_names(attribute_names, message_system_attribute_names)
-
     if receive_request_attempt_id is not None:
         raise invalid_value(receive_request_attempt_id, "ReceiveRequestAttemptId", NOT_OF_THIS_QUEUE_TYPE)
 
     until = tx.now + wait_s * SECOND_MS
-    nonce = tx.entropy.hex(_NONCE_LENGTH)
     hidden_until = tx.now + timeout_s * SECOND_MS
+    nonce = tx.entropy.hex(_NONCE_LENGTH)
     messages = _take(tx, queue, visible_at=hidden_until, nonce=nonce, limit=limit)
     if _is_over_limit(tx, queue, messages):
         if wait_s == 0:
             raise ServiceError("OverLimit", f"Too many messages are in flight: the limit is {limits.IN_FLIGHT_MAX}.")
         tx.messages.give_back(queue.id, tx.now, visible_at=hidden_until, receipt=nonce)
         return Wait({}, (queue.topic,), until, again_at=tx.now + limits.OVER_LIMIT_RETRY_MS)
-    if messages:
-        names = message_attribute_names or ()
-        return {"Messages": [
+    if not messages:
+        return _wait_for_messages(tx, queue, until) if wait_s > 0 else {}
+    names = message_attribute_names or ()
+    return {
+        "Messages": [
             show_message(message, encode_receipt(Receipt(queue.id, message.seq, nonce)), system_names, names)
             for message in messages
-        ]}  # fmt: skip
-    if wait_s == 0:
-        return {}
-    # A delayed message, or one in flight, may become visible while we wait; nobody notifies of that.
-    next_visible = tx.messages.next_visible(queue.id, tx.now)
-    again_at = None if next_visible is None or next_visible >= until else max(next_visible, tx.now + 1)
-    return Wait({}, (queue.topic,), until, again_at)
+        ]
+    }
 
 
-def _take(tx: Transaction, queue: Queue, *, visible_at: int, nonce: str, limit: int) -> list[ReceivedMessage]:
+def _take(tx: Transaction, queue: Queue, *, visible_at: Instant, nonce: str, limit: int) -> list[ReceivedMessage]:
     """Claim messages, moving those that were received too often, until there are enough or no more.
 
     A queue without a redrive policy, or whose dead-letter queue is gone, moves nothing.
     """
-    messages = tx.messages.claim_visible(queue.id, tx.now, visible_at=visible_at, receipt=nonce, limit=limit)
     policy = queue.attributes.redrive
     target = tx.resources.get(Queue, queue.scope, policy.dead_letter_name) if policy is not None else None
     if policy is None or target is None:
-        return messages
+        return tx.messages.claim_visible(queue.id, tx.now, visible_at=visible_at, receipt=nonce, limit=limit)
     taken: list[ReceivedMessage] = []
     for _ in range(limits.REDRIVE_ROUNDS_MAX):
+        messages = tx.messages.claim_visible(
+            queue.id, tx.now, visible_at=visible_at, receipt=nonce, limit=limit - len(taken)
+        )
         allowed = [message for message in messages if message.receive_count <= policy.receive_count_max]
         taken += allowed
         if len(allowed) == len(messages):
@@ -188,12 +186,16 @@ def _take(tx: Transaction, queue: Queue, *, visible_at: int, nonce: str, limit: 
             dead_letter_queue=target.id, retention_ms=target.attributes.retention_ms, source_queue_arn=queue.arn,
         )  # fmt: skip
         tx.notify(target.topic)
-        if len(taken) == limit:
-            break
-        messages = tx.messages.claim_visible(
-            queue.id, tx.now, visible_at=visible_at, receipt=nonce, limit=limit - len(taken)
-        )
     return taken
+
+
+def _wait_for_messages(tx: Transaction, queue: Queue, until: Instant) -> Wait:
+    """Wait for a message to be sent, or for one that is delayed or in flight to become visible of itself."""
+    next_visible = tx.messages.next_visible(queue.id, tx.now)
+    if next_visible is None or next_visible >= until:
+        return Wait({}, (queue.topic,), until)
+    # It lies in the past only if there was more to redrive than one receive does.
+    return Wait({}, (queue.topic,), until, again_at=max(next_visible, tx.now + 1))
 
 
 def _is_over_limit(tx: Transaction, queue: Queue, messages: Sequence[ReceivedMessage]) -> bool:

@@ -36,8 +36,12 @@ def decode_receipt(handle: str, queue_id: str) -> Receipt:
         receipt = Receipt(given_id, int(seq), nonce)
     except ValueError:
         receipt = None
-    if receipt is None or receipt.queue_id != queue_id or not 0 < receipt.seq < 1 << 63:
-        raise ServiceError(
-            "ReceiptHandleIsInvalid", f'The input receipt handle "{handle}" is not a valid receipt handle.'
-        )
+    if receipt is None or not 0 < receipt.seq < 1 << 63:
+        raise _invalid(f'The input receipt handle "{handle}" is not a valid receipt handle.')
+    if receipt.queue_id != queue_id:
+        raise _invalid(f'The receipt handle "{handle}" is not valid for this queue.')
     return receipt
+
+
+def _invalid(message: str) -> ServiceError:
+    return ServiceError("ReceiptHandleIsInvalid", message)

@@ -1,6 +1,8 @@
+-- The slot spreads a table's keys evenly: scans go in its order, and a segment of a scan is a range of slots.
+-- The sizes stand before the item, so that they can be read without it.
 CREATE TABLE items (
-  table_id TEXT NOT NULL, hash_key BLOB NOT NULL, range_key BLOB NOT NULL,
-  item BLOB NOT NULL, size_bytes INTEGER NOT NULL, expires_at INTEGER,
-  PRIMARY KEY (table_id, hash_key, range_key)
+  table_id TEXT NOT NULL, slot INTEGER NOT NULL, hash_key BLOB NOT NULL, range_key BLOB NOT NULL,
+  size_bytes INTEGER NOT NULL, expires_at INTEGER, item BLOB NOT NULL,
+  PRIMARY KEY (table_id, slot, hash_key, range_key)
 ) WITHOUT ROWID;
-CREATE INDEX items_by_expiry ON items (table_id, expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX items_by_expiry ON items (expires_at) WHERE expires_at IS NOT NULL;

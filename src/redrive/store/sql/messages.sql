@@ -4,14 +4,15 @@ VALUES (:queue, :message_id, :body, :body_md5, :attributes, :system_attributes, 
 
 -- name: claim_visible -- hot
 -- A message that this same receive took a moment ago, and that a timeout of 0 left visible, is not taken twice.
+-- The plus signs keep the planner from walking all that is visible in place of the few chosen rows.
 UPDATE messages SET visible_at = :visible_at, receive_count = receive_count + 1, receipt = :receipt,
   received_at = :now, first_received_at = coalesce(first_received_at, :now)
 WHERE seq IN (
     SELECT seq FROM messages WHERE queue = :queue AND visible_at <= :now AND expires_at > :now AND receipt <> :receipt
     ORDER BY visible_at, seq LIMIT :limit
-  ) AND queue = :queue AND visible_at <= :now
-RETURNING seq, message_id, body, body_md5, attributes, system_attributes, sender_id, group_id, sent_at, receive_count,
-  first_received_at, receipt, source_queue_arn;
+  ) AND +queue = :queue AND +visible_at <= :now
+RETURNING seq, message_id, body, body_md5, attributes, system_attributes, sender_id, group_id, deduplication_id, sent_at,
+  receive_count, first_received_at, receipt, source_queue_arn;
 
 -- name: dead_letter -- hot
 -- The claim counted one receive too many: nobody was given the message.
@@ -39,8 +40,8 @@ UPDATE messages SET expires_at = sent_at + :retention_ms WHERE queue = :queue;
 -- name: purge
 DELETE FROM messages WHERE queue = :queue;
 
--- name: expire
-DELETE FROM messages WHERE expires_at <= :now;
+-- name: expire -- hot
+DELETE FROM messages WHERE queue = :queue AND expires_at <= :now;
 
 -- name: counts
 SELECT count(*) FILTER (WHERE visible_at <= :now), count(*) FILTER (WHERE visible_at > :now AND receipt <> ''),
@@ -59,3 +60,108 @@ SELECT count(*) FROM (
 SELECT count(*) FROM (
   SELECT 1 FROM messages WHERE queue = :queue AND visible_at > :now AND receipt <> '' LIMIT :limit
 );
+
+-- name: oldest_sent_at -- hot
+SELECT sent_at FROM messages WHERE queue = :queue AND expires_at > :now ORDER BY expires_at LIMIT 1;
+
+-- name: put_in_order -- hot
+-- Nothing is stored, and no row answered, if the deduplication id was sent within its time.
+INSERT INTO messages (queue, message_id, body, body_md5, attributes, system_attributes, sender_id, group_id,
+  deduplication_id, is_head, sent_at, visible_at, expires_at, receive_count, first_received_at, source_queue_arn)
+SELECT :queue, :message_id, :body, :body_md5, :attributes, :system_attributes, :sender_id, :group_id,
+  :deduplication_id, NOT EXISTS (SELECT 1 FROM messages WHERE queue = :queue AND group_id = :group_id),
+  :sent_at, :visible_at, :expires_at, :receive_count, :first_received_at, :source_queue_arn
+WHERE NOT EXISTS (
+  SELECT 1 FROM dedup_sends
+  WHERE queue = :queue AND scope = :scope AND id = :deduplication_id AND expires_at > :sent_at
+)
+RETURNING seq;
+
+-- name: claim_in_order -- hot
+-- Walks from the heads that are visible, each group to the end of what is visible of it before the next group.
+-- What this same receive took a moment ago, and a timeout of 0 left visible, is stepped over and not taken twice.
+UPDATE messages SET visible_at = :visible_at, receive_count = receive_count + 1, receipt = :receipt,
+  received_at = :now, first_received_at = coalesce(first_received_at, :now)
+WHERE seq IN (
+    WITH RECURSIVE walk (head_visible_at, head, seq, group_id, receipt) AS (
+      SELECT * FROM (
+        SELECT visible_at, seq, seq, group_id, receipt FROM messages
+        WHERE queue = :queue AND is_head = 1 AND visible_at <= :now ORDER BY visible_at, seq LIMIT :limit
+      )
+      UNION ALL
+      SELECT walk.head_visible_at, walk.head, next.seq, walk.group_id, next.receipt
+      FROM walk CROSS JOIN messages AS next
+      WHERE next.seq = (
+          SELECT seq FROM messages WHERE queue = :queue AND group_id = walk.group_id AND seq > walk.seq
+          ORDER BY seq LIMIT 1
+        ) AND next.visible_at <= :now
+      ORDER BY 1, 2, 3 LIMIT :limit
+    )
+    SELECT seq FROM walk WHERE receipt <> :receipt
+  ) AND +queue = :queue AND +visible_at <= :now
+RETURNING seq, message_id, body, body_md5, attributes, system_attributes, sender_id, group_id, deduplication_id, sent_at,
+  receive_count, first_received_at, receipt, source_queue_arn;
+
+-- name: delete_in_order
+DELETE FROM messages WHERE seq = :seq AND queue = :queue AND receipt = :receipt AND visible_at > :now
+RETURNING group_id;
+
+-- name: take_out
+DELETE FROM messages WHERE seq = :seq;
+
+-- name: promote -- hot
+UPDATE messages SET is_head = 1
+WHERE is_head = 0
+  AND seq = (SELECT seq FROM messages WHERE queue = :queue AND group_id = :group_id ORDER BY seq LIMIT 1);
+
+-- name: expire_in_order -- hot
+DELETE FROM messages WHERE queue = :queue AND expires_at <= :now RETURNING group_id;
+
+-- name: exists
+SELECT 1 FROM messages WHERE seq = :seq AND queue = :queue;
+
+-- name: delay
+UPDATE messages SET visible_at = sent_at + :delay_ms WHERE queue = :queue AND receive_count = 0;
+
+-- name: next_head -- hot
+SELECT visible_at FROM messages WHERE queue = :queue AND is_head = 1 ORDER BY visible_at LIMIT 1;
+
+-- name: count_held
+SELECT count(*) FROM messages
+WHERE seq IN (SELECT value FROM json_each(:seqs)) AND queue = :queue AND receipt = :receipt
+  AND visible_at = :was_visible_at AND visible_at > :now;
+
+-- name: hold_again
+UPDATE messages SET visible_at = :visible_at
+WHERE seq IN (SELECT value FROM json_each(:seqs)) AND +queue = :queue AND receipt = :receipt
+RETURNING seq, message_id, body, body_md5, attributes, system_attributes, sender_id, group_id, deduplication_id, sent_at,
+  receive_count, first_received_at, receipt, source_queue_arn;
+
+-- name: in_flight_by_group
+SELECT group_id, count(*) FROM (
+  SELECT group_id FROM messages WHERE queue = :queue AND visible_at > :now AND receipt <> ''
+  ORDER BY visible_at DESC LIMIT :limit
+) GROUP BY group_id;
+
+-- name: claim_of_other_groups
+-- Steps from group to group, so that what other groups have piled up costs nothing.
+UPDATE messages SET visible_at = :visible_at, receive_count = receive_count + 1, receipt = :receipt,
+  received_at = :now, first_received_at = coalesce(first_received_at, :now)
+WHERE seq IN (
+    WITH RECURSIVE groups (id) AS (
+      SELECT min(group_id) FROM messages WHERE queue = :queue AND group_id IS NOT NULL
+      UNION ALL
+      SELECT (SELECT min(group_id) FROM messages WHERE queue = :queue AND group_id > groups.id)
+      FROM groups WHERE groups.id IS NOT NULL
+      LIMIT :groups_max
+    )
+    SELECT chosen.seq FROM groups CROSS JOIN messages AS chosen
+    WHERE groups.id NOT IN (SELECT value FROM json_each(:groups)) AND chosen.seq IN (
+        SELECT seq FROM messages
+        WHERE queue = :queue AND group_id = groups.id AND visible_at <= :now AND expires_at > :now
+        ORDER BY seq LIMIT :limit
+      )
+    ORDER BY chosen.visible_at, chosen.seq LIMIT :limit
+  ) AND +queue = :queue AND +visible_at <= :now
+RETURNING seq, message_id, body, body_md5, attributes, system_attributes, sender_id, group_id, deduplication_id, sent_at,
+  receive_count, first_received_at, receipt, source_queue_arn;

@@ -1,14 +1,212 @@
-"""(being written)"""
+"""The items of DynamoDB's tables: bytes under keys of bytes, whose order is the order of the table.
+
+What the bytes mean is the business of languages/dynamo: `encode_key` makes keys, `dump_item` items. A table is meant by
+its id, so that a table of the same name, made later, begins empty.
+"""
 
 from __future__ import annotations
 
-from redrive.store.database import Database
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from redrive.core.clock import Instant
+from redrive.store.database import Database, Params
+from redrive.store.queries import load_queries
+
+_SQL = load_queries("items")
+
+NO_RANGE_KEY = b""
+"""The range key of items in a table that has none."""
+
+_SLOTS = 1 << 32
+_FIRST_CHUNK_ROWS = 32
+_CHUNK_ROWS_MAX = 4_096
+
+
+class ItemKey(NamedTuple):
+    """The key of an item, encoded."""
+
+    hash_key: bytes
+    range_key: bytes = NO_RANGE_KEY
+
+
+class StoredItem(NamedTuple):
+    """An item with its key and the size that DynamoDB counts."""
+
+    key: ItemKey
+    size_bytes: int
+    item: bytes
+
+
+class ItemPage(NamedTuple):
+    """Items in order; `complete` if nothing follows them, as far as was looked."""
+
+    items: Sequence[StoredItem]
+    complete: bool
+
+
+class RangeKeys(NamedTuple):
+    """The range keys from `low`, included, up to `high`, not included. Both may be built by `just_after`."""
+
+    low: bytes = b""
+    high: bytes = b"\xff" * 1_025  # Behind every key: DynamoDB's are of at most 1,024 bytes.
 
 
 class ItemTable:
-    """(being written)"""
+    """The items of all tables."""
 
     __slots__ = ("_database",)
 
     def __init__(self, database: Database) -> None:
         self._database = database
+
+    def get(self, table_id: str, key: ItemKey) -> bytes | None:
+        """The item with this key, or None."""
+        row = self._database.one(_SQL["get"], _located(table_id, key))
+        return None if row is None else bytes(row[0])
+
+    def put(self, table_id: str, stored: StoredItem, *, expires_at: Instant | None) -> None:
+        """Store an item, over the one with the same key if there is one."""
+        self._database.run(
+            _SQL["put"],
+            {
+                **_located(table_id, stored.key),
+                "size_bytes": stored.size_bytes, "expires_at": expires_at, "item": stored.item,
+            },
+        )  # fmt: skip
+
+    def take(self, table_id: str, key: ItemKey) -> bytes | None:
+        """Delete the item with this key; answers what it was, or None."""
+        row = self._database.one(_SQL["take"], _located(table_id, key))
+        return None if row is None else bytes(row[0])
+
+    def query(
+        self, table_id: str, hash_key: bytes, within: RangeKeys, *, forward: bool, limit: int | None, bytes_max: int
+    ) -> ItemPage:
+        """Items of one hash key in order of their range keys, or backwards.
+
+        The page ends with the item that is the `limit`th or brings its size to `bytes_max`; its last item is then
+        there, but whether others follow was not looked at.
+        """
+        sql = _SQL["ascending" if forward else "descending"]
+
+        def chunk(after: ItemKey | None, rows: int) -> list[StoredItem]:
+            low, high = within
+            if after is not None:
+                low, high = (just_after(after.range_key), high) if forward else (low, after.range_key)
+            place = {**_located(table_id, ItemKey(hash_key)), "low": low, "high": high, "limit": rows}
+            return self._stored(sql, place)
+
+        return _page(chunk, None, limit, bytes_max)
+
+    def scan(
+        self, table_id: str, *, after: ItemKey | None, segment: int, segments: int, limit: int | None, bytes_max: int
+    ) -> ItemPage:
+        """Items of one segment of a table behind a key, in an order of no meaning that stays the same.
+
+        The page ends as that of `query` does.
+        """
+        begin, end = _slots_of(segment, segments)
+
+        def chunk(after: ItemKey | None, rows: int) -> list[StoredItem]:
+            # No key is empty, so an empty one stands before the first of its slot.
+            start = (
+                {"table_id": table_id, "slot": begin, "hash_key": b"", "range_key": b""}
+                if after is None
+                else _located(table_id, after)
+            )
+            return self._stored(_SQL["scan"], {**start, "slot_end": end, "limit": rows})
+
+        return _page(chunk, after, limit, bytes_max)
+
+    def totals(self, table_id: str) -> tuple[int, int]:
+        """How many items a table has, and their size in bytes. Counts them all."""
+        row = self._database.one(_SQL["totals"], {"table_id": table_id})
+        return (int(row[0]), int(row[1])) if row else (0, 0)
+
+    def drop(self, table_id: str) -> None:
+        """Forget all items of a table."""
+        self._database.run(_SQL["drop"], {"table_id": table_id})
+
+    def set_expiries(self, table_id: str, expiry_of: Callable[[bytes], Instant | None], *, bytes_max: int) -> None:
+        """Decide anew when each item of a table expires; reads them in pages of `bytes_max`."""
+        for stored in self._all(table_id, bytes_max):
+            expires_at = expiry_of(stored.item)
+            if expires_at is not None:
+                self._database.run(
+                    _SQL["set_expiry"], {**_located(table_id, stored.key), "expires_at": expires_at}
+                )  # fmt: skip
+
+    def forget_expiries(self, table_id: str) -> None:
+        """Have no item of a table expire any more."""
+        self._database.run(_SQL["forget_expiries"], {"table_id": table_id})
+
+    def next_expiry(self) -> Instant | None:
+        """When the next item of any table expires, or None. It may have passed."""
+        row = self._database.one(_SQL["next_expiry"], {})
+        return None if row is None or row[0] is None else int(row[0])
+
+    def expire(self, before: Instant, *, limit: int) -> int:
+        """Delete items that expired at this instant or before, the earliest first; answers how many."""
+        return self._database.run(_SQL["expire"], {"before": before, "limit": limit})
+
+    def _all(self, table_id: str, bytes_max: int) -> Iterator[StoredItem]:
+        after: ItemKey | None = None
+        while True:
+            page = self.scan(table_id, after=after, segment=0, segments=1, limit=None, bytes_max=bytes_max)
+            yield from page.items
+            if page.complete:
+                return
+            after = page.items[-1].key
+
+    def _stored(self, sql: str, params: Params) -> list[StoredItem]:
+        return [
+            StoredItem(ItemKey(bytes(hash_key), bytes(range_key)), int(size), bytes(item))
+            for hash_key, range_key, size, item in self._database.all(sql, params)
+        ]
+
+
+def just_after(key: bytes) -> bytes:
+    """The first bytes behind a key: nothing sorts between the two."""
+    return key + b"\x00"
+
+
+def segment_of(key: ItemKey, segments: int) -> int:
+    """In which segment of a scan an item is found."""
+    return _slot_of(key.hash_key) * segments // _SLOTS
+
+
+def _slot_of(hash_key: bytes) -> int:
+    return zlib.crc32(hash_key)
+
+
+def _slots_of(segment: int, segments: int) -> tuple[int, int]:
+    """The slots of a segment, from the first up to the first of the next one: those that `segment_of` gives it."""
+    return -(-segment * _SLOTS // segments), -(-(segment + 1) * _SLOTS // segments)
+
+
+def _located(table_id: str, key: ItemKey) -> dict[str, object]:
+    return {
+        "table_id": table_id, "slot": _slot_of(key.hash_key), "hash_key": key.hash_key, "range_key": key.range_key,
+    }  # fmt: skip
+
+
+def _page(
+    chunk: Callable[[ItemKey | None, int], list[StoredItem]], after: ItemKey | None, limit: int | None, bytes_max: int
+) -> ItemPage:
+    """Read chunk by chunk until the page is full: few rows at first, then as many as the sizes seen so far suggest."""
+    items: list[StoredItem] = []
+    size, rows = 0, _FIRST_CHUNK_ROWS
+    while True:
+        asked = rows if limit is None else min(rows, limit - len(items))
+        read = chunk(after, asked)
+        for stored in read:
+            items.append(stored)
+            size += stored.size_bytes
+            if size >= bytes_max or len(items) == limit:
+                return ItemPage(items, complete=False)
+        if len(read) < asked:
+            return ItemPage(items, complete=True)
+        after = items[-1].key
+        rows = min(_CHUNK_ROWS_MAX, (bytes_max - size) * len(items) // max(size, 1) + 1)

@@ -1,14 +1,115 @@
-"""(being written)"""
+"""Log events, in order of their time within a stream and within a group.
+
+A `Place` lies between two events: after all events up to (at, seq), before the next. Pages begin at places, so that
+events that come in later shift nothing.
+"""
 
 from __future__ import annotations
 
-from redrive.store.database import Database
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from redrive.core.clock import Instant
+from redrive.store.database import Database, Row
+from redrive.store.queries import load_queries
+
+_SQL = load_queries("log_events")
+
+END_OF_TIME = 10**18
+"""After every instant that an event can have."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewLogEvent:
+    """An event about to be stored. `log_group` is the group's id."""
+
+    log_group: str
+    stream: str
+    at: Instant
+    ingested_at: Instant
+    message: str
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """Just after the event with this time and number, if there is one."""
+
+    at: Instant
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class LogEvent:
+    """An event as it is stored."""
+
+    seq: int
+    stream: str
+    at: Instant
+    ingested_at: Instant
+    message: str
+
+    @property
+    def after(self) -> Place:
+        """The place just after this event."""
+        return Place(self.at, self.seq)
+
+    @property
+    def before(self) -> Place:
+        """The place just before this event."""
+        return Place(self.at, self.seq - 1)
 
 
 class LogEventTable:
-    """(being written)"""
+    """The events of all log groups."""
 
     __slots__ = ("_database",)
 
     def __init__(self, database: Database) -> None:
         self._database = database
+
+    def put_many(self, events: Sequence[NewLogEvent]) -> None:
+        """Store events, in this order."""
+        self._database.run_many(_SQL["put"], [asdict(event) for event in events])
+
+    def after(
+        self, log_group: str, place: Place, *, stream: str | None = None, end: Instant = END_OF_TIME, limit: int
+    ) -> list[LogEvent]:
+        """Events after a place and before the instant `end`, oldest first: of one stream, or of the whole group."""
+        name = "group_after" if stream is None else "stream_after"
+        rows = self._database.all(_SQL[name], {**_scope(log_group, stream, place, limit), "end": end})
+        return _events(rows)
+
+    def until(
+        self, log_group: str, place: Place, *, stream: str | None = None, start: Instant = 0, limit: int
+    ) -> list[LogEvent]:
+        """Events up to a place and from the instant `start` on, newest first: of one stream, or of the whole group."""
+        name = "group_until" if stream is None else "stream_until"
+        rows = self._database.all(_SQL[name], {**_scope(log_group, stream, place, limit), "start": start})
+        return _events(rows)
+
+    def first_at(self, log_group: str, stream: str) -> Instant | None:
+        """The time of a stream's oldest event, or None if it has none."""
+        row = self._database.one(_SQL["first_at"], {"log_group": log_group, "stream": stream})
+        return None if row is None or row[0] is None else int(row[0])
+
+    def expire(self, log_group: str, before: Instant, *, limit: int) -> list[tuple[str, str]]:
+        """Forget a group's events from before an instant, oldest first; answers stream and message of each."""
+        rows = self._database.all(_SQL["expire"], {"log_group": log_group, "before": before, "limit": limit})
+        return [(stream, message) for stream, message in rows]
+
+    def delete_stream(self, log_group: str, stream: str) -> None:
+        """Forget all events of a stream."""
+        self._database.run(_SQL["delete_stream"], {"log_group": log_group, "stream": stream})
+
+    def delete_group(self, log_group: str) -> None:
+        """Forget all events of a group."""
+        self._database.run(_SQL["delete_group"], {"log_group": log_group})
+
+
+def _scope(log_group: str, stream: str | None, place: Place, limit: int) -> dict[str, object]:
+    params: dict[str, object] = {"log_group": log_group, "at": place.at, "seq": place.seq, "limit": limit}
+    return params if stream is None else {**params, "stream": stream}
+
+
+def _events(rows: list[Row]) -> list[LogEvent]:
+    return [LogEvent(*row) for row in rows]

@@ -5,6 +5,9 @@
     visible_at in the future, a receipt    in flight: until then only the receipt's holder may delete it
 
 A receipt names one receive. A newer receive gives a newer one, and the older then deletes and changes nothing.
+
+Verbs that end in `in_order` are those of FIFO queues. Of each group such a queue receives only what is visible before
+the first message that is not: so one message in flight keeps back all that were sent after it, and none before.
 """
 
 from __future__ import annotations
@@ -13,7 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from redrive.core.clock import Instant
-from redrive.store.database import Database, Params
+from redrive.core.documents import dump_json
+from redrive.store.database import Database, Params, Row
 from redrive.store.queries import load_queries
 
 _SQL = load_queries("messages")
@@ -23,7 +27,8 @@ _SQL = load_queries("messages")
 class NewMessage:
     """A message about to be stored.
 
-    `queue` is the queue's id; the attributes are JSON text, or None if there are none.
+    `queue` is the queue's id; the attributes are JSON text, or None if there are none. A deduplication id marks a
+    message of a FIFO queue.
     """
 
     queue: str
@@ -37,6 +42,7 @@ class NewMessage:
     sent_at: Instant
     visible_at: Instant
     expires_at: Instant
+    deduplication_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,7 @@ class ReceivedMessage:
     system_attributes: str | None
     sender_id: str
     group_id: str | None
+    deduplication_id: str | None
     sent_at: Instant
     receive_count: int
     first_received_at: Instant
@@ -90,7 +97,7 @@ class MessageTable:
             _SQL["claim_visible"],
             {"queue": queue, "now": now, "visible_at": visible_at, "receipt": receipt, "limit": limit},
         )
-        return sorted((ReceivedMessage(*row) for row in rows), key=lambda message: message.seq)
+        return _received(rows)
 
     def dead_letter(
         self, queue: str, now: Instant, *, visible_at: Instant, receipt: str, receive_count_max: int,
@@ -139,9 +146,9 @@ class MessageTable:
         """Forget all messages of a queue; answers how many."""
         return self._database.run(_SQL["purge"], {"queue": queue})
 
-    def expire(self, now: Instant) -> int:
-        """Forget messages whose retention has passed, in all queues; answers how many."""
-        return self._database.run(_SQL["expire"], {"now": now})
+    def expire(self, queue: str, now: Instant) -> int:
+        """Forget messages of a standard queue whose retention has passed; answers how many."""
+        return self._database.run(_SQL["expire"], {"queue": queue, "now": now})
 
     def counts(self, queue: str, now: Instant) -> MessageCounts:
         """How many messages the queue holds, by state."""
@@ -162,6 +169,115 @@ class MessageTable:
         """How many messages are in flight, counting no further than `limit`."""
         row = self._database.one(_SQL["count_in_flight"], {"queue": queue, "now": now, "limit": limit})
         return int(row[0]) if row else 0
+
+    def oldest_sent_at(self, queue: str, now: Instant) -> Instant | None:
+        """When the oldest message of the queue was sent, or None if it has none."""
+        row = self._database.one(_SQL["oldest_sent_at"], {"queue": queue, "now": now})
+        return None if row is None else int(row[0])
+
+    def in_flight_by_group(self, queue: str, now: Instant, *, limit: int) -> dict[str | None, int]:
+        """How many messages of each group are in flight, among the `limit` that stay so the longest."""
+        return dict(self._database.all(_SQL["in_flight_by_group"], {"queue": queue, "now": now, "limit": limit}))
+
+    def claim_of_other_groups(
+        self, queue: str, now: Instant, *, visible_at: Instant, receipt: str, groups: Sequence[str], groups_max: int,
+        limit: int,
+    ) -> list[ReceivedMessage]:  # fmt: skip
+        """Take visible messages, oldest first, of any group but the given ones; looks at so many groups at most."""
+        rows = self._database.all(
+            _SQL["claim_of_other_groups"],
+            {
+                "queue": queue, "now": now, "visible_at": visible_at, "receipt": receipt, "groups": dump_json(groups),
+                "groups_max": groups_max, "limit": limit,
+            },
+        )  # fmt: skip
+        return _received(rows)
+
+    def put_in_order(
+        self, message: NewMessage, *, scope: str, receive_count: int = 0, first_received_at: Instant | None = None,
+        source_queue_arn: str | None = None,
+    ) -> int | None:  # fmt: skip
+        """Store a message at the end of its group, and answer its `seq`; None if it was sent before.
+
+        It was, if DedupTable still remembers its deduplication id in this scope.
+        """
+        row = self._database.one(
+            _SQL["put_in_order"],
+            {
+                **_columns(message), "deduplication_id": message.deduplication_id, "scope": scope,
+                "receive_count": receive_count, "first_received_at": first_received_at,
+                "source_queue_arn": source_queue_arn,
+            },
+        )  # fmt: skip
+        return None if row is None else int(row[0])
+
+    def claim_in_order(
+        self, queue: str, now: Instant, *, visible_at: Instant, receipt: str, limit: int
+    ) -> list[ReceivedMessage]:
+        """Take messages of groups that have nothing in flight, each group in order, and hide them until `visible_at`.
+
+        One group is taken as far as it goes before the next. What has expired must be gone: `expire_in_order`.
+        """
+        rows = self._database.all(
+            _SQL["claim_in_order"],
+            {"queue": queue, "now": now, "visible_at": visible_at, "receipt": receipt, "limit": limit},
+        )
+        return _received(rows)
+
+    def delete_in_order(self, queue: str, seq: int, receipt: str, now: Instant) -> bool:
+        """Forget a message in flight; False if it is not in flight under this receipt."""
+        row = self._database.one(
+            _SQL["delete_in_order"], {"queue": queue, "seq": seq, "receipt": receipt, "now": now}
+        )
+        if row is None:
+            return False
+        self._promote(queue, row[0])
+        return True
+
+    def take_out_in_order(self, queue: str, seq: int, group_id: str) -> None:
+        """Forget a message, whoever holds it; the next of its group takes its place."""
+        self._database.run(_SQL["take_out"], {"seq": seq})
+        self._promote(queue, group_id)
+
+    def expire_in_order(self, queue: str, now: Instant) -> int:
+        """Forget messages whose retention has passed, so that they keep no others back; answers how many."""
+        rows = self._database.all(_SQL["expire_in_order"], {"queue": queue, "now": now})
+        for group_id in {group_id for (group_id,) in rows}:
+            self._promote(queue, group_id)
+        return len(rows)
+
+    def delay_in_order(self, queue: str, delay_ms: int) -> None:
+        """Have the messages that were never received become visible so long after they were sent."""
+        self._database.run(_SQL["delay"], {"queue": queue, "delay_ms": delay_ms})
+
+    def next_visible_in_order(self, queue: str) -> Instant | None:
+        """When a group can next be received (in the past if one can now), or None if there are no messages."""
+        row = self._database.one(_SQL["next_head"], {"queue": queue})
+        return None if row is None else int(row[0])
+
+    def hold_again(
+        self, queue: str, now: Instant, *, seqs: Sequence[int], receipt: str, was_visible_at: Instant,
+        visible_at: Instant,
+    ) -> list[ReceivedMessage]:  # fmt: skip
+        """Give what a receive took once more, hidden anew until `visible_at`; empty if any of it has changed since."""
+        params: dict[str, object] = {"queue": queue, "seqs": dump_json(seqs), "receipt": receipt}
+        row = self._database.one(_SQL["count_held"], {**params, "was_visible_at": was_visible_at, "now": now})
+        if row is None or row[0] != len(seqs):
+            return []
+        return _received(self._database.all(_SQL["hold_again"], {**params, "visible_at": visible_at}))
+
+    def exists(self, queue: str, seq: int) -> bool:
+        """Whether the queue still has this message."""
+        return self._database.one(_SQL["exists"], {"queue": queue, "seq": seq}) is not None
+
+    def _promote(self, queue: str, group_id: str) -> None:
+        """Make the first message that a group has left its head."""
+        self._database.run(_SQL["promote"], {"queue": queue, "group_id": group_id})
+
+
+def _received(rows: Sequence[Row]) -> list[ReceivedMessage]:
+    """Messages in the order in which they were sent: what is answered by an update has none of its own."""
+    return sorted((ReceivedMessage(*row) for row in rows), key=lambda message: message.seq)
 
 
 def _columns(message: NewMessage) -> Params:

@@ -59,6 +59,7 @@ def holds(operator: str, wanted: object, actual: tuple[str, ...], version: str =
         ("BinaryEquals", "aGk=", "aGk="),
         ("IpAddress", "10.0.0.0/8", "10.1.2.3"),
         ("IpAddress", "10.1.2.3", "10.1.2.3"),
+        ("IpAddress", "10.1.2.3/8", "10.9.9.9"),
         ("IpAddress", "2001:db8::/32", "2001:db8::1"),
         ("NotIpAddress", "10.0.0.0/8", "11.0.0.1"),
         ("ArnEquals", "arn:aws:sns:*:123456789012:ord???", TOPIC),

@@ -141,10 +141,11 @@ def test_session_is_known_by_its_role_in_conditions() -> None:
 
 
 def test_context_of_the_request_wins_over_the_principal() -> None:
-    policy = identity(Condition={"StringEquals": {"AWS:SourceAccount": "1"}})
-    request = AccessRequest("sqs:SendMessage", QUEUE, ROLE, {"aws:SourceAccount": ("1",)})
+    policy = identity(Condition={"StringEquals": {"AWS:PrincipalAccount": "1"}})
+    request = AccessRequest("sqs:SendMessage", QUEUE, ROLE, {"aws:PrincipalAccount": ("1",)})
 
     assert is_allowed(decide(request, [policy]))
+    assert not is_allowed(decide(send(), [policy]))
 
 
 # In the resource's own account

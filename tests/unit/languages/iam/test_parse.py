@@ -232,6 +232,7 @@ def test_principals_of_every_form_are_accepted(principal: object) -> None:
         {"Bool": {"aws:SecureTransport": "yes"}},
         {"NumericLessThan": {"s3:max-keys": "ten"}},
         {"NumericEquals": {"s3:max-keys": "NaN"}},
+        {"NumericEquals": {"s3:max-keys": "${aws:PrincipalAccount}"}},
         {"DateLessThan": {"aws:CurrentTime": "tomorrow"}},
         {"IpAddress": {"aws:SourceIp": "10.0.0.0/40"}},
         {"BinaryEquals": {"key": "not base64"}},

@@ -241,6 +241,11 @@ def test_order_follows_every_kind_of_reference() -> None:
     assert order(text) == ["Free", "Last", "ByRef", "ByGetAtt", "BySub", "ByDependsOn"]
 
 
+def test_order_is_source_order_where_there_is_a_choice() -> None:
+    assert order("Resources: {C: {Type: X}, A: {Type: X}, B: {Type: X}}") == ["C", "A", "B"]
+    assert order("Resources: {A: {Type: X, DependsOn: B}, B: {Type: X}, C: {Type: X}}") == ["B", "A", "C"]
+
+
 @pytest.mark.parametrize(
     ("resources", "named"),
     [

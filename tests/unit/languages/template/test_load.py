@@ -272,6 +272,13 @@ def test_names_are_checked_on_both_branches_of_an_if() -> None:
     assert "Unresolved resource dependencies [Missing]" in message_of(text)
 
 
+def test_names_in_the_map_of_a_sub_need_no_declaration() -> None:
+    text = property_of("!Sub ['${Local}/${Local.Part}', {Local: !Ref Queue2, Local.Part: x}]")
+
+    assert message_of(text).endswith("Unresolved resource dependencies [Queue2] in the Resources block of the template")
+    assert list(load_template(text.replace("!Ref Queue2", "!Ref AWS::Region")).resources) == ["Queue"]
+
+
 def test_condition_element_of_a_policy_is_no_function() -> None:
     """`Condition` with siblings or an object, as in an IAM statement, is a plain property."""
     text = property_of("{Condition: {StringEquals: {'aws:SourceAccount': !Ref AWS::AccountId}}}")

@@ -57,20 +57,20 @@ def test_setting_an_unknown_or_read_only_attribute_is_refused(refusal, queue, na
 
 
 @pytest.mark.parametrize(
-    ("name", "low", "high"),
+    ("name", "bounds"),
     [
-        ("DelaySeconds", 0, 900),
-        ("MaximumMessageSize", 1024, 1_048_576),
-        ("MessageRetentionPeriod", 60, 1_209_600),
-        ("ReceiveMessageWaitTimeSeconds", 0, 20),
-        ("VisibilityTimeout", 0, 43_200),
+        ("DelaySeconds", (0, 900)),
+        ("MaximumMessageSize", (1024, 1_048_576)),
+        ("MessageRetentionPeriod", (60, 1_209_600)),
+        ("ReceiveMessageWaitTimeSeconds", (0, 20)),
+        ("VisibilityTimeout", (0, 43_200)),
     ],
 )
-def test_number_is_taken_within_its_range_and_refused_outside(call, refusal, queue, name, low, high):
-    for value in (low, high):
+def test_number_is_taken_within_its_range_and_refused_outside(call, refusal, queue, name, bounds):
+    for value in bounds:
         call("SetQueueAttributes", QueueUrl=queue, Attributes={name: str(value)})
         assert shown(call, queue)[name] == str(value)
-    for text in (str(low - 1), str(high + 1), "x", "", "1.5", "²"):
+    for text in (str(bounds[0] - 1), str(bounds[1] + 1), "x", "", "1.5", "²"):
         answer = refusal("SetQueueAttributes", QueueUrl=queue, Attributes={name: text})
         assert answer == ("InvalidAttributeValue", f"Invalid value for the parameter {name}.")
 

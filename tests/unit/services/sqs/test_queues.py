@@ -80,7 +80,9 @@ def test_queue_is_found_by_the_end_of_any_url(call, queue, url):
     assert call("SendMessage", QueueUrl=url, MessageBody="1")["MessageId"]
 
 
-@pytest.mark.parametrize("url", ["nothing", "http://[", "/", "http://h/000000000000/nothing", "http://h/111111111111/orders"])
+@pytest.mark.parametrize(
+    "url", ["nothing", "http://[", "/", "http://h/000000000000/nothing", "http://h/111111111111/orders"]
+)
 def test_url_of_no_queue_is_refused(refusal, queue, url):
     assert refusal("SendMessage", QueueUrl=url, MessageBody="1") == MISSING
 
@@ -110,6 +112,10 @@ def test_pages_of_queues_follow_one_another_without_gap(call):
 
     assert [url[-1] for url in first["QueueUrls"] + second["QueueUrls"]] == ["a", "b", "c"]
     assert "NextToken" not in second
+
+
+def test_page_that_ends_with_the_last_queue_gives_no_token(call, queue):
+    assert call("ListQueues", MaxResults=1) == {"QueueUrls": [queue]}
 
 
 def test_list_without_max_results_gives_no_token(call, queue):
@@ -157,6 +163,14 @@ def test_deleted_queue_is_gone_and_a_new_one_of_its_name_is_empty(call, refusal,
     assert refusal("DeleteQueue", QueueUrl=queue) == MISSING
     call("CreateQueue", QueueName="orders")
     assert call("ReceiveMessage", QueueUrl=queue) == {}
+
+
+def test_messages_of_a_deleted_queue_take_no_room(world, call, queue):
+    call("SendMessage", QueueUrl=queue, MessageBody="1")
+
+    call("DeleteQueue", QueueUrl=queue)
+
+    assert world.store.connection.execute("SELECT count(*) FROM messages").fetchone() == (0,)
 
 
 def test_deleting_a_queue_wakes_those_who_wait_for_it(world, call, queue):

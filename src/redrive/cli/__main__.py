@@ -1,0 +1,7 @@
+"""`python -m redrive.cli`: the command, where its script is not on the path."""
+
+from __future__ import annotations
+
+from redrive.cli.main import main
+
+main()

@@ -1,0 +1,26 @@
+"""Filter patterns of CloudWatch Logs: which log events to return.
+
+    parse_filter('"Task timed out" -retry')("Task timed out after 3 s")  →  True
+    parse_filter('{ $.level = "error" && $.ms > 30 }')('{"level":"error","ms":31}')  →  True
+
+Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/FilterAndPatternSyntax.html
+"""
+
+from __future__ import annotations
+
+from redrive.languages.log_filter.expression import parse_expression
+from redrive.languages.log_filter.malformed import MalformedFilter
+from redrive.languages.log_filter.selector import Matches
+from redrive.languages.log_filter.terms import parse_terms
+
+__all__ = ["MalformedFilter", "Matches", "parse_filter"]
+
+
+def parse_filter(pattern: str) -> Matches:
+    """The test that a pattern stands for. An empty pattern matches every message. Errors: MalformedFilter."""
+    text = pattern.strip()
+    if text.startswith("{"):
+        return parse_expression(text)
+    if text.startswith("["):
+        raise MalformedFilter("patterns for space-delimited fields are not supported")
+    return parse_terms(text)

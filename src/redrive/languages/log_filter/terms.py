@@ -1,0 +1,69 @@
+"""Patterns over plain text: words, "phrases", ?alternatives, -exclusions and %regular expressions%. Case matters.
+
+    all of the plain ones, and none of the excluded ones; or, if there are only alternatives, one of them
+
+Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/matching-terms-unstructured-log-events.html
+"""
+
+from __future__ import annotations
+
+import re
+
+from redrive.languages.log_filter.malformed import MalformedFilter
+from redrive.languages.log_filter.selector import Matches
+
+REGEX_PER_PATTERN_MAX = 2
+REGEX_CHARACTERS = re.compile(r"[A-Za-z0-9_#=@/;,:\-^$?\[\]{}|\\*+. ]+")
+
+_TERM = re.compile(
+    r'\s*(?P<sign>[?-]?)(?:"(?P<phrase>(?:[^"\\]|\\.)*)"|%(?P<regex>[^%]*)%|(?P<word>[^\s"%?-][^\s"%]*))(?=\s|$)'
+)
+_WORD = re.compile(r"\w+")
+
+
+def parse_terms(text: str) -> Matches:
+    """The test of a pattern over plain text. Errors: MalformedFilter."""
+    wanted: dict[str, list[Matches]] = {"": [], "?": [], "-": []}
+    at = regexes = 0
+    while at < len(text):
+        found = _TERM.match(text, at)
+        if found is None:
+            raise MalformedFilter(f"cannot read the pattern from here on: {text[at:].strip()}")
+        at = found.end()
+        regexes += found["regex"] is not None
+        wanted[found["sign"]].append(_test(found))
+    if regexes > REGEX_PER_PATTERN_MAX:
+        raise MalformedFilter(f"a pattern has at most {REGEX_PER_PATTERN_MAX} regular expressions")
+    required, alternatives, excluded = wanted[""], wanted["?"], wanted["-"]
+    if alternatives and not required and not excluded:
+        return lambda message: any(test(message) for test in alternatives)
+    # Beside other terms the question mark has no effect, and such terms are left out.
+    return lambda message: all(test(message) for test in required) and not any(test(message) for test in excluded)
+
+
+def compile_regex(text: str) -> re.Pattern[str]:
+    """A regular expression between percent signs. Errors: MalformedFilter for what CloudWatch Logs does not take."""
+    if not REGEX_CHARACTERS.fullmatch(text):
+        raise MalformedFilter(f"unsupported character in the regular expression: {text}")
+    try:
+        return re.compile(text, re.ASCII)
+    except re.error as error:
+        raise MalformedFilter(f"not a regular expression: {text} ({error})") from error
+
+
+def unescaped(quoted: str) -> str:
+    """The text of a quoted string: a backslash takes the next character as it is."""
+    return re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL)
+
+
+def _test(found: re.Match[str]) -> Matches:
+    if found["regex"] is not None:
+        expression = compile_regex(found["regex"])
+        return lambda message: expression.search(message) is not None
+    if found["phrase"] is not None:
+        phrase = unescaped(found["phrase"])
+        return lambda message: phrase in message
+    word = found["word"]
+    if not _WORD.fullmatch(word):
+        raise MalformedFilter(f"a term with other characters than letters and digits needs quotation marks: {word}")
+    return lambda message: word in message

@@ -1,0 +1,15 @@
+"""The limits of CloudFormation."""
+
+from __future__ import annotations
+
+from redrive.core.clock import DAY_MS, SECOND_MS
+
+STACK_NAME_LENGTH_MAX = 128  # https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_CreateStack.html
+TEMPLATE_BYTES_MAX = 51_200  # https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html
+STACKS_MAX = 2_000  # https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html
+INLINE_CODE_BYTES_MAX = 4_194_304  # https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-properties-lambda-function-code.html
+PAGE_ITEMS_MAX = 100  # https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_ListExports.html
+DELETED_KEPT_MS = 90 * DAY_MS  # https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_ListStacks.html
+STACKS_PER_CLAIM = 10  # Ours: how many stacks one transaction takes a step further.
+PENDING_POLL_MS = SECOND_MS  # Ours: how soon to ask again whether a service has finished with a resource.
+TEMPLATES_READ_KEPT = 64  # Ours: how many templates stay read between the steps of their stacks.

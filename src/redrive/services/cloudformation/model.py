@@ -1,0 +1,226 @@
+"""Stacks, their resources and their events: what is stored of them and how they are named. No transaction, no clock."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from redrive.core.clock import Instant
+from redrive.core.documents import Document
+from redrive.core.scope import Scope
+
+STACK_TYPE = "AWS::CloudFormation::Stack"
+
+
+class StackStatus(enum.StrEnum):
+    """Where a stack stands.
+
+    Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/view-stack-events.html
+    """
+
+    REVIEW_IN_PROGRESS = "REVIEW_IN_PROGRESS"
+    CREATE_IN_PROGRESS = "CREATE_IN_PROGRESS"
+    CREATE_FAILED = "CREATE_FAILED"
+    CREATE_COMPLETE = "CREATE_COMPLETE"
+    ROLLBACK_IN_PROGRESS = "ROLLBACK_IN_PROGRESS"
+    ROLLBACK_FAILED = "ROLLBACK_FAILED"
+    ROLLBACK_COMPLETE = "ROLLBACK_COMPLETE"
+    DELETE_IN_PROGRESS = "DELETE_IN_PROGRESS"
+    DELETE_FAILED = "DELETE_FAILED"
+    DELETE_COMPLETE = "DELETE_COMPLETE"
+    UPDATE_IN_PROGRESS = "UPDATE_IN_PROGRESS"
+    UPDATE_COMPLETE_CLEANUP_IN_PROGRESS = "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS"
+    UPDATE_COMPLETE = "UPDATE_COMPLETE"
+    UPDATE_FAILED = "UPDATE_FAILED"
+    UPDATE_ROLLBACK_IN_PROGRESS = "UPDATE_ROLLBACK_IN_PROGRESS"
+    UPDATE_ROLLBACK_FAILED = "UPDATE_ROLLBACK_FAILED"
+    UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS = "UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS"
+    UPDATE_ROLLBACK_COMPLETE = "UPDATE_ROLLBACK_COMPLETE"
+
+
+UPDATABLE = frozenset(
+    {
+        StackStatus.CREATE_COMPLETE,
+        StackStatus.CREATE_FAILED,
+        StackStatus.UPDATE_COMPLETE,
+        StackStatus.UPDATE_FAILED,
+        StackStatus.UPDATE_ROLLBACK_COMPLETE,
+    }
+)
+"""The statuses from which a stack can be updated."""
+
+
+class ResourceStatus(enum.StrEnum):
+    """Where a resource of a stack stands."""
+
+    CREATE_IN_PROGRESS = "CREATE_IN_PROGRESS"
+    CREATE_FAILED = "CREATE_FAILED"
+    CREATE_COMPLETE = "CREATE_COMPLETE"
+    UPDATE_IN_PROGRESS = "UPDATE_IN_PROGRESS"
+    UPDATE_FAILED = "UPDATE_FAILED"
+    UPDATE_COMPLETE = "UPDATE_COMPLETE"
+    DELETE_IN_PROGRESS = "DELETE_IN_PROGRESS"
+    DELETE_FAILED = "DELETE_FAILED"
+    DELETE_COMPLETE = "DELETE_COMPLETE"
+    DELETE_SKIPPED = "DELETE_SKIPPED"
+
+
+@dataclass(frozen=True, slots=True)
+class Blueprint:
+    """What a stack is made from. `parameters` are the given ones; the template's defaults are not among them."""
+
+    template_body: str
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
+    capabilities: tuple[str, ...] = ()
+    notification_arns: tuple[str, ...] = ()
+    role_arn: str | None = None
+    rollback_configuration: Document | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StackOutput:
+    """An output with its value; `export_name` is None if it is not exported."""
+
+    key: str
+    value: str
+    description: str = ""
+    export_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """A stack. `operation` names what is being done to it; `previous` is what it goes back to if that fails.
+
+    `imports` are the exports it uses, `failed` the resources at which the running operation failed, `kept` those that
+    its deletion leaves alone, `skipped` those that its rollback leaves alone.
+    """
+
+    KIND: ClassVar[str] = "cloudformation.stack"
+
+    stack_name: str
+    uid: str
+    account: str
+    region: str
+    host: str
+    status: StackStatus
+    created_at: Instant
+    blueprint: Blueprint
+    operation: str = ""
+    status_reason: str = ""
+    updated_at: Instant | None = None
+    deleted_at: Instant | None = None
+    previous: Blueprint | None = None
+    on_failure: str = "ROLLBACK"
+    retains_except_on_create: bool = False
+    timeout_minutes: int | None = None
+    is_protected: bool = False
+    is_forced: bool = False
+    stack_policy: str | None = None
+    client_request_token: str | None = None
+    change_set_id: str | None = None
+    outputs: tuple[StackOutput, ...] = ()
+    imports: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+    events: int = 0
+
+    @property
+    def name(self) -> str:
+        """The stack's name while it lives; a deleted stack is found by its id only."""
+        return f"{self.stack_name}/{self.uid}" if self.status is StackStatus.DELETE_COMPLETE else self.stack_name
+
+    @property
+    def scope(self) -> Scope:
+        return Scope(self.account, self.region)
+
+    @property
+    def id(self) -> str:
+        """The stack's ARN."""
+        return stack_arn(self.scope, self.stack_name, self.uid)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A resource as it was last made or changed: its id, and what it was made with."""
+
+    type: str
+    physical_id: str
+    properties: Document
+    attributes: Document
+    depends_on: tuple[str, ...] = ()
+    deletion_policy: str = "Delete"
+    update_replace_policy: str = "Delete"
+    metadata: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StackResource:
+    """One resource of a stack.
+
+    `made` is None where nothing exists; `before` is what there was before the running update changed it. `operation`
+    is the one that last looked at it. `leftover` numbers what a replacement has left behind; 0 is the resource itself.
+    """
+
+    KIND: ClassVar[str] = "cloudformation.resource"
+
+    stack: str
+    logical_id: str
+    type: str
+    status: ResourceStatus
+    updated_at: Instant
+    operation: str
+    status_reason: str = ""
+    made: Made | None = None
+    before: Made | None = None
+    is_new: bool = False
+    leftover: int = 0
+
+    @property
+    def name(self) -> str:
+        return f"{self.stack}/{self.logical_id}" + (f"~{self.leftover}" if self.leftover else "")
+
+    @property
+    def physical_id(self) -> str:
+        return self.made.physical_id if self.made is not None else ""
+
+
+@dataclass(frozen=True, slots=True)
+class StackEvent:
+    """Something that happened to a stack or to one of its resources. `number` counts the stack's events from 1."""
+
+    KIND: ClassVar[str] = "cloudformation.event"
+
+    stack: str
+    number: int
+    event_id: str
+    logical_id: str
+    physical_id: str
+    type: str
+    status: str
+    at: Instant
+    operation: str
+    reason: str = ""
+    properties: str | None = None
+    client_request_token: str | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.stack}/{self.number:09}"
+
+
+def stack_arn(scope: Scope, stack_name: str, uid: str) -> str:
+    """The id of a stack."""
+    return f"arn:aws:cloudformation:{scope.region}:{scope.account}:stack/{stack_name}/{uid}"
+
+
+def parse_stack_id(text: str) -> tuple[str, str | None]:
+    """(name, uid) that a name or an ARN means; a bare name has no uid."""
+    if not text.startswith("arn:"):
+        return text, None
+    _, _, rest = text.partition(":stack/")
+    name, _, uid = rest.partition("/")
+    return name, uid

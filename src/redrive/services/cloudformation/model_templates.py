@@ -1,0 +1,171 @@
+"""Templates on their way to a stack: which one a request means, what it needs, and the order of its resources."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from redrive.core.documents import Document
+from redrive.core.errors import ServiceError
+from redrive.core.scope import Scope
+from redrive.languages.template import (
+    ActiveTemplate,
+    ParameterValue,
+    PseudoParameters,
+    Template,
+    TemplateError,
+    activate,
+    dependencies,
+    dependency_order,
+    load_template,
+    resolve_parameters,
+)
+from redrive.services.cloudformation import limits
+from redrive.services.cloudformation.model import Blueprint, stack_arn
+from redrive.services.cloudformation.types import CUSTOM_NAMES, IAM_PREFIX, TYPES
+
+NO_ECHO = "****"
+"""What is shown of a parameter that must not be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A template with its parameters: what exists, in which order it is made, and what each resource waits for."""
+
+    template: Template
+    parameters: Mapping[str, ParameterValue]
+    pseudo: PseudoParameters
+    active: ActiveTemplate
+    order: tuple[str, ...]
+    depends_on: Mapping[str, frozenset[str]]
+
+
+def validation_error(message: str) -> ServiceError:
+    """The refusal of a request, in CloudFormation's code for nearly all of them."""
+    return ServiceError("ValidationError", message)
+
+
+@functools.lru_cache(maxsize=limits.TEMPLATES_READ_KEPT)
+def _read(body: str) -> Template:
+    return load_template(body)
+
+
+@functools.lru_cache(maxsize=limits.TEMPLATES_READ_KEPT)
+def _plan(body: str, parameters: tuple[tuple[str, str], ...], pseudo: PseudoParameters) -> Plan:
+    template = _read(body)
+    values = resolve_parameters(template, dict(parameters))
+    active = activate(template, values, pseudo)
+    order = tuple(dependency_order(template, active))
+    return Plan(template, values, pseudo, active, order, dependencies(template, active))
+
+
+def read_template(body: str) -> Template:
+    """Read a template. Errors: ValidationError; also for a body of more than 51,200 bytes."""
+    if len(body.encode()) > limits.TEMPLATE_BYTES_MAX:
+        raise validation_error(
+            "1 validation error detected: Value at 'templateBody' failed to satisfy constraint: "
+            f"Member must have length less than or equal to {limits.TEMPLATE_BYTES_MAX}"
+        )
+    try:
+        return _read(body)
+    except TemplateError as error:
+        raise validation_error(error.message) from None
+
+
+def make_plan(blueprint: Blueprint, scope: Scope, stack_name: str, uid: str) -> Plan:
+    """Decide what a blueprint makes. Errors: ValidationError."""
+    stack_id = stack_arn(scope, stack_name, uid)
+    pseudo = PseudoParameters(scope.account, scope.region, stack_name, stack_id, blueprint.notification_arns)
+    read_template(blueprint.template_body)
+    try:
+        return _plan(blueprint.template_body, tuple(sorted(blueprint.parameters.items())), pseudo)
+    except TemplateError as error:
+        raise validation_error(error.message) from None
+
+
+def check_types(template: Template) -> None:
+    """Refuse types that do not exist here. Errors: ValidationError."""
+    unknown = unknown_types(template)
+    if unknown:
+        raise validation_error(f"Template format error: Unrecognized resource types: [{', '.join(unknown)}]")
+
+
+def unknown_types(template: Template) -> list[str]:
+    """The types of a template that do not exist here, in order of the alphabet."""
+    return sorted({resource.type for resource in template.resources.values()} - TYPES.keys())
+
+
+def needed_capabilities(template: Template) -> list[str]:
+    """What must be acknowledged before a template is deployed: that it makes IAM resources, or named ones.
+
+    Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/control-access-with-iam.html
+    """
+    identities = [resource for resource in template.resources.values() if resource.type.startswith(IAM_PREFIX)]
+    if any(CUSTOM_NAMES.get(resource.type) in resource.properties for resource in identities):
+        return ["CAPABILITY_NAMED_IAM"]
+    return ["CAPABILITY_IAM"] if identities else []
+
+
+def capabilities_reason(template: Template) -> str:
+    """Which types make a template need capabilities, in a sentence."""
+    types = sorted({part.type for part in template.resources.values() if part.type.startswith(IAM_PREFIX)})
+    return f"The following resource(s) require capabilities: [{', '.join(types)}]"
+
+
+def check_capabilities(template: Template, given: Sequence[str]) -> None:
+    """Refuse a template whose needs are not acknowledged. Errors: InsufficientCapabilitiesException."""
+    needed = needed_capabilities(template)
+    enough = set(given) & ({"CAPABILITY_NAMED_IAM"} if "CAPABILITY_NAMED_IAM" in needed else _IAM_CAPABILITIES)
+    if needed and not enough:
+        raise ServiceError("InsufficientCapabilitiesException", f"Requires capabilities : [{', '.join(needed)}]")
+
+
+_IAM_CAPABILITIES = frozenset({"CAPABILITY_IAM", "CAPABILITY_NAMED_IAM"})
+
+
+def template_of(
+    body: str | None, url: str | None, *, use_previous: bool = False, previous: str | None = None
+) -> str:
+    """The text of the template that a request means. Errors: ValidationError."""
+    if url is not None:
+        raise validation_error("TemplateURL is not supported: there is no S3 here. Give the template as TemplateBody.")
+    if use_previous:
+        if body is not None:
+            raise validation_error("You cannot specify both usePreviousTemplate and Template Body.")
+        if previous is None:
+            raise validation_error("UsePreviousTemplate needs a stack that has a template.")
+        return previous
+    if body is None:
+        raise validation_error("Either Template URL or Template Body must be specified.")
+    return body
+
+
+def given_parameters(given: Sequence[Document] | None, previous: Mapping[str, str]) -> dict[str, str]:
+    """The parameters of a request by name, with the previous value where it asks for it. Errors: ValidationError."""
+    values: dict[str, str] = {}
+    for parameter in given or ():
+        key = parameter.get("ParameterKey")
+        if key is None:
+            raise validation_error("Parameters must have a ParameterKey.")
+        if not parameter.get("UsePreviousValue"):
+            values[key] = parameter.get("ParameterValue", "")
+        elif parameter.get("ParameterValue"):
+            raise validation_error(
+                f"Invalid input for parameter key {key}. Cannot specify usePreviousValue as true and non empty value "
+                "for a parameter"
+            )
+        elif key in previous:
+            values[key] = previous[key]
+    return values
+
+
+def shown_parameters(template: Template, given: Mapping[str, str]) -> list[Document]:
+    """The parameters of a stack as answers list them; what must not be shown is masked."""
+    return [
+        {
+            "ParameterKey": name,
+            "ParameterValue": NO_ECHO if declared.no_echo else given.get(name, declared.default or ""),
+        }
+        for name, declared in template.parameters.items()
+    ]

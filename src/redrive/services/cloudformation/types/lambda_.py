@@ -1,0 +1,341 @@
+"""AWS::Lambda::Function, EventSourceMapping, Permission and EventInvokeConfig.
+
+Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/AWS_Lambda.html
+"""
+
+from __future__ import annotations
+
+from redrive.core.clock import SECOND_MS
+from redrive.core.documents import Document
+from redrive.services.cloudformation import limits
+from redrive.services.cloudformation.types.inline_code import zip_inline
+from redrive.services.cloudformation.types.resource import (
+    Existing,
+    Place,
+    ResourceType,
+    changed_keys,
+    not_updatable,
+    tag_changes,
+    tags_of,
+)
+from redrive.services.cloudformation.types.schema import (
+    ANYTHING,
+    BOOLEAN,
+    INTEGER,
+    NUMBER,
+    TAGS,
+    TEXT,
+    Property,
+    PropertyError,
+    group,
+    listing,
+    mapping,
+    replacing,
+    required,
+)
+
+_MISSING = frozenset({"ResourceNotFoundException"})
+
+# https://docs.aws.amazon.com/lambda/latest/api/API_CreateFunction.html
+_NAME_LENGTH_MAX = 64
+# https://docs.aws.amazon.com/lambda/latest/api/API_AddPermission.html
+_STATEMENT_ID_LENGTH_MAX = 100
+
+# The properties of a function that are its configuration, and what they are where the template says nothing.
+# https://docs.aws.amazon.com/lambda/latest/api/API_UpdateFunctionConfiguration.html
+_CONFIGURATION: Document = {
+    "DeadLetterConfig": {"TargetArn": ""},
+    "Description": "",
+    "Environment": {"Variables": {}},
+    "EphemeralStorage": {"Size": 512},
+    "FileSystemConfigs": [],
+    "Handler": None,
+    "ImageConfig": {},
+    "KmsKeyArn": "",
+    "Layers": [],
+    "LoggingConfig": {"LogFormat": "Text"},
+    "MemorySize": 128,
+    "Role": None,
+    "Runtime": None,
+    "SnapStart": {"ApplyOn": "None"},
+    "Timeout": 3,
+    "TracingConfig": {"Mode": "PassThrough"},
+    "VpcConfig": {"SubnetIds": [], "SecurityGroupIds": []},
+}
+
+
+def _configuration(properties: Document, names: set[str]) -> Document:
+    """Those properties as parameters; one that is gone is what it is by itself."""
+    chosen = {name: properties.get(name, default) for name, default in _CONFIGURATION.items() if name in names}
+    if "KmsKeyArn" in chosen:
+        chosen["KMSKeyArn"] = chosen.pop("KmsKeyArn")
+    return chosen
+
+
+def _code(properties: Document) -> Document:
+    """The code as the operations take it: inline text becomes an archive."""
+    code: Document = dict(properties["Code"])
+    if "ZipFile" not in code:
+        return code
+    if len(code["ZipFile"].encode()) > limits.INLINE_CODE_BYTES_MAX:
+        raise PropertyError(f"Code.ZipFile must be at most {limits.INLINE_CODE_BYTES_MAX} bytes long.")
+    return {**code, "ZipFile": zip_inline(code["ZipFile"], properties.get("Runtime", ""))}
+
+
+def _create_function(place: Place, properties: Document) -> Existing:
+    name = place.name(properties.get("FunctionName"), _NAME_LENGTH_MAX)
+    created = place.call(
+        "lambda", "CreateFunction", FunctionName=name, Code=_code(properties), Tags=tags_of(properties) or None,
+        PackageType=properties.get("PackageType"), Architectures=properties.get("Architectures"),
+        CodeSigningConfigArn=properties.get("CodeSigningConfigArn"), **_configuration(properties, set(properties)),
+    )  # fmt: skip
+    made = Existing(name, properties, {"Arn": created["FunctionArn"]})
+    _settings(place, made, {}, properties)
+    return made
+
+
+def _update_function(place: Place, existing: Existing, properties: Document) -> Existing:
+    name, changed = existing.physical_id, changed_keys(existing.properties, properties)
+    configuration = _configuration(properties, changed)
+    if configuration:
+        place.call("lambda", "UpdateFunctionConfiguration", FunctionName=name, **configuration)
+    if changed & {"Code", "Architectures"}:
+        place.call(
+            "lambda", "UpdateFunctionCode", FunctionName=name, Architectures=properties.get("Architectures"),
+            **_code(properties),
+        )  # fmt: skip
+    made = Existing(name, properties, existing.attributes)
+    _retag(place, str(made.attributes["Arn"]), existing.properties, properties)
+    _settings(place, made, existing.properties, properties)
+    return made
+
+
+def _settings(place: Place, made: Existing, old: Document, new: Document) -> None:
+    """What a function has beside its configuration, each with an operation of its own."""
+    changed, name = changed_keys(old, new), made.physical_id
+    if "ReservedConcurrentExecutions" in changed:
+        reserved = new.get("ReservedConcurrentExecutions")
+        if reserved is None:
+            place.call("lambda", "DeleteFunctionConcurrency", FunctionName=name)
+        else:
+            place.call(
+                "lambda", "PutFunctionConcurrency", FunctionName=name, ReservedConcurrentExecutions=reserved
+            )  # fmt: skip
+    if "RecursiveLoop" in changed:
+        loop = new.get("RecursiveLoop", "Terminate")
+        place.call("lambda", "PutFunctionRecursionConfig", FunctionName=name, RecursiveLoop=loop)
+    if "RuntimeManagementConfig" in changed:
+        management = new.get("RuntimeManagementConfig", {"UpdateRuntimeOn": "Auto"})
+        place.call("lambda", "PutRuntimeManagementConfig", FunctionName=name, **management)
+    if old and "CodeSigningConfigArn" in changed:
+        signing = new.get("CodeSigningConfigArn", "")
+        place.call("lambda", "PutFunctionCodeSigningConfig", FunctionName=name, CodeSigningConfigArn=signing)
+
+
+def _retag(place: Place, arn: str, old: Document, new: Document) -> None:
+    changed, removed = tag_changes(old, new)
+    if removed:
+        place.call("lambda", "UntagResource", Resource=arn, TagKeys=removed)
+    if changed:
+        place.call("lambda", "TagResource", Resource=arn, Tags=changed)
+
+
+def _delete_function(place: Place, existing: Existing) -> None:
+    place.call("lambda", "DeleteFunction", FunctionName=existing.physical_id)
+
+
+def _mapping_parameters(properties: Document) -> Document:
+    """A mapping's properties in the API's spelling."""
+    parameters = {name: value for name, value in properties.items() if name not in ("KmsKeyArn", "Tags")}
+    if "KmsKeyArn" in properties:
+        parameters["KMSKeyArn"] = properties["KmsKeyArn"]
+    if "StartingPositionTimestamp" in properties:
+        parameters["StartingPositionTimestamp"] = int(properties["StartingPositionTimestamp"] * SECOND_MS)
+    return parameters
+
+
+def _create_mapping(place: Place, properties: Document) -> Existing:
+    created = place.call(
+        "lambda", "CreateEventSourceMapping", Tags=tags_of(properties) or None, **_mapping_parameters(properties)
+    )
+    uuid = created["UUID"]
+    return Existing(uuid, properties, {"Id": uuid, "EventSourceMappingArn": created["EventSourceMappingArn"]})
+
+
+# What a setting of a mapping is where the template no longer speaks of it.
+# https://docs.aws.amazon.com/lambda/latest/api/API_UpdateEventSourceMapping.html
+_MAPPING_DEFAULTS: Document = {
+    "BatchSize": 10,
+    "DestinationConfig": {},
+    "Enabled": True,
+    "FilterCriteria": {},
+    "FunctionResponseTypes": [],
+    "KmsKeyArn": "",
+    "LoggingConfig": {},
+    "MaximumBatchingWindowInSeconds": 0,
+    "MetricsConfig": {"Metrics": []},
+    "ScalingConfig": {},
+}
+
+
+def _update_mapping(place: Place, existing: Existing, properties: Document) -> Existing:
+    changed = changed_keys(existing.properties, properties) - {"Tags"}
+    settings = {
+        name: properties.get(name, _MAPPING_DEFAULTS.get(name))
+        for name in sorted(changed)
+        if name in properties or name in _MAPPING_DEFAULTS
+    }
+    if settings:
+        place.call("lambda", "UpdateEventSourceMapping", UUID=existing.physical_id, **_mapping_parameters(settings))
+    _retag(place, str(existing.attributes["EventSourceMappingArn"]), existing.properties, properties)
+    return Existing(existing.physical_id, properties, existing.attributes)
+
+
+def _delete_mapping(place: Place, existing: Existing) -> None:
+    place.call("lambda", "DeleteEventSourceMapping", UUID=existing.physical_id)
+
+
+def _create_permission(place: Place, properties: Document) -> Existing:
+    statement_id = place.name(None, _STATEMENT_ID_LENGTH_MAX)
+    place.call("lambda", "AddPermission", StatementId=statement_id, **properties)
+    return Existing(statement_id, properties, {"Id": statement_id})
+
+
+def _delete_permission(place: Place, existing: Existing) -> None:
+    function = existing.properties["FunctionName"]
+    place.call("lambda", "RemovePermission", FunctionName=function, StatementId=existing.physical_id)
+
+
+def _put_event_invoke_config(place: Place, properties: Document) -> Existing:
+    place.call("lambda", "PutFunctionEventInvokeConfig", **properties)
+    return Existing(f"{properties['FunctionName']}|{properties['Qualifier']}", properties, {})
+
+
+def _update_event_invoke_config(place: Place, existing: Existing, properties: Document) -> Existing:
+    return _put_event_invoke_config(place, properties)
+
+
+def _delete_event_invoke_config(place: Place, existing: Existing) -> None:
+    named = {name: existing.properties[name] for name in ("FunctionName", "Qualifier")}
+    place.call("lambda", "DeleteFunctionEventInvokeConfig", **named)
+
+
+def _always_replacing(**properties: Property) -> dict[str, Property]:
+    return {name: replacing(known) for name, known in properties.items()}
+
+
+FUNCTION = ResourceType(
+    name="AWS::Lambda::Function",
+    properties={
+        "Architectures": listing(TEXT),
+        "Code": required(
+            group(
+                ImageUri=TEXT, S3Bucket=TEXT, S3Key=TEXT, S3ObjectVersion=TEXT, SourceKMSKeyArn=TEXT, ZipFile=TEXT,
+            )
+        ),
+        "CodeSigningConfigArn": TEXT,
+        "DeadLetterConfig": group(TargetArn=TEXT),
+        "Description": TEXT,
+        "Environment": group(Variables=mapping()),
+        "EphemeralStorage": group(Size=required(INTEGER)),
+        "FileSystemConfigs": listing(ANYTHING),
+        "FunctionName": replacing(TEXT),
+        "Handler": TEXT,
+        "ImageConfig": group(Command=listing(TEXT), EntryPoint=listing(TEXT), WorkingDirectory=TEXT),
+        "KmsKeyArn": TEXT,
+        "Layers": listing(TEXT),
+        "LoggingConfig": group(ApplicationLogLevel=TEXT, LogFormat=TEXT, LogGroup=TEXT, SystemLogLevel=TEXT),
+        "MemorySize": INTEGER,
+        "PackageType": replacing(TEXT),
+        "RecursiveLoop": TEXT,
+        "ReservedConcurrentExecutions": INTEGER,
+        "Role": required(TEXT),
+        "Runtime": TEXT,
+        "RuntimeManagementConfig": group(RuntimeVersionArn=TEXT, UpdateRuntimeOn=required(TEXT)),
+        "SnapStart": group(ApplyOn=required(TEXT)),
+        "Tags": TAGS,
+        "Timeout": INTEGER,
+        "TracingConfig": group(Mode=TEXT),
+        "VpcConfig": group(
+            Ipv6AllowedForDualStack=BOOLEAN, SecurityGroupIds=listing(TEXT), SubnetIds=listing(TEXT)
+        ),
+    },  # fmt: skip
+    create=_create_function,
+    update=_update_function,
+    delete=_delete_function,
+    attributes=frozenset({"Arn"}),
+    name_property="FunctionName",
+    has_tags=True,
+    missing=_MISSING,
+)
+
+EVENT_SOURCE_MAPPING = ResourceType(
+    name="AWS::Lambda::EventSourceMapping",
+    properties={
+        "AmazonManagedKafkaEventSourceConfig": ANYTHING,
+        "BatchSize": INTEGER,
+        "BisectBatchOnFunctionError": BOOLEAN,
+        "DestinationConfig": group(OnFailure=group(Destination=TEXT)),
+        "DocumentDBEventSourceConfig": ANYTHING,
+        "Enabled": BOOLEAN,
+        "EventSourceArn": replacing(TEXT),
+        "FilterCriteria": group(Filters=listing(group(Pattern=TEXT))),
+        "FunctionName": required(TEXT),
+        "FunctionResponseTypes": listing(TEXT),
+        "KmsKeyArn": TEXT,
+        "LoggingConfig": ANYTHING,
+        "MaximumBatchingWindowInSeconds": INTEGER,
+        "MaximumRecordAgeInSeconds": INTEGER,
+        "MaximumRetryAttempts": INTEGER,
+        "MetricsConfig": group(Metrics=listing(TEXT)),
+        "ParallelizationFactor": INTEGER,
+        "ProvisionedPollerConfig": ANYTHING,
+        "Queues": listing(TEXT),
+        "ScalingConfig": group(MaximumConcurrency=INTEGER),
+        "SelfManagedEventSource": replacing(ANYTHING),
+        "SelfManagedKafkaEventSourceConfig": replacing(ANYTHING),
+        "SourceAccessConfigurations": listing(ANYTHING),
+        "StartingPosition": replacing(TEXT),
+        "StartingPositionTimestamp": replacing(NUMBER),
+        "Tags": TAGS,
+        "Topics": listing(TEXT),
+        "TumblingWindowInSeconds": INTEGER,
+    },
+    create=_create_mapping,
+    update=_update_mapping,
+    delete=_delete_mapping,
+    attributes=frozenset({"EventSourceMappingArn", "Id"}),
+    has_tags=True,
+    missing=_MISSING,
+)
+
+PERMISSION = ResourceType(
+    name="AWS::Lambda::Permission",
+    properties=_always_replacing(
+        Action=required(TEXT), EventSourceToken=TEXT, FunctionName=required(TEXT), FunctionUrlAuthType=TEXT,
+        InvokedViaFunctionUrl=BOOLEAN, Principal=required(TEXT), PrincipalOrgID=TEXT, SourceAccount=TEXT,
+        SourceArn=TEXT,
+    ),
+    create=_create_permission,
+    update=not_updatable,
+    delete=_delete_permission,
+    attributes=frozenset({"Id"}),
+    missing=_MISSING,
+)  # fmt: skip
+
+EVENT_INVOKE_CONFIG = ResourceType(
+    name="AWS::Lambda::EventInvokeConfig",
+    properties={
+        "DestinationConfig": group(
+            OnFailure=group(Destination=required(TEXT)), OnSuccess=group(Destination=required(TEXT))
+        ),
+        "FunctionName": replacing(required(TEXT)),
+        "MaximumEventAgeInSeconds": INTEGER,
+        "MaximumRetryAttempts": INTEGER,
+        "Qualifier": replacing(required(TEXT)),
+    },
+    create=_put_event_invoke_config,
+    update=_update_event_invoke_config,
+    delete=_delete_event_invoke_config,
+    missing=_MISSING,
+)

@@ -1,0 +1,131 @@
+"""AWS::Logs::LogGroup and AWS::Logs::LogStream.
+
+Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/AWS_Logs.html
+"""
+
+from __future__ import annotations
+
+from redrive.core.arn import Arn
+from redrive.core.documents import Document
+from redrive.services.cloudformation.types.resource import (
+    Existing,
+    Place,
+    ResourceType,
+    changed_keys,
+    not_updatable,
+    tag_changes,
+    tags_of,
+)
+from redrive.services.cloudformation.types.schema import (
+    ANYTHING,
+    BOOLEAN,
+    INTEGER,
+    JSON,
+    TAGS,
+    TEXT,
+    PropertyError,
+    listing,
+    replacing,
+    required,
+)
+
+# https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_CreateLogGroup.html
+_NAME_LENGTH_MAX = 512
+_MISSING = frozenset({"ResourceNotFoundException"})
+_UNKNOWN_HERE = ("DataProtectionPolicy", "FieldIndexPolicies", "ResourcePolicyDocument")
+
+
+def _create_group(place: Place, properties: Document) -> Existing:
+    _refuse_unknown(properties)
+    name = place.name(properties.get("LogGroupName"), _NAME_LENGTH_MAX)
+    place.call(
+        "logs", "CreateLogGroup", logGroupName=name, kmsKeyId=properties.get("KmsKeyId"),
+        tags=tags_of(properties) or None, logGroupClass=properties.get("LogGroupClass"),
+        deletionProtectionEnabled=properties.get("DeletionProtectionEnabled"),
+    )  # fmt: skip
+    arn = Arn("logs", place.caller.region, place.caller.account, f"log-group:{name}:*")
+    _set_retention(place, name, properties.get("RetentionInDays"))
+    return Existing(name, properties, {"Arn": str(arn)})
+
+
+def _refuse_unknown(properties: Document) -> None:
+    for name in _UNKNOWN_HERE:
+        if name in properties:
+            raise PropertyError(f"{name} is not supported: log groups here have none.")
+
+
+def _set_retention(place: Place, name: str, days: int | None) -> None:
+    if days is None:
+        place.call("logs", "DeleteRetentionPolicy", logGroupName=name)
+    else:
+        place.call("logs", "PutRetentionPolicy", logGroupName=name, retentionInDays=days)
+
+
+def _update_group(place: Place, existing: Existing, properties: Document) -> Existing:
+    _refuse_unknown(properties)
+    name, changed = existing.physical_id, changed_keys(existing.properties, properties)
+    if "RetentionInDays" in changed:
+        _set_retention(place, name, properties.get("RetentionInDays"))
+    if "DeletionProtectionEnabled" in changed:
+        place.call(
+            "logs", "PutLogGroupDeletionProtection", logGroupIdentifier=name,
+            deletionProtectionEnabled=properties.get("DeletionProtectionEnabled", False),
+        )  # fmt: skip
+    if "KmsKeyId" in changed:
+        key = properties.get("KmsKeyId")
+        place.call("logs", "AssociateKmsKey" if key else "DisassociateKmsKey", logGroupName=name, kmsKeyId=key)
+    arn = str(existing.attributes["Arn"]).removesuffix(":*")
+    set_tags, removed = tag_changes(existing.properties, properties)
+    if removed:
+        place.call("logs", "UntagResource", resourceArn=arn, tagKeys=removed)
+    if set_tags:
+        place.call("logs", "TagResource", resourceArn=arn, tags=set_tags)
+    return Existing(name, properties, existing.attributes)
+
+
+def _delete_group(place: Place, existing: Existing) -> None:
+    place.call("logs", "DeleteLogGroup", logGroupName=existing.physical_id)
+
+
+def _create_stream(place: Place, properties: Document) -> Existing:
+    name = place.name(properties.get("LogStreamName"), _NAME_LENGTH_MAX)
+    place.call("logs", "CreateLogStream", logGroupName=properties["LogGroupName"], logStreamName=name)
+    return Existing(name, properties, {})
+
+
+def _delete_stream(place: Place, existing: Existing) -> None:
+    group_name = existing.properties["LogGroupName"]
+    place.call("logs", "DeleteLogStream", logGroupName=group_name, logStreamName=existing.physical_id)
+
+
+LOG_GROUP = ResourceType(
+    name="AWS::Logs::LogGroup",
+    properties={
+        "DataProtectionPolicy": JSON,
+        "DeletionProtectionEnabled": BOOLEAN,
+        "FieldIndexPolicies": listing(ANYTHING),
+        "KmsKeyId": TEXT,
+        "LogGroupClass": replacing(TEXT),
+        "LogGroupName": replacing(TEXT),
+        "ResourcePolicyDocument": JSON,
+        "RetentionInDays": INTEGER,
+        "Tags": TAGS,
+    },
+    create=_create_group,
+    update=_update_group,
+    delete=_delete_group,
+    attributes=frozenset({"Arn"}),
+    name_property="LogGroupName",
+    has_tags=True,
+    missing=_MISSING,
+)
+
+LOG_STREAM = ResourceType(
+    name="AWS::Logs::LogStream",
+    properties={"LogGroupName": replacing(required(TEXT)), "LogStreamName": replacing(TEXT)},
+    create=_create_stream,
+    update=not_updatable,
+    delete=_delete_stream,
+    name_property="LogStreamName",
+    missing=_MISSING,
+)

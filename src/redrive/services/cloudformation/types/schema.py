@@ -1,0 +1,173 @@
+"""What is known of a type's properties: their kinds, and which of them cannot change without a new resource.
+
+Values are held against it as CloudFormation does: `"300"` is a number where a number is wanted, `"true"` a truth value.
+Source: https://docs.aws.amazon.com/cloudformation-cli/latest/userguide/resource-type-schema.html
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from redrive.core.documents import Document, dump_json, load_json
+from redrive.languages.template import Node
+
+_INTEGER = re.compile(r"[-+]?[0-9]+(\.0+)?")
+_NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+
+
+class PropertyError(Exception):
+    """A property that the type does not take; the message is the reason of the resource's failure."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class Kind(enum.Enum):
+    """What kind of value a property takes; the value is how messages name it."""
+
+    TEXT = "String"
+    INTEGER = "Integer"
+    NUMBER = "Number"
+    BOOLEAN = "Boolean"
+    JSON = "JSONObject"
+    GROUP = "JSONObject of members"
+    MAPPING = "JSONObject of texts"
+    LISTING = "JSONArray"
+    ANYTHING = "Anything"
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """One property. `replaces`: another value means another resource."""
+
+    kind: Kind
+    is_required: bool = False
+    replaces: bool = False
+    members: Mapping[str, Property] | None = None
+    item: Property | None = None
+
+
+Properties = Mapping[str, Property]
+
+TEXT = Property(Kind.TEXT)
+INTEGER = Property(Kind.INTEGER)
+NUMBER = Property(Kind.NUMBER)
+BOOLEAN = Property(Kind.BOOLEAN)
+JSON = Property(Kind.JSON)
+"""A document: an object, or the text of one."""
+ANYTHING = Property(Kind.ANYTHING)
+"""A structure that only the service knows."""
+
+
+def required(known: Property) -> Property:
+    """The same property, where it must be given."""
+    return replace(known, is_required=True)
+
+
+def replacing(known: Property) -> Property:
+    """The same property, where another value means another resource."""
+    return replace(known, replaces=True)
+
+
+def group(**members: Property) -> Property:
+    """An object with these members."""
+    return Property(Kind.GROUP, members=members)
+
+
+def mapping() -> Property:
+    """An object of texts by names of the template's choice."""
+    return Property(Kind.MAPPING)
+
+
+def listing(item: Property) -> Property:
+    """A list of such items."""
+    return Property(Kind.LISTING, item=item)
+
+
+TAGS = listing(group(Key=required(TEXT), Value=required(TEXT)))
+
+
+def check_properties(logical_id: str, known: Properties, given: Mapping[str, Node]) -> Document:
+    """The properties with their values converted to the kinds they have. Errors: PropertyError."""
+    return _group(f"Properties validation failed for resource {logical_id} with message:\n", "#", known, given)
+
+
+def _group(where: str, path: str, known: Properties, given: Mapping[str, Node]) -> Document:
+    for name in given:
+        if name not in known:
+            raise PropertyError(f"Encountered unsupported property {name}")
+    for name, declared in known.items():
+        if declared.is_required and given.get(name) is None:
+            raise PropertyError(f"{where}{path}: required key [{name}] not found")
+    return {
+        name: _value(where, f"{path}/{name}", known[name], value) for name, value in given.items() if value is not None
+    }
+
+
+def _value(where: str, path: str, known: Property, value: Node) -> object:
+    match known.kind, value:
+        case Kind.ANYTHING, _:
+            return value
+        case Kind.GROUP, dict():
+            return _group(where, path, known.members or {}, value)
+        case Kind.MAPPING, dict():
+            return {name: scalar(where, f"{path}/{name}", Kind.TEXT, item) for name, item in value.items()}
+        case Kind.LISTING, list():
+            item = known.item or ANYTHING
+            return [_value(where, f"{path}/{index}", item, each) for index, each in enumerate(value)]
+        case Kind.JSON, dict() | list():
+            return value
+        case Kind.JSON, str():
+            return _document(where, path, value)
+        case (Kind.GROUP | Kind.MAPPING | Kind.LISTING | Kind.JSON), _:
+            raise _unexpected(where, path, known.kind, value)
+        case kind, _:
+            return scalar(where, path, kind, value)
+
+
+def scalar(where: str, path: str, kind: Kind, value: Node) -> object:
+    """One value converted to its kind. Errors: PropertyError, which says where it stands."""
+    match kind, value:
+        case Kind.BOOLEAN, bool():
+            return value
+        case Kind.BOOLEAN, str() if value.lower() in ("true", "false"):
+            return value.lower() == "true"
+        case Kind.TEXT, bool():
+            return "true" if value else "false"
+        case Kind.TEXT, str():
+            return value
+        case Kind.TEXT, int() | float():
+            return str(value)
+        case (Kind.INTEGER | Kind.NUMBER), bool():
+            raise _unexpected(where, path, kind, value)
+        case Kind.INTEGER, int() | float() | str() if _INTEGER.fullmatch(str(value)):
+            return int(str(value).partition(".")[0])
+        case Kind.NUMBER, int() | float() | str() if _NUMBER.fullmatch(str(value)):
+            return float(value)
+        case _:
+            raise _unexpected(where, path, kind, value)
+
+
+def _document(where: str, path: str, text: str) -> object:
+    try:
+        document = load_json(text)
+    except ValueError:
+        document = None
+    if not isinstance(document, dict | list):
+        raise _unexpected(where, path, Kind.JSON, text)
+    return document
+
+
+def _unexpected(where: str, path: str, kind: Kind, value: Node) -> PropertyError:
+    found = {bool: "Boolean", str: "String", int: "Integer", float: "Number", list: "JSONArray", dict: "JSONObject"}
+    expected = kind.value.partition(" ")[0]
+    return PropertyError(f"{where}{path}: expected type: {expected}, found: {found.get(type(value), 'Null')}")
+
+
+def as_text(document: object) -> str:
+    """A document of a property as the text that services take."""
+    return document if isinstance(document, str) else dump_json(document)

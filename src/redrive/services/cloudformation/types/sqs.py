@@ -1,0 +1,158 @@
+"""AWS::SQS::Queue and AWS::SQS::QueuePolicy.
+
+Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/AWS_SQS.html
+"""
+
+from __future__ import annotations
+
+from redrive.core.documents import Document
+from redrive.services.cloudformation.types.resource import (
+    Existing,
+    Place,
+    ResourceType,
+    already_exists,
+    changed_keys,
+    exists,
+    tag_changes,
+    tags_of,
+)
+from redrive.services.cloudformation.types.schema import (
+    BOOLEAN,
+    INTEGER,
+    JSON,
+    TAGS,
+    TEXT,
+    as_text,
+    listing,
+    replacing,
+    required,
+)
+
+# https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_CreateQueue.html
+_NAME_LENGTH_MAX = 80
+_POLICY_ID_LENGTH_MAX = 255
+_MISSING = frozenset({"QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue"})
+
+# The attributes of a queue that are properties, and what they are where the template says nothing.
+# https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SetQueueAttributes.html
+_ATTRIBUTES = {
+    "ContentBasedDeduplication": "false",
+    "DeduplicationScope": "queue",
+    "DelaySeconds": "0",
+    "FifoQueue": "false",
+    "FifoThroughputLimit": "perQueue",
+    "KmsDataKeyReusePeriodSeconds": "300",
+    "KmsMasterKeyId": "",
+    "MaximumMessageSize": "1048576",
+    "MessageRetentionPeriod": "345600",
+    "ReceiveMessageWaitTimeSeconds": "0",
+    "RedriveAllowPolicy": "",
+    "RedrivePolicy": "",
+    "SqsManagedSseEnabled": "true",
+    "VisibilityTimeout": "30",
+}
+
+
+def _attributes(properties: Document, names: set[str]) -> dict[str, str]:
+    """Those properties in the API's spelling; one that is gone is what it is by itself."""
+    return {name: _attribute(properties.get(name, default)) for name, default in _ATTRIBUTES.items() if name in names}
+
+
+def _attribute(value: object) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case dict() | list():
+            return as_text(value)
+        case _:
+            return str(value)
+
+
+def _create_queue(place: Place, properties: Document) -> Existing:
+    name = place.name(properties.get("QueueName"), _NAME_LENGTH_MAX)
+    if exists(place, _MISSING, "sqs", "GetQueueUrl", QueueName=name):
+        raise already_exists("AWS::SQS::Queue", name)
+    attributes = _attributes(properties, set(properties))
+    created = place.call("sqs", "CreateQueue", QueueName=name, Attributes=attributes, tags=tags_of(properties) or None)
+    url = created["QueueUrl"]
+    read = place.call("sqs", "GetQueueAttributes", QueueUrl=url, AttributeNames=["QueueArn"])
+    return Existing(url, properties, {"Arn": read["Attributes"]["QueueArn"], "QueueName": name, "QueueUrl": url})
+
+
+def _update_queue(place: Place, existing: Existing, properties: Document) -> Existing:
+    url = existing.physical_id
+    attributes = _attributes(properties, changed_keys(existing.properties, properties))
+    if attributes:
+        place.call("sqs", "SetQueueAttributes", QueueUrl=url, Attributes=attributes)
+    changed, removed = tag_changes(existing.properties, properties)
+    if removed:
+        place.call("sqs", "UntagQueue", QueueUrl=url, TagKeys=removed)
+    if changed:
+        place.call("sqs", "TagQueue", QueueUrl=url, Tags=changed)
+    return Existing(url, properties, existing.attributes)
+
+
+def _delete_queue(place: Place, existing: Existing) -> None:
+    place.call("sqs", "DeleteQueue", QueueUrl=existing.physical_id)
+
+
+def _create_policy(place: Place, properties: Document) -> Existing:
+    name = place.name(None, _POLICY_ID_LENGTH_MAX)
+    _set_policy(place, properties["Queues"], as_text(properties["PolicyDocument"]))
+    return Existing(name, properties, {"Id": name})
+
+
+def _update_policy(place: Place, existing: Existing, properties: Document) -> Existing:
+    gone = [url for url in existing.properties["Queues"] if url not in properties["Queues"]]
+    _set_policy(place, gone, "")
+    _set_policy(place, properties["Queues"], as_text(properties["PolicyDocument"]))
+    return Existing(existing.physical_id, properties, existing.attributes)
+
+
+def _delete_policy(place: Place, existing: Existing) -> None:
+    _set_policy(place, existing.properties["Queues"], "")
+
+
+def _set_policy(place: Place, urls: list[str], policy: str) -> None:
+    for url in urls:
+        place.call("sqs", "SetQueueAttributes", QueueUrl=url, Attributes={"Policy": policy})
+
+
+QUEUE = ResourceType(
+    name="AWS::SQS::Queue",
+    properties={
+        "ContentBasedDeduplication": BOOLEAN,
+        "DeduplicationScope": TEXT,
+        "DelaySeconds": INTEGER,
+        "FifoQueue": replacing(BOOLEAN),
+        "FifoThroughputLimit": TEXT,
+        "KmsDataKeyReusePeriodSeconds": INTEGER,
+        "KmsMasterKeyId": TEXT,
+        "MaximumMessageSize": INTEGER,
+        "MessageRetentionPeriod": INTEGER,
+        "QueueName": replacing(TEXT),
+        "ReceiveMessageWaitTimeSeconds": INTEGER,
+        "RedriveAllowPolicy": JSON,
+        "RedrivePolicy": JSON,
+        "SqsManagedSseEnabled": BOOLEAN,
+        "Tags": TAGS,
+        "VisibilityTimeout": INTEGER,
+    },
+    create=_create_queue,
+    update=_update_queue,
+    delete=_delete_queue,
+    attributes=frozenset({"Arn", "QueueName", "QueueUrl"}),
+    name_property="QueueName",
+    has_tags=True,
+    missing=_MISSING,
+)
+
+QUEUE_POLICY = ResourceType(
+    name="AWS::SQS::QueuePolicy",
+    properties={"PolicyDocument": required(JSON), "Queues": required(listing(TEXT))},
+    create=_create_policy,
+    update=_update_policy,
+    delete=_delete_policy,
+    attributes=frozenset({"Id"}),
+    missing=_MISSING,
+)

@@ -1,0 +1,128 @@
+"""What one step works on: a stack inside a transaction, its resources, its events, and its place in the plan.
+
+Everything a step does to a stack goes through here, so that documents and events never part.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from redrive.core.documents import dump_json
+from redrive.core.entropy import new_uuid
+from redrive.core.scope import Caller, Scope
+from redrive.services.cloudformation.model import (
+    STACK_TYPE,
+    ResourceStatus,
+    Stack,
+    StackEvent,
+    StackResource,
+    StackStatus,
+)
+from redrive.services.cloudformation.model_exports import Export
+from redrive.services.cloudformation.model_templates import Plan, make_plan
+from redrive.services.cloudformation.types.resource import Place
+from redrive.store.api import Transaction
+
+STACK_TIMER = "cloudformation.stack"
+"""The kind of the timers of stacks that are being worked on, and the name of their worker."""
+
+
+def timer_name(scope: Scope, stack_name: str) -> str:
+    """The name of a stack's timer."""
+    return f"{scope}/{stack_name}"
+
+
+class Run:
+    """A stack under way. `stack` changes with each event; `save` writes it."""
+
+    def __init__(self, tx: Transaction, stack: Stack) -> None:
+        self.tx = tx
+        self.stack = stack
+        self.scope = stack.scope
+
+    def begin(self, status: StackStatus, *, reason: str = "User Initiated") -> None:
+        """Start an operation on the stack, and have the worker take it up at once."""
+        self.stack = dataclasses.replace(self.stack, operation=new_uuid(self.tx.entropy), failed=())
+        self.enter(status, reason)
+        self.tx.timers.set(STACK_TIMER, timer_name(self.scope, self.stack.stack_name), self.tx.now)
+        self.tx.notify("due")
+
+    def save(self) -> None:
+        """Write the stack; a deleted one moves to where only its id finds it."""
+        if self.stack.status is StackStatus.DELETE_COMPLETE:
+            self.tx.resources.delete(Stack, self.scope, self.stack.stack_name)
+        self.tx.resources.put(self.scope, self.stack)
+
+    def plan(self) -> Plan:
+        """What the stack's blueprint makes. Errors: ServiceError ValidationError, which its operation has ruled out."""
+        return make_plan(self.stack.blueprint, self.scope, self.stack.stack_name, self.stack.uid)
+
+    def enter(self, status: StackStatus, reason: str = "") -> None:
+        """Change the stack's status, and say so."""
+        self.stack = dataclasses.replace(self.stack, status=status, status_reason=reason)
+        self._record(self.stack.stack_name, self.stack.id, STACK_TYPE, status, reason, None)
+
+    def resource(self, logical_id: str) -> StackResource | None:
+        """A resource of the stack, or None."""
+        return self.tx.resources.get(StackResource, self.scope, f"{self.stack.uid}/{logical_id}")
+
+    def resources(self) -> Sequence[StackResource]:
+        """All resources of the stack, and what replacements have left behind, in order of their names."""
+        return self.tx.resources.list(StackResource, self.scope, prefix=f"{self.stack.uid}/")
+
+    def put(self, resource: StackResource) -> StackResource:
+        """Write a resource."""
+        self.tx.resources.put(self.scope, resource)
+        return resource
+
+    def forget(self, resource: StackResource) -> None:
+        """Forget a resource that is no longer the stack's."""
+        self.tx.resources.delete(StackResource, self.scope, resource.name)
+
+    def report(
+        self, resource: StackResource, status: ResourceStatus, reason: str = "", **changes: object
+    ) -> StackResource:
+        """Change a resource's status, say so, and write it with further changes to its fields."""
+        changed = dataclasses.replace(
+            resource, status=status, status_reason=reason, updated_at=self.tx.now, operation=self.stack.operation,
+            **changes,  # type: ignore[arg-type]  # The callers name fields; replace checks them.
+        )  # fmt: skip
+        properties = dump_json(changed.made.properties) if changed.made is not None else None
+        self._record(changed.logical_id, changed.physical_id, changed.type, status, reason, properties)
+        return self.put(changed)
+
+    def place(self, logical_id: str) -> Place:
+        """Where a resource of the stack is made: by the account itself, in the stack's region."""
+        caller = Caller(self.scope, new_uuid(self.tx.entropy), host=self.stack.host)
+        return Place(self.tx, caller, self.stack.stack_name, self.stack.id, logical_id)
+
+    def export(self, name: str) -> Export | None:
+        """What is exported under a name, or None."""
+        return self.tx.resources.get(Export, self.scope, name)
+
+    def _record(
+        self, logical_id: str, physical_id: str, type_name: str, status: str, reason: str, properties: str | None
+    ) -> None:
+        number = self.stack.events + 1
+        event_id = new_uuid(self.tx.entropy)
+        if type_name != STACK_TYPE:
+            event_id = f"{logical_id}-{status}-{event_id}"
+        self.stack = dataclasses.replace(self.stack, events=number)
+        self.tx.resources.put(
+            self.scope,
+            StackEvent(
+                stack=self.stack.uid, number=number, event_id=event_id, logical_id=logical_id, physical_id=physical_id,
+                type=type_name, status=status, at=self.tx.now, operation=self.stack.operation, reason=reason,
+                properties=properties, client_request_token=self.stack.client_request_token,
+            ),
+        )  # fmt: skip
+
+
+def importers(tx: Transaction, scope: Scope, export_name: str) -> list[str]:
+    """The names of the stacks that use an export."""
+    return [
+        stack.stack_name
+        for stack in tx.resources.list(Stack, scope)
+        if stack.status is not StackStatus.DELETE_COMPLETE and export_name in stack.imports
+    ]

@@ -1,0 +1,122 @@
+"""The values of a stack's template: what its functions find in the stack as it stands.
+
+Two scopes: that of a step, where everything referred to exists already, and that of a change set, where what is not
+made yet has a value that nobody knows.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Set
+
+from redrive.core.documents import Document, dump_json
+from redrive.languages.template import Node, PseudoParameters, TemplateError, resolve
+from redrive.services.cloudformation.model import Made
+from redrive.services.cloudformation.model_templates import Plan
+from redrive.services.cloudformation.types import TYPES
+from redrive.services.cloudformation.types.schema import PropertyError, check_properties
+from redrive.services.cloudformation.workers_run import Run
+
+UNKNOWN_YET = "{{changeSet:KNOWN_AFTER_APPLY}}"
+"""What a change set shows for a value that is known only once its changes are made."""
+
+
+class StackScope:
+    """Where the functions of a template find what they name. `imports` collects the exports that were used."""
+
+    def __init__(self, run: Run, plan: Plan) -> None:
+        self._run = run
+        self._plan = plan
+        self.imports: set[str] = set()
+
+    @property
+    def pseudo(self) -> PseudoParameters:
+        return self._plan.pseudo
+
+    @property
+    def mappings(self) -> Mapping[str, Mapping[str, Mapping[str, Node]]]:
+        return self._plan.template.mappings
+
+    @property
+    def conditions(self) -> Mapping[str, bool]:
+        return self._plan.active.conditions
+
+    def ref(self, name: str) -> Node:
+        """See ResolutionScope."""
+        if name in self._plan.parameters:
+            value = self._plan.parameters[name]
+            return value if isinstance(value, str) else list(value)
+        return self._made(name).physical_id
+
+    def get_att(self, logical_id: str, attribute: str) -> Node:
+        """See ResolutionScope."""
+        attributes = self._made(logical_id).attributes
+        if attribute not in attributes:
+            raise TemplateError(f"Attribute '{attribute}' does not exist")
+        value: Node = attributes[attribute]
+        return value
+
+    def import_value(self, name: str) -> Node:
+        """See ResolutionScope."""
+        export = self._run.export(name)
+        if export is None:
+            raise TemplateError(f"No export named {name} found.")
+        self.imports.add(name)
+        return export.value
+
+    def _made(self, logical_id: str) -> Made:
+        resource = self._run.resource(logical_id)
+        if resource is None or resource.made is None:
+            raise TemplateError(f"Unresolved resource dependencies [{logical_id}] in the Resources block of the template")
+        return resource.made
+
+
+class PreviewScope(StackScope):
+    """The scope of a change set: resources in `unknown` are made or replaced by it."""
+
+    def __init__(self, run: Run, plan: Plan, unknown: Set[str]) -> None:
+        super().__init__(run, plan)
+        self._unknown = unknown
+
+    def ref(self, name: str) -> Node:
+        """See ResolutionScope."""
+        return UNKNOWN_YET if name in self._unknown else super().ref(name)
+
+    def get_att(self, logical_id: str, attribute: str) -> Node:
+        """See ResolutionScope."""
+        return UNKNOWN_YET if logical_id in self._unknown else super().get_att(logical_id, attribute)
+
+
+def prepare(run: Run, plan: Plan, scope: StackScope, logical_id: str) -> Made:
+    """A resource as the template wants it, without an id yet. Errors: TemplateError, PropertyError."""
+    wanted = wanted_as_written(run, plan, scope, logical_id)
+    known = TYPES[wanted.type].properties
+    return dataclasses.replace(wanted, properties=check_properties(logical_id, known, wanted.properties))
+
+
+def wanted_as_written(run: Run, plan: Plan, scope: StackScope, logical_id: str) -> Made:
+    """A resource as the template wants it, its properties not yet held against its type. Errors: TemplateError."""
+    resource = plan.template.resources[logical_id]
+    properties = _object(resolve(dict(resource.properties), scope))
+    if TYPES[resource.type].has_tags and run.stack.blueprint.tags:
+        properties["Tags"] = _with_stack_tags(properties.get("Tags"), run.stack.blueprint.tags)
+    return Made(
+        type=resource.type, physical_id="", properties=properties, attributes={},
+        depends_on=tuple(sorted(plan.depends_on[logical_id])), deletion_policy=resource.deletion_policy,
+        update_replace_policy=resource.update_replace_policy,
+        metadata=None if resource.metadata is None else dump_json(resolve(resource.metadata, scope)),
+    )  # fmt: skip
+
+
+def _object(node: Node) -> Document:
+    if not isinstance(node, dict):
+        raise PropertyError("Properties must be an object.")
+    return node
+
+
+def _with_stack_tags(own: object, tags: Mapping[str, str]) -> object:
+    """A resource's own tags, and those of the stack whose keys it has not taken itself."""
+    if own is not None and not isinstance(own, list):
+        return own
+    taken = {tag.get("Key") for tag in own or () if isinstance(tag, dict)}
+    return [*(own or ()), *({"Key": key, "Value": value} for key, value in tags.items() if key not in taken)]

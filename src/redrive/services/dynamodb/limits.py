@@ -1,0 +1,42 @@
+"""The numbers of DynamoDB."""
+
+from __future__ import annotations
+
+from redrive.core.clock import DAY_MS, HOUR_MS, MINUTE_MS
+
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html
+TABLE_NAME_LENGTH_MIN = 3
+TABLE_NAME_LENGTH_MAX = 255
+
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListTables.html
+LIST_TABLES_MAX = 100
+
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateTable.html
+KEY_ELEMENTS_MAX = 2
+
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
+ACCOUNT_CAPACITY_UNITS_MAX = 80_000
+TABLE_CAPACITY_UNITS_MAX = 40_000
+
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Tagging.html
+TAGS_MAX = 50
+
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html
+PAGE_BYTES_MAX = 1_048_576
+
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html
+READ_UNIT_BYTES = 4_096
+WRITE_UNIT_BYTES = 1_024
+
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/time-to-live-ttl-before-you-start.html
+EXPIRY_AGE_MS_MAX = 5 * 365 * DAY_MS
+
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTimeToLive.html
+TIME_TO_LIVE_CHANGE_INTERVAL_MS = HOUR_MS
+
+# These are ours; docs/semantics/dynamodb.md says why.
+EXPIRY_DELAY_MS = MINUTE_MS
+EXPIRED_ITEMS_PER_STEP_MAX = 500
+EXPIRY_S_MAX = 253_402_300_799  # The last second of the year 9999.
+THROUGHPUT_UNITS_MAX = 1_000_000_000_000
+ENDPOINT_CACHE_MINUTES = 1_440

@@ -1,0 +1,213 @@
+"""Tables: what is stored of one, how it is named, and how it is described. No transaction, no clock."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import ClassVar
+
+from redrive.core.clock import DAY_MS, Instant
+from redrive.core.documents import Document
+from redrive.core.errors import ServiceError
+from redrive.core.scope import Caller, Scope
+from redrive.services.dynamodb import limits
+
+_TABLE_NAME = re.compile(r"[a-zA-Z0-9_.-]+")
+_TABLE_ARN = re.compile(r"arn:aws:dynamodb:([a-z0-9-]+):(\d{12}):table/([a-zA-Z0-9_.-]{3,255})")
+
+
+class BillingMode(Enum):
+    """How a table is paid for."""
+
+    PROVISIONED = "PROVISIONED"
+    PAY_PER_REQUEST = "PAY_PER_REQUEST"
+
+
+@dataclass(frozen=True, slots=True)
+class Billing:
+    """The throughput settings of a table. They are kept and shown; nothing is ever throttled."""
+
+    mode: BillingMode = BillingMode.PROVISIONED
+    read_units: int = 0
+    write_units: int = 0
+    on_demand_since: Instant | None = None
+    increased_at: Instant | None = None
+    decreased_at: Instant | None = None
+    decreases: int = 0
+    on_demand_max: Mapping[str, int] = field(default_factory=dict)
+    warm: Mapping[str, int] = field(default_factory=dict)
+
+    def decreases_today(self, now: Instant) -> int:
+        """How often the throughput was lowered since midnight UTC."""
+        is_today = self.decreased_at is not None and self.decreased_at // DAY_MS == now // DAY_MS
+        return self.decreases if is_today else 0
+
+
+@dataclass(frozen=True, slots=True)
+class TimeToLive:
+    """The attribute by which items expire, None if they do not, and when that was last changed."""
+
+    attribute: str | None
+    changed_at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table. `id` tells it from an earlier table of the same name; its items are stored under it.
+
+    `attributes` are the types (S, N or B) of the key attributes by name, in the order in which they were defined.
+    """
+
+    KIND: ClassVar[str] = "dynamodb.table"
+
+    name: str
+    id: str
+    arn: str
+    attributes: Mapping[str, str]
+    hash_key: str
+    range_key: str | None
+    billing: Billing
+    created_at: Instant
+    table_class: str | None = None
+    encryption_key_arn: str | None = None
+    is_protected: bool = False
+    time_to_live: TimeToLive | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def key_names(self) -> Sequence[str]:
+        """The names of the key attributes, the hash key first."""
+        return (self.hash_key,) if self.range_key is None else (self.hash_key, self.range_key)
+
+    @property
+    def scope(self) -> Scope:
+        """The account and region that the table belongs to."""
+        _, _, _, region, account, _ = self.arn.split(":", 5)
+        return Scope(account, region)
+
+    @property
+    def expiry_attribute(self) -> str | None:
+        """The attribute by which items expire, or None."""
+        return None if self.time_to_live is None else self.time_to_live.attribute
+
+
+@dataclass(frozen=True, slots=True)
+class TableReference:
+    """The table that a request means: what a TableName or a table's ARN says, for this caller."""
+
+    scope: Scope
+    name: str
+
+    @property
+    def arn(self) -> str:
+        return table_arn(self.scope, self.name)
+
+
+def invalid(message: str) -> ServiceError:
+    """The `ValidationException` with this text."""
+    return ServiceError("ValidationException", message)
+
+
+def invalid_parameter(message: str) -> ServiceError:
+    """The `ValidationException` that DynamoDB gives for the meaning of a parameter, not for its shape."""
+    return invalid(f"One or more parameter values were invalid: {message}")
+
+
+def not_found(problem: str = "") -> ServiceError:
+    """The refusal of a request for a table that is not there."""
+    detail = f": {problem}" if problem else ""
+    return ServiceError("ResourceNotFoundException", f"Requested resource not found{detail}")
+
+
+def table_arn(scope: Scope, name: str) -> str:
+    """The ARN of a table."""
+    return f"arn:aws:dynamodb:{scope.region}:{scope.account}:table/{name}"
+
+
+def refer_to_table(caller: Caller, text: str) -> TableReference:
+    """The table that a TableName means, which may be a name or an ARN.
+
+    Errors: ValidationException for a text that is neither.
+    """
+    account, region, name = _parse_table_name(text)
+    return TableReference(Scope(account or caller.account, region or caller.region), name)
+
+
+@functools.lru_cache(maxsize=4_096)
+def _parse_table_name(text: str) -> tuple[str, str, str]:
+    """(account, region, name); account and region are empty if the text is a bare name."""
+    if text.startswith("arn:"):
+        match = _TABLE_ARN.fullmatch(text)
+        if match is None:
+            raise invalid(f"Invalid TableArn: Invalid ResourceArn provided as input {text}")
+        return match[2], match[1], match[3]
+    if not limits.TABLE_NAME_LENGTH_MIN <= len(text) <= limits.TABLE_NAME_LENGTH_MAX:
+        raise invalid(
+            f"TableName must be at least {limits.TABLE_NAME_LENGTH_MIN} characters long "
+            f"and at most {limits.TABLE_NAME_LENGTH_MAX} characters long"
+        )
+    if not _TABLE_NAME.fullmatch(text):
+        raise invalid(
+            f"1 validation error detected: Value '{text}' at 'tableName' failed to satisfy constraint: "
+            f"Member must satisfy regular expression pattern: {_TABLE_NAME.pattern}"
+        )
+    return "", "", text
+
+
+def describe_table(table: Table, now: Instant, *, status: str, item_count: int, size_bytes: int) -> Document:
+    """A table as DescribeTable shows it."""
+    return {
+        "AttributeDefinitions": [
+            {"AttributeName": name, "AttributeType": type_name} for name, type_name in table.attributes.items()
+        ],
+        "TableName": table.name,
+        "KeySchema": [
+            {"AttributeName": name, "KeyType": kind}
+            for name, kind in zip(table.key_names, ("HASH", "RANGE"), strict=False)
+        ],
+        "TableStatus": status,
+        "CreationDateTime": table.created_at,
+        "TableSizeBytes": size_bytes,
+        "ItemCount": item_count,
+        "TableArn": table.arn,
+        "TableId": table.id,
+        "DeletionProtectionEnabled": table.is_protected,
+        **_describe_billing(table.billing, now),
+        **_describe_storage(table),
+    }
+
+
+def _describe_billing(billing: Billing, now: Instant) -> Document:
+    described: Document = {
+        "ProvisionedThroughput": {
+            "LastIncreaseDateTime": billing.increased_at,
+            "LastDecreaseDateTime": billing.decreased_at,
+            "NumberOfDecreasesToday": billing.decreases_today(now),
+            "ReadCapacityUnits": billing.read_units,
+            "WriteCapacityUnits": billing.write_units,
+        }
+    }
+    if billing.on_demand_since is not None:
+        described["BillingModeSummary"] = {
+            "BillingMode": billing.mode.value,
+            "LastUpdateToPayPerRequestDateTime": billing.on_demand_since,
+        }
+    if billing.on_demand_max:
+        described["OnDemandThroughput"] = dict(billing.on_demand_max)
+    if billing.warm:
+        described["WarmThroughput"] = {**billing.warm, "Status": "ACTIVE"}
+    return described
+
+
+def _describe_storage(table: Table) -> Document:
+    described: Document = {}
+    if table.table_class is not None:
+        described["TableClassSummary"] = {"TableClass": table.table_class}
+    if table.encryption_key_arn is not None:
+        described["SSEDescription"] = {
+            "Status": "ENABLED", "SSEType": "KMS", "KMSMasterKeyArn": table.encryption_key_arn,
+        }  # fmt: skip
+    return described

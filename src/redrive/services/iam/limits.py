@@ -1,0 +1,22 @@
+"""Quotas and defaults of IAM, each with its unit in the name and its AWS page beside it."""
+
+from __future__ import annotations
+
+# Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html
+ROLES_MAX = 1_000
+CUSTOMER_POLICIES_MAX = 1_500
+POLICIES_PER_ROLE_MAX = 10
+VERSIONS_PER_POLICY_MAX = 5
+TAGS_MAX = 50
+TRUST_POLICY_CHARACTERS_MAX = 2_048
+INLINE_POLICIES_CHARACTERS_MAX = 10_240
+MANAGED_POLICY_CHARACTERS_MAX = 6_144
+
+# Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_CreateRole.html
+SESSION_S_DEFAULT = 3_600
+
+# Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_ListRoles.html
+PAGE_ITEMS_DEFAULT = 100
+
+# Ours: how many parsed policy documents are kept. A parsed document takes a few kilobytes.
+PARSED_DOCUMENTS_MAX = 8_192

@@ -1,0 +1,39 @@
+"""Quotas and defaults of CloudWatch Logs, each with its unit in the name and its AWS page beside it."""
+
+from __future__ import annotations
+
+from redrive.core.clock import DAY_MS, HOUR_MS
+
+# https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutLogEvents.html
+BATCH_BYTES_MAX = 1_048_576
+EVENT_OVERHEAD_BYTES = 26
+BATCH_SPAN_MS_MAX = DAY_MS
+EVENT_AGE_MS_MAX = 14 * DAY_MS
+EVENT_FUTURE_MS_MAX = 2 * HOUR_MS
+
+# https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_GetLogEvents.html
+PAGE_EVENTS_MAX = 10_000
+PAGE_BYTES_MAX = 1_048_576
+
+# https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_FilterLogEvents.html
+DESCENDING_FROM_AT = 1_704_067_200_000  # 2024-01-01T00:00:00Z
+
+# How many events one FilterLogEvents looks at before it answers with what it has. AWS says only that it may do so.
+SCANNED_EVENTS_MAX = 100_000
+SCAN_CHUNK_EVENTS = 2_000
+
+# https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_DescribeLogGroups.html
+DESCRIBED_MAX = 50
+
+# https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutRetentionPolicy.html
+RETENTION_DAYS = (
+    1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
+)  # fmt: skip
+DELIVERY_RETENTION_DAYS = 1
+
+# https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_TagResource.html
+TAGS_MAX = 50
+
+# Ours: AWS says that expired events may stay for up to 72 hours.
+SWEEP_INTERVAL_MS = HOUR_MS
+SWEPT_EVENTS_MAX = 10_000

@@ -1,0 +1,100 @@
+"""How the errors of targets count, and what the dead letter of an occurrence looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from redrive.core.clock import format_instant
+from redrive.core.documents import Document, dump_json
+from redrive.core.errors import ServiceError
+from redrive.core.retry import Exhausted, Failed, FailureKind
+from redrive.services.scheduler.model_executions import Execution
+from redrive.services.scheduler.model_targets import Request
+
+INTERNAL_CODE = "AWS.Scheduler.InternalServerError"
+INTERNAL_MESSAGE = "Unexpected error occurred while processing the request"
+
+# The codes with which AWS's services throttle.
+# Source: https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html
+_THROTTLES = frozenset(
+    """
+    BandwidthLimitExceeded EC2ThrottledException KmsThrottled LimitExceededException OverLimit PriorRequestNotComplete
+    ProvisionedThroughputExceededException RequestLimitExceeded RequestThrottled RequestThrottledException SlowDown
+    ThrottledException Throttling ThrottlingException TooManyRequestsException TransactionInProgressException
+    """.split()
+)
+# The codes with which AWS's services say that it was their own fault.
+_TRANSIENT = frozenset(
+    """
+    InternalError InternalFailure InternalServerError InternalServerErrorException InternalServerException
+    RequestTimeout RequestTimeoutException ServiceException ServiceUnavailable ServiceUnavailableException
+    """.split()
+)
+_UNKNOWN_OPERATION = "UnknownOperationException"
+
+# What an SDK reports of a service that kept the codes of its older protocol.
+# Source: https://docs.aws.amazon.com/scheduler/latest/UserGuide/configuring-schedule-dlq.html
+_REPORTED_CODES: Mapping[str, str] = {"QueueDoesNotExist": "AWS.SimpleQueueService.NonExistentQueue"}
+
+
+def classify(error: ServiceError) -> Failed:
+    """How a target's error counts: throttles and faults of the service are tried again, everything else is permanent.
+
+    Source: docs/semantics/delivery.md
+    """
+    return Failed(_REPORTED_CODES.get(error.code, error.code), error.message, _kind_of(error))
+
+
+def _kind_of(error: ServiceError) -> FailureKind:
+    status = error.http_status or 0
+    if error.code in _THROTTLES or status == 429:
+        return FailureKind.THROTTLED
+    if error.code == _UNKNOWN_OPERATION:
+        return FailureKind.PERMANENT
+    if error.code in _TRANSIENT or status >= 500 or error.fault == "server":
+        return FailureKind.TRANSIENT
+    return FailureKind.PERMANENT
+
+
+def letter_body(request: Request) -> str:
+    """The body of a dead letter: the parameters of the API call that failed, as a universal target has them."""
+    return dump_json(request.params)
+
+
+def letter_attributes(
+    execution: Execution, request: Request, failed: Failed, *,
+    exhausted: Exhausted | None, retries: int, truncated: bool,
+) -> Document:  # fmt: skip
+    """The message attributes of a dead letter; a permanent failure has no EXHAUSTED_RETRY_CONDITION.
+
+    A delivery that grew too old before anybody could attempt it is our own failure, and says so.
+    Source: https://docs.aws.amazon.com/scheduler/latest/UserGuide/configuring-schedule-dlq.html
+    """
+    code, message = failed.code, failed.message or failed.code
+    if code == Exhausted.AGE.value:
+        code, message = INTERNAL_CODE, INTERNAL_MESSAGE
+    values = {
+        "ERROR_CODE": code,
+        "ERROR_MESSAGE": message,
+        "EXECUTION_ID": execution.execution_id,
+        **({"EXHAUSTED_RETRY_CONDITION": exhausted.value} if exhausted else {}),
+        "IS_PAYLOAD_TRUNCATED": "true" if truncated else "false",
+        "RETRY_ATTEMPTS": str(retries),
+        "SCHEDULED_TIME": format_instant(execution.scheduled_at),
+        "SCHEDULE_ARN": execution.schedule_arn,
+        "TARGET_ARN": request.universal_arn,
+    }
+    return {name: {"DataType": "String", "StringValue": value} for name, value in values.items()}
+
+
+def letter_bytes(body: str, attributes: Document) -> int:
+    """The size of a message as SQS counts it: body, and names, types and values of the attributes."""
+    texts = [body]
+    for name, attribute in attributes.items():
+        texts += [name, attribute["DataType"], attribute["StringValue"]]
+    return sum(len(text.encode()) for text in texts)
+
+
+def cut(text: str, bytes_max: int) -> str:
+    """The beginning of a text that fits into so many bytes, without half a character at its end."""
+    return text.encode()[: max(0, bytes_max)].decode(errors="ignore")

@@ -1,0 +1,93 @@
+"""What the checkers are told, as it happens: the outside view of a run, and each beat of the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from redrive.core.clock import Instant
+from redrive.delivery.worker import Attempt
+from redrive.store.tables.attempts import AttemptRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A user is about to hand a piece of work to the engine. `key` names the work wherever it turns up."""
+
+    key: str
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The engine has answered that it took the work."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A client, or a mapping for its function, was given a message; nobody else may be before `hidden_until`."""
+
+    message_id: str
+    count: int
+    at: Instant
+    hidden_until: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Handled:
+    """A consumer or a handler has done a piece of work; it may do so again."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Occurred:
+    """A message of a schedule was received: the occurrence of this schedule at that instant."""
+
+    schedule: str
+    scheduled_at: str
+    message_id: str
+    sent_at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A conditional handler has recorded its effect; never twice for one key."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Took:
+    """A node has claimed these attempts, with so many slots free. A node that lost the answer never tells."""
+
+    node: str
+    free: int
+    at: Instant
+    attempts: Sequence[Attempt]
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A node has settled an attempt, or tried to; `records` is what that left in the history."""
+
+    node: str
+    attempt: Attempt
+    records: Sequence[AttemptRecord]
+
+
+Happening = Tried | Accepted | Received | Handled | Occurred | Recorded | Took | Settled
+
+
+@dataclass(frozen=True, slots=True)
+class LeftMessage:
+    """A message that a queue still held at the end, with all its attributes as text."""
+
+    queue: str
+    message_id: str
+    body: str
+    sent_at: Instant
+    source_queue: str
+    attributes: dict[str, str]

@@ -1,0 +1,42 @@
+"""One seed, everything drawn from it: the fleet, its weather, its users, and how long they are at it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from redrive.core.clock import HOUR_MS
+from redrive.core.entropy import SeededEntropy
+from redrive.sim.dice import Dice
+from redrive.sim.town import Town
+from redrive.sim.trace import Trace
+from redrive.sim.weather import Weather
+from redrive.sim.world import Simulation
+from redrive.wire.models import Models
+
+NODES_MAX = 4
+SLOTS_MAX = 4
+HOURS_MIN, HOURS_MAX = 3, 12
+
+
+def run_seed(
+    seed: int, *, models: Models, events_max: int | None = None, echo: Callable[[str], None] | None = None
+) -> Trace:
+    """Run what the seed draws to its end, or to so many events; answers its trace. Errors: SimulationFailed."""
+    entropy = SeededEntropy(seed)
+    dice = Dice(entropy.fork("fleet"))
+    simulation = Simulation(
+        seed=seed, weather=Weather.drawn(entropy.fork("weather")), nodes=dice.between(1, NODES_MAX),
+        slots=dice.between(1, SLOTS_MAX), models=models, echo=echo,
+    )  # fmt: skip
+    simulation.events_max = events_max
+    try:
+        until = simulation.now + dice.between(HOURS_MIN, HOURS_MAX) * HOUR_MS
+        town = Town(simulation, entropy.fork("town"), until=until)
+        town.establish()
+        simulation.start()
+        simulation.run_until(until)
+        if not simulation.is_over:
+            town.finish()
+        return simulation.trace
+    finally:
+        simulation.close()

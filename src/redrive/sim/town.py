@@ -1,0 +1,267 @@
+"""What users have set up before the weather turns bad: queues, functions, mappings, schedules, and who uses them."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable, Mapping
+
+from redrive.core.clock import HOUR_MS, MINUTE_MS, SECOND_MS, Instant
+from redrive.core.documents import Document, dump_json, load_json
+from redrive.core.entropy import Entropy
+from redrive.sim.checkers import Conservation, DeadLetters, Drained, EffectsOnce, NothingInvented, Receives, Retries
+from redrive.sim.checkers import Settlements, Slots
+from redrive.sim.checkers_schedules import Planned, ScheduledInstants
+from redrive.sim.clients import SCOPE
+from redrive.sim.dice import Dice
+from redrive.sim.functions import Handler
+from redrive.sim.happenings import LeftMessage, Occurred
+from redrive.sim.workload import (
+    Consumer,
+    Handle,
+    Producer,
+    Redriver,
+    batch_handler,
+    drain,
+    event,
+    event_handler,
+    message_handler,
+    occurrence_handler,
+)
+from redrive.sim.world import Simulation
+
+LAMBDA_LETTER = ("RequestID", "ErrorCode", "ErrorMessage")
+SCHEDULER_LETTER = (
+    "ERROR_CODE", "ERROR_MESSAGE", "EXECUTION_ID", "IS_PAYLOAD_TRUNCATED", "RETRY_ATTEMPTS", "SCHEDULED_TIME",
+    "SCHEDULE_ARN", "TARGET_ARN",
+)  # fmt: skip
+
+EXPRESSIONS = (
+    ("rate(7 minutes)", "UTC"), ("rate(1 hour)", "UTC"), ("cron(0/10 * * * ? *)", "UTC"),
+    ("cron(30 * * * ? *)", "Europe/Berlin"), ("cron(15 1-3 * * ? *)", "Europe/London"),
+    ("cron(5 0/2 ? * SAT,SUN *)", "America/New_York"), ("cron(45 9 * * ? *)", "Asia/Kolkata"),
+)  # fmt: skip
+
+ROLE = "everything"
+CLOSING_MS = 10 * MINUTE_MS
+"""How long consumers stay when nobody hands in work any more."""
+TIMEOUT_S = 10
+VISIBILITY_S = 60
+SETTLING_MS = 24 * HOUR_MS
+"""How long after the weather everything may take to come to its end."""
+
+
+class Town:
+    """The whole workload, drawn from one source of randomness. Each part stands alone, for tests of one hazard."""
+
+    def __init__(self, simulation: Simulation, entropy: Entropy, *, until: Instant) -> None:
+        """Users hand in work `until` then."""
+        self.simulation = simulation
+        self.dice = Dice(entropy)
+        self._entropy = entropy
+        self._until = until
+        self._queues: dict[str, str] = {}
+        self._planned: list[Planned] = []
+        self._retries_max: dict[str, int] = {}
+        self._age_ms_max: dict[str, int] = {}
+        self._letters: dict[str, tuple[str, ...]] = {}
+        self._sources: dict[str, str] = {}
+        self._drained: list[str] = []
+        self._role_arn = self._create_role()
+        simulation.watch(
+            Slots(), Settlements(), Receives(), EffectsOnce(), NothingInvented(), Conservation(),
+            Drained(self._drained),            Retries(retries_max=self._retries_max, age_ms_max=self._age_ms_max),
+            DeadLetters(self._letters, self._sources), ScheduledInstants(self._planned),
+        )  # fmt: skip
+
+    def establish(self) -> None:
+        """Some of everything."""
+        parts = (self.mail, self.orders, self.events, self.schedules)
+        chosen = [part for part in parts if self.dice.chance(0.75)] or [self.orders]
+        for part in chosen:
+            part()
+
+    def finish(self) -> None:
+        """Let the weather end and the fleet finish; then let the checkers judge. Errors: SimulationFailed."""
+        simulation = self.simulation
+        simulation.heal()
+        simulation.run_until_quiet(within_ms=SETTLING_MS)
+        simulation.run_until(simulation.now + HOUR_MS)
+        left = [message for url in self._queues.values() for message in drain(simulation, url)]
+        for message in left:
+            self._tell_occurrence(message)
+        simulation.finish(left)
+
+    def mail(self) -> None:
+        """Producers, a queue with a dead-letter queue, consumers who sometimes take too long."""
+        url = self.queue("mail", receives_max=self.dice.between(2, 4))
+        self._drained.append("mail")
+        for number in range(1, self.dice.between(1, 2) + 1):
+            self.producer(f"mail-{number}", self._sender(f"mail-{number}", url), poison_share=0.05)
+            self.consumer(f"reader-{number}", url, message_handler(self.simulation))
+
+    def orders(self) -> None:
+        """Producers, a queue, a mapping to a function with a conditional effect, and a redrive of its dead letters."""
+        simulation, dice = self.simulation, self.dice
+        url = self.queue("orders", receives_max=dice.between(2, 4))
+        self.table("effects")
+        reports = dice.chance(0.5)
+        client = simulation.client("charge")
+        self.function("charge", batch_handler(simulation, client, "effects", reports_failures=reports))
+        self._drained.append("orders")
+        self.mapping("orders", "charge", batch_size=dice.between(1, 10), reports_failures=reports)
+        self.producer("orders", self._sender("orders", url), poison_share=0.1)
+        if dice.chance(0.5):
+            redriver = Redriver(
+                simulation, "redriver", simulation.client("redriver"), from_url=self._queues["orders-dlq"],
+                to_url=url, gap_ms=20 * MINUTE_MS, until=self._until,
+            )  # fmt: skip
+            simulation.add(redriver, at=simulation.now + HOUR_MS)
+
+    def events(self) -> None:
+        """Asynchronous events to a function with a dead-letter queue."""
+        simulation, dice = self.simulation, self.dice
+        self.queue("notify-dlq")
+        self._letters["notify-dlq"] = LAMBDA_LETTER
+        self.function("notify", event_handler(simulation), dead_letters="notify-dlq")
+        retries, age_s = dice.between(0, 2), 60 * dice.between(10, 300)
+        self._retries_max["notify"], self._age_ms_max["notify"] = retries, age_s * SECOND_MS
+        simulation.reliable.call(
+            "lambda", "PutFunctionEventInvokeConfig", FunctionName="notify", MaximumRetryAttempts=retries,
+            MaximumEventAgeInSeconds=age_s,
+        )  # fmt: skip
+        client = simulation.client("notifier")
+
+        def invoke(key: str) -> None:
+            client.call("lambda", "Invoke", FunctionName="notify", InvocationType="Event", Payload=event(key).encode())
+
+        self.producer("notify", invoke, poison_share=0.1)
+
+    def schedules(self) -> None:
+        """Schedules of all kinds into a queue, and one whose target does not exist."""
+        url = self.queue("ticks")
+        self.queue("ticks-dlq")
+        self._letters["ticks-dlq"] = SCHEDULER_LETTER
+        for number, (expression, zone) in enumerate(EXPRESSIONS):
+            if self.dice.chance(0.6):
+                self.schedule(f"tick-{number}", expression, zone, target="ticks")
+        self.schedule("doomed", "rate(50 minutes)", "UTC", target="nowhere")
+        self.consumer("clerk", url, occurrence_handler(self.simulation))
+
+    def queue(self, name: str, *, receives_max: int | None = None) -> str:
+        """A queue; with a number of receives, one with a dead-letter queue `NAME-dlq`. Answers its URL."""
+        attributes = {"VisibilityTimeout": str(VISIBILITY_S)}
+        call = self.simulation.reliable.call
+        if receives_max is not None:
+            self._sources[f"{name}-dlq"] = name
+            policy = {"deadLetterTargetArn": _arn("sqs", f"{name}-dlq"), "maxReceiveCount": receives_max}
+            attributes["RedrivePolicy"] = dump_json(policy)
+            dlq_url = call("sqs", "CreateQueue", QueueName=f"{name}-dlq")["QueueUrl"]
+        url = str(call("sqs", "CreateQueue", QueueName=name, Attributes=attributes)["QueueUrl"])
+        self._queues[name] = url
+        if receives_max is not None:
+            self._queues[f"{name}-dlq"] = dlq_url
+        return url
+
+    def url(self, queue: str) -> str:
+        """The URL of a queue of the town."""
+        return self._queues[queue]
+
+    def table(self, name: str) -> None:
+        """A table whose items have a `key`."""
+        self.simulation.reliable.call(
+            "dynamodb", "CreateTable", TableName=name, BillingMode="PAY_PER_REQUEST",
+            KeySchema=[{"AttributeName": "key", "KeyType": "HASH"}],
+            AttributeDefinitions=[{"AttributeName": "key", "AttributeType": "S"}],
+        )  # fmt: skip
+
+    def function(self, name: str, handler: Handler, *, dead_letters: str | None = None) -> None:
+        """A function whose code is this handler."""
+        letters = {"DeadLetterConfig": {"TargetArn": _arn("sqs", dead_letters)}} if dead_letters else {}
+        self.simulation.functions.register(name, handler)
+        self.simulation.reliable.call(
+            "lambda", "CreateFunction", FunctionName=name, Role=self._role_arn, Runtime="python3.12",
+            Handler="app.handler", Code={"ZipFile": _archive()}, Timeout=TIMEOUT_S, **letters,
+        )  # fmt: skip
+
+    def mapping(self, queue: str, function: str, *, batch_size: int, reports_failures: bool) -> None:
+        """Have a function given the messages of a queue."""
+        self.simulation.reliable.call(
+            "lambda", "CreateEventSourceMapping", FunctionName=function, EventSourceArn=_arn("sqs", queue),
+            BatchSize=batch_size, FunctionResponseTypes=["ReportBatchItemFailures"] if reports_failures else [],
+        )  # fmt: skip
+
+    def schedule(self, name: str, expression: str, zone: str, *, target: str) -> None:
+        """A schedule that sends to a queue of that name, until users stop; its dead letters go to `ticks-dlq`."""
+        scheduled_at = "<aws.scheduler.scheduled-time>"
+        destination: Document = {
+            "Arn": _arn("sqs", target), "RoleArn": self._role_arn,
+            "Input": dump_json({"schedule": name, "scheduled_at": scheduled_at}),
+            "DeadLetterConfig": {"Arn": _arn("sqs", "ticks-dlq")},
+        }  # fmt: skip
+        self.simulation.reliable.call(
+            "scheduler", "CreateSchedule", Name=name, ScheduleExpression=expression, ScheduleExpressionTimezone=zone,
+            EndDate=self._until, FlexibleTimeWindow={"Mode": "OFF"}, Target=destination,
+        )  # fmt: skip
+        self._planned.append(Planned(name, expression, zone, self.simulation.now, self._until))
+
+    def producer(self, name: str, hand_in: Callable[[str], object], *, poison_share: float) -> None:
+        """Somebody who hands in work, a piece every few minutes."""
+        simulation = self.simulation
+        producer = Producer(
+            simulation, name, hand_in, dice=Dice(self._entropy.fork(name)),
+            gap_ms=self.dice.between(MINUTE_MS, 6 * MINUTE_MS), poison_share=poison_share, until=self._until,
+        )  # fmt: skip
+        simulation.add(producer, at=simulation.now)
+
+    def consumer(self, name: str, url: str, handle: Handle) -> None:
+        """Somebody who receives, works and deletes."""
+        simulation = self.simulation
+        consumer = Consumer(
+            simulation, name, simulation.client(name), url, handle, dice=Dice(self._entropy.fork(name)),
+            visibility_s=VISIBILITY_S, until=self._until + CLOSING_MS,
+        )  # fmt: skip
+        simulation.add(consumer, at=simulation.now)
+
+    def _sender(self, name: str, url: str) -> Callable[[str], object]:
+        client = self.simulation.client(f"{name} sender")
+        return lambda key: client.call("sqs", "SendMessage", QueueUrl=url, MessageBody=event(key))
+
+    def _create_role(self) -> str:
+        """One role for all: what roles may do is not the subject here."""
+        call = self.simulation.reliable.call
+        services = ["lambda.amazonaws.com", "scheduler.amazonaws.com"]
+        trust = _policy({"Principal": {"Service": services}, "Action": "sts:AssumeRole"})
+        role = call("iam", "CreateRole", RoleName=ROLE, AssumeRolePolicyDocument=trust)["Role"]
+        everything = _policy({"Action": "*", "Resource": "*"})
+        call("iam", "PutRolePolicy", RoleName=ROLE, PolicyName=ROLE, PolicyDocument=everything)
+        return str(role["Arn"])
+
+    def _tell_occurrence(self, message: LeftMessage) -> None:
+        """An occurrence may be left in its queue, if the clerk had gone home, or be a dead letter."""
+        match message.queue:
+            case "ticks":
+                body = load_json(message.body)
+                name, scheduled_at = body["schedule"], body["scheduled_at"]
+            case "ticks-dlq":
+                name = message.attributes["SCHEDULE_ARN"].rsplit("/", 1)[-1]
+                scheduled_at = message.attributes["SCHEDULED_TIME"]
+            case _:
+                return
+        self.simulation.observe(Occurred(name, scheduled_at, message.message_id, message.sent_at))
+
+
+def _arn(service: str, name: str) -> str:
+    return f"arn:aws:{service}:{SCOPE.region}:{SCOPE.account}:{name}"
+
+
+def _policy(statement: Mapping[str, object]) -> str:
+    return dump_json({"Version": "2012-10-17", "Statement": [{"Effect": "Allow", **statement}]})
+
+
+def _archive() -> bytes:
+    """A function's code, which nothing runs: handlers are registered."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as files:
+        files.writestr(zipfile.ZipInfo("app.py"), "")
+    return archive.getvalue()

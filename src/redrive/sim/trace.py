@@ -1,0 +1,43 @@
+"""What happened in a run, a line for each event, and a hash of all of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from redrive.core.clock import Instant
+
+LINES_KEPT = 40
+"""How many of the latest lines a failure shows."""
+
+
+class Trace:
+    """The history of a run. Two runs with the same digest did the same things at the same instants."""
+
+    def __init__(self, *, echo: Callable[[str], None] | None = None) -> None:
+        """`echo` is given each line as it is written."""
+        self.latest: deque[str] = deque(maxlen=LINES_KEPT)
+        self.length = 0
+        self._echo = echo
+        self._hash = hashlib.sha256()
+
+    def write(self, at: Instant, event: str, **facts: object) -> None:
+        """Add a line: `time event key=value …`."""
+        words = [_time(at), event, *(f"{name}={value}" for name, value in facts.items())]
+        line = " ".join(words)
+        self.latest.append(line)
+        self.length += 1
+        self._hash.update(line.encode() + b"\n")
+        if self._echo is not None:
+            self._echo(line)
+
+    @property
+    def digest(self) -> str:
+        """The hash of all lines so far."""
+        return self._hash.hexdigest()
+
+
+def _time(at: Instant) -> str:
+    return f"{datetime.fromtimestamp(at // 1000, UTC):%Y-%m-%dT%H:%M:%S}.{at % 1000:03d}Z"

@@ -1,0 +1,128 @@
+"""Bad weather: which faults a run meets, how often they strike, and the unreliable way to the store.
+
+Faults sit in the ports and between beats, never in the services. Each seed arms some of them and draws their rates,
+so that every run has a weather of its own.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Mapping
+from typing import TypeVar
+
+from redrive.core.clock import HOUR_MS
+from redrive.core.entropy import Entropy
+from redrive.core.errors import Conflict
+from redrive.sim.dice import Dice
+from redrive.store.api import Step, Store, Transaction
+
+T = TypeVar("T")
+
+ARMED_SHARE = 0.6
+"""The share of all faults that a seed arms."""
+
+
+class Fault(enum.Enum):
+    """What may go wrong."""
+
+    CONFLICT = "conflict"
+    """A transaction of a node or a client does not commit."""
+    ANSWER_LOST = "answer lost"
+    """A transaction commits, and whoever ran it is not told."""
+    WAKEUP_LOST = "wake-up lost"
+    """A node does not hear that something came due."""
+    SKEW = "skew"
+    """A node polls late."""
+    SLOW = "slow"
+    """A run takes most of the function's timeout."""
+    HUNG = "hung"
+    """A run does its work and then hangs until the timeout ends it."""
+    DUPLICATE = "duplicate"
+    """An attempt is performed twice."""
+    THROTTLED = "throttled"
+    """A run is refused for want of concurrency."""
+    FLAKY = "flaky"
+    """A handler, or a consumer, fails at a piece of work that it can do."""
+    DAWDLE = "dawdle"
+    """A consumer deletes a message only after its visibility timeout."""
+    CRASH = "crash"
+    """A node loses all that it had in hand, and starts again."""
+    PAUSE = "pause"
+    """A node stands still, perhaps beyond its leases, and goes on as if nothing had happened."""
+    SLEEP = "sleep"
+    """All nodes stand still at once."""
+
+
+# The highest rate of each fault: per occasion, or per hour for those that strike on their own.
+RATES_MAX: Mapping[Fault, float] = {
+    Fault.CONFLICT: 0.1, Fault.ANSWER_LOST: 0.1, Fault.WAKEUP_LOST: 1.0, Fault.SKEW: 0.3, Fault.SLOW: 0.2,
+    Fault.HUNG: 0.1, Fault.DUPLICATE: 0.2, Fault.THROTTLED: 0.2, Fault.FLAKY: 0.3, Fault.DAWDLE: 0.2,
+    Fault.CRASH: 4.0, Fault.PAUSE: 2.0, Fault.SLEEP: 0.5,
+}  # fmt: skip
+
+
+class Weather:
+    """How often each fault strikes; a fault without a rate never does."""
+
+    def __init__(self, entropy: Entropy, rates: Mapping[Fault, float]) -> None:
+        self.forecast = ", ".join(f"{fault.value} {rate:.2f}" for fault, rate in rates.items()) or "calm"
+        self.rates = dict(rates)
+        self.dice = Dice(entropy)
+
+    @classmethod
+    def drawn(cls, entropy: Entropy) -> Weather:
+        """A weather of its own for this source of randomness."""
+        dice = Dice(entropy)
+        rates = {fault: dice.share(rate_max) for fault, rate_max in RATES_MAX.items() if dice.chance(ARMED_SHARE)}
+        return cls(entropy, rates)
+
+    @classmethod
+    def calm(cls, entropy: Entropy) -> Weather:
+        """No fault at all."""
+        return cls(entropy, {})
+
+    def clear(self) -> None:
+        """No further faults."""
+        self.rates.clear()
+
+    def strikes(self, fault: Fault) -> bool:
+        """Whether the fault strikes on this occasion."""
+        rate = self.rates.get(fault)
+        return rate is not None and self.dice.chance(rate)
+
+    def gap_ms(self, fault: Fault) -> int | None:
+        """How long until a fault that strikes on its own does so next; None if it never does."""
+        rate = self.rates.get(fault)
+        if not rate:
+            return None
+        return 1 + round(-math.log(1 - self.dice.share(0.999)) * HOUR_MS / rate)
+
+
+class AnswerLost(Exception):
+    """The step was committed; whoever ran it does not know."""
+
+
+class UnreliableRun:
+    """Runs steps on a store, in bad weather: a step may conflict when it commits, or its answer may be lost."""
+
+    def __init__(self, store: Store, weather: Weather) -> None:
+        self._store = store
+        self._weather = weather
+
+    def __call__(self, step: Step[T]) -> T:
+        """Run a step and commit it. Errors: as Store.run; Conflict; AnswerLost."""
+        if self._weather.strikes(Fault.CONFLICT):
+            return self._store.run(_conflicting(step))
+        result = self._store.run(step)
+        if self._weather.strikes(Fault.ANSWER_LOST):
+            raise AnswerLost
+        return result
+
+
+def _conflicting(step: Step[T]) -> Step[T]:
+    def run(tx: Transaction) -> T:
+        step(tx)
+        raise Conflict("another transaction was there first")
+
+    return run

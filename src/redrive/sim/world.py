@@ -1,0 +1,413 @@
+"""The simulation: one store, one true clock, several nodes, and every beat an event of its own.
+
+    Poll(node) ──► claim      its commit may conflict, its answer be lost: then nobody performs what it took
+    Begin(node, attempt) ──► the function runs, at its own instant; perhaps twice
+    Answer(node, attempt) ──► settle      late, repeated, or never, if the node is gone by then
+
+Between any two beats anything else may happen: another node's beat, a client's call, a crash, a pause, a whole
+fleet asleep. Knows no service: users of the engine are in `workload`.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Protocol, assert_never
+
+from redrive.core.clock import HOUR_MS, MINUTE_MS, SECOND_MS, Instant, VirtualClock, format_instant, parse_instant
+from redrive.core.entropy import SeededEntropy
+from redrive.core.errors import Conflict
+from redrive.delivery.invocation import InvocationResult, InvocationStatus
+from redrive.delivery.worker import Attempt
+from redrive.engine.build import bind_registry, build_workers
+from redrive.engine.driver import FAILED_ROUND_PAUSE_MS, IDLE_MS_MAX
+from redrive.engine.engine import Claimed, Engine, Runner
+from redrive.sim.checkers import Checker, RuleBroken
+from redrive.sim.clients import Client
+from redrive.sim.functions import Functions, failure
+from redrive.sim.happenings import Happening, LeftMessage, Settled, Took
+from redrive.sim.nodes import Answer, Beat, Begin, Node, Poll
+from redrive.sim.trace import Trace
+from redrive.sim.weather import AnswerLost, Fault, UnreliableRun, Weather
+from redrive.store.sqlite import SqliteStore
+from redrive.store.tables.attempts import AttemptRecord
+from redrive.wire.models import Models
+
+START = parse_instant("2025-03-29T12:00:00Z")
+"""A day on which, in the zones of Europe, an hour is about to be left out."""
+
+EVENTS_PER_INSTANT_MAX = 20_000
+QUIET_CHECK_MS = 5 * MINUTE_MS
+REACTION_MS_MAX = 20
+RUN_MS_MAX = 400
+STRIKING_ALONE = (Fault.CRASH, Fault.PAUSE, Fault.SLEEP)
+
+
+class SimulationFailed(AssertionError):
+    """A rule was broken: which, by what, in which run, and how to see it again."""
+
+
+class Actor(Protocol):
+    """A user of the engine: acts, and says when to act next."""
+
+    @property
+    def name(self) -> str:
+        """What the trace calls it."""
+        ...
+
+    def act(self) -> Instant | None:
+        """Do the next thing; answers when to do another, None if all is done."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Act:
+    actor: Actor
+
+
+@dataclass(frozen=True, slots=True)
+class _Strike:
+    fault: Fault
+
+
+_Event = Beat | _Act | _Strike
+
+
+class Simulation:
+    """A fleet of nodes over one store, in the weather it is given."""
+
+    def __init__(
+        self, *, seed: int, weather: Weather, nodes: int, slots: int, models: Models,
+        echo: Callable[[str], None] | None = None,
+    ) -> None:  # fmt: skip
+        """`models` may be shared by many simulations. Nodes stand still until `start`."""
+        self.seed = seed
+        self.weather = weather
+        self._dice = weather.dice
+        self.clock = VirtualClock(START)
+        self.trace = Trace(echo=echo)
+        self.events_max: int | None = None
+        self._entropy = SeededEntropy(seed)
+        self._store = SqliteStore(None, clock=self.clock, entropy=self._entropy.fork("store"))
+        self._registry = bind_registry(self._store, models)
+        self._log = _Log(self)
+        self.functions = Functions(weather)
+        self._reliable = self._engine(self._store.run)
+        self.reliable = Client(self._reliable, self._entropy.fork("reliable client"))
+        unreliable = UnreliableRun(self._store, weather)
+        self.nodes = [Node(f"node-{number}", self._engine(unreliable), slots) for number in range(1, nodes + 1)]
+        self._clients = self._engine(unreliable)
+        self._checkers: list[Checker] = []
+        self._queue: list[tuple[Instant, int, _Event]] = []
+        self._pushed = 0
+        self._in_hand = 0
+        self._acting = 0
+        self._events_at_instant = 0
+        self._running = False
+        self._store.on_commit(lambda _: self._wake())
+
+    @property
+    def now(self) -> Instant:
+        """The one true time."""
+        return self.clock.now()
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing that a user waits for is due, under way, or to be done by a user."""
+        return not self._acting and not self._in_hand and self._reliable.next_due(free=1, upkeep=False) is None
+
+    def client(self, name: str) -> Client:
+        """A client in the weather."""
+        return Client(self._clients, self._entropy.fork(f"client {name}"))
+
+    def watch(self, *checkers: Checker) -> None:
+        """Have these checkers watch, from now on."""
+        self._checkers += checkers
+
+    def observe(self, happening: Happening) -> None:
+        """Tell the checkers."""
+        for checker in self._checkers:
+            checker.observe(happening)
+
+    def add(self, actor: Actor, *, at: Instant) -> None:
+        """Have a user act, from this instant on."""
+        self._acting += 1
+        self._push(at, _Act(actor))
+
+    def start(self) -> None:
+        """Have the nodes claim, and the weather begin."""
+        self._running = True
+        for node in self.nodes:
+            self._plan_poll(node, self.now + self._dice.between(0, SECOND_MS))
+        for fault in STRIKING_ALONE:
+            self._plan_strike(fault)
+
+    def run_until(self, instant: Instant) -> None:
+        """Let everything happen up to this instant. Errors: SimulationFailed."""
+        with self._told_on_failure():
+            while self._queue and self._queue[0][0] <= instant and not self.is_over:
+                at, _, event = heapq.heappop(self._queue)
+                self._move_to(at)
+                self._happen(event, at)
+            if not self.is_over:
+                self._move_to(instant)
+
+    def heal(self) -> None:
+        """End the weather: from now on nothing fails that can succeed."""
+        self.trace.write(self.now, "healed")
+        self.weather.clear()
+
+    def run_until_quiet(self, *, within_ms: int) -> None:
+        """Let the fleet finish. Errors: SimulationFailed, if something is still due after so long."""
+        deadline = self.now + within_ms
+        while not self.is_over:
+            self.run_until(self.now + QUIET_CHECK_MS)
+            with self._told_on_failure():
+                if self.is_quiet:
+                    return
+                if self.now > deadline:
+                    due = self._reliable.next_due(free=1, upkeep=False)
+                    raise RuleBroken(
+                        "in good weather everything comes to its end",
+                        f"{self._acting} users busy, {self._in_hand} attempts in hand, "
+                        f"next due at {'no time' if due is None else format_instant(due)}",
+                    )
+
+    def finish(self, left: Sequence[LeftMessage]) -> None:
+        """Let the checkers say their last word on what queues still hold. Errors: SimulationFailed."""
+        with self._told_on_failure():
+            for checker in self._checkers:
+                checker.finish(left)
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self._store.close()
+
+    # The three beats, by node.
+
+    def claim(self, node: Node) -> Claimed:
+        """First beat. Errors: Conflict, AnswerLost."""
+        free = node.free
+        claimed = node.engine.claim(free)
+        node.in_hand += len(claimed.attempts)
+        self.observe(Took(node.name, free, self.now, claimed.attempts))
+        self.trace.write(
+            self.now, "claimed", node=node.name, progressed=claimed.progressed,
+            attempts=",".join(_short(attempt) for attempt in claimed.attempts),
+        )  # fmt: skip
+        return claimed
+
+    def perform(self, node: Node, attempt: Attempt) -> InvocationResult:
+        """Second beat: the function runs now."""
+        result = node.engine.perform(attempt)
+        self.trace.write(self.now, "performed", node=node.name, attempt=_short(attempt), status=result.status.value)
+        return result
+
+    def settle(self, node: Node, attempt: Attempt, result: InvocationResult) -> None:
+        """Third beat. Errors: Conflict, AnswerLost."""
+        before = len(self.records(attempt))
+        try:
+            node.engine.settle(attempt, result)
+        finally:
+            records = self.records(attempt)[before:]
+            self.observe(Settled(node.name, attempt, records))
+            verdict = ",".join(record.verdict for record in records)
+            self.trace.write(self.now, "settled", node=node.name, attempt=_short(attempt), verdict=verdict)
+
+    def _happen(self, event: _Event, at: Instant) -> None:
+        match event:
+            case Poll() | Begin() | Answer():
+                self._beat(event, at)
+            case _Act(actor):
+                self._act(actor)
+            case _Strike(fault):
+                self._strike(fault)
+            case _:
+                assert_never(event)
+
+    def _beat(self, event: Beat, at: Instant) -> None:
+        """One beat of a node, unless that life of the node is over; later, if it stands still."""
+        node = event.node
+        is_poll = isinstance(event, Poll)
+        if event.life != node.life or (is_poll and node.poll_at != at):
+            self._in_hand -= not is_poll
+            return
+        if node.awake_at > self.now:
+            node.poll_at = node.awake_at if is_poll else node.poll_at
+            self._push(node.awake_at, event)
+            return
+        match event:
+            case Poll():
+                self._poll(node)
+            case Begin():
+                self._begin(node, event)
+            case Answer():
+                self._answer(node, event)
+            case _:
+                assert_never(event)
+
+    def _poll(self, node: Node) -> None:
+        node.poll_at = None
+        try:
+            claimed = self.claim(node)
+            due = self.now if claimed.progressed else node.engine.next_due(node.free)
+        except (Conflict, AnswerLost) as error:
+            self.trace.write(self.now, "claim failed", node=node.name, error=type(error).__name__)
+            self._plan_poll(node, self.now + FAILED_ROUND_PAUSE_MS)
+            return
+        for attempt in claimed.attempts:
+            self._in_hand += 1
+            self._push(self.now + self._dice.between(0, REACTION_MS_MAX), Begin(node, node.life, attempt))
+        wait_ms = IDLE_MS_MAX if due is None else min(IDLE_MS_MAX, max(0, due - self.now))
+        if self.weather.strikes(Fault.SKEW):
+            wait_ms += self._dice.between(0, 2 * MINUTE_MS)
+        self._plan_poll(node, self.now + wait_ms)
+
+    def _begin(self, node: Node, event: Begin) -> None:
+        attempt = event.attempt
+        result = self.perform(node, attempt)
+        timeout_ms = attempt.invocation.timeout_ms
+        run_ms = self._dice.between(1, min(RUN_MS_MAX, timeout_ms))
+        if result.status is not InvocationStatus.THROTTLED:
+            if self.weather.strikes(Fault.HUNG):
+                run_ms, result = timeout_ms, failure("Sandbox.Timedout", "Task timed out")
+            elif self.weather.strikes(Fault.SLOW):
+                run_ms = self._dice.between(timeout_ms // 2, timeout_ms)
+        self._push(self.now + run_ms, Answer(node, node.life, attempt, result, holds_slot=not event.repeats))
+        if not event.repeats and self.weather.strikes(Fault.DUPLICATE):
+            self._in_hand += 1
+            again_at = self.now + self._dice.between(0, 2 * timeout_ms)
+            self._push(again_at, Begin(node, node.life, attempt, repeats=True))
+
+    def _answer(self, node: Node, event: Answer) -> None:
+        self._in_hand -= 1
+        node.in_hand -= event.holds_slot
+        try:
+            self.settle(node, event.attempt, event.result)
+        except (Conflict, AnswerLost) as error:
+            self.trace.write(self.now, "settle failed", node=node.name, error=type(error).__name__)
+            if self._dice.chance(0.5):
+                self._in_hand += 1
+                again = Answer(node, node.life, event.attempt, event.result, holds_slot=False)
+                self._push(self.now + FAILED_ROUND_PAUSE_MS, again)
+        self._plan_poll(node, self.now)
+
+    def _act(self, actor: Actor) -> None:
+        again_at = actor.act()
+        if again_at is None:
+            self._acting -= 1
+        else:
+            self._push(max(again_at, self.now), _Act(actor))
+
+    def _strike(self, fault: Fault) -> None:
+        """A fault that strikes on its own does so, and will again."""
+        if fault not in self.weather.rates:
+            return
+        node = self.nodes[self._dice.between(0, len(self.nodes) - 1)]
+        match fault:
+            case Fault.CRASH:
+                self.crash(node, for_ms=self._dice.between(SECOND_MS, 5 * MINUTE_MS))
+            case Fault.PAUSE:
+                self.pause(node, for_ms=self._dice.between(SECOND_MS, 40 * MINUTE_MS))
+            case _:
+                for_ms = self._dice.between(10 * MINUTE_MS, 3 * HOUR_MS)
+                for each in self.nodes:
+                    self.pause(each, for_ms=for_ms)
+        self._plan_strike(fault)
+
+    def crash(self, node: Node, *, for_ms: int) -> None:
+        """Have a node lose what it has in hand, and start again after so long."""
+        self.trace.write(self.now, "crashed", node=node.name, for_ms=for_ms)
+        node.crash(self.now + for_ms)
+        self._plan_poll(node, self.now + for_ms)
+
+    def pause(self, node: Node, *, for_ms: int) -> None:
+        """Have a node stand still, and then go on as if nothing had happened."""
+        self.trace.write(self.now, "paused", node=node.name, for_ms=for_ms)
+        node.awake_at = max(node.awake_at, self.now + for_ms)
+
+    def _wake(self) -> None:
+        """Something may be due: tell the nodes, unless the telling is lost."""
+        for node in self.nodes:
+            if not self.weather.strikes(Fault.WAKEUP_LOST):
+                self._plan_poll(node, self.now + self._dice.between(1, REACTION_MS_MAX))
+
+    def _plan_poll(self, node: Node, at: Instant) -> None:
+        """Have the node claim at this instant, if it does not mean to before."""
+        if self._running and (node.poll_at is None or at < node.poll_at):
+            node.poll_at = at
+            self._push(at, Poll(node, node.life))
+
+    def _plan_strike(self, fault: Fault) -> None:
+        gap_ms = self.weather.gap_ms(fault)
+        if gap_ms is not None:
+            self._push(self.now + gap_ms, _Strike(fault))
+
+    def _push(self, at: Instant, event: _Event) -> None:
+        self._pushed += 1
+        heapq.heappush(self._queue, (at, self._pushed, event))
+
+    def _move_to(self, instant: Instant) -> None:
+        if instant > self.now:
+            self._events_at_instant = 0
+            self.clock.move_to(instant)
+        self._events_at_instant += 1
+        if self._events_at_instant > EVENTS_PER_INSTANT_MAX:
+            raise RuleBroken("time moves on", "the nodes find something due at this instant over and over again")
+
+    @property
+    def is_over(self) -> bool:
+        return self.events_max is not None and self.trace.length >= self.events_max
+
+    def records(self, attempt: Attempt) -> list[AttemptRecord]:
+        """What the history says of the delivery that an attempt is for."""
+        return self._store.run(lambda tx: tx.attempts.of_delivery(attempt.key))
+
+    def _engine(self, run: Runner) -> Engine:
+        return Engine(run, self._registry, build_workers(), self.functions, self._log)
+
+    @contextmanager
+    def _told_on_failure(self) -> Iterator[None]:
+        """Whatever ends a run early is told with its seed, its weather and its last events."""
+        try:
+            yield
+        except SimulationFailed:
+            raise
+        except RuleBroken as error:
+            raise SimulationFailed(self._story(error.rule, error.what)) from error
+        except Exception as error:
+            raise SimulationFailed(self._story("the engine raises nothing of its own", repr(error))) from error
+
+    def _story(self, rule: str, what: str) -> str:
+        lines = "\n".join(f"    {line}" for line in self.trace.latest)
+        return (
+            f"broken rule: {rule}\n  {what}\n"
+            f"seed {self.seed}, {self.trace.length} events, {len(self.nodes)} nodes, weather: {self.weather.forecast}\n"
+            f"  the last events:\n{lines}\n"
+            f"  replay: python -m redrive.sim --seed {self.seed} --until {self.trace.length + 1} --trace"
+        )
+
+
+class _Log:
+    """What the engine says goes into the trace; an error breaks a promise, and the run."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self._simulation = simulation
+
+    def info(self, event: str, **facts: object) -> None:
+        self._write(event, facts)
+
+    def warning(self, event: str, **facts: object) -> None:
+        self._write(event, facts)
+
+    def error(self, event: str, **facts: object) -> None:
+        raise RuleBroken("the engine logs no error", f"{event} {facts}")
+
+    def _write(self, event: str, facts: dict[str, object]) -> None:
+        self._simulation.trace.write(self._simulation.now, event, **facts)
+
+
+def _short(attempt: Attempt) -> str:
+    return f"{attempt.worker}/{attempt.key[:8]}/{attempt.fence}"

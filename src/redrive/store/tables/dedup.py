@@ -1,0 +1,73 @@
+"""What FIFO queues remember for five minutes: sends by their deduplication ids, receives by their attempt ids.
+
+Rows outlive the messages that they speak of; a sweep forgets those whose time is over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from redrive.core.clock import Instant
+from redrive.core.documents import dump_json, load_json
+from redrive.store.database import Database
+from redrive.store.queries import load_queries
+
+_SQL = load_queries("dedup")
+
+
+@dataclass(frozen=True, slots=True)
+class RememberedReceive:
+    """What a receive gave: messages by their `seq`, under one receipt, hidden until `visible_at`."""
+
+    receipt: str
+    seqs: tuple[int, ...]
+    visible_at: Instant
+    expires_at: Instant
+
+
+class DedupTable:
+    """Sends and receives that a repetition must find again."""
+
+    __slots__ = ("_database",)
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def remember_send(
+        self, queue: str, scope: str, id: str, *, message_id: str, seq: int, expires_at: Instant
+    ) -> None:
+        """Remember an accepted send. `scope` is the group within which the id counts, empty for the whole queue."""
+        self._database.run(
+            _SQL["remember_send"],
+            {"queue": queue, "scope": scope, "id": id, "message_id": message_id, "seq": seq, "expires_at": expires_at},
+        )
+
+    def find_send(self, queue: str, scope: str, id: str, now: Instant) -> tuple[str, int] | None:
+        """(message_id, seq) of the send that was accepted under this id; None if there was none, or too long ago."""
+        row = self._database.one(_SQL["find_send"], {"queue": queue, "scope": scope, "id": id, "now": now})
+        return None if row is None else (str(row[0]), int(row[1]))
+
+    def remember_receive(self, queue: str, id: str, receive: RememberedReceive) -> None:
+        """Remember what a receive gave, over an earlier one of the same id."""
+        self._database.run(
+            _SQL["remember_receive"],
+            {
+                "queue": queue, "id": id, "receipt": receive.receipt, "seqs": dump_json(receive.seqs),
+                "visible_at": receive.visible_at, "expires_at": receive.expires_at,
+            },
+        )  # fmt: skip
+
+    def find_receive(self, queue: str, id: str, now: Instant) -> RememberedReceive | None:
+        """What the receive of this id gave; None if there was none, or too long ago."""
+        row = self._database.one(_SQL["find_receive"], {"queue": queue, "id": id, "now": now})
+        if row is None:
+            return None
+        seqs: Sequence[int] = load_json(row[1])
+        return RememberedReceive(row[0], tuple(seqs), int(row[2]), int(row[3]))
+
+    def sweep(self, now: Instant) -> int:
+        """Forget what is over; answers how many."""
+        return self._database.run(_SQL["sweep_sends"], {"now": now}) + self._database.run(
+            _SQL["sweep_receives"], {"now": now}
+        )

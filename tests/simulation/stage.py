@@ -1,0 +1,124 @@
+"""A small stage for scenarios: two nodes whose beats the test calls one by one, in weather that it scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+from redrive.core.clock import HOUR_MS, MINUTE_MS, format_instant
+from redrive.core.documents import load_json
+from redrive.core.entropy import SeededEntropy
+from redrive.delivery.invocation import InvocationResult
+from redrive.delivery.worker import Attempt
+from redrive.sim.functions import Run
+from redrive.sim.happenings import Accepted, Happening, LeftMessage, Occurred, Tried
+from redrive.sim.nodes import Node
+from redrive.sim.town import Town
+from redrive.sim.weather import Fault, Weather
+from redrive.sim.workload import drain, event, event_handler
+from redrive.sim.world import Simulation
+from redrive.wire.models import Models
+
+T = TypeVar("T")
+
+LEASE_MINUTES = 17
+"""Longer than any lease."""
+
+DAY_MS = 24 * HOUR_MS
+
+
+class ScriptedWeather(Weather):
+    """Calm, but for faults that are told to strike at a certain occasion."""
+
+    def __init__(self) -> None:
+        super().__init__(SeededEntropy("stage"), {})
+        self._due_in: dict[Fault, int] = {}
+
+    def expect(self, fault: Fault, *, after: int = 0) -> None:
+        """Let the fault strike once, after so many occasions on which it does not."""
+        self._due_in[fault] = after
+
+    def strikes(self, fault: Fault) -> bool:
+        left = self._due_in.pop(fault, None)
+        if left:
+            self._due_in[fault] = left - 1
+        return left == 0
+
+
+class Stage:
+    """A fleet that stands still until it is told otherwise, and a town with what the scenario needs."""
+
+    def __init__(self, models: Models, *, slots: int = 1) -> None:
+        self.weather = ScriptedWeather()
+        self.simulation = Simulation(seed=0, weather=self.weather, nodes=2, slots=slots, models=models)
+        self.first, self.second = self.simulation.nodes
+        self.until = self.simulation.now + DAY_MS
+        self.town = Town(self.simulation, SeededEntropy("town"), until=self.until)
+        self.runs: list[str] = []
+        self.occurred: list[str] = []
+        self.simulation.watch(self)
+
+    def observe(self, happening: Happening) -> None:
+        """Keep the occurrences of schedules that were seen."""
+        if isinstance(happening, Occurred):
+            self.occurred.append(happening.scheduled_at)
+
+    def finish(self, left: Sequence[LeftMessage]) -> None:
+        """Nothing to judge: the checkers do."""
+
+    def passes(self, *, minutes: float) -> None:
+        """Let time pass; running nodes do what is due."""
+        self.simulation.run_until(self.simulation.now + round(minutes * MINUTE_MS))
+
+    def has_function(self, name: str = "notify") -> None:
+        """A function for events, with a dead-letter queue, that fails at what is poisoned."""
+        handler = event_handler(self.simulation)
+
+        def tell(run: Run) -> Mapping[str, object] | None:
+            self.runs.append(run.event["key"])
+            return handler(run)
+
+        self.town.queue(f"{name}-dlq")
+        self.town.function(name, tell, dead_letters=f"{name}-dlq")
+
+    def event(self, key: str, function: str = "notify") -> None:
+        """An event is accepted for a function."""
+        self.simulation.observe(Tried(key, self.simulation.now))
+        self.simulation.reliable.call(
+            "lambda", "Invoke", FunctionName=function, InvocationType="Event", Payload=event(key).encode()
+        )
+        self.simulation.observe(Accepted(key))
+
+    def message(self, key: str, url: str) -> None:
+        """A message is accepted by a queue."""
+        self.simulation.observe(Tried(key, self.simulation.now))
+        self.simulation.reliable.call("sqs", "SendMessage", QueueUrl=url, MessageBody=event(key))
+        self.simulation.observe(Accepted(key))
+
+    def claims(self, node: Node) -> Attempt:
+        """The node claims, and gets one attempt."""
+        (attempt,) = self.simulation.claim(node).attempts
+        return attempt
+
+    def runs_and_settles(self, node: Node, attempt: Attempt) -> InvocationResult:
+        """The node does the other two beats, undisturbed."""
+        result = self.simulation.perform(node, attempt)
+        self.simulation.settle(node, attempt, result)
+        return result
+
+    def verdicts(self, attempt: Attempt) -> list[str]:
+        """What the history says of the attempts of this delivery."""
+        return [record.verdict for record in self.simulation.records(attempt)]
+
+    def keys_in(self, url: str) -> list[str]:
+        """The work that a queue holds. Its messages are hidden from then on."""
+        return [load_json(message.body)["key"] for message in drain(self.simulation, url)]
+
+    def ends(self) -> None:
+        """Nodes that run finish their work in good weather, and every checker agrees."""
+        self.simulation.start()
+        self.town.finish()
+
+    def instant(self, *, minutes: float) -> str:
+        """The time so long after now, as schedules write it."""
+        return format_instant(self.simulation.now + round(minutes * MINUTE_MS))

@@ -1,0 +1,29 @@
+"""The checkers are checked: each planted defect is found within a few seeds."""
+
+from __future__ import annotations
+
+import pytest
+
+from redrive.sim.swarm import run_seed
+from redrive.sim.world import SimulationFailed
+from redrive.wire.models import Models
+from tests.simulation.planted import PLANTS, Plant
+
+SEEDS_MAX = 12
+
+
+def broken_rule(models: Models) -> str | None:
+    """The first rule that any of a few seeds breaks."""
+    for seed in range(1, SEEDS_MAX + 1):
+        try:
+            run_seed(seed, models=models)
+        except SimulationFailed as failed:
+            return str(failed).partition("\n")[0]
+    return None
+
+
+@pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.__name__)
+def test_planted_defect_is_found_within_a_few_seeds(plant: Plant, models: Models) -> None:
+    """A checker that cannot fail guards nothing."""
+    with plant():
+        assert broken_rule(models) is not None

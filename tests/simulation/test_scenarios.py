@@ -1,0 +1,258 @@
+"""Hazards, one by one: the beats of two nodes in the order that hurts, and what must come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from redrive.core.errors import Conflict
+from redrive.sim.weather import AnswerLost, Fault
+from redrive.sim.workload import batch_handler, event, message_handler, occurrence_handler, receive
+from redrive.wire.models import Models
+from tests.simulation.stage import LEASE_MINUTES, Stage
+
+
+@pytest.fixture
+def stage(models: Models) -> Iterator[Stage]:
+    stage = Stage(models)
+    yield stage
+    stage.simulation.close()
+
+
+def test_zombie_settles_after_lease_expired_and_changes_nothing(stage: Stage) -> None:
+    """An attempt whose lease has passed to another node settles nothing."""
+    stage.has_function()
+    stage.event("poison-1")
+    old = stage.claims(stage.first)
+    answer = stage.simulation.perform(stage.first, old)
+    stage.passes(minutes=LEASE_MINUTES)
+    new = stage.claims(stage.second)
+
+    stage.simulation.settle(stage.first, old, answer)
+
+    assert new.key == old.key
+    assert stage.verdicts(old) == []
+    stage.runs_and_settles(stage.second, new)
+    assert stage.verdicts(new) == ["retry"]
+    stage.ends()
+
+
+def test_zombie_that_succeeds_does_not_end_the_attempt_of_another(stage: Stage) -> None:
+    """A late success is no success: the node that holds the lease decides."""
+    stage.has_function()
+    stage.event("letter")
+    old = stage.claims(stage.first)
+    stage.passes(minutes=LEASE_MINUTES)
+    new = stage.claims(stage.second)
+
+    stage.runs_and_settles(stage.first, old)
+
+    assert stage.verdicts(old) == []
+    stage.runs_and_settles(stage.second, new)
+    assert stage.verdicts(new) == ["delivered"]
+    stage.ends()
+
+
+def test_crash_between_claim_and_attempt_loses_nothing(stage: Stage) -> None:
+    """What a node had claimed when it crashed is attempted by another when the lease ends."""
+    stage.has_function()
+    stage.event("letter")
+    stage.claims(stage.first)
+    stage.simulation.crash(stage.first, for_ms=1)
+
+    stage.passes(minutes=LEASE_MINUTES)
+    stage.runs_and_settles(stage.second, stage.claims(stage.second))
+
+    assert stage.runs == ["letter"]
+    stage.ends()
+
+
+def test_crash_between_attempt_and_settlement_runs_the_function_again(stage: Stage) -> None:
+    """The outside is reached at least once: an answer that dies with its node is asked for again."""
+    stage.has_function()
+    stage.event("letter")
+    stage.simulation.perform(stage.first, stage.claims(stage.first))
+    stage.simulation.crash(stage.first, for_ms=1)
+
+    stage.ends()
+
+    assert stage.runs == ["letter", "letter"]
+
+
+def test_claim_that_conflicts_takes_nothing(stage: Stage) -> None:
+    """A claim that does not commit leaves the work to the next one, at once."""
+    stage.has_function()
+    stage.event("letter")
+    stage.weather.expect(Fault.CONFLICT, after=1)
+
+    with pytest.raises(Conflict):
+        stage.simulation.claim(stage.first)
+
+    attempt = stage.claims(stage.second)
+    assert attempt.fence == 1
+    stage.runs_and_settles(stage.second, attempt)
+    stage.ends()
+
+
+def test_claim_whose_answer_is_lost_comes_back_after_its_lease(stage: Stage) -> None:
+    """Attempts that a node never heard of are performed by nobody until their lease ends."""
+    stage.has_function()
+    stage.event("letter")
+    stage.weather.expect(Fault.ANSWER_LOST, after=1)
+
+    with pytest.raises(AnswerLost):
+        stage.simulation.claim(stage.first)
+
+    assert stage.simulation.claim(stage.second).attempts == ()
+    stage.passes(minutes=LEASE_MINUTES)
+    attempt = stage.claims(stage.second)
+    assert attempt.fence == 2
+    stage.runs_and_settles(stage.second, attempt)
+    stage.ends()
+
+
+def test_attempt_settled_twice_counts_one_failure(stage: Stage) -> None:
+    """A node that was not told of its commit may settle again: the second time changes nothing."""
+    stage.has_function()
+    stage.event("poison-1")
+    attempt = stage.claims(stage.first)
+    answer = stage.simulation.perform(stage.first, attempt)
+    stage.weather.expect(Fault.ANSWER_LOST)
+
+    with pytest.raises(AnswerLost):
+        stage.simulation.settle(stage.first, attempt, answer)
+    stage.simulation.settle(stage.first, attempt, answer)
+
+    assert stage.verdicts(attempt) == ["retry"]
+    stage.ends()
+    assert stage.runs == ["poison-1"] * 3
+
+
+def test_lost_commit_answer_does_not_send_twice(stage: Stage) -> None:
+    """A delivery inside the store happens exactly once, whatever the node is told of it."""
+    url = stage.town.queue("ticks")
+    stage.town.queue("ticks-dlq")
+    stage.town.schedule("noon", "rate(2 hours)", "UTC", target="ticks")
+    assert stage.simulation.claim(stage.first).progressed  # The occurrence becomes a delivery.
+    stage.weather.expect(Fault.ANSWER_LOST, after=1)
+
+    with pytest.raises(AnswerLost):
+        stage.simulation.claim(stage.first)
+    assert not stage.simulation.claim(stage.second).progressed
+
+    assert len(receive(stage.simulation, stage.simulation.reliable, url, visibility_s=0)) == 1
+    stage.ends()
+
+
+def test_fleet_sleeps_over_three_occurrences_and_fires_each_once(stage: Stage) -> None:
+    """A cron schedule catches up: every occurrence that nobody was awake for is fired when somebody is."""
+    url = stage.town.queue("ticks")
+    stage.town.queue("ticks-dlq")
+    stage.town.schedule("tick", "cron(0/20 * * * ? *)", "UTC", target="ticks")
+    stage.town.consumer("clerk", url, occurrence_handler(stage.simulation))
+    expected = [stage.instant(minutes=minutes) for minutes in (20, 40, 60)]
+    stage.simulation.start()
+    for node in stage.simulation.nodes:
+        stage.simulation.pause(node, for_ms=70 * 60_000)
+
+    stage.passes(minutes=69)
+    assert stage.occurred == []
+    stage.passes(minutes=4)
+
+    assert sorted(stage.occurred) == expected
+    stage.passes(minutes=24 * 60)
+    stage.ends()
+
+
+def test_lost_wakeups_only_delay(stage: Stage) -> None:
+    """Wake-ups are hints: a node that hears none finds its work when it looks by itself."""
+    stage.has_function()
+    stage.simulation.start()
+    stage.passes(minutes=2)
+    stage.weather.rates[Fault.WAKEUP_LOST] = 1.0
+    stage.event("letter")
+
+    stage.passes(minutes=1.1)
+
+    assert stage.runs == ["letter"]
+    stage.ends()
+
+
+def test_duplicate_invocation_is_one_effect_with_a_conditional_handler(stage: Stage) -> None:
+    """A function that is run twice for one batch records one effect, if its write is conditional."""
+    url = _orders(stage)
+    stage.message("order", url)
+    attempt = stage.claims(stage.first)
+
+    answer = stage.simulation.perform(stage.first, attempt)
+    again = stage.simulation.perform(stage.first, attempt)
+    stage.simulation.settle(stage.first, attempt, again)
+    stage.simulation.settle(stage.first, attempt, answer)
+
+    effects = stage.simulation.reliable.call("dynamodb", "Scan", TableName="effects")
+    assert effects["Count"] == 1
+    stage.ends()
+
+
+def test_crash_under_a_batch_brings_its_messages_back(stage: Stage) -> None:
+    """Messages of a batch that nobody answers for are received again after their visibility timeout."""
+    url = _orders(stage)
+    stage.message("order", url)
+    stage.claims(stage.first)
+    stage.simulation.crash(stage.first, for_ms=1)
+
+    stage.passes(minutes=2)
+    stage.runs_and_settles(stage.second, stage.claims(stage.second))
+
+    assert stage.keys_in(url) == []
+    stage.ends()
+
+
+def test_consumer_beyond_its_visibility_timeout_deletes_nothing_of_the_next(stage: Stage) -> None:
+    """Whoever takes too long holds an old receipt: the message belongs to the one who received it since."""
+    call = stage.simulation.reliable.call
+    url = stage.town.queue("mail")
+    stage.message("letter", url)
+    (slow,) = receive(stage.simulation, stage.simulation.reliable, url, visibility_s=30)
+    stage.passes(minutes=1)
+    receive(stage.simulation, stage.simulation.reliable, url, visibility_s=30)
+
+    call("sqs", "DeleteMessage", QueueUrl=url, ReceiptHandle=slow["ReceiptHandle"])
+
+    stage.passes(minutes=1)
+    assert stage.keys_in(url) == ["letter"]
+
+
+def test_client_that_is_not_answered_and_sends_again_loses_nothing(stage: Stage) -> None:
+    """A send whose answer is lost did happen: asking again makes two messages, never none."""
+    url = stage.town.queue("mail")
+    client = stage.simulation.client("sender")
+    stage.weather.expect(Fault.ANSWER_LOST)
+
+    with pytest.raises(AnswerLost):
+        client.call("sqs", "SendMessage", QueueUrl=url, MessageBody=event("letter"))
+    client.call("sqs", "SendMessage", QueueUrl=url, MessageBody=event("letter"))
+
+    assert stage.keys_in(url) == ["letter", "letter"]
+
+
+def test_poison_goes_to_the_dead_letter_queue_and_no_further(stage: Stage) -> None:
+    """A message that nobody can work on is received as often as allowed, then set aside with its origin."""
+    url = stage.town.queue("mail", receives_max=2)
+    stage.town.consumer("reader", url, message_handler(stage.simulation))
+    stage.message("poison-1", url)
+
+    stage.passes(minutes=30)
+
+    assert stage.keys_in(stage.town.url("mail-dlq")) == ["poison-1"]
+
+
+def _orders(stage: Stage) -> str:
+    """A queue that is mapped to a function with a conditional effect; answers the queue's URL."""
+    simulation, town = stage.simulation, stage.town
+    url = town.queue("orders")
+    town.table("effects")
+    town.function("charge", batch_handler(simulation, simulation.reliable, "effects", reports_failures=True))
+    town.mapping("orders", "charge", batch_size=10, reports_failures=True)
+    return url

@@ -1,0 +1,67 @@
+"""Many seeds, each with a fleet, a weather and users of its own; and the seeds that once found something."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from redrive.sim.__main__ import main
+from redrive.sim.swarm import run_seed
+from redrive.sim.world import SimulationFailed
+from redrive.wire.models import Models
+from tests.simulation.planted import claiming_more_than_can_start
+
+SEEDS = range(1, 21)
+FORMER_FAILURES = tuple(
+    int(line) for line in Path(__file__).with_name("seeds.txt").read_text().splitlines() if not line.startswith("#")
+)
+
+
+@pytest.mark.parametrize("seed", [*SEEDS, *FORMER_FAILURES])
+def test_every_rule_holds_in_the_weather_of_this_seed(seed: int, models: Models) -> None:
+    """In any weather nothing is lost, invented, or done by the wrong node; in good weather everything ends."""
+    run_seed(seed, models=models)
+
+
+def test_same_seed_gives_the_same_trace(models: Models) -> None:
+    """A run is a function of its seed."""
+    first, second = run_seed(9, models=models), run_seed(9, models=models)
+
+    assert first.length > 100
+    assert first.digest == second.digest
+
+
+def test_other_seed_gives_another_trace(models: Models) -> None:
+    """The seed decides."""
+    assert run_seed(9, models=models, events_max=50).digest != run_seed(8, models=models, events_max=50).digest
+
+
+def test_failure_tells_rule_seed_events_and_how_to_replay(models: Models) -> None:
+    """Whoever finds a broken rule is told all it takes to see it again."""
+    with claiming_more_than_can_start(), pytest.raises(SimulationFailed) as failed:
+        run_seed(1, models=models)
+
+    story = str(failed.value)
+    assert story.startswith("broken rule: a node claims no more than it can start\n")
+    assert "seed 1, " in story
+    assert "accepted key=" in story
+    assert "replay: python -m redrive.sim --seed 1 --until " in story
+
+
+def test_replay_up_to_the_told_event_fails_again(capsys: pytest.CaptureFixture[str]) -> None:
+    """The command line replays a failure, event by event."""
+    with claiming_more_than_can_start():
+        assert main(["--seed", "1"]) == 1
+        replay = capsys.readouterr().out.rpartition("replay: python -m redrive.sim ")[2].split()
+        assert main(replay) == 1
+
+    assert "broken rule: a node claims no more than it can start" in capsys.readouterr().out
+
+
+def test_command_line_runs_several_seeds_and_shows_their_traces(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a failure each seed tells its hash."""
+    assert main(["--seed", "8", "--seeds", "2", "--until", "40"]) == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["seed 8", "seed 9"]

@@ -1,0 +1,377 @@
+"""The delivery worker: claim, attempt, settle, with a source of our own and a store in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import pytest
+
+from redrive.core.clock import DAY_MS, MINUTE_MS, SECOND_MS, VirtualClock
+from redrive.core.documents import Document
+from redrive.core.entropy import SeededEntropy
+from redrive.core.errors import Bug, ServiceError
+from redrive.core.retry import (
+    Backoff,
+    Delivered,
+    Exhausted,
+    Failed,
+    FailureKind,
+    GiveUp,
+    Outcome,
+    RetryAt,
+    RetryPolicy,
+    Succeeded,
+    Verdict,
+)
+from redrive.core.scope import Caller, Scope
+from redrive.delivery.deliver import INSIDE_PER_CLAIM_MAX, LEASE_FLOOR_MS, DeliveryWorker
+from redrive.delivery.invocation import FunctionCode, Invocation, InvocationResult, InvocationStatus
+from redrive.delivery.sources import Call
+from redrive.store.api import Transaction
+from redrive.store.sqlite import SqliteStore
+from redrive.store.tables.deliveries import INSIDE, OUTSIDE, Delivery
+
+START = 1_735_689_600_000
+SCOPE = Scope("000000000000", "us-east-1")
+POLICY = RetryPolicy(retries_max=2, backoff=Backoff(steps_ms=(10_000,), jitter=0))
+OK = InvocationResult(InvocationStatus.OK, b"{}")
+CRASHED = InvocationResult(InvocationStatus.FUNCTION_ERROR)
+
+
+@dataclass
+class Post:
+    """Services of one operation: keeps what is posted, until it is told to refuse."""
+
+    accepted: list[Mapping[str, object]] = field(default_factory=list)
+    refusal: ServiceError | None = None
+
+    def call(
+        self, tx: Transaction, caller: Caller, service: str, operation: str, params: Mapping[str, object]
+    ) -> Document:
+        with tx.savepoint():
+            if self.refusal is not None:
+                raise self.refusal
+            self.accepted.append(params)
+        return {"Accepted": True}
+
+    def assume_role(
+        self, tx: Transaction, role_arn: str, *, service: str, session_name: str, region: str, request_id: str,
+        source_arn: str | None = None,
+    ) -> Caller:  # fmt: skip
+        return Caller(SCOPE, request_id, role_arn, session_name)
+
+    def authorize(self, tx: Transaction, caller: Caller, action: str, resource: str) -> None:
+        return None
+
+
+@dataclass
+class Letters:
+    """A source of letters: those inside go by post, those outside by a function."""
+
+    name: str = "letters"
+    lease_ms: int = 90 * SECOND_MS
+    unrenderable: ServiceError | None = None
+    attempts: list[Verdict] = field(default_factory=list)
+    ends: list[tuple[Outcome, Delivered | GiveUp]] = field(default_factory=list)
+
+    def render(self, tx: Transaction, delivery: Delivery) -> Call | Invocation:
+        if self.unrenderable is not None:
+            raise self.unrenderable
+        if delivery.document["by"] == "post":
+            return Call(Caller(SCOPE, "request"), "post", "Accept", {"Letter": delivery.id})
+        return Invocation(
+            "request", "arn", "deliver", "$LATEST", "1", FunctionCode("", "", ""), b"{}", 3_000, 128, "role", "logs"
+        )
+
+    def failure(self, error: ServiceError) -> Failed:
+        kinds = {"Busy": FailureKind.TRANSIENT, "Gone": FailureKind.PERMANENT}
+        return Failed(error.code, error.message, kinds[error.code])
+
+    def outcome(self, result: InvocationResult) -> Outcome:
+        if result.status is InvocationStatus.OK:
+            return Succeeded({})
+        return Failed("Crashed", "", FailureKind.TRANSIENT)
+
+    def answered(self, tx: Transaction, delivery: Delivery, result: InvocationResult) -> None:
+        """Letters keep nothing of what their reader wrote."""
+
+    def settled(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Delivered | GiveUp) -> None:
+        self.ends.append((outcome, verdict))
+
+    def attempted(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Verdict) -> None:
+        self.attempts.append(verdict)
+
+
+class Office:
+    """A delivery worker over a store in memory, and a clock to move."""
+
+    def __init__(self) -> None:
+        self.clock = VirtualClock(START)
+        self.post = Post()
+        self.source = Letters()
+        self.worker = DeliveryWorker([self.source])
+        self.store = SqliteStore(None, clock=self.clock, entropy=SeededEntropy(1))
+        self.store.bind(self.post)
+
+    def promise(self, id: str, *, by: str = "post", place: str = INSIDE, due_at: int = START) -> bool:
+        delivery = Delivery(
+            id, SCOPE, "letters", "arn:sender", "arn:receiver", {"by": by}, POLICY, place,
+            due_at=due_at, first_at=due_at,
+        )  # fmt: skip
+        return self.store.run(lambda tx: tx.deliveries.put(delivery))
+
+    def claim(self, *, free: int = 1):
+        return list(self.store.run(lambda tx: self.worker.claim(tx, free=free)))
+
+    def settle(self, attempt, result: InvocationResult) -> None:
+        self.store.run(lambda tx: self.worker.settle(tx, attempt, result))
+
+    def next_due(self, *, free: int = 1) -> int | None:
+        return self.store.run(lambda tx: self.worker.next_due(tx, free=free))
+
+    def advance(self, ms: int) -> None:
+        self.clock.move_to(self.clock.now() + ms)
+
+
+@pytest.fixture
+def office() -> Office:
+    return Office()
+
+
+@pytest.fixture
+def outside(office: Office) -> Callable[[str], None]:
+    def promise(name: str) -> None:
+        assert office.promise(name, by="function", place=OUTSIDE)
+
+    return promise
+
+
+def test_delivery_inside_is_made_once_in_the_claim(office: Office) -> None:
+    office.promise("a")
+
+    assert office.claim() == []
+    assert office.claim() == []
+
+    assert office.post.accepted == [{"Letter": "a"}]
+    assert office.source.ends == [(Succeeded({"Accepted": True}), Delivered())]
+    assert office.next_due() is None
+
+
+def test_the_same_promise_made_twice_is_kept_once(office: Office) -> None:
+    assert office.promise("a")
+    assert not office.promise("a")
+
+    office.claim()
+
+    assert len(office.post.accepted) == 1
+
+
+def test_delivery_waits_until_it_is_due(office: Office) -> None:
+    office.promise("a", due_at=START + 1)
+
+    office.claim()
+
+    assert office.post.accepted == []
+    assert office.next_due() == START + 1
+
+
+def test_failed_delivery_is_due_again_after_its_wait(office: Office) -> None:
+    office.promise("a")
+    office.post.refusal = ServiceError("Busy", "")
+
+    office.claim()
+
+    assert office.source.attempts == [RetryAt(START + 10_000, counted=True)]
+    assert office.source.ends == []
+    assert office.next_due() == START + 10_000
+
+
+def test_delivery_is_given_up_when_its_retries_are_used_up(office: Office) -> None:
+    office.promise("a")
+    office.post.refusal = ServiceError("Busy", "")
+
+    for _ in range(3):
+        office.claim()
+        office.advance(10_000)
+
+    assert [verdict for _, verdict in office.source.ends] == [GiveUp(Exhausted.ATTEMPTS)]
+    assert len(office.source.attempts) == 3
+    assert office.next_due() is None
+
+
+def test_permanent_failure_is_settled_at_its_first_attempt(office: Office) -> None:
+    office.promise("a")
+    office.post.refusal = ServiceError("Gone", "")
+
+    office.claim()
+
+    assert office.source.ends == [(Failed("Gone", "", FailureKind.PERMANENT), GiveUp(None))]
+
+
+def test_error_of_rendering_is_the_failure_of_the_attempt(office: Office) -> None:
+    office.promise("a")
+    office.source.unrenderable = ServiceError("Gone", "no role")
+
+    office.claim()
+
+    assert office.source.ends == [(Failed("Gone", "no role", FailureKind.PERMANENT), GiveUp(None))]
+
+
+@pytest.mark.parametrize(("by", "place"), [("post", INSIDE), ("function", OUTSIDE)])
+def test_delivery_that_grew_too_old_is_not_attempted(office: Office, by: str, place: str) -> None:
+    office.promise("a", by=by, place=place)
+    office.advance(DAY_MS + 1)
+
+    assert office.claim() == []
+
+    assert [verdict for _, verdict in office.source.ends] == [GiveUp(Exhausted.AGE)]
+    assert office.post.accepted == []
+    assert office.next_due() is None
+
+
+def test_delivery_exactly_as_old_as_allowed_is_attempted(office: Office) -> None:
+    office.promise("a")
+    office.advance(DAY_MS)
+
+    office.claim()
+
+    assert len(office.post.accepted) == 1
+
+
+def test_one_claim_makes_a_bounded_number_of_deliveries_inside(office: Office) -> None:
+    for number in range(INSIDE_PER_CLAIM_MAX + 1):
+        office.promise(f"{number:04}")
+
+    office.claim()
+
+    assert len(office.post.accepted) == INSIDE_PER_CLAIM_MAX
+    assert office.next_due() == START
+
+
+def test_deliveries_due_together_are_made_in_the_order_of_their_promise(office: Office) -> None:
+    office.promise("b", due_at=START - 1)
+    office.promise("c", due_at=START - 2)
+    office.promise("a", due_at=START - 1)
+
+    office.claim()
+
+    assert [params["Letter"] for params in office.post.accepted] == ["c", "a", "b"]
+
+
+def test_delivery_outside_is_settled_by_its_answer(office: Office, outside: Callable[[str], None]) -> None:
+    outside("a")
+
+    (attempt,) = office.claim()
+    office.settle(attempt, OK)
+
+    assert attempt.key == "a"
+    assert office.source.ends == [(Succeeded({}), Delivered())]
+    assert office.next_due() is None
+
+
+def test_no_more_attempts_are_claimed_than_can_start(office: Office, outside: Callable[[str], None]) -> None:
+    for name in "abc":
+        outside(name)
+
+    assert [attempt.key for attempt in office.claim(free=2)] == ["a", "b"]
+    assert office.claim(free=0) == []
+
+
+def test_deliveries_outside_are_not_due_without_free_slots(office: Office, outside: Callable[[str], None]) -> None:
+    outside("a")
+
+    assert office.next_due(free=0) is None
+    assert office.next_due(free=1) == START
+
+
+def test_leased_delivery_is_not_claimed_by_another(office: Office, outside: Callable[[str], None]) -> None:
+    outside("a")
+    office.claim()
+
+    assert office.claim() == []
+    assert office.next_due() == START + 90 * SECOND_MS
+
+
+def test_expired_lease_lets_the_delivery_be_claimed_again(office: Office, outside: Callable[[str], None]) -> None:
+    outside("a")
+    (first,) = office.claim()
+    office.advance(90 * SECOND_MS)
+
+    (second,) = office.claim()
+
+    assert second.fence > first.fence
+
+
+def test_zombie_that_settles_after_its_lease_expired_settles_nothing(
+    office: Office, outside: Callable[[str], None]
+) -> None:
+    outside("a")
+    (first,) = office.claim()
+    office.advance(90 * SECOND_MS)
+    (second,) = office.claim()
+
+    office.settle(first, OK)
+    assert office.source.ends == []
+    office.settle(second, CRASHED)
+
+    assert office.source.attempts == [RetryAt(office.clock.now() + 10_000, counted=True)]
+
+
+def test_answer_that_comes_twice_is_settled_once(office: Office, outside: Callable[[str], None]) -> None:
+    outside("a")
+    (attempt,) = office.claim()
+
+    office.settle(attempt, OK)
+    office.settle(attempt, CRASHED)
+
+    assert office.source.ends == [(Succeeded({}), Delivered())]
+
+
+def test_failed_attempt_outside_is_retried_with_a_new_fence(office: Office, outside: Callable[[str], None]) -> None:
+    outside("a")
+    (first,) = office.claim()
+    office.settle(first, CRASHED)
+    office.advance(10_000)
+
+    (second,) = office.claim()
+    office.settle(second, OK)
+
+    assert second.fence > first.fence
+    assert [verdict for _, verdict in office.source.ends] == [Delivered()]
+
+
+def test_error_of_rendering_outside_gives_no_attempt(office: Office, outside: Callable[[str], None]) -> None:
+    outside("a")
+    office.source.unrenderable = ServiceError("Busy", "")
+
+    assert office.claim() == []
+
+    assert office.source.attempts == [RetryAt(START + 10_000, counted=True)]
+
+
+@pytest.mark.parametrize(("by", "place"), [("function", INSIDE), ("post", OUTSIDE)])
+def test_source_that_renders_for_the_wrong_place_is_a_bug(office: Office, by: str, place: str) -> None:
+    office.promise("a", by=by, place=place)
+
+    with pytest.raises(Bug):
+        office.claim()
+
+
+def test_delivery_of_an_unknown_source_is_a_bug(office: Office) -> None:
+    office.promise("a")
+    office.worker = DeliveryWorker([])
+
+    with pytest.raises(Bug, match="letters"):
+        office.claim()
+
+
+def test_lease_is_at_least_a_minute(office: Office, outside: Callable[[str], None]) -> None:
+    office.source.lease_ms = 1
+    office.worker = DeliveryWorker([office.source])
+    outside("a")
+
+    office.claim()
+
+    assert LEASE_FLOOR_MS == MINUTE_MS
+    assert office.next_due() == START + MINUTE_MS

@@ -1,0 +1,363 @@
+"""Mappings at work, beat by beat: batches are received, run, and deleted by what functions answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import pytest
+
+from redrive.delivery.invocation import Invocation, InvocationResult
+from redrive.delivery.worker import Attempt
+from tests.unit.services.lambda_.functions import QUEUE_ARN, START, STREAM, THROTTLED, Rig, answered, raised
+
+REPORTS = ["ReportBatchItemFailures"]
+
+
+def map_queue(rig: Rig, name: str = "orders", function: str = "worker", **params: object) -> str:
+    """A queue that is mapped to a function; answers the mapping's UUID."""
+    rig.create_queue(name)
+    rig.create_function(function)
+    given = {"EventSourceArn": f"{QUEUE_ARN}{name}", "FunctionName": function, **params}
+    return str(rig.call("CreateEventSourceMapping", **given)["UUID"])
+
+
+def send(rig: Rig, *bodies: str, queue: str = "orders") -> None:
+    """Send messages, one by one."""
+    for body in bodies:
+        rig.sqs("SendMessage", QueueUrl=queue, MessageBody=body)
+
+
+def claim(rig: Rig, free: int = 10) -> Sequence[Attempt]:
+    """The first beat of the worker alone."""
+    return rig.store.run(lambda tx: rig.mappings.claim(tx, free=free))
+
+
+def settle(rig: Rig, attempt: Attempt, result: InvocationResult) -> None:
+    """The third beat of the worker alone."""
+    rig.store.run(lambda tx: rig.mappings.settle(tx, attempt, result))
+
+
+def next_due(rig: Rig, free: int = 10) -> int | None:
+    """When the worker is next due, in milliseconds from the start of time."""
+    at = rig.store.run(lambda tx: rig.mappings.next_due(tx, free=free))
+    return None if at is None else at - START
+
+
+def bodies(attempt: Attempt) -> list[str]:
+    """The bodies of a batch."""
+    return [record["body"] for record in json.loads(attempt.invocation.payload)["Records"]]
+
+
+def last_result(rig: Rig, uuid: str) -> str:
+    """What the mapping says of its latest batch."""
+    return str(rig.call("GetEventSourceMapping", UUID=uuid)["LastProcessingResult"])
+
+
+def test_messages_reach_the_function_and_are_deleted(rig: Rig) -> None:
+    uuid = map_queue(rig)
+    send(rig, "one", "two")
+
+    rig.advance(0)
+
+    (event,) = rig.invoker.events
+    assert [record["body"] for record in event["Records"]] == ["one", "two"]
+    assert event["Records"][0]["attributes"]["ApproximateReceiveCount"] == "1"
+    assert event["Records"][0]["eventSourceARN"] == f"{QUEUE_ARN}orders"
+    assert rig.count("orders") == 0
+    assert last_result(rig, uuid) == "OK"
+    assert "at work\n" in rig.around.groups["/aws/lambda/worker"][STREAM]
+
+
+def test_failed_batch_comes_back_by_the_visibility_timeout(rig: Rig) -> None:
+    uuid = map_queue(rig)
+    send(rig, "one")
+    rig.invoker.answer = lambda _: raised("broken")
+
+    rig.advance(29)
+    early = len(rig.invoker.invocations)
+    rig.advance(1)
+
+    counts = [event["Records"][0]["attributes"]["ApproximateReceiveCount"] for event in rig.invoker.events]
+    assert early == 1
+    assert counts == ["1", "2"]
+    assert last_result(rig, uuid) == "PROBLEM: Function call failed"
+
+
+def test_message_that_always_fails_goes_to_the_dlq_of_its_queue(rig: Rig) -> None:
+    """It keeps its id."""
+    dead = rig.create_queue("dead")
+    map_queue(rig)
+    policy = json.dumps({"deadLetterTargetArn": dead, "maxReceiveCount": 2})
+    rig.sqs("SetQueueAttributes", QueueUrl="orders", Attributes={"RedrivePolicy": policy})
+    send(rig, "one")
+    rig.invoker.answer = lambda _: raised("broken")
+
+    rig.advance(600)
+
+    (message,) = rig.messages("dead")
+    assert len(rig.invoker.invocations) == 2
+    assert message["MessageId"] == rig.invoker.events[0]["Records"][0]["messageId"]
+    assert rig.count("orders") == 0
+
+
+def test_reported_failures_stay_and_the_others_are_deleted(rig: Rig) -> None:
+    map_queue(rig, FunctionResponseTypes=REPORTS)
+    send(rig, "bad", "good")
+
+    def report(invocation: Invocation) -> InvocationResult:
+        records = json.loads(invocation.payload)["Records"]
+        failures = [{"itemIdentifier": one["messageId"]} for one in records if one["body"] == "bad"]
+        return answered({"batchItemFailures": failures})
+
+    rig.invoker.answer = report
+    rig.advance(30)
+
+    assert [[record["body"] for record in event["Records"]] for event in rig.invoker.events] == [
+        ["bad", "good"],
+        ["bad"],
+    ]
+    assert rig.count("orders") == 1
+
+
+def test_batch_is_no_larger_than_the_mapping_says(rig: Rig) -> None:
+    map_queue(rig, BatchSize=2)
+    send(rig, "1", "2", "3")
+
+    assert [bodies(attempt) for attempt in claim(rig)] == [["1", "2"], ["3"]]
+
+
+def test_large_batch_is_received_in_tens(rig: Rig) -> None:
+    map_queue(rig, BatchSize=25, MaximumBatchingWindowInSeconds=1)
+    send(rig, *(str(number) for number in range(27)))
+
+    (attempt,) = claim(rig)
+
+    assert len(bodies(attempt)) == 25
+
+
+def test_batch_whose_messages_do_not_fit_one_event_is_split(rig: Rig) -> None:
+    map_queue(rig)
+    send(rig, *("x" * 1_000_000 for _ in range(8)))
+
+    sizes = [len(bodies(attempt)) for attempt in claim(rig)]
+
+    assert sizes == [6, 2]
+
+
+def test_split_batch_takes_no_more_than_the_free_slots(rig: Rig) -> None:
+    """The messages that found no slot come back by their visibility timeout."""
+    map_queue(rig)
+    send(rig, *("x" * 1_000_000 for _ in range(8)))
+
+    (attempt,) = claim(rig, free=1)
+
+    assert len(bodies(attempt)) == 6
+    assert rig.count("orders") == 8
+
+
+def test_batches_under_way_are_no_more_than_five(rig: Rig) -> None:
+    map_queue(rig, BatchSize=1)
+    send(rig, *"1234567")
+
+    attempts = claim(rig)
+
+    assert len(attempts) == 5
+    assert claim(rig) == []
+    assert next_due(rig) == 63_000
+    settle(rig, attempts[0], answered(None))
+    assert [bodies(attempt) for attempt in claim(rig)] == [["6"]]
+
+
+@pytest.mark.parametrize(("reserved", "scaling", "room"), [(None, 7, 7), (3, 7, 3), (3, 2, 2), (0, 7, 0)])
+def test_concurrency_is_bounded_by_the_mapping_and_the_function(
+    rig: Rig, reserved: int | None, scaling: int, room: int
+) -> None:
+    map_queue(rig, BatchSize=1, ScalingConfig={"MaximumConcurrency": scaling})
+    if reserved is not None:
+        rig.call("PutFunctionConcurrency", FunctionName="worker", ReservedConcurrentExecutions=reserved)
+    send(rig, *"123456789")
+
+    assert len(claim(rig, free=20)) == room
+
+
+def test_free_slots_are_shared_by_the_mappings_in_turn(rig: Rig) -> None:
+    map_queue(rig, "a", "fa", BatchSize=1)
+    map_queue(rig, "b", "fb", BatchSize=1)
+    send(rig, *"123", queue="a")
+    send(rig, *"123", queue="b")
+
+    names = sorted(attempt.invocation.function_name for attempt in claim(rig, free=2))
+
+    assert names == ["fa", "fb"]
+
+
+def test_worker_without_free_slots_is_not_due(rig: Rig) -> None:
+    map_queue(rig)
+    send(rig, "one")
+
+    assert next_due(rig, free=0) is None
+    assert claim(rig, free=0) == []
+    assert next_due(rig, free=1) == 0
+
+
+@pytest.mark.parametrize("change", ["disabled", "deleted", "function deleted"])
+def test_mapping_that_is_not_at_work_takes_nothing(rig: Rig, change: str) -> None:
+    uuid = map_queue(rig)
+    send(rig, "one")
+
+    if change == "disabled":
+        rig.call("UpdateEventSourceMapping", UUID=uuid, Enabled=False)
+    elif change == "deleted":
+        rig.call("DeleteEventSourceMapping", UUID=uuid)
+    else:
+        rig.call("DeleteFunction", FunctionName="worker")
+
+    assert next_due(rig) is None
+    assert claim(rig) == []
+    assert rig.count("orders") == 1
+
+
+def test_window_waits_for_more_messages(rig: Rig) -> None:
+    map_queue(rig, MaximumBatchingWindowInSeconds=20)
+    send(rig, "one")
+    rig.advance(10)
+    send(rig, "two")
+
+    before = len(rig.invoker.invocations)
+    rig.advance(10)
+
+    (event,) = rig.invoker.events
+    assert before == 0
+    assert [record["body"] for record in event["Records"]] == ["one", "two"]
+
+
+def test_full_batch_does_not_wait_for_the_window(rig: Rig) -> None:
+    map_queue(rig, BatchSize=2, MaximumBatchingWindowInSeconds=300)
+    send(rig, "one", "two")
+
+    rig.advance(0)
+
+    assert len(rig.invoker.invocations) == 1
+
+
+def test_delayed_message_is_due_when_it_is_visible(rig: Rig) -> None:
+    map_queue(rig)
+
+    rig.sqs("SendMessage", QueueUrl="orders", MessageBody="late", DelaySeconds=7)
+
+    assert next_due(rig) == 7_000
+
+
+def test_batch_is_hidden_for_window_and_timeout_and_30_s_where_the_queue_hides_it_too_short(rig: Rig) -> None:
+    map_queue(rig, BatchSize=1, MaximumBatchingWindowInSeconds=60)
+    send(rig, "one")
+    claim(rig)
+
+    rig.clock.move_to(START + 92_999)
+    hidden = rig.messages("orders")
+    rig.clock.move_to(START + 93_000)
+
+    assert hidden == []
+    assert len(rig.messages("orders")) == 1
+
+
+def test_batch_whose_lease_has_ended_settles_nothing(rig: Rig) -> None:
+    """Its node may still be at work; the messages come back by their visibility timeout."""
+    map_queue(rig)
+    send(rig, "one")
+    (attempt,) = claim(rig)
+
+    rig.clock.move_to(START + 63_000)
+    (again,) = claim(rig)
+    settle(rig, attempt, answered(None))
+
+    assert rig.count("orders") == 1
+    settle(rig, again, answered(None))
+    assert rig.count("orders") == 0
+
+
+def test_batch_that_is_lost_gives_its_room_back(rig: Rig) -> None:
+    map_queue(rig, BatchSize=1)
+    send(rig, *"12345")
+    claim(rig)
+
+    rig.sqs("PurgeQueue", QueueUrl="orders")
+    lease_end = next_due(rig)
+    rig.clock.move_to(START + 63_000)
+    claim(rig)
+
+    assert lease_end == 63_000
+    assert next_due(rig) is None
+
+
+def test_batch_is_settled_once(rig: Rig) -> None:
+    map_queue(rig)
+    send(rig, "one")
+    (attempt,) = claim(rig)
+
+    settle(rig, attempt, raised("broken"))
+    settle(rig, attempt, answered(None))
+
+    assert rig.count("orders") == 1
+
+
+def test_batch_of_a_mapping_deleted_meanwhile_still_comes_to_its_end(rig: Rig) -> None:
+    uuid = map_queue(rig)
+    send(rig, "one")
+    (attempt,) = claim(rig)
+
+    rig.call("DeleteEventSourceMapping", UUID=uuid)
+    settle(rig, attempt, answered(None))
+
+    assert rig.count("orders") == 0
+
+
+def test_throttled_batch_comes_back_and_the_mapping_pauses(rig: Rig) -> None:
+    map_queue(rig, BatchSize=1)
+    send(rig, "one", "two")
+    rig.invoker.answer = lambda _: THROTTLED
+
+    (attempt,) = claim(rig, free=1)
+    settle(rig, attempt, THROTTLED)
+
+    assert rig.count("orders") == 2
+    assert next_due(rig) == 5_000
+
+
+def test_queue_that_refuses_is_polled_again_a_minute_later(rig: Rig) -> None:
+    uuid = map_queue(rig)
+    send(rig, "one")
+    rig.around.actions_refused.add("sqs:ReceiveMessage")
+
+    rig.advance(1)
+    refused = last_result(rig, uuid)
+    rig.around.actions_refused.clear()
+    rig.advance(58)
+    before = len(rig.invoker.invocations)
+    rig.advance(1)
+
+    assert refused == "PROBLEM: no: sqs:ReceiveMessage"
+    assert before == 0
+    assert len(rig.invoker.invocations) == 1
+
+
+def test_deletion_that_is_refused_is_noted(rig: Rig) -> None:
+    uuid = map_queue(rig)
+    send(rig, "one")
+    (attempt,) = claim(rig)
+
+    rig.sqs("DeleteQueue", QueueUrl="orders")
+    settle(rig, attempt, answered(None))
+
+    assert last_result(rig, uuid) == "PROBLEM: The specified queue does not exist."
+
+
+def test_quiet_queue_leaves_nothing_to_do(rig: Rig) -> None:
+    """Once all messages are done, the worker foresees nothing."""
+    map_queue(rig)
+    send(rig, "one")
+
+    rig.advance(3600)
+
+    assert next_due(rig) is None

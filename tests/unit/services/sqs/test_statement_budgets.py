@@ -1,0 +1,82 @@
+"""What the hot operations cost, in statements: counts do not flake, milliseconds do."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from redrive.store.queries import load_queries
+from redrive.testing.world import World
+
+FRAME = ("BEGIN", "COMMIT", "SAVEPOINT", "RELEASE")
+
+
+@pytest.fixture
+def statements(world: World) -> list[str]:
+    """What the store runs from now on, transactions' frames left out. Ask for it after what prepares the scene."""
+    seen: list[str] = []
+    world.store.connection.set_trace_callback(lambda sql: None if sql.startswith(FRAME) else seen.append(sql))
+    return seen
+
+
+@pytest.fixture
+def redriven(call) -> str:
+    """A queue with a redrive policy."""
+    call("CreateQueue", QueueName="dead")
+    policy = {"deadLetterTargetArn": "arn:aws:sqs:us-east-1:000000000000:dead", "maxReceiveCount": 1}
+    url: str = call("CreateQueue", QueueName="source", Attributes={"RedrivePolicy": json.dumps(policy)})["QueueUrl"]
+    return url
+
+
+def test_sending_a_message_costs_one_statement(call, queue, statements):
+    call("SendMessage", QueueUrl=queue, MessageBody="1")
+
+    assert len(statements) == 1
+
+
+def test_sending_a_batch_costs_one_statement_per_message(call, queue, statements):
+    call("SendMessageBatch", QueueUrl=queue, Entries=[{"Id": entry_id, "MessageBody": "1"} for entry_id in "abc"])
+
+    assert len(statements) == 3
+
+
+def test_receiving_messages_costs_one_statement(call, queue, statements):
+    call("SendMessage", QueueUrl=queue, MessageBody="1")
+    statements.clear()
+
+    assert "Messages" in call("ReceiveMessage", QueueUrl=queue, MaxNumberOfMessages=10)
+
+    assert len(statements) == 1
+
+
+def test_receiving_with_a_redrive_policy_costs_at_most_two(call, redriven, statements):
+    call("SendMessage", QueueUrl=redriven, MessageBody="1")
+    statements.clear()
+
+    assert "Messages" in call("ReceiveMessage", QueueUrl=redriven, MaxNumberOfMessages=10)
+
+    assert len(statements) <= 2
+
+
+def test_deleting_a_message_costs_one_statement(call, queue, statements):
+    call("SendMessage", QueueUrl=queue, MessageBody="1")
+    handle = call("ReceiveMessage", QueueUrl=queue)["Messages"][0]["ReceiptHandle"]
+    statements.clear()
+
+    call("DeleteMessage", QueueUrl=queue, ReceiptHandle=handle)
+
+    assert len(statements) == 1
+
+
+def test_claim_finds_its_messages_by_key_whatever_the_backlog(world):
+    """The update goes from the few chosen rows to the table, not over all that is visible."""
+    params = dict.fromkeys(("queue", "now", "visible_at", "receipt", "limit"), 1)
+
+    plan = world.store.connection.execute(f"EXPLAIN QUERY PLAN {load_queries('messages')['claim_visible']}", params)
+
+    assert [step[3] for step in plan] == [
+        "SEARCH messages USING INTEGER PRIMARY KEY (rowid=?)",
+        "LIST SUBQUERY 1",
+        "SEARCH messages USING INDEX messages_by_visibility (queue=? AND visible_at<?)",
+    ]
