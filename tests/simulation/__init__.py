@@ -1,1 +1,1 @@
-"""The engine in bad weather: swarms of seeds, scenarios named by their hazard, and planted defects that must be found."""
+"""The engine in bad weather: swarms of seeds, scenarios named by their hazard, planted defects that must be found."""

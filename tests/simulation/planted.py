@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
+from typing import Any
 from unittest.mock import patch
 
 from redrive.core.clock import Instant
+from redrive.core.retry import RetryPolicy, Verdict, decide
 from redrive.core.scope import Scope
+from redrive.delivery import deliver
 from redrive.delivery.deliver import DeliveryWorker
 from redrive.delivery.invocation import InvocationResult
 from redrive.delivery.worker import Attempt
 from redrive.engine.engine import Engine
+from redrive.services.dynamodb import api_items as dynamodb_items
 from redrive.services.lambda_ import source as lambda_source
+from redrive.services.lambda_ import workers as lambda_workers
 from redrive.services.scheduler import workers as scheduler_workers
 from redrive.services.scheduler.model import Schedule
 from redrive.services.scheduler.model_occurrences import Occurrence, following
+from redrive.sim.checkers import Conservation, DeadLetters, EffectsOnce, Receives, Retries, Settlements, Slots
+from redrive.sim.checkers_groups import GroupsInOrder
+from redrive.sim.checkers_schedules import ScheduledInstants
 from redrive.store.api import Transaction
+from redrive.store.tables.dedup import DedupTable
 from redrive.store.tables.deliveries import Delivery, DeliveryTable
 from redrive.store.tables.messages import MessageTable, ReceivedMessage
 
@@ -88,7 +97,7 @@ def ending_a_delivery_in_two_commits() -> AbstractContextManager[object]:
 
     def settle(engine: Engine, attempt: Attempt, result: InvocationResult) -> None:
         ended: list[str] = []
-        with patch.object(DeliveryTable, "delete", lambda _, id: ended.append(id)):
+        with patch.object(DeliveryTable, "delete", lambda _, delivery_id: ended.append(delivery_id)):
             original(engine, attempt, result)
         for delivery_id in ended:
             engine.run(partial(_delete, delete, delivery_id))
@@ -108,6 +117,41 @@ def receiving_without_hiding() -> AbstractContextManager[object]:
     return patch.object(MessageTable, "claim_visible", claim_visible)
 
 
+def one_retry_too_many() -> AbstractContextManager[object]:
+    """The first failure is not counted."""
+
+    def lenient(policy: RetryPolicy, **facts: Any) -> Verdict:
+        return decide(policy, **{**facts, "failures": max(0, facts["failures"] - 1)})
+
+    return patch.object(deliver, "decide", lenient)
+
+
+def deleting_what_a_batch_reports_as_failed() -> AbstractContextManager[object]:
+    """All messages of a batch are deleted, whatever the function answers."""
+    return patch.object(lambda_workers, "messages_left", lambda *_, **__: frozenset())
+
+
+def writing_without_asking_the_condition() -> AbstractContextManager[object]:
+    """A conditional write is made in any case."""
+    return patch.object(dynamodb_items, "holds", lambda *_: True)
+
+
+def forgetting_what_was_sent() -> AbstractContextManager[object]:
+    """A FIFO queue does not remember the deduplication ids of what it accepted."""
+    return patch.object(DedupTable, "remember_send", lambda *_, **__: None)
+
+
+def receiving_past_messages_in_flight() -> AbstractContextManager[object]:
+    """A FIFO queue gives what is visible, though messages before it are in flight."""
+
+    def claim_in_order(
+        table: MessageTable, queue: str, now: Instant, *, visible_at: Instant, receipt: str, limit: int, taken: int = 0
+    ) -> list[ReceivedMessage]:
+        return table.claim_visible(queue, now, visible_at=visible_at, receipt=receipt, limit=limit)
+
+    return patch.object(MessageTable, "claim_in_order", claim_in_order)
+
+
 def dead_letters_without_a_reason() -> AbstractContextManager[object]:
     """Lambda's dead letters carry no attributes."""
     return patch.object(lambda_source, "dead_letter_attributes", lambda *_: {})
@@ -117,13 +161,19 @@ def _delete(delete: Callable[[DeliveryTable, str], None], delivery_id: str, tx: 
     delete(tx.deliveries, delivery_id)
 
 
-PLANTS: tuple[Plant, ...] = (
-    settling_without_a_fence,
-    settling_the_same_attempt_twice,
-    next_occurrence_counted_from_now,
-    claiming_more_than_can_start,
-    removing_the_delivery_before_its_work_is_done,
-    ending_a_delivery_in_two_commits,
-    receiving_without_hiding,
-    dead_letters_without_a_reason,
-)
+PLANTS: Mapping[Plant, str] = {
+    settling_without_a_fence: Settlements.rule,
+    settling_the_same_attempt_twice: Settlements.rule,
+    ending_a_delivery_in_two_commits: Settlements.rule,
+    next_occurrence_counted_from_now: ScheduledInstants.rule,
+    claiming_more_than_can_start: Slots.rule,
+    removing_the_delivery_before_its_work_is_done: Conservation.rule,
+    receiving_without_hiding: Receives.rule,
+    receiving_past_messages_in_flight: GroupsInOrder.rule,
+    forgetting_what_was_sent: GroupsInOrder.rule,
+    one_retry_too_many: Retries.rule,
+    deleting_what_a_batch_reports_as_failed: Conservation.rule,
+    writing_without_asking_the_condition: EffectsOnce.rule,
+    dead_letters_without_a_reason: DeadLetters.rule,
+}
+"""Each defect, and the rule that it breaks."""

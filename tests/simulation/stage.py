@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 from redrive.core.clock import HOUR_MS, MINUTE_MS, format_instant
-from redrive.core.documents import load_json
+from redrive.core.documents import Document, load_json
 from redrive.core.entropy import SeededEntropy
 from redrive.delivery.invocation import InvocationResult
 from redrive.delivery.worker import Attempt
@@ -18,8 +17,6 @@ from redrive.sim.weather import Fault, Weather
 from redrive.sim.workload import drain, event, event_handler
 from redrive.sim.world import Simulation
 from redrive.wire.models import Models
-
-T = TypeVar("T")
 
 LEASE_MINUTES = 17
 """Longer than any lease."""
@@ -74,7 +71,7 @@ class Stage:
         """A function for events, with a dead-letter queue, that fails at what is poisoned."""
         handler = event_handler(self.simulation)
 
-        def tell(run: Run) -> Mapping[str, object] | None:
+        def tell(run: Run) -> Document | None:
             self.runs.append(run.event["key"])
             return handler(run)
 
@@ -115,7 +112,9 @@ class Stage:
         return [load_json(message.body)["key"] for message in drain(self.simulation, url)]
 
     def ends(self) -> None:
-        """Nodes that run finish their work in good weather, and every checker agrees."""
+        """Both nodes start anew and finish what there is to do; then every checker agrees."""
+        for node in self.simulation.nodes:
+            self.simulation.crash(node, for_ms=1)
         self.simulation.start()
         self.town.finish()
 

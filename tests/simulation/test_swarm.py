@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from redrive.sim.__main__ import main
+from redrive.sim.failures import SimulationFailed
 from redrive.sim.swarm import run_seed
-from redrive.sim.world import SimulationFailed
 from redrive.wire.models import Models
 from tests.simulation.planted import claiming_more_than_can_start
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import click
+from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -11,6 +12,9 @@ from redrive.core.clock import SystemClock
 from redrive.core.log import LineLog
 from redrive.demo.story import HOURS, Day, Story
 from redrive.gateway.server import Options, running
+
+WIDE = 140
+"""From so many columns on, a row holds everything; output that goes to no terminal is that wide."""
 
 
 @click.command()
@@ -29,7 +33,8 @@ def command(as_json: bool) -> None:
     if as_json:
         click.echo(day.as_json())
     else:
-        _print(day, Console())
+        terminal = Console()
+        _print(day, terminal if terminal.is_terminal else Console(width=WIDE))
     if day.problems:
         raise SystemExit(1)
 
@@ -40,25 +45,35 @@ def _progress(console: Console) -> Progress:
 
 
 def _print(day: Day, console: Console) -> None:
-    table = Table(title="What became of a day of hourly executions", title_justify="left")
-    for heading, justify in (
-        ("execution id", "left"), ("scheduled time", "left"), ("status", "left"), ("attempts", "right"),
-        ("messages", "right"), ("effects", "right"), ("what happened", "left"),
-    ):  # fmt: skip
-        table.add_column(heading, justify=justify, no_wrap=heading != "what happened")  # type: ignore[arg-type]
+    """The day as a table. Where it is too narrow for all of it, what happened stands below."""
+    is_wide = console.width >= WIDE
+    table = Table(box=box.SIMPLE_HEAD, title="What became of a day of hourly executions", title_justify="left")
+    table.add_column("execution id", no_wrap=True)
+    table.add_column("scheduled (UTC)", no_wrap=True)
+    table.add_column("status", no_wrap=True)
+    for heading in ("tries", "msgs", "effects"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    if is_wide:
+        table.add_column("what happened")
     for one in day.executions:
-        style = "bold" if one.story else ""
-        counts = (str(one.attempts), str(one.messages), str(one.effects))
-        table.add_row(one.execution_id, one.scheduled_time, one.status, *counts, one.story, style=style)
+        scheduled = one.scheduled_time if is_wide else one.scheduled_time[11:16]
+        cells = [one.execution_id, scheduled, one.status, str(one.attempts), str(one.messages), str(one.effects)]
+        table.add_row(*cells, *([one.story] if is_wide else []), style="bold" if one.story else "")
     console.print(table)
-    if day.problems:
-        for problem in day.problems:
-            console.print(f"[red]✗[/red] {problem}")
-        return
-    console.print(
-        f"[green]✓[/green] Every execution has exactly one effect: {len(day.executions)} of {len(day.executions)}."
-    )
-    console.print(
-        f"[green]✓[/green] Nothing is lost: {len(day.expected)} occurrences were due, {len(day.executions)} were run, "
-        f"{day.queued + day.dead} messages are left in the queues."
-    )
+    if not is_wide:
+        for one in day.executions:
+            if one.story:
+                console.print(f"  {one.scheduled_time[11:16]}  {one.story}")
+    _print_sums(day, console)
+
+
+def _print_sums(day: Day, console: Console) -> None:
+    for problem in day.problems:
+        console.print(f"[red]✗[/red] {problem}")
+    if not day.problems:
+        count = len(day.executions)
+        console.print(f"[green]✓[/green] Every execution has exactly one effect: {count} of {count}.")
+        console.print(
+            f"[green]✓[/green] Nothing is lost: {len(day.expected)} were due, {count} were run, "
+            f"{day.queued + day.dead} messages are left in the queues."
+        )

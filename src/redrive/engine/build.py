@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from types import ModuleType
 
+from redrive.core.limits import Limits
 from redrive.core.log import Log
 from redrive.delivery.deliver import DeliveryWorker
 from redrive.delivery.invocation import Invoker
+from redrive.delivery.metrics import MetricsWorker
 from redrive.delivery.sources import Source
 from redrive.delivery.worker import Worker
 from redrive.engine.engine import Engine, Runner
 from redrive.engine.registry import Registry
 from redrive.engine.services import BoundServices
+from redrive.services.cloudformation import (
+    api_change_sets,
+    api_descriptions,
+    api_exports,
+    api_stacks,
+    api_templates,
+)
+from redrive.services.cloudformation.workers import StackWorker
 from redrive.services.dynamodb import (
     api_account,
     api_items,
@@ -40,8 +50,11 @@ from redrive.services.logs.workers import LogRetentionWorker
 from redrive.services.scheduler import api_groups, api_schedules
 from redrive.services.scheduler.source import SchedulerSource
 from redrive.services.scheduler.workers import ClientTokenWorker, GroupDeletionWorker, ScheduleWorker
-from redrive.services.sqs import api_attributes, api_messages, api_queues, api_receipts
+from redrive.services.sqs import api_attributes, api_messages, api_move_tasks, api_queues, api_receipts, api_receives
+from redrive.services.sqs import api_permissions as sqs_permissions
 from redrive.services.sqs.workers import RetentionWorker
+from redrive.services.sqs.workers_metrics import QueueSampler
+from redrive.services.sqs.workers_move_tasks import MoveTaskWorker
 from redrive.services.sqs.workers_visibility import count_visible, next_visible
 from redrive.services.sts import api as sts_api
 from redrive.store.api import Store
@@ -49,6 +62,7 @@ from redrive.wire.models import Models
 
 SERVICES: dict[str, tuple[ModuleType, ...]] = {
     # service: its modules of operations, in order of the alphabet.
+    "cloudformation": (api_change_sets, api_descriptions, api_exports, api_stacks, api_templates),
     "dynamodb": (api_account, api_items, api_reads, api_tables, dynamodb_tags, api_time_to_live),
     "iam": (api_policies, api_policy_versions, api_role_policies, api_roles, api_simulations),
     "lambda": (
@@ -62,20 +76,30 @@ SERVICES: dict[str, tuple[ModuleType, ...]] = {
     ),
     "logs": (api_events, log_groups, api_streams, log_tags),
     "scheduler": (api_groups, api_schedules),
-    "sqs": (api_attributes, api_messages, api_queues, api_receipts),
+    "sqs": (
+        api_attributes,
+        api_messages,
+        api_move_tasks,
+        sqs_permissions,
+        api_queues,
+        api_receipts,
+        api_receives,
+    ),
     "sts": (sts_api,),
 }
 
 
-def build_engine(store: Store, *, run: Runner, models: Models, invoker: Invoker, log: Log) -> Engine:
+def build_engine(
+    store: Store, *, run: Runner, models: Models, invoker: Invoker, log: Log, limits: Limits = Limits.STRICT
+) -> Engine:
     """An engine over a store. `run` is the store's own, or that of the group commit in front of it."""
-    return Engine(run, bind_registry(store, models), build_workers(), invoker, log)
+    return Engine(run, bind_registry(store, models, limits), build_workers(), invoker, log)
 
 
-def bind_registry(store: Store, models: Models) -> Registry:
+def bind_registry(store: Store, models: Models, limits: Limits = Limits.STRICT) -> Registry:
     """The operations of all services, which the store's transactions can call from now on. Once for each store."""
     registry = Registry(models, SERVICES)
-    store.bind(BoundServices(registry))
+    store.bind(BoundServices(registry, limits=limits))
     return registry
 
 
@@ -94,6 +118,9 @@ def build_workers() -> list[Worker]:
         GroupDeletionWorker(),
         LogRetentionWorker(),
         MappingWorker(next_visible=next_visible, count_visible=count_visible),
+        MetricsWorker([QueueSampler()]),
+        MoveTaskWorker(),
         RetentionWorker(),
         ScheduleWorker(),
+        StackWorker(),
     ]

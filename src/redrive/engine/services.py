@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from redrive.core.documents import Document
 from redrive.core.errors import Bug
+from redrive.core.limits import Limits
 from redrive.core.scope import Caller
 from redrive.delivery.operation import Outside, Wait
 from redrive.engine.registry import Registry
@@ -16,7 +17,8 @@ from redrive.store.api import Transaction
 class BoundServices:
     """Implements store.api.Services."""
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: Registry, *, limits: Limits = Limits.STRICT) -> None:
+        self.limits = limits
         self._registry = registry
 
     def call(

@@ -104,6 +104,8 @@ class Gateway:
         session = decode_session(token) if token else None
         if session is not None:
             account = session.role_arn.split(":")[4]
+            if session.role_arn.endswith(":root"):
+                return Caller(Scope(account, region), request_id, host=host)
             return Caller(Scope(account, region), request_id, session.role_arn, session.session_name, host)
         return Caller(Scope(self._account_of(credential), region), request_id, host=host)
 

@@ -1,14 +1,17 @@
 """The third driver of the engine: one seed, several nodes, bad weather, and checkers that watch every beat.
 
     world.py      Simulation: a priority queue of events over one store and one true clock
+    events.py     what is in that queue: beats of nodes, acts of users, strikes of the weather
     nodes.py      a node: its own engine over the shared store, its slots, its crashes and pauses
     weather.py    which faults are armed, how often they strike, and the unreliable way to the store
     functions.py  handlers as plain callables, run at the instant of their event
     clients.py    clients whose calls may fail, or succeed without being told
     happenings.py what the checkers are told
-    checkers.py   the rules that hold in any weather
-    workload.py   users of the engine: producers, consumers, schedules, events, redrives
+    checkers*.py  the rules that hold in any weather
+    workload.py   users of the engine: producers, consumers, redrivers, and what handlers do
+    town.py       what the users have set up: queues, functions, mappings, schedules
     trace.py      one line for each event, and their hash
+    failures.py   a broken rule, and the story that is told of it
     swarm.py      one seed, everything drawn from it
 
 A run reads no clock and draws all its randomness from its seed: the same seed gives the same trace. It shows what the

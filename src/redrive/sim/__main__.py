@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 
 from redrive.core.clock import monotonic_ms
+from redrive.sim.failures import SimulationFailed
 from redrive.sim.swarm import run_seed
-from redrive.sim.world import SimulationFailed
 from redrive.wire.models import Models
 
 

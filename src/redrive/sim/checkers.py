@@ -13,6 +13,7 @@ from typing import Protocol
 from redrive.core.clock import Instant
 from redrive.core.documents import Document, load_json
 from redrive.delivery.worker import Attempt
+from redrive.sim.failures import RuleBroken
 from redrive.sim.happenings import (
     Accepted,
     Handled,
@@ -24,15 +25,6 @@ from redrive.sim.happenings import (
     Took,
     Tried,
 )
-
-
-class RuleBroken(Exception):
-    """A rule does not hold: which one, and what was seen."""
-
-    def __init__(self, rule: str, what: str) -> None:
-        super().__init__(f"{rule}: {what}")
-        self.rule = rule
-        self.what = what
 
 
 class Checker(Protocol):

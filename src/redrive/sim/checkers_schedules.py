@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from redrive.core.clock import Instant, format_instant
 from redrive.languages.schedule import Rate, parse_expression, upcoming
-from redrive.sim.checkers import RuleBroken
+from redrive.sim.failures import RuleBroken
 from redrive.sim.happenings import Happening, LeftMessage, Occurred
 
 OCCURRENCES_MAX = 5_000

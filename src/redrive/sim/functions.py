@@ -1,4 +1,4 @@
-"""Functions of a simulation: plain callables, run at the instant of their event. How long they took is the weather's."""
+"""Functions of a simulation: plain callables, run at the instant of their event. How long they take, the world says."""
 
 from __future__ import annotations
 

@@ -36,6 +36,23 @@ class Received:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupReceived:
+    """One receive gave these messages of one group of a FIFO queue, each as (key, message id), in this order."""
+
+    group: str
+    messages: Sequence[tuple[str, str]]
+    at: Instant
+    hidden_until: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Deleting:
+    """A consumer is about to delete a message."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
 class Handled:
     """A consumer or a handler has done a piece of work; it may do so again."""
 
@@ -78,7 +95,7 @@ class Settled:
     records: Sequence[AttemptRecord]
 
 
-Happening = Tried | Accepted | Received | Handled | Occurred | Recorded | Took | Settled
+Happening = Tried | Accepted | Received | GroupReceived | Deleting | Handled | Occurred | Recorded | Took | Settled
 
 
 @dataclass(frozen=True, slots=True)

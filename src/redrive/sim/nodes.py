@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from redrive.core.clock import Instant
-from redrive.delivery.invocation import InvocationResult
-from redrive.delivery.worker import Attempt
 from redrive.engine.engine import Engine
 
 
@@ -37,35 +35,3 @@ class Node:
         self.in_hand = 0
         self.awake_at = restart_at
         self.poll_at = None
-
-
-@dataclass(frozen=True, slots=True)
-class Poll:
-    """The node claims what is due."""
-
-    node: Node
-    life: int
-
-
-@dataclass(frozen=True, slots=True)
-class Begin:
-    """The node performs an attempt. One that `repeats` is an echo of it, beside the slots."""
-
-    node: Node
-    life: int
-    attempt: Attempt
-    repeats: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The node settles an attempt. `holds_slot` until its first try; an echo holds none."""
-
-    node: Node
-    life: int
-    attempt: Attempt
-    result: InvocationResult = field(repr=False)
-    holds_slot: bool
-
-
-Beat = Poll | Begin | Answer

@@ -15,7 +15,7 @@ from redrive.wire.models import Models
 
 NODES_MAX = 4
 SLOTS_MAX = 4
-HOURS_MIN, HOURS_MAX = 3, 12
+HOURS_MIN, HOURS_MAX = 2, 8
 
 
 def run_seed(
@@ -26,7 +26,8 @@ def run_seed(
     dice = Dice(entropy.fork("fleet"))
     simulation = Simulation(
         seed=seed, weather=Weather.drawn(entropy.fork("weather")), nodes=dice.between(1, NODES_MAX),
-        slots=dice.between(1, SLOTS_MAX), models=models, echo=echo,
+        slots=dice.between(1, SLOTS_MAX), models=models, replay=f"python -m redrive.sim --seed {seed}",
+        echo=echo,
     )  # fmt: skip
     simulation.events_max = events_max
     try:

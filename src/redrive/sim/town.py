@@ -9,8 +9,18 @@ from collections.abc import Callable, Mapping
 from redrive.core.clock import HOUR_MS, MINUTE_MS, SECOND_MS, Instant
 from redrive.core.documents import Document, dump_json, load_json
 from redrive.core.entropy import Entropy
-from redrive.sim.checkers import Conservation, DeadLetters, Drained, EffectsOnce, NothingInvented, Receives, Retries
-from redrive.sim.checkers import Settlements, Slots
+from redrive.sim.checkers import (
+    Conservation,
+    DeadLetters,
+    Drained,
+    EffectsOnce,
+    NothingInvented,
+    Receives,
+    Retries,
+    Settlements,
+    Slots,
+)
+from redrive.sim.checkers_groups import GroupsInOrder
 from redrive.sim.checkers_schedules import Planned, ScheduledInstants
 from redrive.sim.clients import SCOPE
 from redrive.sim.dice import Dice
@@ -69,14 +79,14 @@ class Town:
         self._drained: list[str] = []
         self._role_arn = self._create_role()
         simulation.watch(
-            Slots(), Settlements(), Receives(), EffectsOnce(), NothingInvented(), Conservation(),
+            Slots(), Settlements(), Receives(), GroupsInOrder(), EffectsOnce(), NothingInvented(), Conservation(),
             Drained(self._drained),            Retries(retries_max=self._retries_max, age_ms_max=self._age_ms_max),
             DeadLetters(self._letters, self._sources), ScheduledInstants(self._planned),
         )  # fmt: skip
 
     def establish(self) -> None:
         """Some of everything."""
-        parts = (self.mail, self.orders, self.events, self.schedules)
+        parts = (self.mail, self.ledger, self.orders, self.events, self.schedules)
         chosen = [part for part in parts if self.dice.chance(0.75)] or [self.orders]
         for part in chosen:
             part()
@@ -99,6 +109,24 @@ class Town:
         for number in range(1, self.dice.between(1, 2) + 1):
             self.producer(f"mail-{number}", self._sender(f"mail-{number}", url), poison_share=0.05)
             self.consumer(f"reader-{number}", url, message_handler(self.simulation))
+
+    def ledger(self) -> None:
+        """A producer, a FIFO queue with some groups, consumers side by side."""
+        url = self.queue("ledger.fifo", is_fifo=True)
+        groups = self.dice.between(1, 4)
+        client = self.simulation.client("ledger sender")
+
+        def send(key: str) -> None:
+            group = f"group-{int(key.rpartition('-')[2]) % groups}"
+            client.call(
+                "sqs", "SendMessage", QueueUrl=url, MessageBody=event(key), MessageGroupId=group,
+                MessageDeduplicationId=key,
+            )  # fmt: skip
+
+        self._drained.append("ledger.fifo")
+        self.producer("ledger", send, poison_share=0.0)
+        for number in range(1, self.dice.between(1, 3) + 1):
+            self.consumer(f"bookkeeper-{number}", url, message_handler(self.simulation))
 
     def orders(self) -> None:
         """Producers, a queue, a mapping to a function with a conditional effect, and a redrive of its dead letters."""
@@ -148,9 +176,11 @@ class Town:
         self.schedule("doomed", "rate(50 minutes)", "UTC", target="nowhere")
         self.consumer("clerk", url, occurrence_handler(self.simulation))
 
-    def queue(self, name: str, *, receives_max: int | None = None) -> str:
+    def queue(self, name: str, *, receives_max: int | None = None, is_fifo: bool = False) -> str:
         """A queue; with a number of receives, one with a dead-letter queue `NAME-dlq`. Answers its URL."""
         attributes = {"VisibilityTimeout": str(VISIBILITY_S)}
+        if is_fifo:
+            attributes["FifoQueue"] = "true"
         call = self.simulation.reliable.call
         if receives_max is not None:
             self._sources[f"{name}-dlq"] = name

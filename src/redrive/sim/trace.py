@@ -7,10 +7,14 @@ from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from redrive.core.clock import Instant
+from redrive.core.clock import Clock, Instant
+from redrive.core.errors import Bug
 
 LINES_KEPT = 40
 """How many of the latest lines a failure shows."""
+
+IDLE = "idle"
+"""The event of a claim that found nothing: part of the trace, but not worth showing in a failure."""
 
 
 class Trace:
@@ -27,7 +31,8 @@ class Trace:
         """Add a line: `time event key=value …`."""
         words = [_time(at), event, *(f"{name}={value}" for name, value in facts.items())]
         line = " ".join(words)
-        self.latest.append(line)
+        if event != IDLE:
+            self.latest.append(line)
         self.length += 1
         self._hash.update(line.encode() + b"\n")
         if self._echo is not None:
@@ -37,6 +42,23 @@ class Trace:
     def digest(self) -> str:
         """The hash of all lines so far."""
         return self._hash.hexdigest()
+
+
+class TraceLog:
+    """What the engine says goes into the trace; an error is a broken promise, and ends the run."""
+
+    def __init__(self, clock: Clock, trace: Trace) -> None:
+        self._clock = clock
+        self._trace = trace
+
+    def info(self, event: str, **facts: object) -> None:
+        self._trace.write(self._clock.now(), event, **facts)
+
+    def warning(self, event: str, **facts: object) -> None:
+        self._trace.write(self._clock.now(), event, **facts)
+
+    def error(self, event: str, **facts: object) -> None:
+        raise Bug(f"the engine logged an error: {event} {facts}")
 
 
 def _time(at: Instant) -> str:

@@ -50,6 +50,10 @@ class Fault(enum.Enum):
     """A node loses all that it had in hand, and starts again."""
     PAUSE = "pause"
     """A node stands still, perhaps beyond its leases, and goes on as if nothing had happened."""
+    CRASH_AT_WORK = "crash at work"
+    """A node crashes just between two beats of an attempt."""
+    PAUSE_AT_WORK = "pause at work"
+    """A node stands still just between two beats of an attempt."""
     SLEEP = "sleep"
     """All nodes stand still at once."""
 
@@ -58,7 +62,7 @@ class Fault(enum.Enum):
 RATES_MAX: Mapping[Fault, float] = {
     Fault.CONFLICT: 0.1, Fault.ANSWER_LOST: 0.1, Fault.WAKEUP_LOST: 1.0, Fault.SKEW: 0.3, Fault.SLOW: 0.2,
     Fault.HUNG: 0.1, Fault.DUPLICATE: 0.2, Fault.THROTTLED: 0.2, Fault.FLAKY: 0.3, Fault.DAWDLE: 0.2,
-    Fault.CRASH: 4.0, Fault.PAUSE: 2.0, Fault.SLEEP: 0.5,
+    Fault.CRASH_AT_WORK: 0.05, Fault.PAUSE_AT_WORK: 0.05, Fault.CRASH: 2.0, Fault.PAUSE: 2.0, Fault.SLEEP: 0.5,
 }  # fmt: skip
 
 

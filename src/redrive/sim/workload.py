@@ -11,7 +11,17 @@ from redrive.sim.checkers import key_of
 from redrive.sim.clients import Client
 from redrive.sim.dice import Dice
 from redrive.sim.functions import Handler, HandlerFailed, Run
-from redrive.sim.happenings import Accepted, Handled, LeftMessage, Occurred, Received, Recorded, Tried
+from redrive.sim.happenings import (
+    Accepted,
+    Deleting,
+    GroupReceived,
+    Handled,
+    LeftMessage,
+    Occurred,
+    Received,
+    Recorded,
+    Tried,
+)
 from redrive.sim.weather import AnswerLost, Fault
 from redrive.sim.world import Simulation
 
@@ -117,10 +127,12 @@ class Consumer:
         simulation = self._simulation
         try:
             self._handle(message)
-            self._client.call(
-                "sqs", "DeleteMessage", QueueUrl=self._queue_url, ReceiptHandle=message["ReceiptHandle"]
-            )
-        except (HandlerFailed, Conflict, AnswerLost) as error:
+            key = key_of(message["Body"])
+            if key is not None:
+                simulation.observe(Deleting(key))
+            self._client.call("sqs", "DeleteMessage", QueueUrl=self._queue_url, ReceiptHandle=message["ReceiptHandle"])
+        except (HandlerFailed, ServiceError, Conflict, AnswerLost) as error:
+            # A FIFO queue refuses a receipt that is too old with a ServiceError: the message comes back.
             simulation.trace.write(simulation.now, "kept", message=message["MessageId"], error=type(error).__name__)
 
 
@@ -221,10 +233,22 @@ def receive(simulation: Simulation, client: Client, queue_url: str, *, visibilit
     for message in messages:
         count = int(message["Attributes"]["ApproximateReceiveCount"])
         simulation.observe(Received(message["MessageId"], count, simulation.now, hidden_until))
+    _tell_groups(simulation, messages, hidden_until)
     if messages:
         ids = ",".join(message["MessageId"][:8] for message in messages)
         simulation.trace.write(simulation.now, "received", queue=queue_url.rsplit("/", 1)[-1], messages=ids)
     return messages
+
+
+def _tell_groups(simulation: Simulation, messages: Sequence[Document], hidden_until: Instant) -> None:
+    """Tell the checkers what a receive gave of each group; messages without a sequence number are in no order."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for message in messages:
+        if "SequenceNumber" in message["Attributes"]:
+            member = (load_json(message["Body"])["key"], message["MessageId"])
+            groups.setdefault(message["Attributes"]["MessageGroupId"], []).append(member)
+    for group, members in groups.items():
+        simulation.observe(GroupReceived(group, members, simulation.now, hidden_until))
 
 
 def is_empty(client: Client, queue_url: str) -> bool:

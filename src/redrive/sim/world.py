@@ -13,8 +13,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Protocol, assert_never
+from typing import assert_never
 
 from redrive.core.clock import HOUR_MS, MINUTE_MS, SECOND_MS, Instant, VirtualClock, format_instant, parse_instant
 from redrive.core.entropy import SeededEntropy
@@ -24,12 +23,14 @@ from redrive.delivery.worker import Attempt
 from redrive.engine.build import bind_registry, build_workers
 from redrive.engine.driver import FAILED_ROUND_PAUSE_MS, IDLE_MS_MAX
 from redrive.engine.engine import Claimed, Engine, Runner
-from redrive.sim.checkers import Checker, RuleBroken
+from redrive.sim.checkers import Checker
 from redrive.sim.clients import Client
+from redrive.sim.events import Act, Actor, Answer, Beat, Begin, Event, Poll, Strike
+from redrive.sim.failures import RuleBroken, SimulationFailed
 from redrive.sim.functions import Functions, failure
 from redrive.sim.happenings import Happening, LeftMessage, Settled, Took
-from redrive.sim.nodes import Answer, Beat, Begin, Node, Poll
-from redrive.sim.trace import Trace
+from redrive.sim.nodes import Node
+from redrive.sim.trace import IDLE, Trace, TraceLog
 from redrive.sim.weather import AnswerLost, Fault, UnreliableRun, Weather
 from redrive.store.sqlite import SqliteStore
 from redrive.store.tables.attempts import AttemptRecord
@@ -40,39 +41,12 @@ START = parse_instant("2025-03-29T12:00:00Z")
 
 EVENTS_PER_INSTANT_MAX = 20_000
 QUIET_CHECK_MS = 5 * MINUTE_MS
+CRASH_MS_MAX = 5 * MINUTE_MS
+PAUSE_MS_MAX = 40 * MINUTE_MS  # Longer than any lease.
+SLEEP_MS_MIN, SLEEP_MS_MAX = 10 * MINUTE_MS, 3 * HOUR_MS
 REACTION_MS_MAX = 20
 RUN_MS_MAX = 400
 STRIKING_ALONE = (Fault.CRASH, Fault.PAUSE, Fault.SLEEP)
-
-
-class SimulationFailed(AssertionError):
-    """A rule was broken: which, by what, in which run, and how to see it again."""
-
-
-class Actor(Protocol):
-    """A user of the engine: acts, and says when to act next."""
-
-    @property
-    def name(self) -> str:
-        """What the trace calls it."""
-        ...
-
-    def act(self) -> Instant | None:
-        """Do the next thing; answers when to do another, None if all is done."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class _Act:
-    actor: Actor
-
-
-@dataclass(frozen=True, slots=True)
-class _Strike:
-    fault: Fault
-
-
-_Event = Beat | _Act | _Strike
 
 
 class Simulation:
@@ -80,10 +54,14 @@ class Simulation:
 
     def __init__(
         self, *, seed: int, weather: Weather, nodes: int, slots: int, models: Models,
-        echo: Callable[[str], None] | None = None,
+        replay: str = "", echo: Callable[[str], None] | None = None,
     ) -> None:  # fmt: skip
-        """`models` may be shared by many simulations. Nodes stand still until `start`."""
-        self.seed = seed
+        """`models` may be shared by many simulations; `replay` is the command that runs this one again.
+
+        Nodes stand still until `start`.
+        """
+        self._seed = seed
+        self._replay = replay
         self.weather = weather
         self._dice = weather.dice
         self.clock = VirtualClock(START)
@@ -92,7 +70,7 @@ class Simulation:
         self._entropy = SeededEntropy(seed)
         self._store = SqliteStore(None, clock=self.clock, entropy=self._entropy.fork("store"))
         self._registry = bind_registry(self._store, models)
-        self._log = _Log(self)
+        self._log = TraceLog(self.clock, self.trace)
         self.functions = Functions(weather)
         self._reliable = self._engine(self._store.run)
         self.reliable = Client(self._reliable, self._entropy.fork("reliable client"))
@@ -100,7 +78,7 @@ class Simulation:
         self.nodes = [Node(f"node-{number}", self._engine(unreliable), slots) for number in range(1, nodes + 1)]
         self._clients = self._engine(unreliable)
         self._checkers: list[Checker] = []
-        self._queue: list[tuple[Instant, int, _Event]] = []
+        self._queue: list[tuple[Instant, int, Event]] = []
         self._pushed = 0
         self._in_hand = 0
         self._acting = 0
@@ -134,7 +112,7 @@ class Simulation:
     def add(self, actor: Actor, *, at: Instant) -> None:
         """Have a user act, from this instant on."""
         self._acting += 1
-        self._push(at, _Act(actor))
+        self._push(at, Act(actor))
 
     def start(self) -> None:
         """Have the nodes claim, and the weather begin."""
@@ -193,10 +171,11 @@ class Simulation:
         claimed = node.engine.claim(free)
         node.in_hand += len(claimed.attempts)
         self.observe(Took(node.name, free, self.now, claimed.attempts))
-        self.trace.write(
-            self.now, "claimed", node=node.name, progressed=claimed.progressed,
-            attempts=",".join(_short(attempt) for attempt in claimed.attempts),
-        )  # fmt: skip
+        if claimed.progressed:
+            names = ",".join(_short(attempt) for attempt in claimed.attempts)
+            self.trace.write(self.now, "claimed", node=node.name, attempts=names)
+        else:
+            self.trace.write(self.now, IDLE, node=node.name)
         return claimed
 
     def perform(self, node: Node, attempt: Attempt) -> InvocationResult:
@@ -216,13 +195,13 @@ class Simulation:
             verdict = ",".join(record.verdict for record in records)
             self.trace.write(self.now, "settled", node=node.name, attempt=_short(attempt), verdict=verdict)
 
-    def _happen(self, event: _Event, at: Instant) -> None:
+    def _happen(self, event: Event, at: Instant) -> None:
         match event:
             case Poll() | Begin() | Answer():
                 self._beat(event, at)
-            case _Act(actor):
+            case Act(actor):
                 self._act(actor)
-            case _Strike(fault):
+            case Strike(fault):
                 self._strike(fault)
             case _:
                 assert_never(event)
@@ -238,6 +217,8 @@ class Simulation:
             node.poll_at = node.awake_at if is_poll else node.poll_at
             self._push(node.awake_at, event)
             return
+        if not is_poll and self._is_struck_at_work(event):
+            return
         match event:
             case Poll():
                 self._poll(node)
@@ -247,6 +228,19 @@ class Simulation:
                 self._answer(node, event)
             case _:
                 assert_never(event)
+
+    def _is_struck_at_work(self, event: Beat) -> bool:
+        """Whether the node crashes or stands still, so that this beat is lost, or comes later."""
+        node = event.node
+        if self.weather.strikes(Fault.CRASH_AT_WORK):
+            self._in_hand -= 1
+            self.crash(node, for_ms=self._dice.between(SECOND_MS, CRASH_MS_MAX))
+            return True
+        if self.weather.strikes(Fault.PAUSE_AT_WORK):
+            self.pause(node, for_ms=self._dice.between(SECOND_MS, PAUSE_MS_MAX))
+            self._push(node.awake_at, event)
+            return True
+        return False
 
     def _poll(self, node: Node) -> None:
         node.poll_at = None
@@ -299,7 +293,7 @@ class Simulation:
         if again_at is None:
             self._acting -= 1
         else:
-            self._push(max(again_at, self.now), _Act(actor))
+            self._push(max(again_at, self.now), Act(actor))
 
     def _strike(self, fault: Fault) -> None:
         """A fault that strikes on its own does so, and will again."""
@@ -308,11 +302,11 @@ class Simulation:
         node = self.nodes[self._dice.between(0, len(self.nodes) - 1)]
         match fault:
             case Fault.CRASH:
-                self.crash(node, for_ms=self._dice.between(SECOND_MS, 5 * MINUTE_MS))
+                self.crash(node, for_ms=self._dice.between(SECOND_MS, CRASH_MS_MAX))
             case Fault.PAUSE:
-                self.pause(node, for_ms=self._dice.between(SECOND_MS, 40 * MINUTE_MS))
+                self.pause(node, for_ms=self._dice.between(SECOND_MS, PAUSE_MS_MAX))
             case _:
-                for_ms = self._dice.between(10 * MINUTE_MS, 3 * HOUR_MS)
+                for_ms = self._dice.between(SLEEP_MS_MIN, SLEEP_MS_MAX)
                 for each in self.nodes:
                     self.pause(each, for_ms=for_ms)
         self._plan_strike(fault)
@@ -343,9 +337,9 @@ class Simulation:
     def _plan_strike(self, fault: Fault) -> None:
         gap_ms = self.weather.gap_ms(fault)
         if gap_ms is not None:
-            self._push(self.now + gap_ms, _Strike(fault))
+            self._push(self.now + gap_ms, Strike(fault))
 
-    def _push(self, at: Instant, event: _Event) -> None:
+    def _push(self, at: Instant, event: Event) -> None:
         self._pushed += 1
         heapq.heappush(self._queue, (at, self._pushed, event))
 
@@ -376,37 +370,13 @@ class Simulation:
         except SimulationFailed:
             raise
         except RuleBroken as error:
-            raise SimulationFailed(self._story(error.rule, error.what)) from error
+            raise self._failed(error.rule, error.what) from error
         except Exception as error:
-            raise SimulationFailed(self._story("the engine raises nothing of its own", repr(error))) from error
+            raise self._failed("the engine raises nothing of its own", repr(error)) from error
 
-    def _story(self, rule: str, what: str) -> str:
-        lines = "\n".join(f"    {line}" for line in self.trace.latest)
-        return (
-            f"broken rule: {rule}\n  {what}\n"
-            f"seed {self.seed}, {self.trace.length} events, {len(self.nodes)} nodes, weather: {self.weather.forecast}\n"
-            f"  the last events:\n{lines}\n"
-            f"  replay: python -m redrive.sim --seed {self.seed} --until {self.trace.length + 1} --trace"
-        )
-
-
-class _Log:
-    """What the engine says goes into the trace; an error breaks a promise, and the run."""
-
-    def __init__(self, simulation: Simulation) -> None:
-        self._simulation = simulation
-
-    def info(self, event: str, **facts: object) -> None:
-        self._write(event, facts)
-
-    def warning(self, event: str, **facts: object) -> None:
-        self._write(event, facts)
-
-    def error(self, event: str, **facts: object) -> None:
-        raise RuleBroken("the engine logs no error", f"{event} {facts}")
-
-    def _write(self, event: str, facts: dict[str, object]) -> None:
-        self._simulation.trace.write(self._simulation.now, event, **facts)
+    def _failed(self, rule: str, what: str) -> SimulationFailed:
+        setting = f"seed {self._seed}, {self.trace.length} events, {len(self.nodes)} nodes; {self.weather.forecast}"
+        return SimulationFailed(rule, what, setting=setting, trace=self.trace, replay=self._replay)
 
 
 def _short(attempt: Attempt) -> str:

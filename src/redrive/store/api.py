@@ -15,14 +15,17 @@ from typing import Protocol, TypeVar
 from redrive.core.clock import Instant
 from redrive.core.documents import Document
 from redrive.core.entropy import Entropy
+from redrive.core.limits import Limits
 from redrive.core.scope import Caller
 from redrive.store.database import Database
 from redrive.store.tables.attempts import AttemptTable
 from redrive.store.tables.blobs import BlobTable
+from redrive.store.tables.dedup import DedupTable
 from redrive.store.tables.deliveries import DeliveryTable
 from redrive.store.tables.items import ItemTable
 from redrive.store.tables.log_events import LogEventTable
 from redrive.store.tables.messages import MessageTable
+from redrive.store.tables.metrics import Accumulator, MetricTable
 from redrive.store.tables.resources import ResourceCache, ResourceTable
 from redrive.store.tables.timers import TimerTable
 
@@ -36,6 +39,11 @@ class Services(Protocol):
 
     This is the only way from one service to another.
     """
+
+    @property
+    def limits(self) -> Limits:
+        """Whether AWS's quotas hold in this engine."""
+        ...
 
     def call(
         self, tx: Transaction, caller: Caller, service: str, operation: str, params: Mapping[str, object]
@@ -61,7 +69,7 @@ class Services(Protocol):
         """The caller that a service (`scheduler.amazonaws.com`) becomes by assuming a role, acting in `region`.
 
         `source_arn` is what the trust policy sees as `aws:SourceArn`.
-        Errors: ServiceError AccessDenied (no such role, or its trust policy refuses).
+        Errors: ServiceError AccessDeniedException (no such role, or its trust policy refuses).
         """
         ...
 
@@ -77,13 +85,14 @@ class Transaction:
     """One unit of work on the store: all of it happens, or none."""
 
     __slots__ = (
-        "_database", "_depth", "attempts", "blobs", "deliveries", "entropy", "items", "log_events", "messages", "now",
-        "resources", "services", "timers", "topics",
+        "_database", "_depth", "attempts", "blobs", "dedup", "deliveries", "entropy", "items", "log_events",
+        "messages", "metrics", "now", "resources", "services", "timers", "topics",
     )  # fmt: skip
 
     def __init__(
-        self, database: Database, *, now: Instant, entropy: Entropy, services: Services, cache: ResourceCache
-    ) -> None:
+        self, database: Database, *, now: Instant, entropy: Entropy, services: Services, cache: ResourceCache,
+        accumulator: Accumulator,
+    ) -> None:  # fmt: skip
         self._database = database
         self._depth = 0
         self.now = now
@@ -93,6 +102,8 @@ class Transaction:
         self.resources = ResourceTable(database, cache)
         self.timers = TimerTable(database)
         self.messages = MessageTable(database)
+        self.dedup = DedupTable(database)
+        self.metrics = MetricTable(database, accumulator)
         self.deliveries = DeliveryTable(database)
         self.attempts = AttemptTable(database)
         self.items = ItemTable(database)
@@ -108,12 +119,14 @@ class Transaction:
         """Undo what happens inside if it raises; the exception goes on."""
         self._depth += 1
         name = f"nested_{self._depth}"
+        counted = self.metrics.mark
         self._database.run(f"SAVEPOINT {name}", NO_PARAMS)
         try:
             yield
         except BaseException:
             self._database.run(f"ROLLBACK TO {name}", NO_PARAMS)
             self.resources.forget()
+            self.metrics.rewind(counted)
             raise
         finally:
             self._database.run(f"RELEASE {name}", NO_PARAMS)

@@ -18,6 +18,7 @@ from redrive.core.errors import Bug, Conflict, UserError
 from redrive.store.api import NO_PARAMS, Services, Step, Transaction
 from redrive.store.database import Params, Row
 from redrive.store.migrate import migrate
+from redrive.store.tables.metrics import Accumulator, MetricTable
 from redrive.store.tables.resources import ResourceCache
 
 T = TypeVar("T")
@@ -83,6 +84,7 @@ class SqliteStore:
         self._listeners: list[Callable[[frozenset[str]], None]] = []
         self._services: Services | None = None
         self._cache = ResourceCache()
+        self._accumulator = Accumulator()
         self._database = SqliteDatabase(self._open())
 
     @property
@@ -112,15 +114,18 @@ class SqliteStore:
         answers have been given. If the commit itself fails, every step has failed, each with that exception.
         """
         topics: set[str] = set()
+        counted: list[MetricTable] = []
         with self._lock:
             try:
                 self._database.run("BEGIN IMMEDIATE", NO_PARAMS)
-                results = [self._attempt(step, topics, alone=len(steps) == 1) for step in steps]
+                results = [self._attempt(step, topics, counted, alone=len(steps) == 1) for step in steps]
                 if self._database.connection.in_transaction:
                     self._database.run("COMMIT", NO_PARAMS)
-            except (Conflict, StoreFull) as error:
+            except Exception as error:  # noqa: BLE001 - whatever keeps a commit from the disk fails each of its steps.
                 self._roll_back()
                 return [error] * len(steps), frozenset()
+            for metrics in counted:
+                metrics.committed()
         return results, frozenset(topics)
 
     def announce(self, topics: frozenset[str]) -> None:
@@ -129,7 +134,7 @@ class SqliteStore:
             for listener in self._listeners:
                 listener(topics)
 
-    def _attempt(self, step: Step[object], topics: set[str], *, alone: bool) -> object:
+    def _attempt(self, step: Step[object], topics: set[str], counted: list[MetricTable], *, alone: bool) -> object:
         """Run one step of a batch; an exception undoes what the step wrote and is the answer."""
         tx = self._transaction()
         if not alone:
@@ -144,6 +149,7 @@ class SqliteStore:
             result = error
         else:
             topics |= tx.topics
+            counted.append(tx.metrics)
         if not alone:
             self._database.run("RELEASE step", NO_PARAMS)
         return result
@@ -152,8 +158,9 @@ class SqliteStore:
         if self._services is None:
             raise Bug("the store runs no step before it is bound to its services")
         return Transaction(
-            self._database, now=self._clock.now(), entropy=self._entropy, services=self._services, cache=self._cache
-        )
+            self._database, now=self._clock.now(), entropy=self._entropy, services=self._services, cache=self._cache,
+            accumulator=self._accumulator,
+        )  # fmt: skip
 
     def _roll_back(self) -> None:
         self._cache.entries.clear()
@@ -164,6 +171,7 @@ class SqliteStore:
         """Forget everything: empties all tables, keeps the file."""
         with self._lock:
             self._cache.entries.clear()
+            self._accumulator.clear()
             tables = self._database.all(
                 "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'", NO_PARAMS
             )

@@ -87,7 +87,7 @@ class Member:
 class OperationModel:
     """One operation. `uri` is the template of its path with its fixed query; `success_status` is the HTTP status.
 
-    `is_validated` is False where the service checks its parameters itself.
+    `validation_code` is the error of parameters that break the model; empty where the service checks them itself.
     """
 
     service: str
@@ -99,7 +99,7 @@ class OperationModel:
     output: Shape | None
     errors: tuple[Shape, ...]
     result_wrapper: str
-    is_validated: bool
+    validation_code: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)

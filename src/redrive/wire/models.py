@@ -99,7 +99,7 @@ class _Builder:
             output=self._shapes[raw["output"]["shape"]] if "output" in raw else None,
             errors=tuple(self._shapes[error["shape"]] for error in raw.get("errors", ())),
             result_wrapper=raw.get("output", {}).get("resultWrapper", f"{raw['name']}Result"),
-            is_validated=self._spec.validates_shapes,
+            validation_code=self._spec.validation_code,
         )
 
     def _errors(self) -> dict[str, Shape]:

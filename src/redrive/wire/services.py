@@ -64,15 +64,15 @@ class QueryError:
 class ServiceSpec:
     """One service: how requests for it are recognised, and where it departs from its model.
 
-    `protocols` are in order of preference; `target_prefix` is what X-Amz-Target starts with; `validates_shapes` is
-    False for a service that checks its own parameters; `query_names` renames (shape, member) on the query protocol.
+    `protocols` are in order of preference; `target_prefix` is what X-Amz-Target starts with; `validation_code` is
+    its error for parameters that break the model, empty if it checks them itself; `query_names` renames (shape, member) on the query protocol.
     """
 
     name: str
     protocols: tuple[str, ...]
     target_prefix: str = ""
     error_namespace: str = ""
-    validates_shapes: bool = True
+    validation_code: str = "ValidationException"
     sends_crc32: bool = False
     wording: Wording = PLAIN_WORDING
     xml_namespace: str = ""
@@ -171,7 +171,7 @@ SERVICES: tuple[ServiceSpec, ...] = (
         protocols=("json", "query"),
         target_prefix="AmazonSQS",
         error_namespace="com.amazonaws.sqs",
-        validates_shapes=False,
+        validation_code="",
         xml_namespace="http://queue.amazonaws.com/doc/2012-11-05/",
         checks_version=False,
         unknown_action="The action {action} is not valid for this endpoint.",
@@ -194,6 +194,11 @@ SERVICES: tuple[ServiceSpec, ...] = (
     ServiceSpec(name="iam", protocols=("query",)),
     ServiceSpec(name="sts", protocols=("query",)),
     ServiceSpec(name="cloudformation", protocols=("query",)),
-    ServiceSpec(name="logs", protocols=("json",), target_prefix="Logs_20140328"),
+    ServiceSpec(
+        name="logs",
+        protocols=("json",),
+        target_prefix="Logs_20140328",
+        validation_code="InvalidParameterException",
+    ),
 )
 """All services of the wire. A service's name is also that of its folder among botocore's models."""

@@ -51,13 +51,13 @@ class Validator:
     def check(self, operation: OperationModel, params: Mapping[str, Any]) -> None:
         """Refuse parameters that do not satisfy the model, unless the service checks them itself.
 
-        Errors: ValidationException.
+        Errors: ServiceError with the service's code for this, usually ValidationException.
         """
-        problems = self.validate(operation, params) if operation.is_validated else []
+        problems = self.validate(operation, params) if operation.validation_code else []
         if problems:
             noun = "error" if len(problems) == 1 else "errors"
             text = f"{len(problems)} validation {noun} detected: {'; '.join(problems)}"
-            raise ServiceError("ValidationException", text)
+            raise ServiceError(operation.validation_code, text)
 
     def _structure(self, service: str, shape: Shape) -> Check:
         key = (service, shape.name)

@@ -10,6 +10,7 @@ import pytest
 from redrive.core.clock import VirtualClock
 from redrive.core.documents import Document
 from redrive.core.entropy import SeededEntropy
+from redrive.core.limits import Limits
 from redrive.core.scope import Caller
 from redrive.store.api import Transaction
 from redrive.store.sqlite import SqliteStore
@@ -17,6 +18,8 @@ from redrive.store.sqlite import SqliteStore
 
 class NoServices:
     """A store of which no step calls a service."""
+
+    limits = Limits.STRICT
 
     def call(
         self, tx: Transaction, caller: Caller, service: str, operation: str, params: Mapping[str, object]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -25,6 +26,10 @@ class Thing:
     KIND: ClassVar[str] = "test.thing"
     name: str
     size: int = 0
+
+
+def put(tx: Transaction, thing: Thing) -> None:
+    tx.resources.put(HERE, thing)
 
 
 def set_then_fail(tx: Transaction) -> None:
@@ -164,7 +169,8 @@ def test_full_disk_fails_the_step_and_keeps_what_was_accepted(tmp_path: Path) ->
 
 
 def test_resources_are_listed_by_prefix_in_order_of_name(store: SqliteStore) -> None:
-    store.run(lambda tx: [tx.resources.put(HERE, Thing(name)) for name in ("b/2", "a/1", "b/10", "c")])
+    for thing in (Thing("b/2"), Thing("a/1"), Thing("b/10"), Thing("c")):
+        store.run(partial(put, thing=thing))
 
     listed = store.run(lambda tx: tx.resources.list(Thing, HERE, prefix="b/"))
     after = store.run(lambda tx: tx.resources.list(Thing, HERE, after="b/10", limit=1))

@@ -24,6 +24,6 @@ def test_fixture_gives_an_engine_in_virtual_time_with_boto3_clients(pytester: py
         """
     )
 
-    result = pytester.runpytest_inprocess("-p", "redrive.testing.plugin", "-p", "no:cacheprovider")
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
 
     result.assert_outcomes(passed=2)

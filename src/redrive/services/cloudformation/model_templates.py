@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from redrive.core.documents import Document
@@ -21,6 +21,7 @@ from redrive.languages.template import (
     load_template,
     resolve_parameters,
 )
+from redrive.languages.template.references import AttributeOf, Reference, output_references, resource_references
 from redrive.services.cloudformation import limits
 from redrive.services.cloudformation.model import Blueprint, stack_arn
 from redrive.services.cloudformation.types import CUSTOM_NAMES, IAM_PREFIX, TYPES
@@ -85,10 +86,30 @@ def make_plan(blueprint: Blueprint, scope: Scope, stack_name: str, uid: str) -> 
 
 
 def check_types(template: Template) -> None:
-    """Refuse types that do not exist here. Errors: ValidationError."""
+    """Refuse types that do not exist here, and what the known ones cannot do. Errors: ValidationError."""
     unknown = unknown_types(template)
     if unknown:
         raise validation_error(f"Template format error: Unrecognized resource types: [{', '.join(unknown)}]")
+    for resource in template.resources.values():
+        if "Snapshot" in (resource.deletion_policy, resource.update_replace_policy):
+            raise validation_error(
+                f"Template error: resource type {resource.type} does not support deletion policy Snapshot"
+            )
+        _check_attributes(template, resource_references(resource))
+    for output in template.outputs.values():
+        _check_attributes(template, output_references(output))
+
+
+def _check_attributes(template: Template, found: Iterable[Reference]) -> None:
+    """Refuse attributes that their type does not have; those whose names a function gives are seen when resolved."""
+    for reference in found:
+        if not isinstance(reference, AttributeOf) or reference.attribute.startswith("{"):
+            continue
+        if reference.attribute not in TYPES[template.resources[reference.name].type].attributes:
+            raise validation_error(
+                f"Template error: resource {reference.name} does not support attribute type "
+                f"{reference.attribute} in Fn::GetAtt"
+            )
 
 
 def unknown_types(template: Template) -> list[str]:

@@ -28,20 +28,29 @@ _RETAINED = frozenset({"Retain", "RetainExceptOnCreate"})
 
 def step_delete(run: Run) -> Instant | None:
     """Delete the next resource of a stack that goes, be it on request or because its creation failed."""
-    return _delete_next(run, run.resources()) or _finish_delete(run)
+    again_at = _delete_next(run, run.resources())
+    if again_at is None:
+        _finish_delete(run)
+    return again_at
 
 
 def step_cleanup(run: Run) -> Instant | None:
     """Delete the next thing that a successful update no longer needs."""
     plan = run.plan()
     doomed = [one for one in run.resources() if one.leftover or one.logical_id not in plan.active.resources]
-    return _delete_next(run, doomed) or _settle_down(run, doomed, StackStatus.UPDATE_COMPLETE)
+    again_at = _delete_next(run, doomed)
+    if again_at is None:
+        _settle_down(run, doomed, StackStatus.UPDATE_COMPLETE)
+    return again_at
 
 
 def step_rollback_cleanup(run: Run) -> Instant | None:
     """Delete the next thing that a failed update has made."""
     doomed = [one for one in run.resources() if one.leftover or one.is_new]
-    return _delete_next(run, doomed) or _settle_down(run, doomed, StackStatus.UPDATE_ROLLBACK_COMPLETE)
+    again_at = _delete_next(run, doomed)
+    if again_at is None:
+        _settle_down(run, doomed, StackStatus.UPDATE_ROLLBACK_COMPLETE)
+    return again_at
 
 
 def step_revert(run: Run) -> Instant | None:
@@ -200,9 +209,6 @@ def _settle_down(run: Run, doomed: Sequence[StackResource], status: StackStatus)
     """The end of a cleanup: what could not be deleted is no longer the stack's."""
     for resource in doomed:
         run.forget(resource)
-    for resource in run.resources():
-        if resource.before is not None or resource.is_new:
-            run.put(dataclasses.replace(resource, before=None, is_new=False))
     run.stack = dataclasses.replace(run.stack, previous=None)
     run.enter(status)
 
@@ -213,8 +219,8 @@ def _finish_delete(run: Run) -> None:
     for resource in run.resources():
         if resource.status in (ResourceStatus.CREATE_FAILED, *IN_PROGRESS) and resource.made is None:
             run.report(resource, ResourceStatus.DELETE_COMPLETE)
-    if run.stack.failed and any(one.made is not None for one in run.resources()):
-        stuck = [one.logical_id for one in run.resources() if one.made is not None and _has_failed(run, one)]
+    stuck = [one.logical_id for one in run.resources() if one.made is not None and _has_failed(run, one)]
+    if stuck:
         reason = f"The following resource(s) failed to delete: [{', '.join(stuck)}]. "
         run.enter(StackStatus.DELETE_FAILED if gone else StackStatus.ROLLBACK_FAILED, reason)
         return

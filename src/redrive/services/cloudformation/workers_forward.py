@@ -58,8 +58,10 @@ def _finish(run: Run, plan: Plan) -> None:
 def _converge(run: Run, plan: Plan, logical_id: str, resource: StackResource | None) -> bool:
     """Make a resource what the template says; answers whether there was anything to do."""
     type_name = plan.template.resources[logical_id].type
-    current = resource or StackResource(
-        run.stack.uid, logical_id, type_name, ResourceStatus.CREATE_IN_PROGRESS, run.tx.now, "", is_new=True
+    current = (
+        StackResource(run.stack.uid, logical_id, type_name, ResourceStatus.CREATE_IN_PROGRESS, run.tx.now, "")
+        if resource is None
+        else dataclasses.replace(resource, type=type_name)
     )
     scope = StackScope(run, plan)
     try:
@@ -132,17 +134,15 @@ def _replace(run: Run, current: StackResource, made: Made, wanted: Made) -> None
 def _update(run: Run, current: StackResource, made: Made, wanted: Made) -> None:
     current = _begin(run, current)
     existing = Existing(made.physical_id, made.properties, made.attributes)
-    if made.properties == wanted.properties:
-        updated: Existing | None = existing
-    else:
-        place = run.place(current.logical_id)
-        try:
-            with run.tx.savepoint():
-                updated = TYPES[made.type].update(place, existing, wanted.properties)
-        except (ServiceError, PropertyError) as error:
-            _fail(run, current, handler_failure(error, place.caller.request_id))
-            return
-    after = _with_identity(wanted, updated)
+    place = run.place(current.logical_id)
+    try:
+        with run.tx.savepoint():
+            if made.properties != wanted.properties:
+                existing = TYPES[made.type].update(place, existing, wanted.properties)
+    except (ServiceError, PropertyError) as error:
+        _fail(run, current, handler_failure(error, place.caller.request_id))
+        return
+    after = _with_identity(wanted, existing)
     _complete(run, run.put(dataclasses.replace(current, made=after, before=made)))
 
 

@@ -44,9 +44,21 @@ class Run:
     def begin(self, status: StackStatus, *, reason: str = "User Initiated") -> None:
         """Start an operation on the stack, and have the worker take it up at once."""
         self.stack = dataclasses.replace(self.stack, operation=new_uuid(self.tx.entropy), failed=())
+        if status is StackStatus.UPDATE_IN_PROGRESS:
+            self._forget_changes()
+        self.resume(status, reason)
+
+    def resume(self, status: StackStatus, reason: str) -> None:
+        """Send the operation under way another way, and have the worker take it up at once."""
         self.enter(status, reason)
         self.tx.timers.set(STACK_TIMER, timer_name(self.scope, self.stack.stack_name), self.tx.now)
         self.tx.notify("due")
+
+    def _forget_changes(self) -> None:
+        """What an earlier operation did to the resources is what this one can go back to."""
+        for resource in self.resources():
+            if resource.before is not None or resource.is_new:
+                self.put(dataclasses.replace(resource, before=None, is_new=False))
 
     def save(self) -> None:
         """Write the stack; a deleted one moves to where only its id finds it."""
@@ -61,7 +73,7 @@ class Run:
     def enter(self, status: StackStatus, reason: str = "") -> None:
         """Change the stack's status, and say so."""
         self.stack = dataclasses.replace(self.stack, status=status, status_reason=reason)
-        self._record(self.stack.stack_name, self.stack.id, STACK_TYPE, status, reason, None)
+        self._record(self.stack.stack_name, self.stack.id, STACK_TYPE, status=status, reason=reason)
 
     def resource(self, logical_id: str) -> StackResource | None:
         """A resource of the stack, or None."""
@@ -89,7 +101,9 @@ class Run:
             **changes,  # type: ignore[arg-type]  # The callers name fields; replace checks them.
         )  # fmt: skip
         properties = dump_json(changed.made.properties) if changed.made is not None else None
-        self._record(changed.logical_id, changed.physical_id, changed.type, status, reason, properties)
+        self._record(
+            changed.logical_id, changed.physical_id, changed.type, status=status, reason=reason, properties=properties
+        )
         return self.put(changed)
 
     def place(self, logical_id: str) -> Place:
@@ -102,8 +116,9 @@ class Run:
         return self.tx.resources.get(Export, self.scope, name)
 
     def _record(
-        self, logical_id: str, physical_id: str, type_name: str, status: str, reason: str, properties: str | None
-    ) -> None:
+        self, logical_id: str, physical_id: str, type_name: str, *,
+        status: str, reason: str, properties: str | None = None,
+    ) -> None:  # fmt: skip
         number = self.stack.events + 1
         event_id = new_uuid(self.tx.entropy)
         if type_name != STACK_TYPE:

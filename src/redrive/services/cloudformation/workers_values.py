@@ -7,7 +7,8 @@ made yet has a value that nobody knows.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 
 from redrive.core.documents import Document, dump_json
 from redrive.languages.template import Node, PseudoParameters, TemplateError, resolve
@@ -67,14 +68,16 @@ class StackScope:
     def _made(self, logical_id: str) -> Made:
         resource = self._run.resource(logical_id)
         if resource is None or resource.made is None:
-            raise TemplateError(f"Unresolved resource dependencies [{logical_id}] in the Resources block of the template")
+            raise TemplateError(
+                f"Unresolved resource dependencies [{logical_id}] in the Resources block of the template"
+            )
         return resource.made
 
 
 class PreviewScope(StackScope):
     """The scope of a change set: resources in `unknown` are made or replaced by it."""
 
-    def __init__(self, run: Run, plan: Plan, unknown: Set[str]) -> None:
+    def __init__(self, run: Run, plan: Plan, unknown: AbstractSet[str]) -> None:
         super().__init__(run, plan)
         self._unknown = unknown
 

@@ -160,7 +160,9 @@ def scan(
     table = require_table(tx, caller, reference)
     check_no_index(index_name)
     index, count = segment or 0, total_segments or 1
-    after = None if exclusive_start_key is None else _start_key(table, exclusive_start_key)
+    after = None
+    if exclusive_start_key is not None:
+        after = _start_key(table, exclusive_start_key, problem="The provided key element does not match the schema")
     if after is not None and segment_of(after, count) != index:
         raise invalid_start(
             "Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct Segment. "
@@ -222,18 +224,20 @@ def _range_keys(condition: KeyCondition) -> RangeKeys:
     return RangeKeys(low, high)
 
 
-def _start_key(table: Table, raw: Mapping[str, object]) -> ItemKey:
-    """The key after which a page begins. Errors: ValidationException."""
+def _start_key(table: Table, raw: Mapping[str, object], *, problem: str = "") -> ItemKey:
+    """The key after which a page begins. Errors: ValidationException, which tells the problem if it has a text."""
     key = read_item(raw)
     if not is_key(table, key):
-        raise invalid_start("The provided key element does not match the schema")
+        raise invalid_start(problem)
     return key_of_item(table, key)
 
 
 def _behind(start: ItemKey, hash_key: bytes, within: RangeKeys, *, forward: bool) -> RangeKeys:
     """What is left of the range keys behind a start. Errors: ValidationException for a start that is not among them."""
-    if start.hash_key != hash_key or not within.low <= start.range_key < within.high:
+    if start.hash_key != hash_key:
         raise invalid("The provided starting key is outside query boundaries based on provided conditions")
+    if not within.low <= start.range_key < within.high:
+        raise invalid("The provided starting key does not match the range key predicate")
     if forward:
         return RangeKeys(just_after(start.range_key), within.high)
     return RangeKeys(within.low, start.range_key)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
+from redrive.core.clock import SECOND_MS
 from redrive.core.documents import Document
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
@@ -25,7 +26,7 @@ def get_queue_attributes(
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_GetQueueAttributes.html
     """
     queue = find_queue(tx, caller, queue_url, "sqs:GetQueueAttributes")
-    names = select_names(attribute_names or ())
+    names = select_names(attribute_names or (), is_fifo=queue.is_fifo)
     needs_counts = ALL in names or not names.isdisjoint(COUNT_NAMES)
     counts = tx.messages.counts(queue.id, tx.now) if needs_counts else MessageCounts(0, 0, 0)
     shown = show_attributes(queue, counts)
@@ -35,7 +36,9 @@ def get_queue_attributes(
 
 @operation("SetQueueAttributes")
 def set_queue_attributes(tx: Transaction, caller: Caller, *, queue_url: str, attributes: Mapping[str, str]) -> Document:
-    """Set attributes of a queue, at once. A changed retention counts for the messages that are there too.
+    """Set attributes of a queue, at once.
+
+    A changed retention counts for the messages that are there too; so does a changed delay of a FIFO queue.
 
     Errors: QueueDoesNotExist; InvalidAttributeName; InvalidAttributeValue; InvalidParameterValueException.
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SetQueueAttributes.html
@@ -43,10 +46,13 @@ def set_queue_attributes(tx: Transaction, caller: Caller, *, queue_url: str, att
     queue = find_queue(tx, caller, queue_url, "sqs:SetQueueAttributes")
     settings = change_attributes(queue.attributes, attributes)
     if "RedrivePolicy" in attributes:
-        check_redrive(tx, queue.arn, queue.scope, settings.redrive)
+        check_redrive(tx, queue.arn, queue.scope, settings)
     tx.resources.put(queue.scope, dataclasses.replace(queue, attributes=settings, modified_at=tx.now))
     if settings.retention_s != queue.attributes.retention_s:
         tx.messages.retain(queue.id, settings.retention_ms)
+    if queue.is_fifo and settings.delay_s != queue.attributes.delay_s:
+        tx.messages.delay_in_order(queue.id, settings.delay_s * SECOND_MS)
+        tx.notify(queue.topic)
     return {}
 
 

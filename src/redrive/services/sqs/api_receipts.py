@@ -12,6 +12,7 @@ from redrive.delivery.operation import operation
 from redrive.services.sqs import limits
 from redrive.services.sqs.api_queues import find_queue
 from redrive.services.sqs.model import Queue
+from redrive.services.sqs.model_metrics import metrics_of
 from redrive.services.sqs.model_receipts import decode_receipt
 from redrive.services.sqs.model_requests import (
     batch_answer,
@@ -32,9 +33,10 @@ def delete_message(tx: Transaction, caller: Caller, *, queue_url: str, receipt_h
     """Forget a received message. Deleting it twice is not an error.
 
     A handle still deletes after its visibility timeout, until the message is received again; an older handle than the
-    latest deletes nothing, and that is no error either.
+    latest deletes nothing, and that is no error either. In a FIFO queue both are errors.
 
-    Errors: QueueDoesNotExist; ReceiptHandleIsInvalid; MissingRequiredParameterException (an empty handle).
+    Errors: QueueDoesNotExist; ReceiptHandleIsInvalid; MissingRequiredParameterException (an empty handle);
+    InvalidParameterValueException (an expired handle of a FIFO queue).
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_DeleteMessage.html
     """
     queue = find_queue(tx, caller, queue_url, "sqs:DeleteMessage")
@@ -62,8 +64,8 @@ def change_message_visibility(
 ) -> Document:
     """Hide a received message for so many seconds from now; 0 makes it visible at once.
 
-    It works on a message whose timeout has passed too, until that is received again. The next receive starts from the
-    queue's own timeout.
+    It works on a message whose timeout has passed too, until that is received again, but not in a FIFO queue. The next
+    receive starts from the queue's own timeout.
 
     Errors: QueueDoesNotExist; ReceiptHandleIsInvalid; InvalidParameterValueException (out of range, more than 12 hours
     after the receive, or the message is gone or received anew); MissingRequiredParameterException (an empty handle).
@@ -96,7 +98,13 @@ def change_message_visibility_batch(
 
 def _delete(tx: Transaction, queue: Queue, handle: str) -> None:
     receipt = decode_receipt(handle, queue.id)
-    tx.messages.delete(queue.id, receipt.seq, receipt.nonce)
+    if not queue.is_fifo:
+        tx.messages.delete(queue.id, receipt.seq, receipt.nonce)
+    elif tx.messages.delete_in_order(queue.id, receipt.seq, receipt.nonce, tx.now):
+        tx.notify(queue.topic)
+    elif tx.messages.exists(queue.id, receipt.seq):
+        raise invalid_value(handle, "ReceiptHandle", "The receipt handle has expired.")
+    tx.metrics.count(metrics_of(queue.arn).deleted, tx.now)
 
 
 def _change_visibility(tx: Transaction, queue: Queue, handle: str, timeout_s: int) -> None:
@@ -106,7 +114,7 @@ def _change_visibility(tx: Transaction, queue: Queue, handle: str, timeout_s: in
         timeout_s, name, 0, limits.VISIBILITY_TIMEOUT_S_MAX, "VisibilityTimeout must be an integer between 0 and 43200."
     )
     held = tx.messages.held(queue.id, receipt.seq, receipt.nonce)
-    if held is None:
+    if held is None or (queue.is_fifo and held[0] <= tx.now):
         reason = "Message does not exist or is not available for visibility timeout change."
         raise invalid_value(handle, "ReceiptHandle", reason)
     _, received_at = held

@@ -25,6 +25,11 @@ ATTRIBUTE_TYPE_LENGTH_MAX = 256
 # Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_ReceiveMessage.html
 RECEIVE_MESSAGES_MAX = 10
 WAIT_S_MAX = 20
+RECEIVE_REPLAY_MS = 5 * MINUTE_MS
+
+# Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html
+MESSAGE_ID_LENGTH_MAX = 128
+DEDUPLICATION_MS = 5 * MINUTE_MS
 
 # Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-queues.html
 IN_FLIGHT_MAX = 120_000
@@ -46,8 +51,30 @@ LIST_RESULTS_MAX = 1_000
 # Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_PurgeQueue.html
 PURGE_INTERVAL_MS = MINUTE_MS
 
+# Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_AddPermission.html
+LABEL_LENGTH_MAX = 80
+
+# Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-policies.html
+STATEMENT_ACTIONS_MAX = 7
+POLICY_STATEMENTS_MAX = 20
+
+# Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_StartMessageMoveTask.html
+TASK_RATE_MAX = 500
+TASKS_LISTED_MAX = 10
+
+# Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-configure-dead-letter-queue-redrive.html
+TASK_MS_MAX = 36 * HOUR_MS
+ACTIVE_TASKS_MAX = 100
+
 # These are ours; docs/semantics/sqs.md says why.
 SWEEP_INTERVAL_MS = HOUR_MS
 ATTEMPTS_KEPT_MS = 14 * DAY_MS
 REDRIVE_ROUNDS_MAX = 100
 OVER_LIMIT_RETRY_MS = 1_000
+FAIR_IN_FLIGHT_COUNTED_MAX = 1_000
+FAIR_GROUPS_MAX = 1_000
+NOISY_IN_FLIGHT_MIN = 10
+NOISY_SHARE = 0.1
+MOVED_PER_STEP_MAX = 100
+MOVE_INTERVAL_MS = 100
+TASKS_PER_CLAIM_MAX = 10

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -10,6 +11,11 @@ from typing import ClassVar
 from redrive.core.clock import SECOND_MS, Instant
 from redrive.core.scope import Caller, Scope
 from redrive.services.sqs import limits
+from redrive.services.sqs.model_requests import invalid_parameter
+
+FIFO_SUFFIX = ".fifo"
+
+_QUEUE_NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +58,10 @@ class QueueAttributes:
     policy: str = ""
     redrive: RedrivePolicy | None = None
     redrive_allow: RedriveAllowPolicy | None = None
+    is_fifo: bool = False
+    is_deduplicated_by_content: bool = False
+    deduplication_scope: str = "queue"
+    throughput_limit: str = "perQueue"
 
     @property
     def retention_ms(self) -> int:
@@ -60,7 +70,10 @@ class QueueAttributes:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """A standard queue. `id` tells it from an earlier queue of the same name; its messages are stored under it."""
+    """A queue. `id` tells it from an earlier queue of the same name; its messages are stored under it.
+
+    `has_groups` says that a message with a group id was sent to it: receives of a standard queue are then fair.
+    """
 
     KIND: ClassVar[str] = "sqs.queue"
 
@@ -72,6 +85,12 @@ class Queue:
     modified_at: Instant
     tags: Mapping[str, str] = field(default_factory=dict)
     last_purged_at: Instant | None = None
+    has_groups: bool = False
+
+    @property
+    def is_fifo(self) -> bool:
+        """Whether the queue keeps the order of each group, and each message once."""
+        return self.attributes.is_fifo
 
     @property
     def scope(self) -> Scope:
@@ -83,6 +102,25 @@ class Queue:
     def topic(self) -> str:
         """What is notified when a receive of this queue may find something new."""
         return f"queue:{self.id}"
+
+
+def check_name(name: str, *, is_fifo: bool) -> None:
+    """Refuse what cannot be the name of a queue of this type. Errors: InvalidParameterValueException."""
+    stem = name.removesuffix(FIFO_SUFFIX) if is_fifo else name
+    is_short = len(name) <= limits.QUEUE_NAME_LENGTH_MAX
+    if is_short and _QUEUE_NAME.fullmatch(stem) and (not is_fifo or stem != name):
+        return
+    if is_fifo:
+        raise invalid_parameter(
+            "The name of a FIFO queue can only include alphanumeric characters, hyphens, or underscores, "
+            "must end with .fifo suffix and be 1 to 80 in length."
+        )
+    raise invalid_parameter("Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length")
+
+
+def dedup_scope(queue: Queue, group_id: str) -> str:
+    """Where a deduplication id counts: in its group, or, if empty, in the whole queue."""
+    return group_id if queue.attributes.deduplication_scope == "messageGroup" else ""
 
 
 def queue_arn(scope: Scope, name: str) -> str:

@@ -21,6 +21,9 @@ COUNT_NAMES = frozenset(
 )
 _READ_ONLY_NAMES = COUNT_NAMES | {"CreatedTimestamp", "LastModifiedTimestamp", "QueueArn"}
 
+FIFO_NAMES = frozenset({"ContentBasedDeduplication", "DeduplicationScope", "FifoQueue", "FifoThroughputLimit"})
+"""The attributes that only FIFO queues have."""
+
 _PERMISSIONS = ("allowAll", "denyAll", "byQueue")
 
 
@@ -48,14 +51,26 @@ _NUMBERS: Mapping[str, _WholeNumber] = {
 def change_attributes(current: QueueAttributes, given: Mapping[str, str]) -> QueueAttributes:
     """The attributes with the given ones set.
 
-    Errors: InvalidAttributeName (unknown, or read-only, or for FIFO queues); InvalidAttributeValue;
+    Errors: InvalidAttributeName (unknown, or read-only, or of FIFO queues alone); InvalidAttributeValue;
     InvalidParameterValueException for the redrive policies.
     """
     if given.get("SqsManagedSseEnabled") == "true" and given.get("KmsMasterKeyId"):
         raise _invalid_attribute("You can use one type of server-side encryption (SSE) at one time. "
                                  "You can either enable KMS SSE or SQS SSE.")  # fmt: skip
+    changed = _changed(current, given)
+    if changed.throughput_limit == "perMessageGroupId" and changed.deduplication_scope != "messageGroup":
+        raise _invalid_attribute(
+            "Invalid value for the parameter FifoThroughputLimit. Reason: The perMessageGroupId value is allowed only "
+            "when the value for DeduplicationScope is messageGroup."
+        )
+    return changed
+
+
+def _changed(current: QueueAttributes, given: Mapping[str, str]) -> QueueAttributes:
     changes: dict[str, object] = {}
     for name, value in given.items():
+        if name in FIFO_NAMES and not current.is_fifo:
+            raise _unknown_attribute(name)
         changes |= _change(name, value)
     return dataclasses.replace(current, **changes)  # type: ignore[arg-type] # Every change is made by _change below.
 
@@ -63,16 +78,17 @@ def change_attributes(current: QueueAttributes, given: Mapping[str, str]) -> Que
 def differing_attribute(queue: Queue, given: Mapping[str, str]) -> str | None:
     """The first of the given attributes whose value is not the queue's, or None."""
     for name, value in given.items():
-        if change_attributes(queue.attributes, {name: value}) != queue.attributes:
+        if _changed(queue.attributes, {name: value}) != queue.attributes:
             return name
     return None
 
 
-def select_names(asked: Sequence[str]) -> frozenset[str]:
+def select_names(asked: Sequence[str], *, is_fifo: bool) -> frozenset[str]:
     """Check the attribute names that GetQueueAttributes was asked for. Errors: InvalidAttributeName."""
     for name in asked:
-        if name != ALL and name not in _NUMBERS and name not in _TEXTS and name not in _READ_ONLY_NAMES:
-            raise ServiceError("InvalidAttributeName", f"Unknown Attribute {name}.")
+        is_known = name == ALL or name in _NUMBERS or name in _TEXTS or name in _READ_ONLY_NAMES
+        if not is_known or (name in FIFO_NAMES and not is_fifo):
+            raise _unknown_attribute(name)
     return frozenset(asked)
 
 
@@ -107,16 +123,14 @@ def show_attributes(queue: Queue, counts: MessageCounts) -> dict[str, str]:
         if settings.redrive_allow.source_arns:
             allow["sourceQueueArns"] = list(settings.redrive_allow.source_arns)
         shown["RedriveAllowPolicy"] = dump_json(allow)
+    if settings.is_fifo:
+        shown |= {
+            "FifoQueue": "true",
+            "ContentBasedDeduplication": "true" if settings.is_deduplicated_by_content else "false",
+            "DeduplicationScope": settings.deduplication_scope,
+            "FifoThroughputLimit": settings.throughput_limit,
+        }
     return shown
-
-
-def refuse_fifo(name: str, given: Mapping[str, str]) -> None:
-    """Refuse the creation of a FIFO queue. Errors: InvalidAttributeValue."""
-    if given.get("FifoQueue") == "true" or name.endswith(".fifo"):
-        raise _invalid_attribute(
-            f"Invalid value for the parameter FifoQueue. Reason: FIFO queues are not supported yet, so {name} "
-            "cannot be created. Use a standard queue."
-        )
 
 
 def _change(name: str, value: str) -> dict[str, object]:
@@ -128,7 +142,7 @@ def _change(name: str, value: str) -> dict[str, object]:
         return {number.field: int(value)}
     change = _TEXTS.get(name)
     if change is None:
-        raise ServiceError("InvalidAttributeName", f"Unknown Attribute {name}.")
+        raise _unknown_attribute(name)
     return change(value)
 
 
@@ -147,6 +161,35 @@ def _sqs_encryption(text: str) -> dict[str, object]:
     if text not in ("true", "false"):
         raise _invalid_attribute("Invalid value for the parameter SqsManagedSseEnabled.")
     return {"is_sqs_encrypted": True, "kms_key_id": ""} if text == "true" else {"is_sqs_encrypted": False}
+
+
+def _fifo(text: str) -> dict[str, object]:
+    """A queue is of one type for ever; saying again that it is a FIFO queue changes nothing."""
+    if text == "false":
+        raise _invalid_attribute(
+            "Invalid value for the parameter FifoQueue. Reason: Modifying queue type is not supported."
+        )
+    if text != "true":
+        raise _invalid_attribute("Invalid value for the parameter FifoQueue.")
+    return {}
+
+
+def _content_deduplication(text: str) -> dict[str, object]:
+    if text not in ("true", "false"):
+        raise _invalid_attribute("Invalid value for the parameter ContentBasedDeduplication.")
+    return {"is_deduplicated_by_content": text == "true"}
+
+
+def _deduplication_scope(text: str) -> dict[str, object]:
+    if text not in ("queue", "messageGroup"):
+        raise _invalid_attribute("Invalid value for the parameter DeduplicationScope.")
+    return {"deduplication_scope": text}
+
+
+def _throughput_limit(text: str) -> dict[str, object]:
+    if text not in ("perQueue", "perMessageGroupId"):
+        raise _invalid_attribute("Invalid value for the parameter FifoThroughputLimit.")
+    return {"throughput_limit": text}
 
 
 def _redrive(text: str) -> dict[str, object]:
@@ -221,11 +264,19 @@ def _is_queue_arn(value: object) -> bool:
     return arn.service == "sqs" and bool(arn.region and arn.account)
 
 
+def _unknown_attribute(name: str) -> ServiceError:
+    return ServiceError("InvalidAttributeName", f"Unknown Attribute {name}.")
+
+
 def _invalid_attribute(message: str) -> ServiceError:
     return ServiceError("InvalidAttributeValue", message)
 
 
 _TEXTS: Mapping[str, Callable[[str], dict[str, object]]] = {
+    "ContentBasedDeduplication": _content_deduplication,
+    "DeduplicationScope": _deduplication_scope,
+    "FifoQueue": _fifo,
+    "FifoThroughputLimit": _throughput_limit,
     "KmsMasterKeyId": _kms_key,
     "Policy": _policy,
     "RedriveAllowPolicy": _redrive_allow,

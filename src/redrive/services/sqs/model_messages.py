@@ -14,7 +14,14 @@ from dataclasses import dataclass
 from redrive.core.documents import Document, dump_json, load_json
 from redrive.core.errors import ServiceError
 from redrive.services.sqs import limits
-from redrive.services.sqs.model_requests import NOT_OF_THIS_QUEUE_TYPE, check_range, invalid_parameter, invalid_value
+from redrive.services.sqs.model import Queue
+from redrive.services.sqs.model_requests import (
+    NOT_OF_THIS_QUEUE_TYPE,
+    check_id,
+    check_range,
+    invalid_parameter,
+    invalid_value,
+)
 from redrive.store.tables.messages import ReceivedMessage
 
 ALL = "All"
@@ -22,9 +29,9 @@ TRACE_HEADER = "AWSTraceHeader"
 
 # Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_GROUP_ID = re.compile(r"[!-~]{1,128}")
 _ATTRIBUTE_NAME = re.compile(r"(?!(?i:aws|amazon)\.)(?!\.)(?!.*\.\.)[A-Za-z0-9_.-]*[A-Za-z0-9_-]")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_SEQUENCE_NUMBER_BASE = 10**19
 _TRANSPORT = {"String": 1, "Number": 1, "Binary": 2}
 
 SYSTEM_ATTRIBUTE_NAMES = frozenset(
@@ -47,6 +54,7 @@ class Draft:
     size: int
     delay_s: int | None
     group_id: str | None
+    deduplication_id: str | None = None
     attributes: str | None = None
     attributes_md5: str | None = None
     system_attributes: str | None = None
@@ -54,6 +62,7 @@ class Draft:
 
 
 def draft_message(
+    queue: Queue,
     body: str,
     *,
     delay_s: int | None,
@@ -62,7 +71,7 @@ def draft_message(
     deduplication_id: str | None,
     group_id: str | None,
 ) -> Draft:
-    """Check all of a message but its size.
+    """Check all of a message that is sent to this queue but its size.
 
     Errors: InvalidMessageContents; InvalidParameterValueException; UnsupportedOperation.
     """
@@ -74,23 +83,40 @@ def draft_message(
         )
     if delay_s is not None:
         check_range(delay_s, "DelaySeconds", 0, limits.DELAY_S_MAX, "DelaySeconds must be >= 0 and <= 900.")
-    if deduplication_id is not None:
-        raise invalid_value(deduplication_id, "MessageDeduplicationId", NOT_OF_THIS_QUEUE_TYPE)
-    if group_id is not None and not _GROUP_ID.fullmatch(group_id):
-        reason = "MessageGroupId can only include alphanumeric and punctuation characters. 1 to 128 in length."
-        raise invalid_value(group_id, "MessageGroupId", reason)
+    if group_id is not None:
+        check_id(group_id, "MessageGroupId")
     content = body.encode()
     body_md5 = _md5(content)
+    if queue.is_fifo:
+        if delay_s:
+            raise invalid_value(delay_s, "DelaySeconds", NOT_OF_THIS_QUEUE_TYPE)
+        # A FIFO queue delays all its messages alike; a delay of 0 means that delay.
+        delay_s = None
+        deduplication_id = _deduplication_id(queue, content, deduplication_id)
+    elif deduplication_id is not None:
+        raise invalid_value(deduplication_id, "MessageDeduplicationId", NOT_OF_THIS_QUEUE_TYPE)
     if not attributes and not system_attributes:
-        return Draft(body, body_md5, len(content), delay_s, group_id)
+        return Draft(body, body_md5, len(content), delay_s, group_id, deduplication_id)
     given, given_system = attributes or {}, system_attributes or {}
     _check_attributes(given)
     _check_system_attributes(given_system)
     return Draft(
-        body, body_md5, len(content) + _attributes_size(given), delay_s, group_id,
+        body, body_md5, len(content) + _attributes_size(given), delay_s, group_id, deduplication_id,
         attributes=_store_attributes(given), attributes_md5=digest_attributes(given),
         system_attributes=_store_attributes(given_system), system_attributes_md5=digest_attributes(given_system),
     )  # fmt: skip
+
+
+def check_batch_is_ordered(queue: Queue, entries: Sequence[Document]) -> None:
+    """Refuse a batch for a FIFO queue in which an entry lacks its group or its deduplication id.
+
+    Errors: InvalidParameterValueException.
+    """
+    for entry in entries:
+        if entry.get("MessageGroupId") is None:
+            raise invalid_parameter("The request must contain the parameter MessageGroupId.")
+        if entry.get("MessageDeduplicationId") is None and not queue.attributes.is_deduplicated_by_content:
+            raise _no_deduplication_id()
 
 
 def digest_attributes(attributes: Mapping[str, Document]) -> str | None:
@@ -127,6 +153,11 @@ def show_message(message: ReceivedMessage, handle: str, system_names: frozenset[
     return shown
 
 
+def sequence_number(seq: int) -> str:
+    """The SequenceNumber of a message: 20 digits that grow within a group as within the store."""
+    return str(_SEQUENCE_NUMBER_BASE + seq)
+
+
 def select_attributes(attributes: Mapping[str, Document], names: Sequence[str]) -> dict[str, Document]:
     """The attributes that are asked for: by name, by the start of their name (`order.*`), or all (`All`, `.*`)."""
     if ALL in names or ".*" in names:
@@ -152,12 +183,30 @@ def _system_attributes(message: ReceivedMessage, names: frozenset[str]) -> dict[
         "ApproximateReceiveCount": str(message.receive_count),
         "SentTimestamp": str(message.sent_at),
         "MessageGroupId": message.group_id,
+        "MessageDeduplicationId": message.deduplication_id,
+        "SequenceNumber": None if message.deduplication_id is None else sequence_number(message.seq),
         "DeadLetterQueueSourceArn": message.source_queue_arn,
     }
     if message.system_attributes:
         stored = _load_attributes(message.system_attributes)
         values[TRACE_HEADER] = stored[TRACE_HEADER]["StringValue"]
     return {name: value for name, value in values.items() if value is not None and name in names}
+
+
+def _deduplication_id(queue: Queue, content: bytes, given: str | None) -> str:
+    """The id by which a message is known when it is sent again: the given one, or the digest of the body."""
+    if given is not None:
+        check_id(given, "MessageDeduplicationId")
+        return given
+    if not queue.attributes.is_deduplicated_by_content:
+        raise _no_deduplication_id()
+    return hashlib.sha256(content).hexdigest()
+
+
+def _no_deduplication_id() -> ServiceError:
+    return invalid_parameter(
+        "The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly"
+    )
 
 
 def _check_attributes(attributes: Mapping[str, Document]) -> None:

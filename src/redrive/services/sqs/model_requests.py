@@ -16,6 +16,7 @@ from redrive.services.sqs import limits
 NOT_OF_THIS_QUEUE_TYPE = "The request include parameter that is not valid for this queue type."
 """Why a FIFO queue's parameter is refused; AWS's own sentence."""
 
+_ID = re.compile(rf"[!-~]{{1,{limits.MESSAGE_ID_LENGTH_MAX}}}")
 _BATCH_ID = re.compile(rf"[A-Za-z0-9_-]{{1,{limits.BATCH_ID_LENGTH_MAX}}}")
 
 # What a code is called inside a batch's answer, where no error shape stands for it.
@@ -44,6 +45,13 @@ def invalid_value(value: object, parameter: str, reason: str) -> ServiceError:
 def check_range(value: int, parameter: str, low: int, high: int, reason: str) -> None:
     """Refuse a number outside its range. Errors: InvalidParameterValueException."""
     if not low <= value <= high:
+        raise invalid_value(value, parameter, reason)
+
+
+def check_id(value: str, parameter: str) -> None:
+    """Refuse what cannot be a group, deduplication or attempt id. Errors: InvalidParameterValueException."""
+    if not _ID.fullmatch(value):
+        reason = f"{parameter} can only include alphanumeric and punctuation characters. 1 to 128 in length."
         raise invalid_value(value, parameter, reason)
 
 

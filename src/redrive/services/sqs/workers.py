@@ -1,6 +1,7 @@
 """The due work of SQS: once an hour, what has passed its retention is forgotten.
 
-Receives look past expired messages by themselves, so the sweep only frees room. It also forgets old attempts.
+Receives look past expired messages by themselves, so the sweep only frees room. It also forgets old attempts, and
+what FIFO queues no longer need to remember.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from redrive.core.errors import Bug
 from redrive.delivery.invocation import InvocationResult
 from redrive.delivery.worker import Attempt
 from redrive.services.sqs import limits
+from redrive.services.sqs.model import Queue
 from redrive.store.api import Transaction
 
 RETENTION = "sqs.retention"
@@ -37,7 +39,12 @@ class RetentionWorker:
         return tx.timers.next(RETENTION)
 
     def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
-        tx.messages.expire(tx.now)
+        for _, queue in tx.resources.everywhere(Queue):
+            if queue.is_fifo:
+                tx.messages.expire_in_order(queue.id, tx.now)
+            else:
+                tx.messages.expire(queue.id, tx.now)
+        tx.dedup.sweep(tx.now)
         tx.attempts.sweep(tx.now - limits.ATTEMPTS_KEPT_MS)
         tx.timers.set(RETENTION, _EVERYWHERE, tx.now + limits.SWEEP_INTERVAL_MS)
         return ()

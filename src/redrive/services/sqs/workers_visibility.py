@@ -12,7 +12,14 @@ from redrive.store.api import Transaction
 def next_visible(tx: Transaction, queue_arn: str) -> Instant | None:
     """When the queue's next message is visible, in the past if one is now; None if it has none, or does not exist."""
     queue = _queue(tx, queue_arn)
-    return None if queue is None else tx.messages.next_visible(queue.id, tx.now)
+    return None if queue is None else next_visible_of(tx, queue)
+
+
+def next_visible_of(tx: Transaction, queue: Queue) -> Instant | None:
+    """When a receive of the queue may next find something; a message that waits for its group is not counted."""
+    if queue.is_fifo:
+        return tx.messages.next_visible_in_order(queue.id)
+    return tx.messages.next_visible(queue.id, tx.now)
 
 
 def count_visible(tx: Transaction, queue_arn: str, limit: int) -> int:

@@ -43,10 +43,12 @@ DELETE FROM messages WHERE queue = :queue;
 -- name: expire -- hot
 DELETE FROM messages WHERE queue = :queue AND expires_at <= :now;
 
--- name: counts
-SELECT count(*) FILTER (WHERE visible_at <= :now), count(*) FILTER (WHERE visible_at > :now AND receipt <> ''),
-  count(*) FILTER (WHERE visible_at > :now AND receipt = '')
-FROM messages WHERE queue = :queue AND expires_at > :now;
+-- name: counts -- hot
+-- What is visible is counted in the index alone, however much it is; what has expired is taken off again.
+SELECT (SELECT count(*) FROM messages WHERE queue = :queue AND visible_at <= :now)
+    - (SELECT count(*) FROM messages WHERE queue = :queue AND expires_at <= :now AND +visible_at <= :now),
+  count(*) FILTER (WHERE receipt <> ''), count(*) FILTER (WHERE receipt = '')
+FROM messages WHERE queue = :queue AND visible_at > :now AND +expires_at > :now;
 
 -- name: next_visible -- hot
 SELECT visible_at FROM messages WHERE queue = :queue AND expires_at > :now ORDER BY visible_at LIMIT 1;
@@ -86,7 +88,7 @@ WHERE seq IN (
     WITH RECURSIVE walk (head_visible_at, head, seq, group_id, receipt) AS (
       SELECT * FROM (
         SELECT visible_at, seq, seq, group_id, receipt FROM messages
-        WHERE queue = :queue AND is_head = 1 AND visible_at <= :now ORDER BY visible_at, seq LIMIT :limit
+        WHERE queue = :queue AND is_head = 1 AND visible_at <= :now ORDER BY visible_at, seq LIMIT :walk
       )
       UNION ALL
       SELECT walk.head_visible_at, walk.head, next.seq, walk.group_id, next.receipt
@@ -95,9 +97,9 @@ WHERE seq IN (
           SELECT seq FROM messages WHERE queue = :queue AND group_id = walk.group_id AND seq > walk.seq
           ORDER BY seq LIMIT 1
         ) AND next.visible_at <= :now
-      ORDER BY 1, 2, 3 LIMIT :limit
+      ORDER BY 1, 2, 3 LIMIT :walk
     )
-    SELECT seq FROM walk WHERE receipt <> :receipt
+    SELECT seq FROM walk WHERE receipt <> :receipt LIMIT :limit
   ) AND +queue = :queue AND +visible_at <= :now
 RETURNING seq, message_id, body, body_md5, attributes, system_attributes, sender_id, group_id, deduplication_id, sent_at,
   receive_count, first_received_at, receipt, source_queue_arn;
@@ -158,10 +160,21 @@ WHERE seq IN (
     SELECT chosen.seq FROM groups CROSS JOIN messages AS chosen
     WHERE groups.id NOT IN (SELECT value FROM json_each(:groups)) AND chosen.seq IN (
         SELECT seq FROM messages
-        WHERE queue = :queue AND group_id = groups.id AND visible_at <= :now AND expires_at > :now
+        WHERE queue = :queue AND group_id = groups.id AND +visible_at <= :now AND +expires_at > :now
         ORDER BY seq LIMIT :limit
       )
     ORDER BY chosen.visible_at, chosen.seq LIMIT :limit
   ) AND +queue = :queue AND +visible_at <= :now
 RETURNING seq, message_id, body, body_md5, attributes, system_attributes, sender_id, group_id, deduplication_id, sent_at,
   receive_count, first_received_at, receipt, source_queue_arn;
+
+-- name: visible -- hot
+SELECT seq, message_id, body, body_md5, attributes, system_attributes, sender_id, group_id, deduplication_id, sent_at,
+  receive_count, first_received_at, receipt, source_queue_arn
+FROM messages WHERE queue = :queue AND visible_at <= :now AND +expires_at > :now ORDER BY visible_at, seq LIMIT :limit;
+
+-- name: visible_in_order -- hot
+SELECT seq, message_id, body, body_md5, attributes, system_attributes, sender_id, group_id, deduplication_id, sent_at,
+  receive_count, first_received_at, receipt, source_queue_arn
+FROM messages WHERE queue = :queue AND is_head = 1 AND visible_at <= :now AND +expires_at > :now
+ORDER BY visible_at, seq LIMIT :limit;

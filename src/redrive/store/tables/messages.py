@@ -170,6 +170,15 @@ class MessageTable:
         row = self._database.one(_SQL["count_in_flight"], {"queue": queue, "now": now, "limit": limit})
         return int(row[0]) if row else 0
 
+    def visible(self, queue: str, now: Instant, *, limit: int) -> list[ReceivedMessage]:
+        """The messages that became visible first, without receiving them."""
+        rows = self._database.all(_SQL["visible"], {"queue": queue, "now": now, "limit": limit})
+        return [ReceivedMessage(*row) for row in rows]
+
+    def take_out(self, seq: int) -> None:
+        """Forget a message, whoever holds it; of a FIFO queue by `take_out_in_order`."""
+        self._database.run(_SQL["take_out"], {"seq": seq})
+
     def oldest_sent_at(self, queue: str, now: Instant) -> Instant | None:
         """When the oldest message of the queue was sent, or None if it has none."""
         row = self._database.one(_SQL["oldest_sent_at"], {"queue": queue, "now": now})
@@ -212,16 +221,20 @@ class MessageTable:
         return None if row is None else int(row[0])
 
     def claim_in_order(
-        self, queue: str, now: Instant, *, visible_at: Instant, receipt: str, limit: int
+        self, queue: str, now: Instant, *, visible_at: Instant, receipt: str, limit: int, taken: int = 0
     ) -> list[ReceivedMessage]:
-        """Take messages of groups that have nothing in flight, each group in order, and hide them until `visible_at`.
+        """Take messages of each group up to the first that is hidden, and hide them until `visible_at`.
 
-        One group is taken as far as it goes before the next. What has expired must be gone: `expire_in_order`.
+        One group is taken as far as it goes before the next. What has expired must be gone: `expire_in_order`. `taken`
+        is how many messages were claimed under the same receipt before.
         """
         rows = self._database.all(
             _SQL["claim_in_order"],
-            {"queue": queue, "now": now, "visible_at": visible_at, "receipt": receipt, "limit": limit},
-        )
+            {
+                "queue": queue, "now": now, "visible_at": visible_at, "receipt": receipt, "limit": limit,
+                "walk": limit + taken,
+            },
+        )  # fmt: skip
         return _received(rows)
 
     def delete_in_order(self, queue: str, seq: int, receipt: str, now: Instant) -> bool:
@@ -234,9 +247,14 @@ class MessageTable:
         self._promote(queue, row[0])
         return True
 
+    def visible_in_order(self, queue: str, now: Instant, *, limit: int) -> list[ReceivedMessage]:
+        """The first message of each group that can be received, without receiving them."""
+        rows = self._database.all(_SQL["visible_in_order"], {"queue": queue, "now": now, "limit": limit})
+        return [ReceivedMessage(*row) for row in rows]
+
     def take_out_in_order(self, queue: str, seq: int, group_id: str) -> None:
         """Forget a message, whoever holds it; the next of its group takes its place."""
-        self._database.run(_SQL["take_out"], {"seq": seq})
+        self.take_out(seq)
         self._promote(queue, group_id)
 
     def expire_in_order(self, queue: str, now: Instant) -> int:

@@ -285,6 +285,11 @@ KEYS = {"ExpressionAttributeValues": {":c": {"S": "ann"}}, "KeyConditionExpressi
         (
             "Query",
             {**KEYS, "ExclusiveStartKey": {"customer": {"S": "ann"}}},
+            "The provided starting key is invalid",
+        ),
+        (
+            "Scan",
+            {"ExclusiveStartKey": {"customer": {"S": "ann"}}},
             "The provided starting key is invalid: The provided key element does not match the schema",
         ),
         (
@@ -355,7 +360,7 @@ def test_start_outside_the_range_condition_is_refused(refusal, orders):
     )  # fmt: skip
 
     assert code == "ValidationException"
-    assert message == "The provided starting key is outside query boundaries based on provided conditions"
+    assert message == "The provided starting key does not match the range key predicate"
 
 
 def test_start_of_another_segment_is_refused(call, refusal, orders, put):

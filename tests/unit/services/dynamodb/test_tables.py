@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 import pytest
 
@@ -214,7 +215,7 @@ def test_tables_of_other_accounts_and_regions_are_other_tables(world, orders):
     )
 
 
-def policy_of(statement: dict[str, object]) -> str:
+def policy_of(statement: Mapping[str, object]) -> str:
     return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
 
 

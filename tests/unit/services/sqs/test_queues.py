@@ -40,14 +40,27 @@ def test_queue_name_outside_the_charset_or_too_long_is_refused(refusal, name):
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "attributes"), [("orders.fifo", {"FifoQueue": "true"}), ("orders", {"FifoQueue": "true"}), ("a.fifo", {})]
-)
-def test_fifo_queue_is_refused_in_clear_words(refusal, name, attributes):
-    code, message = refusal("CreateQueue", QueueName=name, Attributes=attributes)
+@pytest.mark.parametrize("name", ["orders", ".fifo", "a b.fifo", "a.b.fifo", "a" * 76 + ".fifo"])
+def test_name_of_a_fifo_queue_ends_in_fifo(refusal, name):
+    answer = refusal("CreateQueue", QueueName=name, Attributes={"FifoQueue": "true"})
 
-    assert code == "InvalidAttributeValue"
-    assert "FIFO queues are not supported yet" in message
+    assert answer == (
+        "InvalidParameterValueException",
+        "The name of a FIFO queue can only include alphanumeric characters, hyphens, or underscores, "
+        "must end with .fifo suffix and be 1 to 80 in length.",
+    )
+
+
+def test_standard_queue_cannot_be_named_as_a_fifo_queue(refusal):
+    code, message = refusal("CreateQueue", QueueName="orders.fifo")
+
+    assert (code, message[:12]) == ("InvalidParameterValueException", "Can only inc")
+
+
+def test_queue_cannot_be_created_as_no_fifo_queue(refusal):
+    answer = refusal("CreateQueue", QueueName="orders", Attributes={"FifoQueue": "false"})
+
+    assert answer == ("InvalidAttributeName", "Unknown Attribute FifoQueue.")
 
 
 def test_refused_creation_leaves_no_queue_behind(call, refusal):

@@ -128,7 +128,8 @@ def _index_changes(old: list[Document], new: list[Document]) -> list[Document]:
                 f"Specification. You can create a new GSI with a different name: {name}"
             )
         if changed:
-            updated.append({"Update": {"IndexName": name, **{key: index[key] for key in sorted(changed & index.keys())}}})
+            settings = {key: index[key] for key in sorted(changed & index.keys())}
+            updated.append({"Update": {"IndexName": name, **settings}})
     return gone + added + updated
 
 
@@ -207,7 +208,7 @@ TABLE = ResourceType(
         "Tags": TAGS,
         "TimeToLiveSpecification": group(AttributeName=TEXT, Enabled=required(BOOLEAN)),
         "WarmThroughput": _WARM,
-    },  # fmt: skip
+    },
     create=_create_table,
     update=_update_table,
     delete=_delete_table,

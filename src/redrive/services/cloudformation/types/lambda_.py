@@ -5,6 +5,8 @@ Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/A
 
 from __future__ import annotations
 
+import dataclasses
+
 from redrive.core.clock import SECOND_MS
 from redrive.core.documents import Document
 from redrive.services.cloudformation import limits
@@ -212,7 +214,8 @@ def _put_event_invoke_config(place: Place, properties: Document) -> Existing:
 
 
 def _update_event_invoke_config(place: Place, existing: Existing, properties: Document) -> Existing:
-    return _put_event_invoke_config(place, properties)
+    """Put it anew: what it is for cannot change, so its id stays."""
+    return dataclasses.replace(_put_event_invoke_config(place, properties), physical_id=existing.physical_id)
 
 
 def _delete_event_invoke_config(place: Place, existing: Existing) -> None:
@@ -259,7 +262,7 @@ FUNCTION = ResourceType(
         "VpcConfig": group(
             Ipv6AllowedForDualStack=BOOLEAN, SecurityGroupIds=listing(TEXT), SubnetIds=listing(TEXT)
         ),
-    },  # fmt: skip
+    },
     create=_create_function,
     update=_update_function,
     delete=_delete_function,

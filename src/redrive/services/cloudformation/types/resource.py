@@ -68,7 +68,11 @@ class ResourceType:
     is_pending: Callable[[Place, Existing], bool] | None = None
 
 
-def not_updatable(place: Place, existing: Existing, properties: Document) -> Existing:
+def not_updatable(
+    place: Place,  # noqa: ARG001 -- the signature of every update.
+    existing: Existing,
+    properties: Document,
+) -> Existing:
     """The update of a type of which every change makes a new resource: there is nothing to do."""
     return Existing(existing.physical_id, properties, existing.attributes)
 

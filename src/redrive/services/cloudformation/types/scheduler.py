@@ -40,7 +40,7 @@ _TARGET = group(
 
 def _parameters(properties: Document, name: str) -> Document:
     """A schedule's properties as parameters of its operations: all of them, for an update replaces them all."""
-    dates = {key: _instant(key, properties[key]) for key in ("StartDate", "EndDate") if key in properties}
+    dates: Document = {key: _instant(key, properties[key]) for key in ("StartDate", "EndDate") if key in properties}
     return {**properties, **dates, "Name": name}
 
 

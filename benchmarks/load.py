@@ -1,0 +1,145 @@
+"""A closed loop over keep-alive connections: each sends its next request when the last is answered.
+
+Requests are bytes made beforehand, so that the client's own cost is small and the same for every server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol, cast
+
+import httptools
+import uvloop
+
+from benchmarks.processes import CLIENT_CORE, ServerProcess
+
+class Script(Protocol):
+    """What a load sends. One connection after another asks it for the next request."""
+
+    def next(self, answer: bytes | None) -> bytes | None:
+        """The request that follows an answer (None at the beginning), or None when there is no more to do."""
+        ...
+
+
+@dataclass(slots=True)
+class Load:
+    """What a load did: requests answered, of them with an error, and the latency of each in seconds."""
+
+    seconds: float = 0.0
+    server_cpu_s: float = 0.0
+    requests: int = 0
+    errors: int = 0
+    latencies: list[float] = field(default_factory=list)
+
+    @property
+    def server_us(self) -> float:
+        """The server's own CPU per request, in microseconds."""
+        return 1e6 * self.server_cpu_s / max(1, self.requests)
+
+    def latency_ms(self, fraction: float) -> float:
+        """The latency that this fraction of the requests did not exceed."""
+        ordered = sorted(self.latencies)
+        return 1000 * ordered[min(len(ordered) - 1, int(fraction * len(ordered)))] if ordered else 0.0
+
+
+class _Connection(asyncio.Protocol):
+    """One keep-alive connection; opened again as often as the server closes it."""
+
+    def __init__(self, script: Script, load: Load, open_one: Callable[[_Connection], None], done: Callable[[], None]) -> None:
+        self._script = script
+        self._load = load
+        self._open = open_one
+        self._done = done
+        self._request = script.next(None)
+        self._body: list[bytes] = []
+        self._sent_at = 0.0
+        self._transport: asyncio.Transport | None = None
+        self._parser: httptools.HttpResponseParser
+        self._closing = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        self._parser = httptools.HttpResponseParser(self)
+        self._closing = False
+        self._send()
+
+    def data_received(self, data: bytes) -> None:
+        self._parser.feed_data(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._request is not None:
+            self._open(self)
+
+    def on_body(self, body: bytes) -> None:
+        self._body.append(body)
+
+    def on_message_complete(self) -> None:
+        load = self._load
+        load.latencies.append(time.perf_counter() - self._sent_at)
+        load.requests += 1
+        status = self._parser.get_status_code()
+        if status == 100:
+            return
+        load.errors += status != 200
+        body = b"".join(self._body)
+        self._body.clear()
+        self._request = self._script.next(body)
+        if self._request is None:
+            self._transport.close()
+            self._done()
+        elif self._parser.should_keep_alive():
+            self._send()
+        else:
+            self._transport.close()
+
+    def _send(self) -> None:
+        if self._request is not None:
+            self._sent_at = time.perf_counter()
+            self._transport.write(self._request)
+
+    def stop(self) -> None:
+        """Send nothing more."""
+        self._request = None
+        if self._transport is not None:
+            self._transport.close()
+
+
+def run(server: ServerProcess, script: Script, *, connections: int, seconds: float) -> Load:
+    """Load a server until the script is done or the time is over, from a core of its own."""
+    os.sched_setaffinity(0, {CLIENT_CORE})
+    load = Load()
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_run(server, script, load, connections, seconds))
+    return load
+
+
+async def _run(server: ServerProcess, script: Script, load: Load, connections: int, seconds: float) -> None:
+    loop = asyncio.get_running_loop()
+    finished = asyncio.Semaphore(0)
+    opening: set[asyncio.Task[object]] = set()
+
+    def open_one(protocol: _Connection) -> None:
+        task: asyncio.Task[object] = loop.create_task(loop.create_connection(lambda: protocol, "127.0.0.1", server.port))
+        opening.add(task)
+        task.add_done_callback(opening.discard)
+
+    made: list[_Connection] = []
+    cpu_s, began = server.cpu_s(), time.perf_counter()
+    for _ in range(connections):
+        made.append(_Connection(script, load, open_one, finished.release))
+        open_one(made[-1])
+    try:
+        async with asyncio.timeout(seconds):
+            for _ in range(connections):
+                await finished.acquire()
+    except TimeoutError:
+        pass
+    load.seconds = time.perf_counter() - began
+    load.server_cpu_s = server.cpu_s() - cpu_s
+    for protocol in made:
+        protocol.stop()
+    await asyncio.sleep(0)

@@ -1,0 +1,115 @@
+"""`redrive deploy TEMPLATE`: what `aws cloudformation deploy` does, without the aws CLI."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import boto3
+import click
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+from rich.console import Console
+from rich.table import Table
+
+from redrive.cli.endpoint import ask, endpoint_option
+from redrive.core.errors import UserError
+
+CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"]
+
+
+@click.command()
+@click.argument("template", type=click.Path(path_type=Path))
+@click.option("--stack", help="The stack's name; otherwise that of the template's folder.")
+@click.option("-p", "--parameter", "parameters", multiple=True, metavar="KEY=VALUE", help="A parameter; repeatable.")
+@click.option("--region", envvar="AWS_DEFAULT_REGION", default="us-east-1", show_default=True, help="The region.")
+@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to print the outputs.")
+@endpoint_option
+def command(  # noqa: PLR0917 - click passes options by name.
+    template: Path, stack: str | None, parameters: tuple[str, ...], region: str, output: str, endpoint_url: str
+) -> None:
+    """Deploy a CloudFormation template to a server, creating the stack or updating it.
+
+    Prints what happens to each resource, then the stack's outputs.
+    """
+    body = _read(template)
+    name = stack or template.resolve().parent.name
+    ask(endpoint_url, "health")
+    session = boto3.session.Session(os.environ.get("AWS_ACCESS_KEY_ID", "test"), "test", region_name=region)
+    config = Config(retries={"total_max_attempts": 1})
+    client = session.client("cloudformation", endpoint_url=endpoint_url, config=config)
+    try:
+        status = _deploy(client, name, body, _parameters(parameters))
+    except (ClientError, BotoCoreError) as error:
+        message = error.response["Error"]["Message"] if isinstance(error, ClientError) else str(error)
+        raise UserError(f"{template} was not deployed: {message}", exit_code=1) from error
+    made = client.describe_stacks(StackName=name)["Stacks"][0]
+    _print(made, output)
+    if status not in ("CREATE_COMPLETE", "UPDATE_COMPLETE"):
+        next_step = f"Delete it before you deploy anew: aws cloudformation delete-stack --stack-name {name}"
+        raise UserError(f"The stack {name} ended as {status}.", next_step=next_step, exit_code=1)
+
+
+def _deploy(client: Any, name: str, body: str, parameters: list[dict[str, str]]) -> str:
+    """Create or update the stack and follow it to its end; answers its status."""
+    given = {"StackName": name, "TemplateBody": body, "Parameters": parameters, "Capabilities": CAPABILITIES}
+    seen = {event["EventId"] for event in _events(client, name)}
+    try:
+        if seen:
+            client.update_stack(**given)
+        else:
+            client.create_stack(**given)
+    except ClientError as error:
+        if "No updates are to be performed" in str(error):
+            click.echo(f"The stack {name} is up to date.", err=True)
+            return "UPDATE_COMPLETE"
+        raise
+    while True:
+        # While a stack is under way, the server holds this answer until something changes.
+        status: str = client.describe_stacks(StackName=name)["Stacks"][0]["StackStatus"]
+        for event in reversed(_events(client, name)):
+            if event["EventId"] not in seen:
+                seen.add(event["EventId"])
+                reason = event.get("ResourceStatusReason", "")
+                click.echo(f"{event['ResourceStatus']:<20} {event['LogicalResourceId']}  {reason}".rstrip(), err=True)
+        if not status.endswith("_IN_PROGRESS"):
+            return status
+
+
+def _events(client: Any, name: str) -> list[Any]:
+    """The stack's events, newest first; none if there is no such stack."""
+    try:
+        pages = client.get_paginator("describe_stack_events").paginate(StackName=name)
+        return [event for page in pages for event in page["StackEvents"]]
+    except ClientError:
+        return []
+
+
+def _read(template: Path) -> str:
+    try:
+        return template.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"The template {template} cannot be read: {error}.", exit_code=2) from error
+
+
+def _parameters(given: tuple[str, ...]) -> list[dict[str, str]]:
+    pairs = [text.partition("=") for text in given]
+    for key, equals, _ in pairs:
+        if not key or not equals:
+            raise UserError(f"--parameter {key!r} is not KEY=VALUE.", exit_code=2)
+    return [{"ParameterKey": key, "ParameterValue": value} for key, _, value in pairs]
+
+
+def _print(stack: Any, output: str) -> None:
+    outputs = {one["OutputKey"]: one["OutputValue"] for one in stack.get("Outputs", [])}
+    if output == "json":
+        click.echo(
+            json.dumps({"stack": stack["StackName"], "status": stack["StackStatus"], "outputs": outputs}, indent=2)
+        )
+        return
+    table = Table("output", "value", title=f"{stack['StackName']}: {stack['StackStatus']}", title_justify="left")
+    for key, value in outputs.items():
+        table.add_row(key, value)
+    Console().print(table)

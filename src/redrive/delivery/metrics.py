@@ -1,0 +1,58 @@
+"""The metrics worker: once a minute, what was counted is written down, and what can be seen is measured.
+
+It knows no service. A service gives it a sampler for its namespace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from redrive.core.clock import DAY_MS, Instant
+from redrive.core.errors import Bug
+from redrive.delivery.invocation import InvocationResult
+from redrive.delivery.worker import Attempt
+from redrive.store.api import Transaction
+from redrive.store.tables.metrics import Watched
+
+# Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/cloudwatch_concepts.html
+KEPT_MS = 15 * DAY_MS
+"""How long data points of one minute are kept."""
+
+
+class Sampler(Protocol):
+    """Measures the things of one namespace."""
+
+    @property
+    def namespace(self) -> str:
+        """`AWS/SQS`, say."""
+        ...
+
+    def sample(self, tx: Transaction, watched: Watched) -> bool:
+        """Put down what can be seen of a thing now; False if it need not be looked at until something is counted."""
+        ...
+
+
+class MetricsWorker:
+    """Flushes the store's accumulator in one transaction for each minute in which there was anything to tell."""
+
+    name = "metrics.flush"
+    upkeep = True
+
+    def __init__(self, samplers: Sequence[Sampler]) -> None:
+        self._samplers: Mapping[str, Sampler] = {sampler.namespace: sampler for sampler in samplers}
+
+    def next_due(self, tx: Transaction, *, free: int) -> Instant | None:
+        return tx.metrics.due_at()
+
+    def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
+        tx.metrics.flush(tx.now, keep=frozenset(one for one in tx.metrics.watched(tx.now) if self._sample(tx, one)))
+        tx.metrics.sweep(tx.now - KEPT_MS)
+        return ()
+
+    def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
+        raise Bug("metrics make no attempts")
+
+    def _sample(self, tx: Transaction, watched: Watched) -> bool:
+        sampler = self._samplers.get(watched.namespace)
+        return sampler is not None and sampler.sample(tx, watched)

@@ -1,0 +1,74 @@
+"""What the simulation has in its queue: beats of nodes, acts of users, strikes of the weather."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from redrive.core.clock import Instant
+from redrive.delivery.invocation import InvocationResult
+from redrive.delivery.worker import Attempt
+from redrive.sim.nodes import Node
+from redrive.sim.weather import Fault
+
+
+@dataclass(frozen=True, slots=True)
+class Poll:
+    """The node claims what is due."""
+
+    node: Node
+    life: int
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """The node performs an attempt. One that `repeats` is an echo of it, beside the slots."""
+
+    node: Node
+    life: int
+    attempt: Attempt
+    repeats: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The node settles an attempt. `holds_slot` until its first try; an echo holds none."""
+
+    node: Node
+    life: int
+    attempt: Attempt
+    result: InvocationResult = field(repr=False)
+    holds_slot: bool
+
+
+Beat = Poll | Begin | Answer
+
+
+class Actor(Protocol):
+    """A user of the engine: acts, and says when to act next."""
+
+    @property
+    def name(self) -> str:
+        """Unique among the users of a simulation."""
+        ...
+
+    def act(self) -> Instant | None:
+        """Do the next thing; answers when to do another, None if all is done."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """A user acts."""
+
+    actor: Actor
+
+
+@dataclass(frozen=True, slots=True)
+class Strike:
+    """A fault strikes on its own."""
+
+    fault: Fault
+
+
+Event = Beat | Act | Strike

@@ -1,0 +1,27 @@
+"""How a run fails: a rule is broken, and whoever reads of it is told all it takes to see it again."""
+
+from __future__ import annotations
+
+from redrive.sim.trace import Trace
+
+
+class RuleBroken(Exception):
+    """A rule does not hold: which one, and what was seen."""
+
+    def __init__(self, rule: str, what: str) -> None:
+        super().__init__(f"{rule}: {what}")
+        self.rule = rule
+        self.what = what
+
+
+class SimulationFailed(AssertionError):
+    """A run in which a rule was broken: which, by what, in which setting, after which events, and how to replay it."""
+
+    def __init__(self, rule: str, what: str, *, setting: str, trace: Trace, replay: str) -> None:
+        """`replay` is the command that runs the whole of it again, if there is one."""
+        lines = [f"broken rule: {rule}", f"  {what}", setting, "  the last events:"]
+        lines += [f"    {line}" for line in trace.latest]
+        if replay:
+            lines.append(f"  replay: {replay} --until {trace.length + 1} --trace")
+        super().__init__("\n".join(lines))
+        self.rule = rule

@@ -1,0 +1,169 @@
+"""Change sets say what would change, and change it when they are executed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from redrive.testing.world import World
+from tests.unit.services.cloudformation.conftest import Refusal, Stacks, queue
+
+
+def propose(stacks: Stacks, resources: dict[str, Any], *, kind: str = "UPDATE", name: str = "next", **params: Any) -> Any:
+    """Create a change set of the stack `shop` and describe it."""
+    body = json.dumps({"Resources": resources})
+    stacks.client.create_change_set(
+        StackName="shop", ChangeSetName=name, TemplateBody=body, ChangeSetType=kind, **params
+    )
+    return stacks.client.describe_change_set(StackName="shop", ChangeSetName=name)
+
+
+def test_change_set_of_a_new_stack_puts_it_under_review(stacks: Stacks) -> None:
+    change_set = propose(stacks, {"Q": queue()}, kind="CREATE")
+
+    assert (change_set["Status"], change_set["ExecutionStatus"]) == ("CREATE_COMPLETE", "AVAILABLE")
+    assert [(one["Type"], one["ResourceChange"]) for one in change_set["Changes"]] == [
+        ("Resource", {"Action": "Add", "LogicalResourceId": "Q", "ResourceType": "AWS::SQS::Queue"})
+    ]
+    assert stacks.status("shop") == "REVIEW_IN_PROGRESS"
+
+
+def test_executed_change_set_creates_the_stack(stacks: Stacks, world: World) -> None:
+    change_set = propose(stacks, {"Q": queue(QueueName="orders")}, kind="CREATE")
+
+    stacks.client.execute_change_set(ChangeSetName=change_set["ChangeSetId"])
+    world.settle()
+
+    stack = stacks.describe("shop")
+    assert (stack["StackStatus"], stack["ChangeSetId"]) == ("CREATE_COMPLETE", change_set["ChangeSetId"])
+    executed = stacks.client.describe_change_set(ChangeSetName=change_set["ChangeSetId"])
+    assert executed["ExecutionStatus"] == "EXECUTE_COMPLETE"
+
+
+def test_change_set_tells_additions_changes_and_removals(stacks: Stacks) -> None:
+    stacks.create("shop", {"A": queue(QueueName="a"), "B": queue(DelaySeconds=1), "C": queue(), "D": queue()})
+
+    change_set = propose(
+        stacks, {"A": queue(QueueName="a2"), "B": queue(DelaySeconds=2), "C": queue(), "E": queue()}
+    )
+
+    changes = {one["ResourceChange"]["LogicalResourceId"]: one["ResourceChange"] for one in change_set["Changes"]}
+    assert {name: (one["Action"], one.get("Replacement")) for name, one in changes.items()} == {
+        "A": ("Modify", "True"), "B": ("Modify", "False"), "D": ("Remove", None), "E": ("Add", None),
+    }  # fmt: skip
+    assert changes["A"]["Details"] == [
+        {
+            "Target": {"Attribute": "Properties", "Name": "QueueName", "RequiresRecreation": "Always"},
+            "Evaluation": "Static", "ChangeSource": "DirectModification",
+        }
+    ]  # fmt: skip
+    assert stacks.status("shop") == "CREATE_COMPLETE"
+
+
+def test_value_of_a_replaced_resource_is_not_known_yet(stacks: Stacks) -> None:
+    def resources(name: str) -> dict[str, Any]:
+        return {"A": queue(QueueName=name), "B": queue(QueueName={"Fn::Join": ["-", [{"Fn::GetAtt": ["A", "QueueName"]}, "b"]]})}
+
+    stacks.create("shop", resources("a"))
+
+    change_set = propose(stacks, resources("c"))
+
+    change = next(one["ResourceChange"] for one in change_set["Changes"] if one["ResourceChange"]["LogicalResourceId"] == "B")
+    assert change["Replacement"] == "Conditional"
+    assert change["Details"][0]["Evaluation"] == "Dynamic"
+
+
+def test_change_set_without_changes_fails_and_says_so(stacks: Stacks, refusal: Refusal) -> None:
+    stacks.create("shop", {"Q": queue()})
+
+    change_set = propose(stacks, {"Q": queue()})
+
+    assert (change_set["Status"], change_set["ExecutionStatus"]) == ("FAILED", "UNAVAILABLE")
+    assert change_set["StatusReason"] == (
+        "The submitted information didn't contain changes. Submit different information to create a change set."
+    )
+    assert refusal(stacks.client.execute_change_set, ChangeSetName=change_set["ChangeSetId"]) == (
+        "InvalidChangeSetStatus",
+        f"ChangeSet [{change_set['ChangeSetId']}] cannot be executed in its current status of [FAILED]",
+    )
+
+
+def test_executed_change_set_updates_the_stack_and_drops_the_others(stacks: Stacks, world: World) -> None:
+    stacks.create("shop", {"Q": queue(DelaySeconds=1)})
+    propose(stacks, {"Q": queue(DelaySeconds=2)})
+    propose(stacks, {"Q": queue(DelaySeconds=3)}, name="other")
+
+    stacks.client.execute_change_set(StackName="shop", ChangeSetName="next")
+    world.settle()
+
+    assert stacks.status("shop") == "UPDATE_COMPLETE"
+    summaries = stacks.client.list_change_sets(StackName="shop")["Summaries"]
+    assert [(one["ChangeSetName"], one["ExecutionStatus"]) for one in summaries] == [("next", "EXECUTE_COMPLETE")]
+
+
+def test_failed_execution_is_told_by_the_change_set(stacks: Stacks, world: World) -> None:
+    propose(stacks, {"Q": queue(DelaySeconds=5_000)}, kind="CREATE", OnStackFailure="DO_NOTHING")
+
+    stacks.client.execute_change_set(StackName="shop", ChangeSetName="next")
+    world.settle()
+
+    assert stacks.status("shop") == "CREATE_FAILED"
+    change_set = stacks.client.describe_change_set(StackName="shop", ChangeSetName="next")
+    assert change_set["ExecutionStatus"] == "EXECUTE_FAILED"
+
+
+def test_deleted_change_set_is_gone_and_its_stack_stays(stacks: Stacks, refusal: Refusal) -> None:
+    propose(stacks, {"Q": queue()}, kind="CREATE")
+
+    stacks.client.delete_change_set(StackName="shop", ChangeSetName="next")
+    stacks.client.delete_change_set(StackName="shop", ChangeSetName="next")
+
+    assert stacks.status("shop") == "REVIEW_IN_PROGRESS"
+    assert refusal(stacks.client.describe_change_set, StackName="shop", ChangeSetName="next") == (
+        "ChangeSetNotFound", "ChangeSet [next] does not exist",
+    )  # fmt: skip
+
+
+def test_change_set_is_created_once_by_its_name(stacks: Stacks, refusal: Refusal) -> None:
+    first = propose(stacks, {"Q": queue()}, kind="CREATE", ClientToken="once")
+
+    assert propose(stacks, {"Q": queue()}, kind="CREATE", ClientToken="once")["ChangeSetId"] == first["ChangeSetId"]
+    assert refusal(propose, stacks, {"Q": queue()}, kind="CREATE") == (
+        "AlreadyExistsException", "ChangeSet next cannot be created because it exists",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("UPDATE", "Stack [shop] does not exist"),
+        ("IMPORT", "ChangeSetType IMPORT is not supported."),
+    ],
+)
+def test_change_set_needs_a_stack_of_its_kind(stacks: Stacks, refusal: Refusal, kind: str, message: str) -> None:
+    assert refusal(propose, stacks, {"Q": queue()}, kind=kind) == ("ValidationError", message)
+
+
+def test_change_set_does_not_create_a_stack_twice(stacks: Stacks, refusal: Refusal) -> None:
+    stacks.create("shop", {"Q": queue()})
+
+    assert refusal(propose, stacks, {"Q": queue()}, kind="CREATE") == (
+        "ValidationError", "Stack [shop] already exists and cannot be created again with the changeSet [next].",
+    )  # fmt: skip
+
+
+def test_reviewed_stack_can_be_deleted(stacks: Stacks) -> None:
+    propose(stacks, {"Q": queue()}, kind="CREATE")
+
+    stacks.delete("shop")
+
+    assert stacks.client.describe_stacks()["Stacks"] == []
+
+
+def test_waiter_of_boto3_ends_when_the_change_set_is_created(stacks: Stacks) -> None:
+    propose(stacks, {"Q": queue()}, kind="CREATE")
+
+    waiter = stacks.client.get_waiter("change_set_create_complete")
+    waiter.wait(StackName="shop", ChangeSetName="next", WaiterConfig={"Delay": 0, "MaxAttempts": 1})

@@ -1,0 +1,263 @@
+"""Each resource type makes, changes and unmakes its resource through the service it belongs to."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from typing import Any
+
+import pytest
+
+from redrive.services.cloudformation.types import TYPES
+from redrive.services.cloudformation.types.inline_code import zip_inline
+from redrive.services.cloudformation.types.schema import PropertyError
+from redrive.testing.world import World
+from tests.unit.services.cloudformation.conftest import Stacks, queue
+
+IAM = {"Capabilities": ["CAPABILITY_NAMED_IAM"]}
+
+
+def document(action: str, resource: Any = "*") -> dict[str, Any]:
+    return {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": action, "Resource": resource}]}
+
+
+def role(service: str, **properties: Any) -> dict[str, Any]:
+    trust = {
+        "Version": "2012-10-17",
+        "Statement": [{"Effect": "Allow", "Principal": {"Service": f"{service}.amazonaws.com"}, "Action": "sts:AssumeRole"}],
+    }
+    return {"Type": "AWS::IAM::Role", "Properties": {"AssumeRolePolicyDocument": trust, **properties}}
+
+
+def of(kind: str, **properties: Any) -> dict[str, Any]:
+    return {"Type": kind, "Properties": properties}
+
+
+def get(logical_id: str, attribute: str = "Arn") -> dict[str, Any]:
+    return {"Fn::GetAtt": [logical_id, attribute]}
+
+
+def pipeline() -> dict[str, Any]:
+    """A schedule that sends to a queue, and a function that takes from it and keeps what it took in a table."""
+    consume = document("sqs:*", get("Inbox"))
+    keep = document("dynamodb:PutItem", get("Seen"))
+    return {
+        "Spilled": queue(),
+        "Inbox": queue(RedrivePolicy={"deadLetterTargetArn": get("Spilled"), "maxReceiveCount": "2"}),
+        "SenderRole": role("scheduler", Policies=[{"PolicyName": "send", "PolicyDocument": document("sqs:SendMessage", get("Inbox"))}]),
+        "Tick": of(
+            "AWS::Scheduler::Schedule", ScheduleExpression="rate(1 hour)", FlexibleTimeWindow={"Mode": "OFF"},
+            Target={"Arn": get("Inbox"), "RoleArn": get("SenderRole"), "Input": '{"run": "<aws.scheduler.execution-id>"}'},
+        ),
+        "Seen": of(
+            "AWS::DynamoDB::Table", BillingMode="PAY_PER_REQUEST", KeySchema=[{"AttributeName": "run", "KeyType": "HASH"}],
+            AttributeDefinitions=[{"AttributeName": "run", "AttributeType": "S"}],
+            TimeToLiveSpecification={"AttributeName": "expires", "Enabled": "true"},
+        ),
+        "WorkerRole": role(
+            "lambda", ManagedPolicyArns=["arn:aws:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole"],
+            Policies=[{"PolicyName": "take", "PolicyDocument": consume}, {"PolicyName": "keep", "PolicyDocument": keep}],
+        ),
+        "Worker": of(
+            "AWS::Lambda::Function", Runtime="python3.9", Handler="index.handler", Role=get("WorkerRole"),
+            Environment={"Variables": {"TABLE": {"Ref": "Seen"}}},
+            Code={"ZipFile": "def handler(event, context):\n    return None\n"},
+        ),
+        "Feed": of(
+            "AWS::Lambda::EventSourceMapping", EventSourceArn=get("Inbox"), FunctionName={"Ref": "Worker"}, BatchSize="1"
+        ),
+    }  # fmt: skip
+
+
+def test_pipeline_of_all_services_is_deployed_and_deleted(stacks: Stacks, world: World) -> None:
+    stack_id = stacks.create("pipe", pipeline(), outputs={"Table": {"Value": {"Ref": "Seen"}}}, **IAM)
+
+    assert stacks.status("pipe") == "CREATE_COMPLETE"
+    name = stacks.physical_id("pipe", "Worker")
+    function = world.client("lambda").get_function_configuration(FunctionName=name)
+    assert function["Environment"]["Variables"] == {"TABLE": stacks.outputs("pipe")["Table"]}
+    ttl = world.client("dynamodb").describe_time_to_live(TableName=stacks.outputs("pipe")["Table"])
+    assert ttl["TimeToLiveDescription"] == {"AttributeName": "expires", "TimeToLiveStatus": "ENABLED"}
+    mapping = world.client("lambda").get_event_source_mapping(UUID=stacks.physical_id("pipe", "Feed"))
+    assert mapping["BatchSize"] == 1
+
+    stacks.delete("pipe")
+    assert stacks.status(stack_id) == "DELETE_COMPLETE"
+    assert world.client("lambda").list_functions()["Functions"] == []
+    assert world.client("iam").list_roles()["Roles"] == []
+
+
+def test_function_is_changed_in_code_and_configuration(stacks: Stacks, world: World) -> None:
+    def resources(code: str, **settings: Any) -> dict[str, Any]:
+        function = of(
+            "AWS::Lambda::Function", FunctionName="work", Runtime="python3.12", Handler="index.handler",
+            Role=get("Role"), Code={"ZipFile": code}, **settings,
+        )  # fmt: skip
+        return {"Role": role("lambda"), "Work": function}
+
+    client = world.client("lambda")
+    stacks.create("fn", resources("a = 1", Timeout=9, ReservedConcurrentExecutions=2), **IAM)
+    before = client.get_function_configuration(FunctionName="work")
+
+    stacks.update("fn", resources("a = 2", Description="new", Tags=[{"Key": "a", "Value": "b"}]), **IAM)
+
+    assert stacks.status("fn") == "UPDATE_COMPLETE"
+    after = client.get_function(FunctionName="work")
+    assert after["Configuration"]["CodeSha256"] != before["CodeSha256"]
+    assert (before["Timeout"], after["Configuration"]["Timeout"]) == (9, 3)
+    assert (after["Configuration"]["Description"], after["Tags"]) == ("new", {"a": "b"})
+    assert "Concurrency" not in after
+
+
+def test_function_has_permissions_and_settings_for_its_events(stacks: Stacks, world: World) -> None:
+    def resources(retries: int) -> dict[str, Any]:
+        return {
+            "Role": role("lambda"),
+            "Work": of(
+                "AWS::Lambda::Function", FunctionName="work", Runtime="python3.12", Handler="index.handler",
+                Role=get("Role"), Code={"ZipFile": "a = 1"},
+            ),
+            "Allow": of(
+                "AWS::Lambda::Permission", FunctionName={"Ref": "Work"}, Action="lambda:InvokeFunction",
+                Principal="events.amazonaws.com",
+            ),
+            "Events": of(
+                "AWS::Lambda::EventInvokeConfig", FunctionName={"Ref": "Work"}, Qualifier="$LATEST",
+                MaximumRetryAttempts=retries,
+            ),
+        }  # fmt: skip
+
+    stacks.create("fn", resources(0), **IAM)
+
+    stacks.update("fn", resources(1), **IAM)
+
+    client = world.client("lambda")
+    statement = json.loads(client.get_policy(FunctionName="work")["Policy"])["Statement"][0]
+    assert statement["Sid"] == stacks.physical_id("fn", "Allow")
+    assert client.get_function_event_invoke_config(FunctionName="work")["MaximumRetryAttempts"] == 1
+    assert stacks.physical_id("fn", "Events") == "work|$LATEST"
+
+
+def test_role_and_its_policies_follow_the_template(stacks: Stacks, world: World) -> None:
+    def resources(**properties: Any) -> dict[str, Any]:
+        return {"Role": role("lambda", RoleName="worker", **properties)}
+
+    client = world.client("iam")
+    basic = "arn:aws:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole"
+    stacks.create("r", resources(Policies=[{"PolicyName": "a", "PolicyDocument": document("sqs:*")}]), **IAM)
+
+    stacks.update(
+        "r", resources(
+            ManagedPolicyArns=[basic], Description="works", Tags=[{"Key": "k", "Value": "v"}],
+            Policies=[{"PolicyName": "b", "PolicyDocument": json.dumps(document("sqs:*"))}],
+        ), **IAM,
+    )  # fmt: skip
+
+    assert stacks.status("r") == "UPDATE_COMPLETE"
+    assert client.list_role_policies(RoleName="worker")["PolicyNames"] == ["b"]
+    attached = client.list_attached_role_policies(RoleName="worker")["AttachedPolicies"]
+    assert [one["PolicyArn"] for one in attached] == [basic]
+    found = client.get_role(RoleName="worker")["Role"]
+    assert (found["Description"], found["Tags"]) == ("works", [{"Key": "k", "Value": "v"}])
+
+
+def test_policies_are_resources_of_their_own(stacks: Stacks, world: World) -> None:
+    def resources(action: str) -> dict[str, Any]:
+        return {
+            "Role": role("lambda", RoleName="worker"),
+            "Inline": of("AWS::IAM::Policy", PolicyName="in", PolicyDocument=document(action), Roles=[{"Ref": "Role"}]),
+            "Managed": of("AWS::IAM::ManagedPolicy", PolicyDocument=document(action), Roles=[{"Ref": "Role"}]),
+        }
+
+    client = world.client("iam")
+    stack_id = stacks.create("p", resources("sqs:SendMessage"), **IAM)
+    arn = stacks.physical_id("p", "Managed")
+
+    for number in range(6):
+        stacks.update("p", resources(f"sqs:Action{number}"), **IAM)
+
+    assert stacks.status("p") == "UPDATE_COMPLETE"
+    assert len(client.list_policy_versions(PolicyArn=arn)["Versions"]) == 5
+    inline = client.get_role_policy(RoleName="worker", PolicyName="in")["PolicyDocument"]
+    assert inline["Statement"][0]["Action"] == "sqs:Action5"
+    stacks.delete("p")
+    assert stacks.status(stack_id) == "DELETE_COMPLETE"
+
+
+def test_table_is_changed_in_place(stacks: Stacks, world: World) -> None:
+    def table(**properties: Any) -> dict[str, Any]:
+        return {
+            "T": of(
+                "AWS::DynamoDB::Table", TableName="things", KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+                AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}], **properties,
+            )
+        }  # fmt: skip
+
+    stacks.create(
+        "t", table(BillingMode="PAY_PER_REQUEST", TimeToLiveSpecification={"AttributeName": "x", "Enabled": True})
+    )
+    world.advance(hours=2)
+
+    stacks.update("t", table(BillingMode="PAY_PER_REQUEST", DeletionProtectionEnabled=True))
+
+    client = world.client("dynamodb")
+    assert stacks.status("t") == "UPDATE_COMPLETE"
+    assert client.describe_table(TableName="things")["Table"]["DeletionProtectionEnabled"] is True
+    assert client.describe_time_to_live(TableName="things")["TimeToLiveDescription"]["TimeToLiveStatus"] == "DISABLED"
+
+
+def test_log_groups_streams_and_queue_policies_are_made(stacks: Stacks, world: World) -> None:
+    def resources(days: int) -> dict[str, Any]:
+        return {
+            "Logs": of("AWS::Logs::LogGroup", LogGroupName="/shop", RetentionInDays=days),
+            "Stream": of("AWS::Logs::LogStream", LogGroupName={"Ref": "Logs"}, LogStreamName="main"),
+            "Q": queue(),
+            "Allow": of("AWS::SQS::QueuePolicy", Queues=[{"Ref": "Q"}], PolicyDocument={"Version": "2012-10-17", "Statement": []}),
+        }
+
+    stacks.create("l", resources(7))
+    stacks.update("l", resources(14))
+
+    group = world.client("logs").describe_log_groups(logGroupNamePrefix="/shop")["logGroups"][0]
+    assert group["retentionInDays"] == 14
+    streams = world.client("logs").describe_log_streams(logGroupName="/shop")["logStreams"]
+    assert [one["logStreamName"] for one in streams] == ["main"]
+    url = stacks.physical_id("l", "Q")
+    found = world.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["Policy"])["Attributes"]
+    assert json.loads(found["Policy"])["Version"] == "2012-10-17"
+
+
+def test_schedule_is_updated_as_a_whole(stacks: Stacks, world: World) -> None:
+    resources = pipeline()
+    kept = {name: resources[name] for name in ("Spilled", "Inbox", "SenderRole", "Tick")}
+    stacks.create("s", kept, **IAM)
+    name = stacks.physical_id("s", "Tick")
+
+    kept["Tick"]["Properties"] |= {"State": "DISABLED", "EndDate": "2026-01-01T00:00:00Z"}
+    stacks.update("s", kept, **IAM)
+
+    schedule = world.client("scheduler").get_schedule(Name=name)
+    assert (schedule["State"], schedule["EndDate"].year) == ("DISABLED", 2026)
+
+
+def test_archive_of_inline_code_is_the_same_for_the_same_text() -> None:
+    archive = zip_inline("a = 1", "python3.12")
+
+    assert archive == zip_inline("a = 1", "python3.12")
+    with zipfile.ZipFile(io.BytesIO(archive)) as entries:
+        assert entries.read("index.py") == b"a = 1"
+    assert zipfile.ZipFile(io.BytesIO(zip_inline("", "nodejs22.x"))).namelist() == ["index.js"]
+
+
+def test_inline_code_is_for_runtimes_of_scripts_only() -> None:
+    with pytest.raises(PropertyError):
+        zip_inline("a", "java21")
+
+
+@pytest.mark.parametrize("name", sorted(TYPES))
+def test_every_type_knows_the_property_it_is_named_by(name: str) -> None:
+    named = TYPES[name].name_property
+
+    assert named is None or TYPES[name].properties[named].replaces
+    assert TYPES[name].has_tags == ("Tags" in TYPES[name].properties)
