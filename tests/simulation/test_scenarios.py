@@ -95,6 +95,34 @@ def test_claim_that_conflicts_takes_nothing(stage: Stage) -> None:
     stage.ends()
 
 
+def test_claim_that_conflicts_halfway_keeps_what_it_took_before(stage: Stage) -> None:
+    """A node performs the attempts that it holds, though another of its claims in that round did not commit."""
+    stage.first.slots = 2
+    stage.has_function()
+    stage.event("letter")
+    stage.message("order", _orders(stage))
+    stage.weather.expect(Fault.CONFLICT, after=2)
+
+    stage.runs_and_settles(stage.first, stage.claims(stage.first))
+
+    assert stage.runs == ["letter"]
+    stage.ends()
+
+
+def test_node_with_one_slot_leaves_the_rest_to_others(stage: Stage) -> None:
+    """A claim takes no more than can start now, so that a crash costs no attempt of what was not begun."""
+    stage.has_function()
+    stage.event("letter")
+    stage.event("another")
+
+    first, second = stage.claims(stage.first), stage.claims(stage.second)
+
+    assert first.key != second.key
+    assert second.fence == 1
+    assert not stage.simulation.claim(stage.first).progressed
+    stage.ends()
+
+
 def test_claim_whose_answer_is_lost_comes_back_after_its_lease(stage: Stage) -> None:
     """Attempts that a node never heard of are performed by nobody until their lease ends."""
     stage.has_function()

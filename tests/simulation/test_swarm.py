@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from redrive.sim.__main__ import main
+from redrive.cli.main import main
 from redrive.sim.failures import SimulationFailed
 from redrive.sim.swarm import run_seed
 from redrive.wire.models import Models
@@ -46,22 +47,24 @@ def test_failure_tells_rule_seed_events_and_how_to_replay(models: Models) -> Non
     assert story.startswith("broken rule: a node claims no more than it can start\n")
     assert "seed 1, " in story
     assert "accepted key=" in story
-    assert "replay: python -m redrive.sim --seed 1 --until " in story
+    assert "replay: redrive sim --seed 1 --until " in story
 
 
-def test_replay_up_to_the_told_event_fails_again(capsys: pytest.CaptureFixture[str]) -> None:
+def test_replay_up_to_the_told_event_fails_again() -> None:
     """The command line replays a failure, event by event."""
     with claiming_more_than_can_start():
-        assert main(["--seed", "1"]) == 1
-        replay = capsys.readouterr().out.rpartition("replay: python -m redrive.sim ")[2].split()
-        assert main(replay) == 1
+        first = CliRunner().invoke(main, ["sim", "--seed", "1"])
+        replay = first.stderr.rpartition("replay: redrive ")[2].split()
+        again = CliRunner().invoke(main, replay)
 
-    assert "broken rule: a node claims no more than it can start" in capsys.readouterr().out
+    assert (first.exit_code, again.exit_code) == (1, 1)
+    assert "broken rule: a node claims no more than it can start" in again.stderr
 
 
-def test_command_line_runs_several_seeds_and_shows_their_traces(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_line_runs_several_seeds_and_shows_their_traces() -> None:
     """Without a failure each seed tells its hash."""
-    assert main(["--seed", "8", "--seeds", "2", "--until", "40"]) == 0
+    ran = CliRunner().invoke(main, ["sim", "--seed", "8", "--seeds", "2", "--until", "40"])
 
-    lines = capsys.readouterr().out.splitlines()
+    assert ran.exit_code == 0
+    lines = ran.stdout.splitlines()
     assert [line.partition(":")[0] for line in lines] == ["seed 8", "seed 9"]

@@ -18,6 +18,17 @@ NOUNS = ("api", "model", "limits", "workers", "source")
 
 # Modules of a service beside the nouns above, as `service/module.py`, with the reason.
 SHAPE_EXCEPTIONS: dict[str, str] = {
+    "cloudformation/types/__init__.py": "the table of the resource types",
+    "cloudformation/types/cloudformation.py": "the resource types of one service",
+    "cloudformation/types/dynamodb.py": "the resource types of one service",
+    "cloudformation/types/iam.py": "the resource types of one service",
+    "cloudformation/types/inline_code.py": "code in a template as an archive",
+    "cloudformation/types/lambda_.py": "the resource types of one service",
+    "cloudformation/types/logs.py": "the resource types of one service",
+    "cloudformation/types/resource.py": "what a resource type is",
+    "cloudformation/types/scheduler.py": "the resource types of one service",
+    "cloudformation/types/schema.py": "the kinds of a type's properties",
+    "cloudformation/types/sqs.py": "the resource types of one service",
     "iam/access.py": "no operation and no model: the engine asks it whether a role may make a call",
 }
 

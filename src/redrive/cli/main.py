@@ -23,6 +23,7 @@ COMMANDS = {
     "deploy": ("redrive.cli.deploy", "Deploy a CloudFormation template to a server."),
     "env": ("redrive.cli.env", "Print the settings that point AWS tools at a server."),
     "serve": ("redrive.cli.serve", "Serve AWS's APIs from this machine."),
+    "sim": ("redrive.cli.sim", "Run the engine under bad weather, from a seed."),
     "version": ("redrive.cli.version", "Print the version."),
 }
 

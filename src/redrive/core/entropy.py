@@ -7,7 +7,12 @@ from __future__ import annotations
 
 import random
 import secrets
+from collections import deque
 from typing import Protocol
+
+_PIECE_LENGTH = 32
+"""Digits of a UUID, the longest draw that is common."""
+_PIECES_PER_FETCH = 256
 
 
 class Entropy(Protocol):
@@ -27,10 +32,24 @@ class Entropy(Protocol):
 
 
 class SystemEntropy:
-    """The operating system's randomness."""
+    """The operating system's randomness. Callable from any thread.
+
+    It is fetched for many draws at once: a call of the system costs more than all else there is to a short draw.
+    """
+
+    def __init__(self) -> None:
+        self._pieces: deque[str] = deque()
 
     def hex(self, length: int) -> str:
-        return secrets.token_hex((length + 1) // 2)[:length]
+        if length > _PIECE_LENGTH:
+            return secrets.token_hex((length + 1) // 2)[:length]
+        try:
+            return self._pieces.pop()[:length]
+        except IndexError:
+            fetched = secrets.token_hex(_PIECES_PER_FETCH * _PIECE_LENGTH // 2)
+            pieces = [fetched[at : at + _PIECE_LENGTH] for at in range(0, len(fetched), _PIECE_LENGTH)]
+            self._pieces.extend(pieces[1:])
+            return pieces[0][:length]
 
     def uniform(self, low: float, high: float) -> float:
         return random.uniform(low, high)

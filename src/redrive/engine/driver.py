@@ -12,7 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
 from redrive.core.clock import Clock, Instant, VirtualClock
+from redrive.core.errors import Conflict
 from redrive.core.log import Log
+from redrive.delivery.invocation import InvocationResult
 from redrive.delivery.worker import Attempt
 from redrive.engine.engine import Engine
 from redrive.engine.virtual import VirtualTime
@@ -76,6 +78,8 @@ class RealTime:
         while not self._stopping:
             try:
                 self._round()
+            except Conflict as conflict:
+                self._log.warning("round conflicted", error=conflict)
             except Exception as error:  # noqa: BLE001 - the one supervisor: whatever failed is logged and tried again.
                 self._log.error("round failed", error=repr(error))
                 self._sleep(FAILED_ROUND_PAUSE_MS)
@@ -96,7 +100,7 @@ class RealTime:
 
     def _attempt(self, attempt: Attempt) -> None:
         try:
-            self._engine.settle(attempt, self._engine.perform(attempt))
+            self._settle(attempt, self._engine.perform(attempt))
         except Exception as error:  # noqa: BLE001 - an attempt that cannot be settled is left to its lease.
             self._log.error("attempt was not settled", worker=attempt.worker, key=attempt.key, error=repr(error))
         finally:
@@ -104,6 +108,13 @@ class RealTime:
                 self._free += 1
                 self._woken = True
                 self._condition.notify()
+
+    def _settle(self, attempt: Attempt, result: InvocationResult) -> None:
+        """Settle, and once more if it conflicts: repeating it is harmless, leaving it waits for the lease to end."""
+        try:
+            self._engine.settle(attempt, result)
+        except Conflict:
+            self._engine.settle(attempt, result)
 
     def _sleep(self, duration_ms: int) -> None:
         with self._condition:

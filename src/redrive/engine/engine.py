@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 
 from redrive.core.clock import Instant
 from redrive.core.documents import Document
-from redrive.core.errors import Bug
+from redrive.core.errors import Bug, Conflict
 from redrive.core.log import Log
 from redrive.core.scope import Caller
 from redrive.delivery.invocation import InvocationResult, Invoker
@@ -75,6 +75,10 @@ class Engine:
             claim = self._claim_of(worker, free - len(attempts))
             try:
                 attempts += self.run(claim)
+            except Conflict:
+                if not attempts:
+                    raise
+                break  # What is in hand already must be performed; the rest is due in the next round.
             except Bug as error:
                 self._log.error("claim failed", worker=worker.name, error=error)
                 raise

@@ -1,15 +1,19 @@
-"""The gateway over HTTP: an ASGI application in front of the chain and the group commit.
+"""What the server does with each request: the chain in front of the group commit, and our own surface beside it.
 
 request ─► chain.open ─► group commit ─► answer after the commit
                               │ Wait      parked until its topic or its deadline, then asked again
                               │ Outside   performed in a thread, then resumed in a second step
+
+A document, which nearly all answers are, goes from the commit straight to the connection. Only the other two need a
+coroutine.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import cast
 
 from redrive.core.clock import Clock, Instant, VirtualClock
@@ -17,18 +21,14 @@ from redrive.core.documents import Document
 from redrive.delivery.operation import Outside, Wait
 from redrive.engine.engine import Engine
 from redrive.gateway.admin import Admin
-from redrive.gateway.chain import Gateway
+from redrive.gateway.chain import Exchange, Gateway
+from redrive.gateway.http import Reply
 from redrive.gateway.waiters import Waiters
 from redrive.store.api import Step
-from redrive.store.group import Answer, GroupCommit
+from redrive.store.group import GroupCommit
 from redrive.wire.message import HttpRequest, HttpResponse
 
-Message = MutableMapping[str, object]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-
-BODY_BYTES_MAX = 64 * 1024 * 1024
-"""More than AWS takes for any request of the services here (Lambda's 50 MB of zip is the largest, as base64)."""
+Parked = asyncio.Future[None]
 
 SYNCHRONOUS_INVOCATIONS_MAX = 64
 
@@ -37,7 +37,7 @@ VIRTUAL_WAIT_MS = 1_000
 
 
 class App:
-    """The ASGI application: AWS's port, with our own surface under `/_redrive/`."""
+    """The handler of every request: AWS's port, with our own surface under `/_redrive/`. Lives on one event loop."""
 
     def __init__(self, gateway: Gateway, engine: Engine, group: GroupCommit, admin: Admin, clock: Clock) -> None:
         self._gateway = gateway
@@ -47,6 +47,7 @@ class App:
         self._clock = clock
         self._waiters = Waiters()
         self._threads = ThreadPoolExecutor(SYNCHRONOUS_INVOCATIONS_MAX, thread_name_prefix="redrive-invoke")
+        self._tasks: set[asyncio.Task[None]] = set()
 
     def wake_from(self, loop: asyncio.AbstractEventLoop) -> Callable[[frozenset[str]], None]:
         """A listener for commits, callable from any thread, that wakes long polls on this loop."""
@@ -57,47 +58,53 @@ class App:
 
         return wake
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Serve one request."""
-        if scope["type"] != "http":
-            return
-        body = await _read_body(receive)
-        if body is None:
-            await _send(send, HttpResponse(413, (), b""), method=str(scope["method"]))
-            return
-        request = _request(scope, body)
+    def handle(self, request: HttpRequest, reply: Reply) -> None:
+        """Begin to answer a request."""
         if request.path.startswith("/_redrive/"):
-            response = await asyncio.get_running_loop().run_in_executor(None, self._admin.respond, request)
-        else:
-            response = await self._respond(request)
-        await _send(send, response, method=request.method)
-
-    async def _respond(self, request: HttpRequest) -> HttpResponse:
+            self._spawn(self._administer(request, reply))
+            return
         exchange = self._gateway.open(request)
         if isinstance(exchange, HttpResponse):
-            return exchange
-        try:
-            answer, parked = await self._submit(exchange.step)
-            deadline: Instant | None = None
-            while isinstance(answer, Wait):
-                deadline = answer.until if deadline is None else deadline
-                if not await self._wait(answer, parked, deadline):
-                    answer = answer.result
-                    break
-                answer, parked = await self._submit(exchange.step)
-            if isinstance(answer, Outside):
-                answer = await self._perform(answer)
-        except Exception as error:  # noqa: BLE001 - the chain turns whatever was raised into AWS's answer, and logs it.
-            return self._gateway.answer(exchange, error)
-        return self._gateway.answer(exchange, cast("Document", answer))
+            reply.send(exchange)
+        else:
+            self._group.submit(exchange.step, partial(self._answered, exchange, reply))
 
-    async def _wait(self, wait: Wait, parked: asyncio.Future[None] | None, deadline: Instant) -> bool:
+    def _answered(self, exchange: Exchange, reply: Reply, answer: object) -> None:
+        """Take the answer of the operation's step, which is on the disk now."""
+        if isinstance(answer, Wait):
+            self._spawn(self._await(exchange, reply, answer, self._waiters.park(answer.topics)))
+        elif isinstance(answer, Outside):
+            self._spawn(self._perform(exchange, reply, answer))
+        else:
+            reply.send(self._gateway.answer(exchange, cast("Document | BaseException", answer)))
+
+    async def _administer(self, request: HttpRequest, reply: Reply) -> None:
+        reply.send(await asyncio.get_running_loop().run_in_executor(None, self._admin.respond, request))
+
+    async def _await(self, exchange: Exchange, reply: Reply, wait: Wait, parked: Parked) -> None:
+        """Ask again whenever it is worth it, until there is an answer, or the first one's deadline has come.
+
+        A caller who has gone is given nothing: a message would be out of sight with nobody to delete it.
+        """
+        deadline = wait.until
+        while await self._is_worth_asking(wait, parked, deadline):
+            if not reply.is_wanted:
+                return
+            answer, parked_again = await self._submit(exchange.step)
+            if parked_again is None:
+                self._answered(exchange, reply, answer)
+                return
+            wait, parked = cast(Wait, answer), parked_again
+        reply.send(self._gateway.answer(exchange, wait.result))
+
+    async def _is_worth_asking(self, wait: Wait, parked: Parked, deadline: Instant) -> bool:
         """Wait until it is worth asking again; False once the deadline has come.
 
         A virtual clock stands still, so there the deadline is at most a real second away.
         """
         now = self._clock.now()
-        if parked is None or now >= deadline:
+        if now >= deadline:
+            parked.cancel()
             return False
         is_virtual = isinstance(self._clock, VirtualClock)
         wait_ms = min(deadline, wait.again_at or deadline) - now
@@ -107,76 +114,30 @@ class App:
         parked.cancel()
         return bool(woken) or not is_virtual
 
-    async def _perform(self, outside: Outside) -> object:
-        loop = asyncio.get_running_loop()
-        result = await loop.run_in_executor(self._threads, self._engine.invoker.invoke, outside.invocation)
-        answer, _ = await self._submit(lambda tx: outside.resume(tx, result))
-        return answer
+    async def _perform(self, exchange: Exchange, reply: Reply, outside: Outside) -> None:
+        answer: object
+        try:
+            result = await asyncio.get_running_loop().run_in_executor(
+                self._threads, self._engine.invoker.invoke, outside.invocation
+            )
+            answer, _ = await self._submit(lambda tx: outside.resume(tx, result))
+        except Exception as error:  # noqa: BLE001 - the chain turns whatever was raised into AWS's answer, and logs it.
+            answer = error
+        self._answered(exchange, reply, answer)
 
-    async def _submit(self, step: Step[object]) -> tuple[object, asyncio.Future[None] | None]:
+    async def _submit(self, step: Step[object]) -> tuple[object, Parked | None]:
         """Run a step through the group commit. An answer that waits is parked before any later commit is announced."""
-        future: asyncio.Future[tuple[object, asyncio.Future[None] | None]] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[tuple[object, Parked | None]] = asyncio.get_running_loop().create_future()
 
-        def answered(result: object) -> None:
-            if future.cancelled():
-                return
-            if isinstance(result, BaseException):
-                future.set_exception(result)
-            else:
-                future.set_result((result, self._waiters.park(result.topics) if isinstance(result, Wait) else None))
+        def answered(answer: object) -> None:
+            if not future.cancelled():
+                future.set_result((answer, self._waiters.park(answer.topics) if isinstance(answer, Wait) else None))
 
         self._group.submit(step, answered)
         return await future
 
-
-def deliver_on(loop: asyncio.AbstractEventLoop) -> Callable[[list[tuple[Answer, object]]], None]:
-    """Hands a whole batch of answers to the event loop with one crossing of threads."""
-
-    def deliver(answers: list[tuple[Answer, object]]) -> None:
-        loop.call_soon_threadsafe(_answer_all, answers)
-
-    return deliver
-
-
-def _answer_all(answers: list[tuple[Answer, object]]) -> None:
-    for answer, result in answers:
-        answer(result)
-
-
-async def _read_body(receive: Receive) -> bytes | None:
-    """The whole body, or None if it is too large."""
-    message = await receive()
-    body = message.get("body", b"")
-    assert isinstance(body, bytes)
-    if not message.get("more_body"):
-        return body
-    pieces, size = [body], len(body)
-    while message.get("more_body"):
-        message = await receive()
-        piece = message.get("body", b"")
-        assert isinstance(piece, bytes)
-        size += len(piece)
-        if size > BODY_BYTES_MAX:
-            return None
-        pieces.append(piece)
-    return b"".join(pieces)
-
-
-def _request(scope: Message, body: bytes) -> HttpRequest:
-    raw_path, query, headers = scope["raw_path"], scope["query_string"], scope["headers"]
-    assert isinstance(raw_path, bytes)
-    assert isinstance(query, bytes)
-    return HttpRequest(
-        str(scope["method"]),
-        raw_path.decode("latin-1"),
-        query.decode("latin-1"),
-        {name.decode("latin-1"): value.decode("latin-1") for name, value in headers},  # type: ignore[attr-defined]
-        body,
-    )
-
-
-async def _send(send: Send, response: HttpResponse, *, method: str) -> None:
-    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in response.headers]
-    headers.append((b"content-length", str(len(response.body)).encode()))
-    await send({"type": "http.response.start", "status": response.status, "headers": headers})
-    await send({"type": "http.response.body", "body": b"" if method == "HEAD" else response.body})
+    def _spawn(self, work: Coroutine[object, object, None]) -> None:
+        """Go on in a task, which is held until it is done."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

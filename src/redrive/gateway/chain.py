@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from redrive.core.documents import Document
 from redrive.core.entropy import Entropy, new_uuid
-from redrive.core.errors import Conflict, ServiceError, UserError
+from redrive.core.errors import Bug, Conflict, ServiceError, UserError
 from redrive.core.log import Log
 from redrive.core.scope import Caller, Scope
 from redrive.core.sessions import decode_session
@@ -82,7 +82,10 @@ class Gateway:
         """The answer to an exchange, from its result or from what it raised."""
         route, request_id = exchange.route, exchange.caller.request_id
         if not isinstance(result, BaseException):
-            return route.codec.encode(route.operation, result, request_id)
+            try:
+                return route.codec.encode(route.operation, result, request_id)
+            except Bug as error:
+                result = error
         return route.codec.encode_error(self._service_error(route, result), request_id)
 
     def respond(self, request: HttpRequest) -> HttpResponse:

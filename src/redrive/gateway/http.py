@@ -31,12 +31,12 @@ HEAD_BYTES_MAX = 64 * 1024
 REQUESTS_AHEAD_MAX = 16
 """How many further requests a connection may have sent before it is not read from any more."""
 
-CONNECTIONS_WAITING_MAX = 1024
+LINGER_S = 2
+"""How long a refused client may go on sending to nobody."""
 
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in http.HTTPStatus}
-_CLOSE = "Connection: close\r\n"
-_NO_BODY = frozenset({204, 304})
+_WITHOUT_BODY = frozenset({204, 304})
 
 
 class Reply(Protocol):
@@ -57,11 +57,11 @@ Handler = Callable[[HttpRequest, Reply], None]
 
 
 class HttpServer:
-    """Serves connections of one listening socket."""
+    """Serves the connections of one listening socket."""
 
     def __init__(self, handler: Handler, clock: Clock) -> None:
-        """`clock` is for the Date header, so it is that of the machine."""
-        self.handler = handler
+        """`clock` is for the Date header, so it is the machine's even where other time is virtual."""
+        self._handler = handler
         self._clock = clock
         self._connections: set[_Connection] = set()
         self._listener: asyncio.Server | None = None
@@ -71,7 +71,7 @@ class HttpServer:
     async def start(self, listening: socket.socket) -> None:
         """Answer from now on."""
         self._listener = await asyncio.get_running_loop().create_server(
-            lambda: _Connection(self), sock=listening, backlog=CONNECTIONS_WAITING_MAX
+            lambda: _Connection(self._handler, self._connections, self._date_line), sock=listening
         )
 
     async def stop(self, *, grace_s: float) -> None:
@@ -84,16 +84,8 @@ class HttpServer:
         for connection in tuple(self._connections):
             connection.abort()
 
-    def entered(self, connection: _Connection) -> None:
-        """Keep an eye on a connection."""
-        self._connections.add(connection)
-
-    def left(self, connection: _Connection) -> None:
-        """Forget a connection."""
-        self._connections.discard(connection)
-
-    def date(self) -> str:
-        """The Date header's line. Written once a second, as writing it costs more than all other headers."""
+    def _date_line(self) -> str:
+        """The Date header. Formatted once a second, as that costs more than all other headers together."""
         second = self._clock.now() // 1000
         if second != self._date_second:
             self._date_second, self._date = second, f"Date: {formatdate(second, usegmt=True)}\r\n"
@@ -103,21 +95,198 @@ class HttpServer:
 class _Connection(asyncio.Protocol):
     """One client: parses what it sends, and answers in order."""
 
-    __slots__ = (
-        "_body", "_closed", "_data", "_head_bytes", "_headers", "_is_last", "_keeps_alive", "_method", "_parser",
-        "_refusal", "_server", "_transport", "_under_way", "_url", "_waiting", "_writable",
-    )  # fmt: skip
-
-    def __init__(self, server: HttpServer) -> None:
-        self._server = server
-        self._waiting: deque[tuple[HttpRequest, bool] | int] = deque()
-        self._under_way = False
-        self._keeps_alive = True
-        self._is_last = False
-        self._writable = True
-        self._refusal = 0
-        self._head_bytes = 0
-        self._method = ""
+    def __init__(self, handler: Handler, connections: set[_Connection], date_line: Callable[[], str]) -> None:
+        self._handler = handler
+        self._connections = connections
+        self._date_line = date_line
         self._transport: asyncio.Transport
         self._parser = httptools.HttpRequestParser(self)
-        self._closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._loop = asyncio.get_running_loop()
+        self._closed: asyncio.Future[None] = self._loop.create_future()
+
+        # The request that is being received.
+        self._url = b""
+        self._headers: dict[str, str] = {}
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._is_in_head = False
+        self._refusal: int | None = None
+
+        # The request that is being answered, and those behind it. `_is_last`: nothing is read after the latest one.
+        self._is_under_way = False
+        self._is_head = False
+        self._keeps_alive = True
+        self._waiting: deque[tuple[HttpRequest, bool] | int] = deque()
+        self._is_last = False
+        self._is_writable = True
+
+    # What asyncio calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        self._connections.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._connections.discard(self)
+        self._waiting.clear()
+        self._closed.set_result(None)
+
+    def data_received(self, data: bytes) -> None:
+        if self._is_last:
+            return
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            # A wish to speak something else may be ignored: the request counts, and what follows it is the next.
+            self._parser = httptools.HttpRequestParser(self)
+            self.data_received(data[upgrade.args[0] :])
+            return
+        except httptools.HttpParserError:
+            self._refusal = 400
+        if self._is_in_head:
+            self._size += len(data)
+            if self._size > HEAD_BYTES_MAX:
+                self._refusal = 431
+        if self._refusal is not None:
+            self._enqueue(self._refusal, is_last=True)
+
+    def pause_writing(self) -> None:
+        self._is_writable = False
+
+    def resume_writing(self) -> None:
+        self._is_writable = True
+        self._next()
+
+    # What the parser calls.
+
+    def on_message_begin(self) -> None:
+        self._url, self._headers, self._pieces, self._size, self._is_in_head = b"", {}, [], 0, True
+
+    def on_url(self, url: bytes) -> None:
+        self._url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        key, text = name.decode("latin-1").lower(), value.decode("latin-1")
+        self._headers[key] = f"{self._headers[key]}, {text}" if key in self._headers else text
+
+    def on_headers_complete(self) -> None:
+        self._is_in_head, self._size = False, 0
+        if int(self._headers.get("content-length", 0)) > BODY_BYTES_MAX:
+            self._refusal = 413
+        elif self._headers.get("expect", "").lower() == "100-continue" and not self._is_under_way:
+            self._transport.write(_CONTINUE)
+
+    def on_body(self, piece: bytes) -> None:
+        self._size += len(piece)
+        if self._size > BODY_BYTES_MAX:
+            self._refusal = 413
+        else:
+            self._pieces.append(piece)
+
+    def on_message_complete(self) -> None:
+        if self._refusal is not None or self._is_last:
+            return
+        keeps_alive = self._parser.should_keep_alive()
+        if keeps_alive and "connection" in self._headers:
+            # An HTTP/1.0 client would have to be told that it may go on, so it is not let go on.
+            keeps_alive = self._parser.get_http_version() != "1.0"
+        path, _, query = _target(self._url).partition("?")
+        method = self._parser.get_method().decode("latin-1")
+        request = HttpRequest(method, path, query, self._headers, b"".join(self._pieces))
+        if self._is_under_way or self._waiting:
+            self._enqueue((request, keeps_alive), is_last=not keeps_alive)
+        else:
+            self._is_last = not keeps_alive
+            self._begin(request, keeps_alive)
+
+    # Answers.
+
+    @property
+    def is_wanted(self) -> bool:
+        return not self._transport.is_closing()
+
+    def send(self, response: HttpResponse) -> None:
+        assert self._is_under_way, "a request is answered once"
+        self._is_under_way = False
+        if self._transport.is_closing():
+            return
+        self._transport.write(self._encoded(response))
+        if not self._keeps_alive:
+            self._transport.close()
+        elif self._waiting:
+            self._loop.call_soon(self._next)
+
+    def finish(self) -> asyncio.Future[None]:
+        """Answer what has come, then close; answers when that is done."""
+        if self._is_under_way or self._waiting:
+            self._is_last = True
+            if not self._waiting:
+                self._keeps_alive = False
+        else:
+            self._transport.close()
+        return self._closed
+
+    def abort(self) -> None:
+        """Close at once."""
+        self._transport.abort()
+
+    def _begin(self, request: HttpRequest, keeps_alive: bool) -> None:
+        self._is_under_way, self._is_head, self._keeps_alive = True, request.method == "HEAD", keeps_alive
+        try:
+            self._handler(request, self)
+        except Exception as error:  # noqa: BLE001 - whatever a handler raises, its caller is told something.
+            self._loop.call_exception_handler({"message": f"{request.method} {request.path}", "exception": error})
+            if self._is_under_way:
+                self.send(HttpResponse(500, (), b""))
+
+    def _enqueue(self, item: tuple[HttpRequest, bool] | int, *, is_last: bool) -> None:
+        self._is_last = is_last
+        self._waiting.append(item)
+        if len(self._waiting) >= REQUESTS_AHEAD_MAX:
+            self._transport.pause_reading()
+        self._next()
+
+    def _next(self) -> None:
+        """Begin what waits, unless something is under way, or the client does not read its answers."""
+        if self._is_under_way or not self._waiting or not self._is_writable:
+            return
+        item = self._waiting.popleft()
+        if not self._transport.is_reading():
+            self._transport.resume_reading()
+        if isinstance(item, int):
+            self._refuse(item)
+        else:
+            request, keeps_alive = item
+            self._begin(request, keeps_alive and not (self._is_last and not self._waiting))
+
+    def _refuse(self, status: int) -> None:
+        """Answer what could not be read, and close.
+
+        Not at once: closing on a client that is still sending would throw away the answer before it is read.
+        """
+        self._keeps_alive = self._is_head = False
+        self._transport.write(self._encoded(HttpResponse(status, (), b"")))
+        self._loop.call_later(LINGER_S, self._transport.close)
+
+    def _encoded(self, response: HttpResponse) -> bytes:
+        """Head and body as one piece, which is one write and mostly one packet."""
+        status, body = response.status, response.body
+        head = _STATUS_LINES[status] + self._date_line()
+        for name, value in response.headers:
+            head += f"{name}: {value}\r\n"
+        if status not in _WITHOUT_BODY:
+            head += f"Content-Length: {len(body)}\r\n"
+        if not self._keeps_alive:
+            head += "Connection: close\r\n"
+        return f"{head}\r\n".encode("latin-1", "replace") + (b"" if self._is_head else body)
+
+
+def _target(url: bytes) -> str:
+    """Path and query of a request's target; proxies send whole URLs."""
+    if not url.startswith(b"/"):
+        try:
+            parsed = httptools.parse_url(url)
+        except httptools.HttpParserInvalidURLError:
+            return url.decode("latin-1")
+        url = (parsed.path or b"/") + (b"?" + parsed.query if parsed.query else b"")
+    return url.decode("latin-1")

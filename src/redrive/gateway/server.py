@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
+import signal
 import socket
 import tempfile
 import threading
@@ -14,8 +15,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import uvicorn
-
 from redrive.core.clock import Clock, Instant, SystemClock, VirtualClock, parse_instant
 from redrive.core.entropy import Entropy, SeededEntropy, SystemEntropy
 from redrive.core.errors import Bug, UserError
@@ -24,8 +23,9 @@ from redrive.engine.build import build_engine
 from redrive.engine.driver import Driver, RealTime, VirtualDrive
 from redrive.engine.engine import Engine
 from redrive.gateway.admin import Admin, Facts
-from redrive.gateway.app import App, deliver_on
+from redrive.gateway.app import App
 from redrive.gateway.chain import Gateway
+from redrive.gateway.http import HttpServer
 from redrive.invoke.process import ProcessInvoker
 from redrive.store.group import GroupCommit
 from redrive.store.sqlite import SqliteStore
@@ -72,7 +72,8 @@ class Server:
         path = options.data / STORE_FILE if options.data else None
         self._store = SqliteStore(path, clock=self._clock, entropy=self._entropy)
         self._turning: Driver | None = None
-        self._http_server: uvicorn.Server | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopping = asyncio.Event()
 
     @property
     def endpoint_url(self) -> str:
@@ -88,8 +89,13 @@ class Server:
 
     def stop(self) -> None:
         """Have `serve` return soon. Callable from any thread."""
-        if self._http_server is not None:
-            self._http_server.should_exit = True
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._stopping.set)
+
+    def _stop_at(self, number: int) -> None:
+        """Stop in order at the first signal; a second one is not waited for."""
+        asyncio.get_running_loop().remove_signal_handler(number)
+        self._stopping.set()
 
     def serve(self, *, started: Callable[[], None]) -> None:
         """Serve until stopped; `started` is called once requests are answered."""
@@ -97,9 +103,9 @@ class Server:
             runner.run(self._serve(workdir, started))
 
     async def _serve(self, workdir: Path, started: Callable[[], None]) -> None:
-        loop = asyncio.get_running_loop()
+        loop = self._loop = asyncio.get_running_loop()
         models = Models()
-        group = GroupCommit(self._store, deliver=deliver_on(loop))
+        group = GroupCommit(self._store, post=loop.call_soon_threadsafe)
         invoker = self._invoker(workdir, group)
         engine = build_engine(self._store, run=group.run, models=models, invoker=invoker, log=self._log)
         driver = self._turning = self._driver(engine, group)
@@ -122,17 +128,21 @@ class Server:
             await self._http(app, started)
         finally:
             await loop.run_in_executor(None, driver.stop)
-            invoker.close()
+            await loop.run_in_executor(None, invoker.close)
             group.close()
             self._store.close()
 
     async def _http(self, app: App, started: Callable[[], None]) -> None:
-        config = uvicorn.Config(
-            app, http="httptools", lifespan="off", log_config=None, access_log=False, server_header=False,
-            timeout_graceful_shutdown=GRACE_S,
-        )  # fmt: skip
-        self._http_server = _Uvicorn(config, started)
-        await self._http_server.serve(sockets=[self._socket])
+        """Answer requests until told to stop."""
+        loop = asyncio.get_running_loop()
+        http = HttpServer(app.handle, SystemClock())
+        await http.start(self._socket)
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.add_signal_handler(number, self._stop_at, number)
+        started()
+        await self._stopping.wait()
+        await http.stop(grace_s=GRACE_S)
 
     def _invoker(self, workdir: Path, group: GroupCommit) -> ProcessInvoker:
         def load_code(digest: str) -> bytes:
@@ -149,7 +159,7 @@ class Server:
     def _driver(self, engine: Engine, group: GroupCommit) -> Driver:
         if not isinstance(self._clock, VirtualClock):
             return RealTime(engine, self._clock, self._log, slots=self._options.slots)
-        stood_at = group.run(lambda tx: tx.timers.get(*CLOCK_TIMER))
+        stood_at = self._store.run(lambda tx: tx.timers.get(*CLOCK_TIMER))
         if stood_at is not None:
             self._clock.move_to(max(stood_at, self._clock.now()))
         return VirtualDrive(
@@ -179,20 +189,6 @@ def running(options: Options, log: Log) -> Iterator[Server]:
     finally:
         server.stop()
         thread.join()
-
-
-class _Uvicorn(uvicorn.Server):
-    """uvicorn, telling when it answers requests."""
-
-    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._tell = started
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start as uvicorn does, then tell."""
-        await super().startup(sockets)
-        if self.started:
-            self._tell()
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

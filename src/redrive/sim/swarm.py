@@ -26,7 +26,7 @@ def run_seed(
     dice = Dice(entropy.fork("fleet"))
     simulation = Simulation(
         seed=seed, weather=Weather.drawn(entropy.fork("weather")), nodes=dice.between(1, NODES_MAX),
-        slots=dice.between(1, SLOTS_MAX), models=models, replay=f"python -m redrive.sim --seed {seed}",
+        slots=dice.between(1, SLOTS_MAX), models=models, replay=f"redrive sim --seed {seed}",
         echo=echo,
     )  # fmt: skip
     simulation.events_max = events_max

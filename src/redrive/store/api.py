@@ -81,6 +81,25 @@ class Services(Protocol):
         ...
 
 
+class Tables:
+    """The gateways that keep nothing of a transaction, so that a store makes them once and not for each step."""
+
+    __slots__ = (
+        "attempts", "blobs", "database", "dedup", "deliveries", "items", "log_events", "messages", "timers",
+    )  # fmt: skip
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.timers = TimerTable(database)
+        self.messages = MessageTable(database)
+        self.dedup = DedupTable(database)
+        self.deliveries = DeliveryTable(database)
+        self.attempts = AttemptTable(database)
+        self.items = ItemTable(database)
+        self.blobs = BlobTable(database)
+        self.log_events = LogEventTable(database)
+
+
 class Transaction:
     """One unit of work on the store: all of it happens, or none."""
 
@@ -90,9 +109,10 @@ class Transaction:
     )  # fmt: skip
 
     def __init__(
-        self, database: Database, *, now: Instant, entropy: Entropy, services: Services, cache: ResourceCache,
+        self, tables: Tables, *, now: Instant, entropy: Entropy, services: Services, cache: ResourceCache,
         accumulator: Accumulator,
     ) -> None:  # fmt: skip
+        database = tables.database
         self._database = database
         self._depth = 0
         self.now = now
@@ -100,15 +120,15 @@ class Transaction:
         self.services = services
         self.topics: set[str] = set()
         self.resources = ResourceTable(database, cache)
-        self.timers = TimerTable(database)
-        self.messages = MessageTable(database)
-        self.dedup = DedupTable(database)
         self.metrics = MetricTable(database, accumulator)
-        self.deliveries = DeliveryTable(database)
-        self.attempts = AttemptTable(database)
-        self.items = ItemTable(database)
-        self.blobs = BlobTable(database)
-        self.log_events = LogEventTable(database)
+        self.timers = tables.timers
+        self.messages = tables.messages
+        self.dedup = tables.dedup
+        self.deliveries = tables.deliveries
+        self.attempts = tables.attempts
+        self.items = tables.items
+        self.blobs = tables.blobs
+        self.log_events = tables.log_events
 
     def notify(self, topic: str) -> None:
         """Wake whoever waits for this topic, once the transaction has committed. Only ever a hint."""

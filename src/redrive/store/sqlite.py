@@ -1,7 +1,7 @@
 """The embedded store: one SQLite connection, one writer.
 
-Durable by default (WAL, synchronous=FULL: a commit has reached the disk before it is answered). `commit` takes many
-steps at once: a savepoint each, one commit for all.
+Durable by default (WAL, synchronous=FULL: a commit has reached the disk before it is answered). `begin` runs many steps
+in one transaction; a step that fails is undone and the others are not.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TypeVar, cast
 from redrive.core.clock import Clock
 from redrive.core.entropy import Entropy
 from redrive.core.errors import Bug, Conflict, UserError
-from redrive.store.api import NO_PARAMS, Services, Step, Transaction
+from redrive.store.api import NO_PARAMS, Services, Step, Tables, Transaction
 from redrive.store.database import Params, Row
 from redrive.store.migrate import migrate
 from redrive.store.tables.metrics import Accumulator, MetricTable
@@ -30,6 +30,10 @@ WAL_PAGES_MAX = 4_000  # 16 MB of 4 KiB pages between checkpoints: SQLite's defa
 
 class StoreFull(UserError):
     """The disk has no room for another write. Nothing of the refused step is stored; what was accepted is safe."""
+
+
+class _Tainted(Exception):
+    """A step failed after it had written, with nothing to undo it by but the whole transaction."""
 
 
 class SqliteDatabase:
@@ -68,6 +72,56 @@ class SqliteDatabase:
             raise _translated(error) from error
 
 
+class Batch:
+    """Steps that have run in a transaction that is still open; until it is concluded nothing else runs in the store."""
+
+    __slots__ = ("_cache", "_database", "_failure", "_lock", "metrics", "results", "size", "topics")
+
+    def __init__(self, size: int, database: SqliteDatabase, cache: ResourceCache, lock: threading.Lock) -> None:
+        self.size = size
+        self.results: list[object] = []
+        self.topics: set[str] = set()
+        self.metrics: list[MetricTable] = []
+        self._database = database
+        self._cache = cache
+        self._lock = lock
+        self._failure: Exception | None = None
+
+    def commit(self) -> None:
+        """Keep what the steps wrote. Callable from any thread: it touches the connection and nothing else."""
+        if self._failure is None and self._database.connection.in_transaction:
+            try:
+                self._database.run("COMMIT", NO_PARAMS)
+            except Exception as error:  # noqa: BLE001 - whatever the disk says is the answer of every step.
+                self._failure = error
+
+    def conclude(self) -> tuple[list[object], frozenset[str]]:
+        """Each step's result, and the topics to announce; lets others use the store.
+
+        A step's result is the exception that undid it alone; or that of the commit, if the commit has failed.
+        """
+        try:
+            if self._failure is not None:
+                self.roll_back()
+                return [self._failure] * self.size, frozenset()
+            for metrics in self.metrics:
+                metrics.committed()
+            return self.results, frozenset(self.topics)
+        finally:
+            self._lock.release()
+
+    def fail(self, error: Exception) -> None:
+        """Have every step fail."""
+        self._failure = error
+
+    def roll_back(self) -> None:
+        """Undo all that was done."""
+        self.results, self.topics, self.metrics = [], set(), []
+        self._cache.entries.clear()
+        if self._database.connection.in_transaction:
+            self._database.connection.execute("ROLLBACK")
+
+
 class SqliteStore:
     """A store in one SQLite file, or in memory. A lock keeps it to one thread at a time."""
 
@@ -80,12 +134,18 @@ class SqliteStore:
         self._entropy = entropy
         self._path = path
         self._synchronous = synchronous
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
         self._listeners: list[Callable[[frozenset[str]], None]] = []
         self._services: Services | None = None
         self._cache = ResourceCache()
         self._accumulator = Accumulator()
         self._database = SqliteDatabase(self._open())
+        self._tables = Tables(self._database)
+
+    @property
+    def is_durable(self) -> bool:
+        """Whether a commit waits for a disk."""
+        return self._path is not None
 
     @property
     def connection(self) -> sqlite3.Connection:
@@ -113,20 +173,29 @@ class SqliteStore:
         Answers each step's result, or the exception that undid that step alone; and the topics to announce when the
         answers have been given. If the commit itself fails, every step has failed, each with that exception.
         """
-        topics: set[str] = set()
-        counted: list[MetricTable] = []
-        with self._lock:
+        batch = self.begin(steps)
+        batch.commit()
+        return batch.conclude()
+
+    def begin(self, steps: Sequence[Step[object]]) -> Batch:
+        """Run steps in this order, in a transaction that stays open: `commit` and `conclude` the batch, always."""
+        self._lock.acquire()
+        batch = Batch(len(steps), self._database, self._cache, self._lock)
+        try:
+            self._database.run("BEGIN IMMEDIATE", NO_PARAMS)
             try:
+                self._attempt_all(steps, batch, guarded=False)
+            except _Tainted:
+                batch.roll_back()
                 self._database.run("BEGIN IMMEDIATE", NO_PARAMS)
-                results = [self._attempt(step, topics, counted, alone=len(steps) == 1) for step in steps]
-                if self._database.connection.in_transaction:
-                    self._database.run("COMMIT", NO_PARAMS)
-            except Exception as error:  # noqa: BLE001 - whatever keeps a commit from the disk fails each of its steps.
-                self._roll_back()
-                return [error] * len(steps), frozenset()
-            for metrics in counted:
-                metrics.committed()
-        return results, frozenset(topics)
+                self._attempt_all(steps, batch, guarded=True)
+        except Exception as error:  # noqa: BLE001 - a store that cannot run steps fails all of them.
+            batch.fail(error)
+        except BaseException:
+            batch.roll_back()
+            self._lock.release()
+            raise
+        return batch
 
     def announce(self, topics: frozenset[str]) -> None:
         """Wake those who wait for these topics."""
@@ -134,38 +203,46 @@ class SqliteStore:
             for listener in self._listeners:
                 listener(topics)
 
-    def _attempt(self, step: Step[object], topics: set[str], counted: list[MetricTable], *, alone: bool) -> object:
-        """Run one step of a batch; an exception undoes what the step wrote and is the answer."""
-        tx = self._transaction()
-        if not alone:
-            self._database.run("SAVEPOINT step", NO_PARAMS)
-        try:
-            result = step(tx)
-        except (Conflict, StoreFull):
-            raise
-        except Exception as error:  # noqa: BLE001 - whatever a step raises is its answer; the batch goes on.
-            tx.resources.forget()
-            self._database.run("ROLLBACK" if alone else "ROLLBACK TO step", NO_PARAMS)
-            result = error
-        else:
-            topics |= tx.topics
-            counted.append(tx.metrics)
-        if not alone:
-            self._database.run("RELEASE step", NO_PARAMS)
-        return result
+    def _attempt_all(self, steps: Sequence[Step[object]], batch: Batch, *, guarded: bool) -> None:
+        """Run the steps of a batch; an exception undoes what its step wrote and is its answer.
+
+        Guarding each step by a savepoint costs more than most steps, and few fail after they have written. So steps run
+        unguarded first. Errors: _Tainted: one did fail so; run all of them again, guarded.
+        """
+        for step in steps:
+            tx = self._transaction()
+            written = self._database.connection.total_changes
+            if guarded:
+                self._database.run("SAVEPOINT step", NO_PARAMS)
+            try:
+                result = step(tx)
+            except (Conflict, StoreFull):
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever a step raises is its answer; the batch goes on.
+                tx.resources.forget()
+                if guarded:
+                    self._database.run("ROLLBACK TO step", NO_PARAMS)
+                elif self._database.connection.total_changes == written:
+                    pass
+                elif len(steps) == 1:
+                    self._database.run("ROLLBACK", NO_PARAMS)
+                else:
+                    raise _Tainted from error
+                batch.results.append(error)
+            else:
+                batch.results.append(result)
+                batch.topics |= tx.topics
+                batch.metrics.append(tx.metrics)
+            if guarded:
+                self._database.run("RELEASE step", NO_PARAMS)
 
     def _transaction(self) -> Transaction:
         if self._services is None:
             raise Bug("the store runs no step before it is bound to its services")
         return Transaction(
-            self._database, now=self._clock.now(), entropy=self._entropy, services=self._services, cache=self._cache,
+            self._tables, now=self._clock.now(), entropy=self._entropy, services=self._services, cache=self._cache,
             accumulator=self._accumulator,
         )  # fmt: skip
-
-    def _roll_back(self) -> None:
-        self._cache.entries.clear()
-        if self._database.connection.in_transaction:
-            self._database.connection.execute("ROLLBACK")
 
     def reset(self) -> None:
         """Forget everything: empties all tables, keeps the file."""

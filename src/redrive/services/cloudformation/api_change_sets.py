@@ -42,9 +42,7 @@ from redrive.services.cloudformation.workers_run import Run
 from redrive.store.api import Transaction
 
 
-def find_change_set(
-    tx: Transaction, caller: Caller, name: str, stack_name: str | None, action: str
-) -> ChangeSet:
+def find_change_set(tx: Transaction, caller: Caller, name: str, stack_name: str | None, action: str) -> ChangeSet:
     """The change set that an id means, or a name together with its stack.
 
     Errors: ChangeSetNotFoundException; ValidationError (a name without its stack, or no such stack).
@@ -186,9 +184,7 @@ def _key(change: Change) -> str:
 
 
 @operation("ListChangeSets")
-def list_change_sets(
-    tx: Transaction, caller: Caller, *, stack_name: str, next_token: str | None = None
-) -> Document:
+def list_change_sets(tx: Transaction, caller: Caller, *, stack_name: str, next_token: str | None = None) -> Document:
     """The change sets of a stack, in order of their names.
 
     Errors: ValidationError (no such stack).
@@ -253,9 +249,7 @@ def execute_change_set(
     for other in tx.resources.list(ChangeSet, stack.scope, prefix=f"{stack.uid}/"):
         if other.id != change_set.id:
             tx.resources.delete(ChangeSet, stack.scope, other.name)
-    tx.resources.put(
-        stack.scope, dataclasses.replace(change_set, execution_status=ExecutionStatus.EXECUTE_IN_PROGRESS)
-    )
+    tx.resources.put(stack.scope, dataclasses.replace(change_set, execution_status=ExecutionStatus.EXECUTE_IN_PROGRESS))
     run = Run(tx, dataclasses.replace(stack, blueprint=change_set.blueprint, change_set_id=change_set.id))
     on_failure = "DO_NOTHING" if disable_rollback else change_set.on_stack_failure or "ROLLBACK"
     if stack.status is StackStatus.REVIEW_IN_PROGRESS:

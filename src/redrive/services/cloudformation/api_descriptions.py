@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from redrive.core.documents import Document
 from redrive.core.scope import Caller
-from redrive.delivery.operation import operation
+from redrive.delivery.operation import Wait, operation
 from redrive.services.cloudformation import limits
 from redrive.services.cloudformation.api_stacks import existing_stack
 from redrive.services.cloudformation.model import Stack, StackEvent, StackOutput, StackResource, StackStatus, stack_arn
@@ -18,14 +18,21 @@ from redrive.store.api import Transaction
 @operation("DescribeStacks")
 def describe_stacks(
     tx: Transaction, caller: Caller, *, stack_name: str | None = None, next_token: str | None = None
-) -> Document:
+) -> Document | Wait:
     """One stack, or all that are not deleted, the newest first; by its id a deleted one too.
+
+    The description of a stack that is under way is held back for up to a second, until its status is final: waiters,
+    which ask every 5 or 30 seconds, then hear of a stack that took milliseconds at their first question.
 
     Errors: ValidationError (no such stack).
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStacks.html
     """
     if stack_name is not None:
-        return {"Stacks": [_described(existing_stack(tx, caller, stack_name, "DescribeStacks"))]}
+        stack = existing_stack(tx, caller, stack_name, "DescribeStacks")
+        description = {"Stacks": [_described(stack)]}
+        if stack.is_under_way:
+            return Wait(description, (stack.topic,), tx.now + limits.DESCRIPTION_HELD_MS)
+        return description
     tx.services.authorize(tx, caller, "cloudformation:DescribeStacks", stack_arn(caller.scope, "*", "*"))
     live = [one for one in _newest_first(tx, caller) if one.status is not StackStatus.DELETE_COMPLETE]
     shown, more = page(live, lambda stack: stack.uid, next_token)
@@ -124,9 +131,7 @@ def _event(stack: Stack, event: StackEvent) -> Document:
 
 
 @operation("DescribeStackResource")
-def describe_stack_resource(
-    tx: Transaction, caller: Caller, *, stack_name: str, logical_resource_id: str
-) -> Document:
+def describe_stack_resource(tx: Transaction, caller: Caller, *, stack_name: str, logical_resource_id: str) -> Document:
     """One resource of a stack, with its metadata.
 
     Errors: ValidationError (no such stack or resource).

@@ -21,9 +21,7 @@ def list_exports(tx: Transaction, caller: Caller, *, next_token: str | None = No
     """
     tx.services.authorize(tx, caller, "cloudformation:ListExports", stack_arn(caller.scope, "*", "*"))
     shown, more = page(tx.resources.list(Export, caller.scope), lambda export: export.name, next_token)
-    exports = [
-        {"ExportingStackId": export.stack_id, "Name": export.name, "Value": export.value} for export in shown
-    ]
+    exports = [{"ExportingStackId": export.stack_id, "Name": export.name, "Value": export.value} for export in shown]
     return {"Exports": exports, **more}
 
 

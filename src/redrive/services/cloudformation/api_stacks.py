@@ -32,7 +32,6 @@ from redrive.services.cloudformation.model_templates import (
     template_of,
     validation_error,
 )
-from redrive.services.cloudformation.workers import is_being_worked_on
 from redrive.services.cloudformation.workers_outputs import export_in_use
 from redrive.services.cloudformation.workers_preview import has_updates
 from redrive.services.cloudformation.workers_run import Run
@@ -279,7 +278,7 @@ def delete_stack(
         raise validation_error(
             f"Stack [{stack.stack_name}] is in {stack.status} state: {setting} is for stacks in DELETE_FAILED state."
         )
-    if is_being_worked_on(stack) and stack.status is not StackStatus.CREATE_IN_PROGRESS:
+    if stack.is_under_way and stack.status is not StackStatus.CREATE_IN_PROGRESS:
         raise validation_error(f"Stack [{stack.id}] cannot be deleted while in status {stack.status}")
     run = Run(tx, stack)
     in_use = export_in_use(tx, stack.scope, stack)

@@ -138,6 +138,16 @@ class Stack:
         return Scope(self.account, self.region)
 
     @property
+    def is_under_way(self) -> bool:
+        """Whether the worker is at it. A stack in review waits for its change set to be executed."""
+        return self.status.endswith("_IN_PROGRESS") and self.status is not StackStatus.REVIEW_IN_PROGRESS
+
+    @property
+    def topic(self) -> str:
+        """What is notified when the stack reaches a final status."""
+        return f"stack:{self.uid}"
+
+    @property
     def id(self) -> str:
         """The stack's ARN."""
         return stack_arn(self.scope, self.stack_name, self.uid)

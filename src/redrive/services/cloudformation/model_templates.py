@@ -145,9 +145,7 @@ def check_capabilities(template: Template, given: Sequence[str]) -> None:
 _IAM_CAPABILITIES = frozenset({"CAPABILITY_IAM", "CAPABILITY_NAMED_IAM"})
 
 
-def template_of(
-    body: str | None, url: str | None, *, use_previous: bool = False, previous: str | None = None
-) -> str:
+def template_of(body: str | None, url: str | None, *, use_previous: bool = False, previous: str | None = None) -> str:
     """The text of the template that a request means. Errors: ValidationError."""
     if url is not None:
         raise validation_error("TemplateURL is not supported: there is no S3 here. Give the template as TemplateBody.")

@@ -91,10 +91,3 @@ def _finish_change_set(run: Run) -> None:
             done = run.stack.status in _EXECUTED
             status = ExecutionStatus.EXECUTE_COMPLETE if done else ExecutionStatus.EXECUTE_FAILED
             run.tx.resources.put(run.scope, dataclasses.replace(change_set, execution_status=status))
-
-
-def is_being_worked_on(stack: Stack) -> bool:
-    """Whether the stack is in the middle of an operation."""
-    return stack.status in STEPS
-
-

@@ -65,6 +65,8 @@ class Run:
         if self.stack.status is StackStatus.DELETE_COMPLETE:
             self.tx.resources.delete(Stack, self.scope, self.stack.stack_name)
         self.tx.resources.put(self.scope, self.stack)
+        if not self.stack.is_under_way:
+            self.tx.notify(self.stack.topic)
 
     def plan(self) -> Plan:
         """What the stack's blueprint makes. Errors: ServiceError ValidationError, which its operation has ruled out."""

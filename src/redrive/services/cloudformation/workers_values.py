@@ -15,7 +15,7 @@ from redrive.languages.template import Node, PseudoParameters, TemplateError, re
 from redrive.services.cloudformation.model import Made
 from redrive.services.cloudformation.model_templates import Plan
 from redrive.services.cloudformation.types import TYPES
-from redrive.services.cloudformation.types.schema import PropertyError, check_properties
+from redrive.services.cloudformation.types.schema import check_properties
 from redrive.services.cloudformation.workers_run import Run
 
 UNKNOWN_YET = "{{changeSet:KNOWN_AFTER_APPLY}}"
@@ -113,7 +113,7 @@ def wanted_as_written(run: Run, plan: Plan, scope: StackScope, logical_id: str) 
 
 def _object(node: Node) -> Document:
     if not isinstance(node, dict):
-        raise PropertyError("Properties must be an object.")
+        raise TemplateError("Template format error: Properties must be an object.")
     return node
 
 

@@ -124,7 +124,8 @@ def _accept(tx: Transaction, caller: Caller, queue: Queue, drafts: Iterable[Draf
 def _accept_in_order(tx: Transaction, queue: Queue, message: NewMessage, draft: Draft) -> Document:
     """Store a message of a FIFO queue, or find the one that was sent under its deduplication id before."""
     dedup_id, group_id = message.deduplication_id, message.group_id
-    assert dedup_id is not None and group_id is not None
+    assert dedup_id is not None
+    assert group_id is not None
     scope = dedup_scope(queue, group_id)
     message_id, seq = message.message_id, tx.messages.put_in_order(message, scope=scope)
     if seq is None:

@@ -4,11 +4,11 @@ VALUES (:queue, :message_id, :body, :body_md5, :attributes, :system_attributes, 
 
 -- name: claim_visible -- hot
 -- A message that this same receive took a moment ago, and that a timeout of 0 left visible, is not taken twice.
--- The plus signs keep the planner from walking all that is visible in place of the few chosen rows.
+-- The plus signs keep the planner from walking all that is visible, or unexpired, in place of the few chosen rows.
 UPDATE messages SET visible_at = :visible_at, receive_count = receive_count + 1, receipt = :receipt,
   received_at = :now, first_received_at = coalesce(first_received_at, :now)
 WHERE seq IN (
-    SELECT seq FROM messages WHERE queue = :queue AND visible_at <= :now AND expires_at > :now AND receipt <> :receipt
+    SELECT seq FROM messages WHERE queue = :queue AND visible_at <= :now AND +expires_at > :now AND receipt <> :receipt
     ORDER BY visible_at, seq LIMIT :limit
   ) AND +queue = :queue AND +visible_at <= :now
 RETURNING seq, message_id, body, body_md5, attributes, system_attributes, sender_id, group_id, deduplication_id, sent_at,
@@ -51,11 +51,11 @@ SELECT (SELECT count(*) FROM messages WHERE queue = :queue AND visible_at <= :no
 FROM messages WHERE queue = :queue AND visible_at > :now AND +expires_at > :now;
 
 -- name: next_visible -- hot
-SELECT visible_at FROM messages WHERE queue = :queue AND expires_at > :now ORDER BY visible_at LIMIT 1;
+SELECT visible_at FROM messages WHERE queue = :queue AND +expires_at > :now ORDER BY visible_at LIMIT 1;
 
 -- name: count_visible
 SELECT count(*) FROM (
-  SELECT 1 FROM messages WHERE queue = :queue AND visible_at <= :now AND expires_at > :now LIMIT :limit
+  SELECT 1 FROM messages WHERE queue = :queue AND visible_at <= :now AND +expires_at > :now LIMIT :limit
 );
 
 -- name: count_in_flight

@@ -60,7 +60,9 @@ class Stacks:
     def events(self, name: str) -> list[tuple[str, str, str]]:
         """(logical id, status, reason) of everything that happened, the first first."""
         events = self.client.describe_stack_events(StackName=name)["StackEvents"][::-1]
-        return [(one["LogicalResourceId"], one["ResourceStatus"], one.get("ResourceStatusReason", "")) for one in events]
+        return [
+            (one["LogicalResourceId"], one["ResourceStatus"], one.get("ResourceStatusReason", "")) for one in events
+        ]
 
     def reason(self, name: str, logical_id: str, status: str) -> str:
         """The reason that the latest event of this status gives."""

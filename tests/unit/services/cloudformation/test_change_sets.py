@@ -11,7 +11,9 @@ from redrive.testing.world import World
 from tests.unit.services.cloudformation.conftest import Refusal, Stacks, queue
 
 
-def propose(stacks: Stacks, resources: dict[str, Any], *, kind: str = "UPDATE", name: str = "next", **params: Any) -> Any:
+def propose(
+    stacks: Stacks, resources: dict[str, Any], *, kind: str = "UPDATE", name: str = "next", **params: Any
+) -> Any:
     """Create a change set of the stack `shop` and describe it."""
     body = json.dumps({"Resources": resources})
     stacks.client.create_change_set(
@@ -45,9 +47,7 @@ def test_executed_change_set_creates_the_stack(stacks: Stacks, world: World) -> 
 def test_change_set_tells_additions_changes_and_removals(stacks: Stacks) -> None:
     stacks.create("shop", {"A": queue(QueueName="a"), "B": queue(DelaySeconds=1), "C": queue(), "D": queue()})
 
-    change_set = propose(
-        stacks, {"A": queue(QueueName="a2"), "B": queue(DelaySeconds=2), "C": queue(), "E": queue()}
-    )
+    change_set = propose(stacks, {"A": queue(QueueName="a2"), "B": queue(DelaySeconds=2), "C": queue(), "E": queue()})
 
     changes = {one["ResourceChange"]["LogicalResourceId"]: one["ResourceChange"] for one in change_set["Changes"]}
     assert {name: (one["Action"], one.get("Replacement")) for name, one in changes.items()} == {
@@ -64,13 +64,18 @@ def test_change_set_tells_additions_changes_and_removals(stacks: Stacks) -> None
 
 def test_value_of_a_replaced_resource_is_not_known_yet(stacks: Stacks) -> None:
     def resources(name: str) -> dict[str, Any]:
-        return {"A": queue(QueueName=name), "B": queue(QueueName={"Fn::Join": ["-", [{"Fn::GetAtt": ["A", "QueueName"]}, "b"]]})}
+        return {
+            "A": queue(QueueName=name),
+            "B": queue(QueueName={"Fn::Join": ["-", [{"Fn::GetAtt": ["A", "QueueName"]}, "b"]]}),
+        }
 
     stacks.create("shop", resources("a"))
 
     change_set = propose(stacks, resources("c"))
 
-    change = next(one["ResourceChange"] for one in change_set["Changes"] if one["ResourceChange"]["LogicalResourceId"] == "B")
+    change = next(
+        one["ResourceChange"] for one in change_set["Changes"] if one["ResourceChange"]["LogicalResourceId"] == "B"
+    )
     assert change["Replacement"] == "Conditional"
     assert change["Details"][0]["Evaluation"] == "Dynamic"
 

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+from typing import Any
 
 import pytest
 
+from redrive.delivery.operation import Answer, Wait
+from redrive.services.cloudformation import limits
+from redrive.services.cloudformation.model import Stack, StackStatus
+from redrive.services.cloudformation.workers import STEPS
 from redrive.testing.world import World
 from tests.unit.services.cloudformation.conftest import Refusal, Stacks, queue
 
+INVALID = "Properties validation failed for resource Orders with message:\n"
+TOO_LONG = (
+    "1 validation error detected: Value at 'templateBody' failed to satisfy constraint: "
+    "Member must have length less than or equal to 51200"
+)
+BY_URL = "TemplateURL is not supported: there is no S3 here. Give the template as TemplateBody."
 BROKEN = {"Dead": queue(), "Bad": {**queue(DelaySeconds=5_000), "DependsOn": "Dead"}}
 
 
@@ -43,6 +55,32 @@ def test_creation_is_under_way_until_the_worker_has_run(stacks: Stacks, world: W
     assert stacks.status("shop") == "CREATE_IN_PROGRESS"
     world.settle()
     assert stacks.status("shop") == "CREATE_COMPLETE"
+
+
+def test_description_of_a_stack_under_way_waits_for_its_end(stacks: Stacks, world: World) -> None:
+    """A waiter's first question is answered when the stack is done, not half a minute later."""
+
+    def ask() -> Answer:
+        params = {"StackName": "shop"}
+        return world.store.run(
+            lambda tx: world.engine.registry.begin(tx, world.caller(), "cloudformation", "DescribeStacks", params)
+        )
+
+    stacks.client.create_stack(StackName="shop", TemplateBody=json.dumps({"Resources": {"Orders": queue()}}))
+
+    held = ask()
+    assert isinstance(held, Wait)
+    assert held.until == world.now + limits.DESCRIPTION_HELD_MS
+    world.settle()
+    assert isinstance(ask(), dict)
+
+
+def test_every_status_under_way_has_its_step(stacks: Stacks, world: World) -> None:
+    stacks.create("shop", {"Orders": queue()})
+    stack = world.store.run(lambda tx: tx.resources.list(Stack, world.caller().scope))[0]
+
+    under_way = {status for status in StackStatus if dataclasses.replace(stack, status=status).is_under_way}
+    assert STEPS.keys() == under_way
 
 
 def test_each_step_is_committed_by_itself(stacks: Stacks, world: World) -> None:
@@ -89,7 +127,7 @@ def test_failed_creation_is_rolled_back_with_its_reasons(stacks: Stacks, world: 
 
 
 @pytest.mark.parametrize("params", [{"DisableRollback": True}, {"OnFailure": "DO_NOTHING"}])
-def test_failed_creation_is_left_as_it_is_without_rollback(stacks: Stacks, params: dict[str, object]) -> None:
+def test_failed_creation_is_left_as_it_is_without_rollback(stacks: Stacks, params: dict[str, Any]) -> None:
     stacks.create("shop", BROKEN, **params)
 
     stack = stacks.describe("shop")
@@ -133,17 +171,15 @@ def test_resource_of_another_owner_is_not_taken_over(stacks: Stacks, world: Worl
         ({"Colour": "red"}, "Encountered unsupported property Colour"),
         (
             {"VisibilityTimeout": "soon"},
-            "Properties validation failed for resource Orders with message:\n"
-            "#/VisibilityTimeout: expected type: Integer, found: String",
+            f"{INVALID}#/VisibilityTimeout: expected type: Integer, found: String",
         ),
         (
             {"Tags": [{"Key": "a"}]},
-            "Properties validation failed for resource Orders with message:\n#/Tags/0: required key [Value] not found",
+            f"{INVALID}#/Tags/0: required key [Value] not found",
         ),
         (
             {"RedrivePolicy": "no document"},
-            "Properties validation failed for resource Orders with message:\n"
-            "#/RedrivePolicy: expected type: JSONObject, found: String",
+            f"{INVALID}#/RedrivePolicy: expected type: JSONObject, found: String",
         ),
         ({"QueueName": {"Fn::ImportValue": "nothing"}}, "No export named nothing found."),
     ],
@@ -220,8 +256,7 @@ def test_acknowledged_permissions_are_deployed(stacks: Stacks, role: dict[str, o
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"TemplateURL": "https://bucket/template"}, "TemplateURL is not supported: there is no S3 here. "
-         "Give the template as TemplateBody."),
+        ({"TemplateURL": "https://bucket/template"}, BY_URL),
         ({}, "Either Template URL or Template Body must be specified."),
         ({"TemplateBody": "{}"}, "Template format error: At least one Resources member must be defined."),
         (
@@ -255,8 +290,7 @@ def test_acknowledged_permissions_are_deployed(stacks: Stacks, role: dict[str, o
             {"TemplateBody": json.dumps({"Resources": {"Q": queue()}}), "ResourceTypes": ["AWS::SQS::*"]},
             "ResourceTypes is not supported.",
         ),
-        ({"TemplateBody": "#" * 51_201}, "1 validation error detected: Value at 'templateBody' failed to satisfy "
-         "constraint: Member must have length less than or equal to 51200"),
+        ({"TemplateBody": "#" * 51_201}, TOO_LONG),
     ],
 )  # fmt: skip
 def test_request_that_cannot_be_honoured_creates_nothing(

@@ -45,11 +45,12 @@ def test_name_of_a_deleted_stack_is_free_again(stacks: Stacks) -> None:
 
 
 def test_resources_go_before_what_they_depend_on(stacks: Stacks) -> None:
-    stack_id = stacks.create("shop", {"B": {**queue(), "DependsOn": "A"}, "A": queue(), "C": {**queue(), "DependsOn": "B"}})
+    resources = {"B": {**queue(), "DependsOn": "C"}, "C": queue(), "A": {**queue(), "DependsOn": "B"}}
+    stack_id = stacks.create("shop", resources)
 
     stacks.delete("shop")
 
-    assert [one for one, status, _ in stacks.events(stack_id) if status == "DELETE_COMPLETE"] == ["C", "B", "A", "shop"]
+    assert [one for one, status, _ in stacks.events(stack_id) if status == "DELETE_COMPLETE"] == ["A", "B", "C", "shop"]
 
 
 def test_resources_of_a_deleted_stack_are_told_as_deleted(stacks: Stacks) -> None:
@@ -90,9 +91,7 @@ def test_resource_that_cannot_be_deleted_stops_the_deletion(stacks: Stacks, worl
     assert "QueueUrls" not in world.client("sqs").list_queues()
 
 
-@pytest.mark.parametrize(
-    "second", [{"RetainResources": ["Table"]}, {"DeletionMode": "FORCE_DELETE_STACK"}]
-)
+@pytest.mark.parametrize("second", [{"RetainResources": ["Table"]}, {"DeletionMode": "FORCE_DELETE_STACK"}])
 def test_stuck_deletion_ends_without_the_stuck_resource(
     stacks: Stacks, world: World, second: dict[str, object]
 ) -> None:
@@ -141,7 +140,9 @@ def test_deletion_of_a_stack_under_creation_takes_over(stacks: Stacks, world: Wo
 
 
 def test_schedule_group_is_deleted_once_its_service_has_finished(stacks: Stacks, world: World) -> None:
-    stack_id = stacks.create("shop", {"G": {"Type": "AWS::Scheduler::ScheduleGroup", "Properties": {"Name": "nightly"}}})
+    stack_id = stacks.create(
+        "shop", {"G": {"Type": "AWS::Scheduler::ScheduleGroup", "Properties": {"Name": "nightly"}}}
+    )
 
     stacks.delete("shop")
     world.advance(seconds=2)

@@ -67,7 +67,9 @@ def test_stack_is_found_by_the_physical_id_of_a_resource(stacks: Stacks, refusal
 
 
 def test_resources_of_a_stack_are_listed_in_pages(stacks: Stacks) -> None:
-    stacks.create("shop", {f"H{number:03}": {"Type": "AWS::CloudFormation::WaitConditionHandle"} for number in range(120)})
+    stacks.create(
+        "shop", {f"H{number:03}": {"Type": "AWS::CloudFormation::WaitConditionHandle"} for number in range(120)}
+    )
 
     first = stacks.client.list_stack_resources(StackName="shop")
     second = stacks.client.list_stack_resources(StackName="shop", NextToken=first["NextToken"])
@@ -77,7 +79,9 @@ def test_resources_of_a_stack_are_listed_in_pages(stacks: Stacks) -> None:
 
 
 def test_events_are_told_in_pages_the_latest_first(stacks: Stacks, refusal: Refusal) -> None:
-    stacks.create("shop", {f"H{number:03}": {"Type": "AWS::CloudFormation::WaitConditionHandle"} for number in range(40)})
+    stacks.create(
+        "shop", {f"H{number:03}": {"Type": "AWS::CloudFormation::WaitConditionHandle"} for number in range(40)}
+    )
 
     pages = list(stacks.client.get_paginator("describe_stack_events").paginate(StackName="shop"))
     events = [event for page in pages for event in page["StackEvents"]]

@@ -11,11 +11,13 @@ import pytest
 
 from redrive.services.cloudformation.types import TYPES
 from redrive.services.cloudformation.types.inline_code import zip_inline
-from redrive.services.cloudformation.types.schema import PropertyError
+from redrive.services.cloudformation.types.schema import Kind, PropertyError, scalar
 from redrive.testing.world import World
 from tests.unit.services.cloudformation.conftest import Stacks, queue
 
-IAM = {"Capabilities": ["CAPABILITY_NAMED_IAM"]}
+RUN = '{"run": "<aws.scheduler.execution-id>"}'
+
+IAM: dict[str, Any] = {"Capabilities": ["CAPABILITY_NAMED_IAM"]}
 
 
 def document(action: str, resource: Any = "*") -> dict[str, Any]:
@@ -25,7 +27,9 @@ def document(action: str, resource: Any = "*") -> dict[str, Any]:
 def role(service: str, **properties: Any) -> dict[str, Any]:
     trust = {
         "Version": "2012-10-17",
-        "Statement": [{"Effect": "Allow", "Principal": {"Service": f"{service}.amazonaws.com"}, "Action": "sts:AssumeRole"}],
+        "Statement": [
+            {"Effect": "Allow", "Principal": {"Service": f"{service}.amazonaws.com"}, "Action": "sts:AssumeRole"}
+        ],
     }
     return {"Type": "AWS::IAM::Role", "Properties": {"AssumeRolePolicyDocument": trust, **properties}}
 
@@ -40,24 +44,26 @@ def get(logical_id: str, attribute: str = "Arn") -> dict[str, Any]:
 
 def pipeline() -> dict[str, Any]:
     """A schedule that sends to a queue, and a function that takes from it and keeps what it took in a table."""
-    consume = document("sqs:*", get("Inbox"))
+    send = document("sqs:SendMessage", get("Inbox"))
+    take = document("sqs:*", get("Inbox"))
     keep = document("dynamodb:PutItem", get("Seen"))
     return {
         "Spilled": queue(),
         "Inbox": queue(RedrivePolicy={"deadLetterTargetArn": get("Spilled"), "maxReceiveCount": "2"}),
-        "SenderRole": role("scheduler", Policies=[{"PolicyName": "send", "PolicyDocument": document("sqs:SendMessage", get("Inbox"))}]),
+        "SenderRole": role("scheduler", Policies=[{"PolicyName": "send", "PolicyDocument": send}]),
         "Tick": of(
             "AWS::Scheduler::Schedule", ScheduleExpression="rate(1 hour)", FlexibleTimeWindow={"Mode": "OFF"},
-            Target={"Arn": get("Inbox"), "RoleArn": get("SenderRole"), "Input": '{"run": "<aws.scheduler.execution-id>"}'},
+            Target={"Arn": get("Inbox"), "RoleArn": get("SenderRole"), "Input": RUN},
         ),
         "Seen": of(
-            "AWS::DynamoDB::Table", BillingMode="PAY_PER_REQUEST", KeySchema=[{"AttributeName": "run", "KeyType": "HASH"}],
+            "AWS::DynamoDB::Table", BillingMode="PAY_PER_REQUEST",
+            KeySchema=[{"AttributeName": "run", "KeyType": "HASH"}],
             AttributeDefinitions=[{"AttributeName": "run", "AttributeType": "S"}],
             TimeToLiveSpecification={"AttributeName": "expires", "Enabled": "true"},
         ),
         "WorkerRole": role(
             "lambda", ManagedPolicyArns=["arn:aws:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole"],
-            Policies=[{"PolicyName": "take", "PolicyDocument": consume}, {"PolicyName": "keep", "PolicyDocument": keep}],
+            Policies=[{"PolicyName": "take", "PolicyDocument": take}, {"PolicyName": "keep", "PolicyDocument": keep}],
         ),
         "Worker": of(
             "AWS::Lambda::Function", Runtime="python3.9", Handler="index.handler", Role=get("WorkerRole"),
@@ -65,7 +71,8 @@ def pipeline() -> dict[str, Any]:
             Code={"ZipFile": "def handler(event, context):\n    return None\n"},
         ),
         "Feed": of(
-            "AWS::Lambda::EventSourceMapping", EventSourceArn=get("Inbox"), FunctionName={"Ref": "Worker"}, BatchSize="1"
+            "AWS::Lambda::EventSourceMapping", EventSourceArn=get("Inbox"), FunctionName={"Ref": "Worker"},
+            BatchSize="1",
         ),
     }  # fmt: skip
 
@@ -81,6 +88,13 @@ def test_pipeline_of_all_services_is_deployed_and_deleted(stacks: Stacks, world:
     assert ttl["TimeToLiveDescription"] == {"AttributeName": "expires", "TimeToLiveStatus": "ENABLED"}
     mapping = world.client("lambda").get_event_source_mapping(UUID=stacks.physical_id("pipe", "Feed"))
     assert mapping["BatchSize"] == 1
+
+    world.advance(hours=1)
+    url = stacks.physical_id("pipe", "Inbox")
+    counted = world.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
+    assert counted["ApproximateNumberOfMessages"] == "0"
+    logs = world.client("logs").filter_log_events(logGroupName=f"/aws/lambda/{name}")["events"]
+    assert any(event["message"].startswith("END") for event in logs)
 
     stacks.delete("pipe")
     assert stacks.status(stack_id) == "DELETE_COMPLETE"
@@ -213,7 +227,11 @@ def test_log_groups_streams_and_queue_policies_are_made(stacks: Stacks, world: W
             "Logs": of("AWS::Logs::LogGroup", LogGroupName="/shop", RetentionInDays=days),
             "Stream": of("AWS::Logs::LogStream", LogGroupName={"Ref": "Logs"}, LogStreamName="main"),
             "Q": queue(),
-            "Allow": of("AWS::SQS::QueuePolicy", Queues=[{"Ref": "Q"}], PolicyDocument={"Version": "2012-10-17", "Statement": []}),
+            "Allow": of(
+                "AWS::SQS::QueuePolicy",
+                Queues=[{"Ref": "Q"}],
+                PolicyDocument={"Version": "2012-10-17", "Statement": []},
+            ),
         }
 
     stacks.create("l", resources(7))
@@ -253,6 +271,34 @@ def test_archive_of_inline_code_is_the_same_for_the_same_text() -> None:
 def test_inline_code_is_for_runtimes_of_scripts_only() -> None:
     with pytest.raises(PropertyError):
         zip_inline("a", "java21")
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "expected"),
+    [
+        (Kind.NUMBER, "1e999", None),
+        (Kind.NUMBER, "1.5", 1.5),
+        (Kind.INTEGER, "7.0", 7),
+        (Kind.INTEGER, True, None),
+        (Kind.BOOLEAN, "TRUE", True),
+        (Kind.BOOLEAN, "yes", None),
+        (Kind.TEXT, False, "false"),
+        (Kind.TEXT, 8, "8"),
+        (Kind.TEXT, [], None),
+    ],
+)
+def test_scalar_is_converted_to_the_kind_that_is_wanted(kind: Kind, value: Any, expected: object) -> None:
+    if expected is None:
+        with pytest.raises(PropertyError):
+            scalar("", "#/X", kind, value)
+    else:
+        assert scalar("", "#/X", kind, value) == expected
+
+
+def test_feature_that_does_not_exist_here_is_refused_by_name(stacks: Stacks) -> None:
+    stacks.create("l", {"Logs": of("AWS::Logs::LogGroup", DataProtectionPolicy={"Version": "1"})})
+
+    assert stacks.reason("l", "Logs", "CREATE_FAILED") == "Property DataProtectionPolicy is not supported here."
 
 
 @pytest.mark.parametrize("name", sorted(TYPES))

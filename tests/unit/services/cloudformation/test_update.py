@@ -106,9 +106,7 @@ def test_resources_that_do_not_differ_are_left_alone(stacks: Stacks) -> None:
     assert [status for logical_id, status, _ in stacks.events("shop") if logical_id == "A"][-1] == "CREATE_COMPLETE"
 
 
-@pytest.mark.parametrize(
-    "change", [{"outputs": {"O": {"Value": "1"}}}, {"Tags": [{"Key": "a", "Value": "b"}]}]
-)
+@pytest.mark.parametrize("change", [{"outputs": {"O": {"Value": "1"}}}, {"Tags": [{"Key": "a", "Value": "b"}]}])
 def test_outputs_and_tags_alone_are_a_change(stacks: Stacks, change: dict[str, Any]) -> None:
     stacks.create("shop", {"Q": queue()})
 
@@ -290,3 +288,12 @@ def test_rollback_that_failed_can_be_continued(stacks: Stacks, world: World) -> 
 
     assert stacks.status("shop") == "UPDATE_ROLLBACK_COMPLETE"
     assert attributes(world, url)["DelaySeconds"] == "1"
+
+
+def test_properties_that_become_no_object_fail_the_update(stacks: Stacks) -> None:
+    stacks.create("shop", {"Q": queue()})
+
+    stacks.update("shop", {"Q": {"Type": "AWS::SQS::Queue", "Properties": {"Ref": "AWS::Region"}}})
+
+    assert stacks.reason("shop", "Q", "UPDATE_FAILED") == "Template format error: Properties must be an object."
+    assert stacks.status("shop") == "UPDATE_ROLLBACK_COMPLETE"

@@ -7,9 +7,16 @@ from typing import Any
 
 import pytest
 
+from redrive.core.clock import VirtualClock
+from redrive.core.entropy import SeededEntropy
 from redrive.core.errors import ServiceError
+from redrive.core.limits import Limits
+from redrive.core.log import LineLog
 from redrive.delivery.operation import Answer
-from redrive.testing.world import World
+from redrive.engine.build import build_engine
+from redrive.store.sqlite import SqliteStore
+from redrive.testing.world import START, World
+from redrive.wire.models import Models
 
 Call = Callable[..., dict[str, Any]]
 Refusal = Callable[..., tuple[str, str]]
@@ -56,3 +63,38 @@ def queue(call: Call) -> str:
     """The URL of a queue named `orders` with default attributes."""
     url: str = call("CreateQueue", QueueName="orders")["QueueUrl"]
     return url
+
+
+@pytest.fixture
+def fifo(call: Call) -> str:
+    """The URL of a FIFO queue named `orders.fifo` with default attributes."""
+    url: str = call("CreateQueue", QueueName="orders.fifo", Attributes={"FifoQueue": "true"})["QueueUrl"]
+    return url
+
+
+@pytest.fixture
+def call_under(world: World) -> Iterator[Callable[[Limits], Call]]:
+    """Operations of an engine that holds quotas, or does not; on a clock of its own."""
+    stores: list[SqliteStore] = []
+
+    def call_under(limits: Limits) -> Call:
+        clock = VirtualClock(START)
+        store = SqliteStore(None, clock=clock, entropy=SeededEntropy(1))
+        stores.append(store)
+        engine = build_engine(
+            store, run=store.run, models=Models(), invoker=world.functions, log=LineLog(clock), limits=limits
+        )
+        return lambda operation, **params: engine.call(world.caller(), "sqs", operation, params)
+
+    yield call_under
+    for store in stores:
+        store.close()
+
+
+def refused(call: Call, operation: str, **params: object) -> str | None:
+    """The code of the error that an operation answers, or None if it succeeds."""
+    try:
+        call(operation, **params)
+    except ServiceError as error:
+        return error.code
+    return None

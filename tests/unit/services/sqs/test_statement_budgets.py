@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from importlib import resources
 
 import pytest
 
@@ -67,6 +69,72 @@ def test_deleting_a_message_costs_one_statement(call, queue, statements):
     call("DeleteMessage", QueueUrl=queue, ReceiptHandle=handle)
 
     assert len(statements) == 1
+
+
+def test_sending_to_a_fifo_queue_costs_two_statements_also_for_a_duplicate(call, fifo, statements):
+    for count in (2, 4):
+        call("SendMessage", QueueUrl=fifo, MessageBody="1", MessageGroupId="g", MessageDeduplicationId="1")
+
+        assert len(statements) == count
+
+
+def test_receiving_from_a_fifo_queue_costs_two_statements(call, fifo, statements):
+    for number in range(20):
+        group, dedup = f"g{number % 3}", str(number)
+        call("SendMessage", QueueUrl=fifo, MessageBody="1", MessageGroupId=group, MessageDeduplicationId=dedup)
+    statements.clear()
+
+    assert len(call("ReceiveMessage", QueueUrl=fifo, MaxNumberOfMessages=10)["Messages"]) == 10
+
+    assert len(statements) == 2
+
+
+def test_deleting_from_a_fifo_queue_costs_two_statements(call, fifo, statements):
+    call("SendMessage", QueueUrl=fifo, MessageBody="1", MessageGroupId="g", MessageDeduplicationId="1")
+    handle = call("ReceiveMessage", QueueUrl=fifo)["Messages"][0]["ReceiptHandle"]
+    statements.clear()
+
+    call("DeleteMessage", QueueUrl=fifo, ReceiptHandle=handle)
+
+    assert len(statements) == 2
+
+
+def test_group_ids_on_a_standard_queue_cost_one_statement_more_per_receive(call, queue, statements):
+    for _ in range(2):
+        call("SendMessage", QueueUrl=queue, MessageBody="1", MessageGroupId="g")
+    statements.clear()
+    call("SendMessage", QueueUrl=queue, MessageBody="1", MessageGroupId="g")
+    assert len(statements) == 1
+
+    call("ReceiveMessage", QueueUrl=queue)
+
+    assert len(statements) == 3
+
+
+def test_hot_statements_go_by_an_index_and_sort_nothing_that_grows(world):
+    """Neither a walk over all messages, nor a sort of more than one call's worth of them."""
+    text = resources.files("redrive.store").joinpath("sql", "messages.sql").read_text("utf-8")
+    hot = re.findall(r"^-- name: (\w+) -- hot", text, re.MULTILINE)
+
+    for name in hot:
+        statement = load_queries("messages")[name]
+        params = dict.fromkeys(re.findall(r":(\w+)", statement), 1)
+        plan = [step[3] for step in world.store.connection.execute(f"EXPLAIN QUERY PLAN {statement}", params)]
+        assert [step for step in plan if step.startswith("SCAN messages") or "TEMP B-TREE" in step] == [], name
+
+
+def test_claim_in_order_goes_from_heads_along_their_groups(world):
+    statement = load_queries("messages")["claim_in_order"]
+    params = dict.fromkeys(("queue", "now", "visible_at", "receipt", "limit", "walk"), 1)
+
+    plan = [step[3] for step in world.store.connection.execute(f"EXPLAIN QUERY PLAN {statement}", params)]
+
+    assert [step for step in plan if step.startswith("SEARCH")] == [
+        "SEARCH messages USING INTEGER PRIMARY KEY (rowid=?)",
+        "SEARCH messages USING INDEX messages_at_head (queue=? AND visible_at<?)",
+        "SEARCH next USING INTEGER PRIMARY KEY (rowid=?)",
+        "SEARCH messages USING COVERING INDEX messages_by_group (queue=? AND group_id=? AND seq>?)",
+    ]
 
 
 def test_claim_finds_its_messages_by_key_whatever_the_backlog(world):

@@ -14,12 +14,12 @@ from redrive.services.cloudformation.types.resource import (
     tag_changes,
 )
 from redrive.services.cloudformation.types.schema import (
-    ANYTHING,
     BOOLEAN,
     INTEGER,
     JSON,
     TAGS,
     TEXT,
+    UNAVAILABLE,
     PropertyError,
     as_text,
     group,
@@ -70,8 +70,6 @@ def _switched(specification: Document, switch: str) -> Document:
 
 def _create_table(place: Place, properties: Document) -> Existing:
     name = place.name(properties.get("TableName"), _NAME_LENGTH_MAX)
-    if "ImportSourceSpecification" in properties:
-        raise PropertyError("ImportSourceSpecification is not supported: there is no S3 to import from.")
     policy = properties.get("ResourcePolicy")
     created = place.call(
         "dynamodb", "CreateTable", TableName=name, KeySchema=properties["KeySchema"], Tags=properties.get("Tags"),
@@ -180,18 +178,24 @@ TABLE = ResourceType(
         "DeletionProtectionEnabled": BOOLEAN,
         "GlobalSecondaryIndexes": listing(
             group(
-                ContributorInsightsSpecification=_INSIGHTS, IndexName=required(TEXT), KeySchema=required(_KEY_SCHEMA),
-                OnDemandThroughput=_ON_DEMAND, Projection=required(_PROJECTION), ProvisionedThroughput=_THROUGHPUT,
+                ContributorInsightsSpecification=_INSIGHTS,
+                IndexName=required(TEXT),
+                KeySchema=required(_KEY_SCHEMA),
+                OnDemandThroughput=_ON_DEMAND,
+                Projection=required(_PROJECTION),
+                ProvisionedThroughput=_THROUGHPUT,
                 WarmThroughput=_WARM,
             )
         ),
-        "ImportSourceSpecification": replacing(ANYTHING),
+        "ImportSourceSpecification": UNAVAILABLE,
         "KeySchema": replacing(required(_KEY_SCHEMA)),
         "KinesisStreamSpecification": group(StreamArn=required(TEXT), ApproximateCreationDateTimePrecision=TEXT),
         "LocalSecondaryIndexes": replacing(
             listing(
                 group(
-                    IndexName=required(TEXT), KeySchema=required(_KEY_SCHEMA), Projection=required(_PROJECTION),
+                    IndexName=required(TEXT),
+                    KeySchema=required(_KEY_SCHEMA),
+                    Projection=required(_PROJECTION),
                 )
             )
         ),

@@ -17,14 +17,11 @@ from redrive.services.cloudformation.types.resource import (
     tags_of,
 )
 from redrive.services.cloudformation.types.schema import (
-    ANYTHING,
     BOOLEAN,
     INTEGER,
-    JSON,
     TAGS,
     TEXT,
-    PropertyError,
-    listing,
+    UNAVAILABLE,
     replacing,
     required,
 )
@@ -32,11 +29,9 @@ from redrive.services.cloudformation.types.schema import (
 # https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_CreateLogGroup.html
 _NAME_LENGTH_MAX = 512
 _MISSING = frozenset({"ResourceNotFoundException"})
-_UNKNOWN_HERE = ("DataProtectionPolicy", "FieldIndexPolicies", "ResourcePolicyDocument")
 
 
 def _create_group(place: Place, properties: Document) -> Existing:
-    _refuse_unknown(properties)
     name = place.name(properties.get("LogGroupName"), _NAME_LENGTH_MAX)
     place.call(
         "logs", "CreateLogGroup", logGroupName=name, kmsKeyId=properties.get("KmsKeyId"),
@@ -48,12 +43,6 @@ def _create_group(place: Place, properties: Document) -> Existing:
     return Existing(name, properties, {"Arn": str(arn)})
 
 
-def _refuse_unknown(properties: Document) -> None:
-    for name in _UNKNOWN_HERE:
-        if name in properties:
-            raise PropertyError(f"{name} is not supported: log groups here have none.")
-
-
 def _set_retention(place: Place, name: str, days: int | None) -> None:
     if days is None:
         place.call("logs", "DeleteRetentionPolicy", logGroupName=name)
@@ -62,7 +51,6 @@ def _set_retention(place: Place, name: str, days: int | None) -> None:
 
 
 def _update_group(place: Place, existing: Existing, properties: Document) -> Existing:
-    _refuse_unknown(properties)
     name, changed = existing.physical_id, changed_keys(existing.properties, properties)
     if "RetentionInDays" in changed:
         _set_retention(place, name, properties.get("RetentionInDays"))
@@ -101,13 +89,13 @@ def _delete_stream(place: Place, existing: Existing) -> None:
 LOG_GROUP = ResourceType(
     name="AWS::Logs::LogGroup",
     properties={
-        "DataProtectionPolicy": JSON,
+        "DataProtectionPolicy": UNAVAILABLE,
         "DeletionProtectionEnabled": BOOLEAN,
-        "FieldIndexPolicies": listing(ANYTHING),
+        "FieldIndexPolicies": UNAVAILABLE,
         "KmsKeyId": TEXT,
         "LogGroupClass": replacing(TEXT),
         "LogGroupName": replacing(TEXT),
-        "ResourcePolicyDocument": JSON,
+        "ResourcePolicyDocument": UNAVAILABLE,
         "RetentionInDays": INTEGER,
         "Tags": TAGS,
     },

@@ -10,10 +10,10 @@ from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.services.cloudformation.types.resource import Existing, Place, ResourceType, tag_changes
 from redrive.services.cloudformation.types.schema import (
-    ANYTHING,
     INTEGER,
     TAGS,
     TEXT,
+    UNAVAILABLE,
     PropertyError,
     group,
     replacing,
@@ -28,12 +28,12 @@ _TARGET = group(
     Arn=required(TEXT),
     RoleArn=required(TEXT),
     DeadLetterConfig=group(Arn=TEXT),
-    EcsParameters=ANYTHING,
+    EcsParameters=UNAVAILABLE,
     EventBridgeParameters=group(DetailType=required(TEXT), Source=required(TEXT)),
     Input=TEXT,
     KinesisParameters=group(PartitionKey=required(TEXT)),
     RetryPolicy=group(MaximumEventAgeInSeconds=INTEGER, MaximumRetryAttempts=INTEGER),
-    SageMakerPipelineParameters=ANYTHING,
+    SageMakerPipelineParameters=UNAVAILABLE,
     SqsParameters=group(MessageGroupId=TEXT),
 )
 

@@ -10,6 +10,7 @@ import enum
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import isfinite
 
 from redrive.core.documents import Document, dump_json, load_json
 from redrive.languages.template import Node
@@ -37,7 +38,7 @@ class Kind(enum.Enum):
     GROUP = "JSONObject of members"
     MAPPING = "JSONObject of texts"
     LISTING = "JSONArray"
-    ANYTHING = "Anything"
+    UNAVAILABLE = "nothing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +60,8 @@ NUMBER = Property(Kind.NUMBER)
 BOOLEAN = Property(Kind.BOOLEAN)
 JSON = Property(Kind.JSON)
 """A document: an object, or the text of one."""
-ANYTHING = Property(Kind.ANYTHING)
-"""A structure that only the service knows."""
+UNAVAILABLE = Property(Kind.UNAVAILABLE)
+"""A property that AWS has, of a feature that does not exist here."""
 
 
 def required(known: Property) -> Property:
@@ -110,20 +111,20 @@ def _group(where: str, path: str, known: Properties, given: Mapping[str, Node]) 
 
 def _value(where: str, path: str, known: Property, value: Node) -> object:
     match known.kind, value:
-        case Kind.ANYTHING, _:
-            return value
+        case Kind.UNAVAILABLE, _:
+            raise PropertyError(f"Property {path.rpartition('/')[2]} is not supported here.")
         case Kind.GROUP, dict():
             return _group(where, path, known.members or {}, value)
         case Kind.MAPPING, dict():
             return {name: scalar(where, f"{path}/{name}", Kind.TEXT, item) for name, item in value.items()}
         case Kind.LISTING, list():
-            item = known.item or ANYTHING
+            item = known.item or TEXT
             return [_value(where, f"{path}/{index}", item, each) for index, each in enumerate(value)]
         case Kind.JSON, dict() | list():
             return value
         case Kind.JSON, str():
             return _document(where, path, value)
-        case (Kind.GROUP | Kind.MAPPING | Kind.LISTING | Kind.JSON), _:
+        case ((Kind.GROUP | Kind.MAPPING | Kind.LISTING | Kind.JSON), _):
             raise _unexpected(where, path, known.kind, value)
         case kind, _:
             return scalar(where, path, kind, value)
@@ -142,11 +143,11 @@ def scalar(where: str, path: str, kind: Kind, value: Node) -> object:
             return value
         case Kind.TEXT, int() | float():
             return str(value)
-        case (Kind.INTEGER | Kind.NUMBER), bool():
+        case ((Kind.INTEGER | Kind.NUMBER), bool()):
             raise _unexpected(where, path, kind, value)
         case Kind.INTEGER, int() | float() | str() if _INTEGER.fullmatch(str(value)):
             return int(str(value).partition(".")[0])
-        case Kind.NUMBER, int() | float() | str() if _NUMBER.fullmatch(str(value)):
+        case Kind.NUMBER, int() | float() | str() if _NUMBER.fullmatch(str(value)) and isfinite(float(value)):
             return float(value)
         case _:
             raise _unexpected(where, path, kind, value)
