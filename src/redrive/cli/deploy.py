@@ -27,7 +27,7 @@ CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAN
 @click.option("--region", envvar="AWS_DEFAULT_REGION", default="us-east-1", show_default=True, help="The region.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to print the outputs.")
 @endpoint_option
-def command(  # noqa: PLR0917 - click passes options by name.
+def command(
     template: Path, stack: str | None, parameters: tuple[str, ...], region: str, output: str, endpoint_url: str
 ) -> None:
     """Deploy a CloudFormation template to a server, creating the stack or updating it.

@@ -8,7 +8,9 @@ import click
 
 from redrive.core.clock import SystemClock, parse_instant
 from redrive.core.errors import UserError
+from redrive.core.limits import Limits
 from redrive.core.log import LineLog
+from redrive.engine.build import Settings
 from redrive.gateway.server import Options, Server
 
 
@@ -22,10 +24,14 @@ from redrive.gateway.server import Options, Server
 @click.option("--seed", default=0, show_default=True, help="For ids and jitter in virtual time.")
 @click.option("--account", default="000000000000", show_default=True, help="The account of callers with any other key.")
 @click.option("--slots", default=16, show_default=True, type=click.IntRange(1, 1_000), help="Attempts at once.")
+@click.option("--limits", type=click.Choice(["strict", "relaxed"]), default="strict", help="Whether quotas hold.")
+@click.option(
+    "--strict-templates", is_flag=True, help="Refuse unknown template properties, as AWS does, instead of warning."
+)
 @click.option("-v", "--verbose", is_flag=True, help="Log every change of state.")
-def command(  # noqa: PLR0917 - click passes options by name.
+def command(
     host: str, port: int, data: Path | None, store: str | None, clock: str, start: str | None, seed: int, account: str,
-    slots: int, verbose: bool,
+    slots: int, limits: str, strict_templates: bool, verbose: bool,
 ) -> None:  # fmt: skip
     """Serve AWS's APIs from this machine.
 
@@ -36,6 +42,7 @@ def command(  # noqa: PLR0917 - click passes options by name.
     options = Options(
         host=host, port=port, data=_data(data, store), account=account, virtual=clock == "virtual",
         start=None if start is None else _instant(start), seed=seed, slots=slots,
+        settings=Settings(Limits(limits), strict_templates),
     )  # fmt: skip
     server = Server(options, LineLog(SystemClock(), verbose=verbose))
     kept = f"everything in {options.data}" if options.data else "everything in memory (give --data DIR to keep it)"

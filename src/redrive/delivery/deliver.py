@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import assert_never
 
 from redrive.core.clock import MINUTE_MS, Instant
-from redrive.core.errors import Bug, ServiceError
+from redrive.core.documents import Document
+from redrive.core.errors import Bug, Conflict, ServiceError, UserError
 from redrive.core.retry import (
     Delivered,
     Exhausted,
@@ -23,6 +24,7 @@ from redrive.core.retry import (
     Verdict,
     decide,
 )
+from redrive.delivery.faults import Held, hinder, release
 from redrive.delivery.invocation import Invocation, InvocationResult
 from redrive.delivery.sources import Call, Source
 from redrive.delivery.worker import Attempt
@@ -33,6 +35,9 @@ INSIDE_PER_CLAIM_MAX = 200
 """How many deliveries inside the store share one transaction: bounds how long others wait for the writer."""
 
 LEASE_FLOOR_MS = MINUTE_MS
+
+INTERNAL_FAILURE = "InternalFailure"
+"""The code of an attempt that failed by a defect of ours. It counts as a failure of the target's side."""
 
 
 class DeliveryWorker:
@@ -69,12 +74,18 @@ class DeliveryWorker:
         source = self._source(delivery)
         if self._gave_up_by_age(tx, source, delivery):
             return
+        fault = hinder(tx, delivery)
+        if isinstance(fault, Held):
+            tx.deliveries.postpone(delivery.id, due_at=fault.until)
+            return
         outcome: Outcome
         try:
             call = source.render(tx, delivery)
             if not isinstance(call, Call):
                 raise Bug(f"{delivery.source} renders an invocation for a delivery inside the store")
-            outcome = Succeeded(tx.services.call(tx, call.caller, call.service, call.operation, call.params))
+            if fault is not None:
+                raise fault.error
+            outcome = Succeeded(_called(tx, call))
         except ServiceError as error:
             outcome = source.failure(error)
         self._conclude(tx, source, delivery, outcome)
@@ -99,6 +110,7 @@ class DeliveryWorker:
         outcome = Failed(
             Exhausted.AGE.value, "The delivery grew too old before it could be attempted.", FailureKind.TRANSIENT
         )
+        release(tx, delivery)
         source.settled(tx, delivery, outcome, GiveUp(Exhausted.AGE))
         tx.deliveries.delete(delivery.id)
         return True
@@ -124,3 +136,14 @@ class DeliveryWorker:
         if source is None:
             raise Bug(f"no source is named {delivery.source}")
         return source
+
+
+def _called(tx: Transaction, call: Call) -> Document:
+    """The target's answer. A defect of ours in one target is its failure: it must not hold up all other deliveries."""
+    try:
+        return tx.services.call(tx, call.caller, call.service, call.operation, call.params)
+    except (ServiceError, Conflict, UserError):
+        raise
+    except Exception as defect:
+        message = f"redrive failed to run {call.service} {call.operation}: {defect!r}"
+        raise ServiceError(INTERNAL_FAILURE, message, http_status=500, fault="server") from defect

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from types import ModuleType
 
 from redrive.core.limits import Limits
@@ -89,21 +90,36 @@ SERVICES: dict[str, tuple[ModuleType, ...]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How an engine differs from AWS on purpose.
+
+    `limits`: whether quotas hold. `strict_templates`: whether a property that a resource type does not have fails the
+    stack, as on AWS; otherwise it is left out with a warning in the stack's events (docs/decisions/0009).
+    """
+
+    limits: Limits = Limits.STRICT
+    strict_templates: bool = False
+
+
+DEFAULTS = Settings()
+
+
 def build_engine(
-    store: Store, *, run: Runner, models: Models, invoker: Invoker, log: Log, limits: Limits = Limits.STRICT
+    store: Store, *, run: Runner, models: Models, invoker: Invoker, log: Log, settings: Settings = DEFAULTS
 ) -> Engine:
     """An engine over a store. `run` is the store's own, or that of the group commit in front of it."""
-    return Engine(run, bind_registry(store, models, limits), build_workers(), invoker, log)
+    return Engine(run, bind_registry(store, models, settings), build_workers(settings), invoker, log)
 
 
-def bind_registry(store: Store, models: Models, limits: Limits = Limits.STRICT) -> Registry:
+def bind_registry(store: Store, models: Models, settings: Settings = DEFAULTS) -> Registry:
     """The operations of all services, which the store's transactions can call from now on. Once for each store."""
     registry = Registry(models, SERVICES)
-    store.bind(BoundServices(registry, limits=limits))
+    store.bind(BoundServices(registry, limits=settings.limits))
     return registry
 
 
-def build_workers() -> list[Worker]:
+def build_workers(settings: Settings = DEFAULTS) -> list[Worker]:
     """All kinds of due work; each engine over a store has its own."""
     sources: list[Source] = [
         # One for each kind of promise, in order of the alphabet.
@@ -122,5 +138,5 @@ def build_workers() -> list[Worker]:
         MoveTaskWorker(),
         RetentionWorker(),
         ScheduleWorker(),
-        StackWorker(),
+        StackWorker(is_strict=settings.strict_templates),
     ]

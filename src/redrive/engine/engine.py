@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 
 from redrive.core.clock import Instant
 from redrive.core.documents import Document
-from redrive.core.errors import Bug, Conflict
+from redrive.core.errors import Conflict
 from redrive.core.log import Log
 from redrive.core.scope import Caller
 from redrive.delivery.invocation import InvocationResult, Invoker
@@ -71,6 +71,7 @@ class Engine:
         due = self.run(lambda tx: [worker for worker in self._workers.values() if _is_due(worker, tx, free)])
         attempts: list[Attempt] = []
         progressed = False
+        failed: Exception | None = None
         for worker in due:
             claim = self._claim_of(worker, free - len(attempts))
             try:
@@ -79,10 +80,13 @@ class Engine:
                 if not attempts:
                     raise
                 break  # What is in hand already must be performed; the rest is due in the next round.
-            except Bug as error:
-                self._log.error("claim failed", worker=worker.name, error=error)
-                raise
+            except Exception as error:  # noqa: BLE001 - logged, and raised unless other workers could go on.
+                self._log.error("claim failed", worker=worker.name, error=repr(error))
+                failed = error
+                continue  # A defect in one worker must not hold up the others.
             progressed = True
+        if failed is not None and not progressed:
+            raise failed
         return Claimed(attempts, progressed)
 
     @staticmethod

@@ -59,7 +59,11 @@ class Registry:
     ) -> Answer:
         """Validate the parameters as AWS does, and run the operation. Errors: ServiceError."""
         entry = self.entry(service, operation)
-        self.check(entry, params)
+        try:
+            self.check(entry, params)
+        except (AttributeError, TypeError) as error:
+            # Nothing has decoded these parameters, so a value may be of another type than the model's.
+            raise ServiceError("SerializationException", f"A parameter of {operation} is of a wrong type.") from error
         return self.run(entry, tx, caller, params)
 
     def check(self, entry: Entry, params: Mapping[str, object]) -> None:
@@ -73,10 +77,10 @@ class Registry:
         Errors: whatever the operation raises; MissingRequiredParameterException of a service that validates for itself.
         """
         keywords = entry.keywords
-        missing = entry.required - params.keys()
-        if missing:
+        if not entry.required <= params.keys():
+            missing = min(entry.required - params.keys())
             raise ServiceError(
-                "MissingRequiredParameterException", f"The request must contain the parameter {min(missing)}."
+                "MissingRequiredParameterException", f"The request must contain the parameter {missing}."
             )
         return entry.implementation(tx, caller, **{keywords[member]: value for member, value in params.items()})
 

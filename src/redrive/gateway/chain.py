@@ -34,6 +34,9 @@ from redrive.wire.sigv4 import Credential, credential_of, session_token
 
 DEFAULT_REGION = "us-east-1"
 _ACCOUNT = re.compile(r"\d{12}")
+_SIGNED_BY_SDKS = "AWS4-HMAC-SHA256 Credential="
+_AFTER_CREDENTIAL = re.compile(r" ?SignedHeaders=[^,=]+, ?Signature=[^,=]+")
+SCOPES_REMEMBERED_MAX = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,7 @@ class Gateway:
         self._account = account
         self._entropy = entropy
         self._log = log
+        self._scopes: dict[str, Scope] = {}
 
     def open(self, request: HttpRequest) -> Exchange | HttpResponse:
         """Understand a request; if that fails, the answer that says why."""
@@ -100,17 +104,38 @@ class Gateway:
 
     def _identify(self, request: HttpRequest, request_id: str) -> Caller:
         """Who calls. A session token of ours is that role's session; a 12-digit access key is an account of its own."""
-        credential = credential_of(request)
-        region = (credential.region if credential else "") or DEFAULT_REGION
+        scope = self._scope_of(request)
         host = request.headers.get("host", "127.0.0.1:4566")
         token = session_token(request)
         session = decode_session(token) if token else None
-        if session is not None:
-            account = session.role_arn.split(":")[4]
-            if session.role_arn.endswith(":root"):
-                return Caller(Scope(account, region), request_id, host=host)
-            return Caller(Scope(account, region), request_id, session.role_arn, session.session_name, host)
-        return Caller(Scope(self._account_of(credential), region), request_id, host=host)
+        if session is None:
+            return Caller(scope, request_id, host=host)
+        account = session.role_arn.split(":")[4]
+        if session.role_arn.endswith(":root"):
+            return Caller(Scope(account, scope.region), request_id, host=host)
+        return Caller(Scope(account, scope.region), request_id, session.role_arn, session.session_name, host)
+
+    def _scope_of(self, request: HttpRequest) -> Scope:
+        """The account and region of the signature.
+
+        SDKs write the credential first, and write the same one for a whole day: what it means is remembered. Errors:
+        IncompleteSignatureException.
+        """
+        headers = request.headers
+        written, _, rest = headers.get("authorization", "").partition(",")
+        is_usual = (
+            written.startswith(_SIGNED_BY_SDKS) and "x-amz-date" in headers and _AFTER_CREDENTIAL.fullmatch(rest) is not None
+        )
+        scope = self._scopes.get(written) if is_usual else None
+        if scope is None:
+            credential = credential_of(request)
+            region = (credential.region if credential else "") or DEFAULT_REGION
+            scope = Scope(self._account_of(credential), region)
+            if is_usual:
+                if len(self._scopes) >= SCOPES_REMEMBERED_MAX:
+                    self._scopes.clear()
+                self._scopes[written] = scope
+        return scope
 
     def _account_of(self, credential: Credential | None) -> str:
         if credential is not None and _ACCOUNT.fullmatch(credential.access_key_id):

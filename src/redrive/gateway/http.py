@@ -65,7 +65,6 @@ class HttpServer:
         self._clock = clock
         self._connections: set[_Connection] = set()
         self._listener: asyncio.Server | None = None
-        self._date_second = 0
         self._date = ""
 
     async def start(self, listening: socket.socket) -> None:
@@ -85,11 +84,14 @@ class HttpServer:
             connection.abort()
 
     def _date_line(self) -> str:
-        """The Date header. Formatted once a second, as that costs more than all other headers together."""
-        second = self._clock.now() // 1000
-        if second != self._date_second:
-            self._date_second, self._date = second, f"Date: {formatdate(second, usegmt=True)}\r\n"
+        """The Date header, at most a second old: formatting it costs more than all other headers together."""
+        if not self._date:
+            self._date = f"Date: {formatdate(self._clock.now() / 1000, usegmt=True)}\r\n"
+            asyncio.get_running_loop().call_later(1, self._forget_date)
         return self._date
+
+    def _forget_date(self) -> None:
+        self._date = ""
 
 
 class _Connection(asyncio.Protocol):

@@ -1,10 +1,13 @@
-"""Who waits for what: long polls parked until their topic is notified. Lives on the event loop's thread alone."""
+"""Who is woken by commits: long polls, parked until their topic is notified, and the driver.
+
+Lives on the event loop's thread alone.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 
 class Waiters:
@@ -35,3 +38,26 @@ class Waiters:
             parked.discard(future)
             if not parked:
                 del self._parked[topic]
+
+
+class Paced:
+    """Calls a function when asked to, but after each call not for a while; then once more if it was asked meanwhile."""
+
+    def __init__(self, function: Callable[[], None], *, pause_s: float) -> None:
+        self._function = function
+        self._pause_s = pause_s
+        self._is_pausing = False
+        self._was_asked = False
+
+    def __call__(self) -> None:
+        """Ask for a call."""
+        self._was_asked = True
+        if not self._is_pausing:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        self._is_pausing = self._was_asked
+        if self._was_asked:
+            self._was_asked = False
+            asyncio.get_running_loop().call_later(self._pause_s, self._go_on)
+            self._function()

@@ -1,7 +1,7 @@
 """A Lambda runtime of our own, for platforms without AWS's: asks the Runtime API for events and answers them.
 
-Runs in the function's process (`python -m redrive.invoke.client HANDLER [VIRTUAL_NOW_MS TIMEOUT_MS]`); standard library only. Does what AWS's
-runtime interface client does, except that `AWS_LAMBDA_LOG_FORMAT=JSON` is not known here.
+Runs in the function's process (`python -m redrive.invoke.client HANDLER [VIRTUAL_NOW_MS TIMEOUT_MS]`); standard
+library only. Does what AWS's runtime interface client does, except that `AWS_LAMBDA_LOG_FORMAT=JSON` is not known here.
 
 Source: https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html
 """

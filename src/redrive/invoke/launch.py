@@ -3,7 +3,8 @@
     python launch.py LIFELINE TASK_ROOT PACKAGE_ROOT RUNTIME HANDLER [VIRTUAL_NOW_MS TIMEOUT_MS]
 
 LIFELINE is the reading end of a pipe whose only writing end the engine holds. When the engine is gone, however it went,
-the kernel kills this process and all of its group. With VIRTUAL_NOW_MS the process lives in virtual time. Runs by path, before anything of redrive can be imported.
+the kernel kills this process and all of its group. With VIRTUAL_NOW_MS the process lives in virtual time. Runs by
+path, before anything of redrive can be imported.
 """
 
 from __future__ import annotations

@@ -58,8 +58,8 @@ class ProcessInvoker:
     ) -> None:
         """`clock` dates log lines and log streams; `wall` is real time, in which functions count down to their timeout.
 
-        With a virtual `clock` there is no other time, and function code reads it too. `endpoint_url` is where function code finds AWS. `runtime` is the module that loads handlers: AWS's own if it
-        is installed, ours otherwise.
+        With a virtual `clock` there is no other time, and function code reads it too. `endpoint_url` is where function
+        code finds AWS. `runtime` is the module that loads handlers: AWS's own if it is installed, ours otherwise.
         """
         self._code = CodeDirectory(workdir / "code", load_code)
         self._endpoint_url = endpoint_url

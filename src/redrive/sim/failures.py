@@ -5,8 +5,8 @@ from __future__ import annotations
 from redrive.sim.trace import Trace
 
 
-class RuleBroken(Exception):
-    """A rule does not hold: which one, and what was seen."""
+class RuleBroken(BaseException):
+    """A rule does not hold: which one, and what was seen. Not an Exception: the engine survives those."""
 
     def __init__(self, rule: str, what: str) -> None:
         super().__init__(f"{rule}: {what}")

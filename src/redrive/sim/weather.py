@@ -103,8 +103,8 @@ class Weather:
         return 1 + round(-math.log(1 - self.dice.share(0.999)) * HOUR_MS / rate)
 
 
-class AnswerLost(Exception):
-    """The step was committed; whoever ran it does not know."""
+class AnswerLost(BaseException):
+    """The step was committed; whoever ran it does not know. Not an Exception: the engine survives those."""
 
 
 class UnreliableRun:

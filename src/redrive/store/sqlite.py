@@ -206,35 +206,34 @@ class SqliteStore:
     def _attempt_all(self, steps: Sequence[Step[object]], batch: Batch, *, guarded: bool) -> None:
         """Run the steps of a batch; an exception undoes what its step wrote and is its answer.
 
-        Guarding each step by a savepoint costs more than most steps, and few fail after they have written. So steps run
-        unguarded first. Errors: _Tainted: one did fail so; run all of them again, guarded.
+        Hardly a step fails after it has written, and a savepoint for each would have every page copied for each. So
+        they run unguarded first. Errors: _Tainted: one did fail so, and all of them must run again, guarded.
         """
         for step in steps:
             tx = self._transaction()
-            written = self._database.connection.total_changes
             if guarded:
                 self._database.run("SAVEPOINT step", NO_PARAMS)
+            written = self._database.connection.total_changes
             try:
                 result = step(tx)
             except (Conflict, StoreFull):
                 raise
-            except Exception as error:  # noqa: BLE001 - whatever a step raises is its answer; the batch goes on.
+            except Exception as error:
                 tx.resources.forget()
-                if guarded:
-                    self._database.run("ROLLBACK TO step", NO_PARAMS)
-                elif self._database.connection.total_changes == written:
-                    pass
-                elif len(steps) == 1:
-                    self._database.run("ROLLBACK", NO_PARAMS)
-                else:
-                    raise _Tainted from error
-                batch.results.append(error)
+                if self._database.connection.total_changes != written:
+                    self._undo(error, guarded=guarded, alone=len(steps) == 1)
+                result = error
             else:
-                batch.results.append(result)
                 batch.topics |= tx.topics
                 batch.metrics.append(tx.metrics)
+            batch.results.append(result)
             if guarded:
                 self._database.run("RELEASE step", NO_PARAMS)
+
+    def _undo(self, error: Exception, *, guarded: bool, alone: bool) -> None:
+        if not guarded and not alone:
+            raise _Tainted from error
+        self._database.run("ROLLBACK TO step" if guarded else "ROLLBACK", NO_PARAMS)
 
     def _transaction(self) -> Transaction:
         if self._services is None:

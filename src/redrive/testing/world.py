@@ -14,7 +14,7 @@ from redrive.core.errors import UserError
 from redrive.core.log import LineLog
 from redrive.core.scope import Caller, Scope
 from redrive.delivery.invocation import Invocation, InvocationResult, Invoker
-from redrive.engine.build import build_engine
+from redrive.engine.build import DEFAULTS, Settings, build_engine
 from redrive.engine.virtual import VirtualTime
 from redrive.gateway.chain import DEFAULT_REGION, Gateway
 from redrive.invoke.inline import InlineInvoker
@@ -38,7 +38,13 @@ class World:
     """
 
     def __init__(
-        self, *, seed: int = 0, start: Instant = START, account: str = DEFAULT_ACCOUNT, invoker: Invoker | None = None
+        self,
+        *,
+        seed: int = 0,
+        start: Instant = START,
+        account: str = DEFAULT_ACCOUNT,
+        invoker: Invoker | None = None,
+        settings: Settings = DEFAULTS,
     ) -> None:
         self.clock = VirtualClock(start)
         self.entropy = SeededEntropy(seed)
@@ -50,7 +56,9 @@ class World:
             self._load_code, endpoint_url=ENDPOINT_URL, clock=self.clock, entropy=self.entropy.fork("functions")
         )
         within = _Within(invoker or self.functions)
-        self.engine = build_engine(self.store, run=self.store.run, models=models, invoker=within, log=log)
+        self.engine = build_engine(
+            self.store, run=self.store.run, models=models, invoker=within, log=log, settings=settings
+        )
         self.gateway = Gateway(self.engine, models, account=account, entropy=self.entropy.fork("gateway"), log=log)
         within.gateway = self.gateway
         self._time = VirtualTime(self.engine, self.clock)

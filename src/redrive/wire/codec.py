@@ -1,6 +1,7 @@
-"""What every protocol of the wire can do. The protocols stand beside this module, one each: `json`, `rest`, `query`.
+"""What every protocol of the wire can do. The protocols stand beside this module, one each: `json`, `rest`, `query`,
+`cbor`.
 
-A codec belongs to one service. A further protocol (REST with XML, RPC with CBOR) is one more implementation.
+A codec belongs to one service. A further protocol (REST with XML) is one more implementation.
 """
 
 from __future__ import annotations

@@ -65,12 +65,14 @@ class ServiceSpec:
     """One service: how requests for it are recognised, and where it departs from its model.
 
     `protocols` are in order of preference; `target_prefix` is what X-Amz-Target starts with; `validation_code` is
-    its error for parameters that break the model, empty if it checks them itself; `query_names` renames (shape, member) on the query protocol.
+    its error for parameters that break the model, empty if it checks them itself; `query_names` renames (shape,
+    member) on the query protocol.
     """
 
     name: str
     protocols: tuple[str, ...]
     target_prefix: str = ""
+    signs_as: str = ""
     error_namespace: str = ""
     validation_code: str = "ValidationException"
     sends_crc32: bool = False
@@ -84,8 +86,8 @@ class ServiceSpec:
 
     @property
     def signing_name(self) -> str:
-        """The name in the credential scope of a signature; for the services here it is the service's own."""
-        return self.name
+        """The name in the credential scope of a signature."""
+        return self.signs_as or self.name
 
 
 def _own(code: str) -> str:
@@ -199,6 +201,13 @@ SERVICES: tuple[ServiceSpec, ...] = (
         protocols=("json",),
         target_prefix="Logs_20140328",
         validation_code="InvalidParameterException",
+    ),
+    ServiceSpec(
+        name="cloudwatch",
+        protocols=("smithy-rpc-v2-cbor", "json", "query"),
+        target_prefix="GraniteServiceVersion20100801",
+        signs_as="monitoring",
+        error_namespace="com.amazonaws.cloudwatch",
     ),
 )
 """All services of the wire. A service's name is also that of its folder among botocore's models."""

@@ -11,6 +11,7 @@ from redrive.core.clock import DAY_MS, MINUTE_MS, SECOND_MS, VirtualClock
 from redrive.core.documents import Document
 from redrive.core.entropy import SeededEntropy
 from redrive.core.errors import Bug, ServiceError
+from redrive.core.limits import Limits
 from redrive.core.retry import (
     Backoff,
     Delivered,
@@ -44,7 +45,8 @@ class Post:
     """Services of one operation: keeps what is posted, until it is told to refuse."""
 
     accepted: list[Mapping[str, object]] = field(default_factory=list)
-    refusal: ServiceError | None = None
+    refusal: Exception | None = None
+    limits: Limits = Limits.STRICT
 
     def call(
         self, tx: Transaction, caller: Caller, service: str, operation: str, params: Mapping[str, object]
@@ -85,8 +87,8 @@ class Letters:
         )
 
     def failure(self, error: ServiceError) -> Failed:
-        kinds = {"Busy": FailureKind.TRANSIENT, "Gone": FailureKind.PERMANENT}
-        return Failed(error.code, error.message, kinds[error.code])
+        kinds = {"Gone": FailureKind.PERMANENT}
+        return Failed(error.code, error.message, kinds.get(error.code, FailureKind.TRANSIENT))
 
     def outcome(self, result: InvocationResult) -> Outcome:
         if result.status is InvocationStatus.OK:
@@ -375,3 +377,17 @@ def test_lease_is_at_least_a_minute(office: Office, outside: Callable[[str], Non
 
     assert LEASE_FLOOR_MS == MINUTE_MS
     assert office.next_due() == START + MINUTE_MS
+
+
+def test_defect_in_a_target_fails_its_own_attempt_and_leaves_the_others_alone(office: Office) -> None:
+    """A defect of ours is a failed attempt that is retried, not a round that fails for ever."""
+    office.promise("a")
+    office.post.refusal = ZeroDivisionError("ours")
+
+    office.claim()
+    office.post.refusal = None
+    office.promise("b")
+    office.claim()
+
+    assert office.post.accepted == [{"Letter": "b"}]
+    assert office.source.ends == [(Succeeded({"Accepted": True}), Delivered())]

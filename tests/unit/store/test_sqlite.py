@@ -53,6 +53,46 @@ def test_failing_step_undoes_only_itself_in_a_shared_commit(store: SqliteStore) 
     assert store.run(lambda tx: tx.timers.due("kind", 10, 10)) == [("first", 1), ("last", 3)]
 
 
+def test_failing_step_that_wrote_nothing_has_no_neighbour_run_again(store: SqliteStore) -> None:
+    runs: list[str] = []
+
+    def fail(tx: Transaction) -> None:
+        raise LookupError("as the test wants")
+
+    results, _ = store.commit([lambda tx: runs.append("first"), fail, lambda tx: runs.append("last")])
+
+    assert isinstance(results[1], LookupError)
+    assert runs == ["first", "last"]
+
+
+def test_steps_of_a_batch_that_run_again_notify_once(store: SqliteStore) -> None:
+    def notify(tx: Transaction) -> None:
+        tx.timers.set("kind", "first", 1)
+        tx.notify("first")
+
+    def notify_then_fail(tx: Transaction) -> None:
+        tx.notify("never")
+        set_then_fail(tx)
+
+    _, topics = store.commit([notify, notify_then_fail, notify_then_fail])
+
+    assert topics == {"first"}
+
+
+def test_batch_that_cannot_be_committed_fails_each_of_its_steps(tmp_path: Path) -> None:
+    store = open_store(tmp_path / "redrive.sqlite")
+    batch = store.begin([partial(put, thing=Thing("a")), partial(put, thing=Thing("b"))])
+    batch.fail(StoreFull("as the test wants"))
+    batch.commit()
+
+    results, topics = batch.conclude()
+
+    assert [type(result) for result in results] == [StoreFull, StoreFull]
+    assert topics == frozenset()
+    assert store.run(lambda tx: tx.resources.list(Thing, HERE)) == []
+    store.close()
+
+
 def test_cache_forgets_what_was_rolled_back(store: SqliteStore) -> None:
     def put_then_fail(tx: Transaction) -> None:
         tx.resources.put(HERE, Thing("thing", 2))

@@ -52,6 +52,10 @@ class StackWorker:
     name = STACK_TIMER
     upkeep = False
 
+    def __init__(self, *, is_strict: bool = False) -> None:
+        """`is_strict` has properties that a type does not have refused, as AWS refuses them."""
+        self._is_strict = is_strict
+
     def next_due(self, tx: Transaction, *, free: int) -> Instant | None:
         return tx.timers.next(STACK_TIMER)
 
@@ -59,7 +63,7 @@ class StackWorker:
         for name, _ in tx.timers.due(STACK_TIMER, tx.now, limits.STACKS_PER_CLAIM):
             account, region, stack_name = name.split("/", 2)
             stack = tx.resources.get(Stack, Scope(account, region), stack_name)
-            again_at = None if stack is None else _step(tx, stack)
+            again_at = None if stack is None else _step(tx, stack, is_strict=self._is_strict)
             if again_at is None:
                 tx.timers.clear(STACK_TIMER, name)
             else:
@@ -70,12 +74,12 @@ class StackWorker:
         raise Bug("stacks make no attempts")
 
 
-def _step(tx: Transaction, stack: Stack) -> Instant | None:
+def _step(tx: Transaction, stack: Stack, *, is_strict: bool) -> Instant | None:
     """Take a stack one step further; when it wants the next one, or None."""
     step = STEPS.get(stack.status)
     if step is None:
         return None
-    run = Run(tx, stack)
+    run = Run(tx, stack, is_strict=is_strict)
     again_at = step(run)
     if run.stack.status not in STEPS:
         again_at = None

@@ -65,7 +65,7 @@ def _converge(run: Run, plan: Plan, logical_id: str, resource: StackResource | N
     )
     scope = StackScope(run, plan)
     try:
-        wanted = prepare(run, plan, scope, logical_id)
+        wanted, warning = prepare(run, plan, scope, logical_id)
     except (TemplateError, PropertyError) as error:
         _begin(run, current)
         _fail(run, current, error.message)
@@ -74,7 +74,7 @@ def _converge(run: Run, plan: Plan, logical_id: str, resource: StackResource | N
     run.stack = dataclasses.replace(run.stack, imports=imports)
     made = current.made
     if made is None:
-        _create(run, current, wanted)
+        _create(run, current, wanted, warning)
     elif made.properties == wanted.properties and made.metadata == wanted.metadata:
         kept = dataclasses.replace(wanted, physical_id=made.physical_id, attributes=made.attributes)
         run.put(dataclasses.replace(current, made=kept, operation=run.stack.operation))
@@ -82,7 +82,7 @@ def _converge(run: Run, plan: Plan, logical_id: str, resource: StackResource | N
     elif needs_replacement(TYPES[type_name], made, wanted):
         _replace(run, current, made, wanted)
     else:
-        _update(run, current, made, wanted)
+        _update(run, current, made, wanted, warning)
     return True
 
 
@@ -98,8 +98,8 @@ def _begin(run: Run, current: StackResource, reason: str = "") -> StackResource:
     return run.report(current, status, reason, is_new=creating)
 
 
-def _create(run: Run, current: StackResource, wanted: Made) -> None:
-    current = _begin(run, current)
+def _create(run: Run, current: StackResource, wanted: Made, warning: str) -> None:
+    current = _begin(run, current, warning)
     made = _made_anew(run, current, wanted)
     if made is not None:
         initiated = run.report(
@@ -131,8 +131,8 @@ def _replace(run: Run, current: StackResource, made: Made, wanted: Made) -> None
     _complete(run, initiated)
 
 
-def _update(run: Run, current: StackResource, made: Made, wanted: Made) -> None:
-    current = _begin(run, current)
+def _update(run: Run, current: StackResource, made: Made, wanted: Made, warning: str) -> None:
+    current = _begin(run, current, warning)
     existing = Existing(made.physical_id, made.properties, made.attributes)
     place = run.place(current.logical_id)
     try:

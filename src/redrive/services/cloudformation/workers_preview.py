@@ -83,8 +83,10 @@ def _preview_one(run: Run, plan: Plan, logical_id: str, unknown: set[str]) -> Ch
 
 def _checked(logical_id: str, wanted: Made) -> Document:
     """The properties held against their type, as far as that is possible while some are unknown."""
+    known = TYPES[wanted.type].properties
+    given = {name: value for name, value in wanted.properties.items() if name in known}
     try:
-        return check_properties(logical_id, TYPES[wanted.type].properties, wanted.properties)
+        return check_properties(logical_id, known, given)
     except PropertyError:
         return wanted.properties
 

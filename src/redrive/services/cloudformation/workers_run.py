@@ -34,10 +34,14 @@ def timer_name(scope: Scope, stack_name: str) -> str:
 
 
 class Run:
-    """A stack under way. `stack` changes with each event; `save` writes it."""
+    """A stack under way. `stack` changes with each event; `save` writes it.
 
-    def __init__(self, tx: Transaction, stack: Stack) -> None:
+    A strict run refuses properties that a type does not have, as AWS does; otherwise they are left out with a warning.
+    """
+
+    def __init__(self, tx: Transaction, stack: Stack, *, is_strict: bool = False) -> None:
         self.tx = tx
+        self.is_strict = is_strict
         self.stack = stack
         self.scope = stack.scope
 

@@ -15,7 +15,7 @@ from redrive.languages.template import Node, PseudoParameters, TemplateError, re
 from redrive.services.cloudformation.model import Made
 from redrive.services.cloudformation.model_templates import Plan
 from redrive.services.cloudformation.types import TYPES
-from redrive.services.cloudformation.types.schema import check_properties
+from redrive.services.cloudformation.types.schema import check_properties, unknown_warning
 from redrive.services.cloudformation.workers_run import Run
 
 UNKNOWN_YET = "{{changeSet:KNOWN_AFTER_APPLY}}"
@@ -90,11 +90,19 @@ class PreviewScope(StackScope):
         return UNKNOWN_YET if logical_id in self._unknown else super().get_att(logical_id, attribute)
 
 
-def prepare(run: Run, plan: Plan, scope: StackScope, logical_id: str) -> Made:
-    """A resource as the template wants it, without an id yet. Errors: TemplateError, PropertyError."""
+def prepare(run: Run, plan: Plan, scope: StackScope, logical_id: str) -> tuple[Made, str]:
+    """A resource as the template wants it, without an id yet, and what AWS would not have taken of it.
+
+    A property that its type does not have is left out with a warning, or refused as AWS does if the run is strict.
+    Errors: TemplateError, PropertyError.
+    """
     wanted = wanted_as_written(run, plan, scope, logical_id)
     known = TYPES[wanted.type].properties
-    return dataclasses.replace(wanted, properties=check_properties(logical_id, known, wanted.properties))
+    given = wanted.properties
+    warning = "" if run.is_strict else unknown_warning(known, given)
+    if warning:
+        given = {name: value for name, value in given.items() if name in known}
+    return dataclasses.replace(wanted, properties=check_properties(logical_id, known, given)), warning
 
 
 def wanted_as_written(run: Run, plan: Plan, scope: StackScope, logical_id: str) -> Made:

@@ -5,6 +5,7 @@ An execution is a snapshot: it keeps the target as it was when the schedule fire
 
 from __future__ import annotations
 
+import enum
 import hashlib
 import re
 from dataclasses import dataclass
@@ -19,31 +20,48 @@ from redrive.store.tables.deliveries import Delivery
 
 KEYWORDS = ("schedule-arn", "scheduled-time", "execution-id", "attempt-number")
 
+_EXECUTION_ID = re.compile(r"([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 _KEYWORD_LIKE = re.compile(r"<\s*aws[.:]scheduler[.:][^<>]*>", re.IGNORECASE)
+
+
+class ExecutionIds(enum.Enum):
+    """What an execution id stands for: AWS's pages can be read both ways, and a handler should be right under both."""
+
+    PER_OCCURRENCE = "per-occurrence"
+    PER_ATTEMPT = "per-attempt"
 
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """An occurrence of a schedule: everything that stays the same over its attempts."""
+    """An occurrence of a schedule: everything that stays the same over its attempts.
+
+    With `ids` PER_ATTEMPT each attempt after the first sees an execution id of its own.
+    """
 
     schedule_arn: str
     scope: Scope
     execution_id: str
     scheduled_at: Instant
     target: Document
+    ids: ExecutionIds = ExecutionIds.PER_OCCURRENCE
 
     @classmethod
     def of(cls, delivery: Delivery) -> Execution:
-        """The execution behind a delivery."""
+        """The execution behind a delivery, as its present attempt sees it."""
         document = delivery.document
-        return cls(
-            delivery.source_arn, delivery.scope, document["execution_id"], document["scheduled_at"], document["target"]
-        )
+        ids = ExecutionIds(document.get("ids", ExecutionIds.PER_OCCURRENCE.value))
+        seen_id = document["execution_id"]
+        if ids is ExecutionIds.PER_ATTEMPT and delivery.attempts > 1:
+            seen_id = _uuid(document["scheduled_at"], f"{seen_id}#{delivery.attempts}")
+        return cls(delivery.source_arn, delivery.scope, seen_id, document["scheduled_at"], document["target"], ids)
 
     @property
     def document(self) -> Document:
         """What the delivery keeps of it."""
-        return {"execution_id": self.execution_id, "scheduled_at": self.scheduled_at, "target": self.target}
+        return {
+            "execution_id": self.execution_id, "scheduled_at": self.scheduled_at, "target": self.target,
+            **({} if self.ids is ExecutionIds.PER_OCCURRENCE else {"ids": self.ids.value}),
+        }  # fmt: skip
 
     @property
     def delivery_id(self) -> str:
@@ -67,7 +85,23 @@ def execution_id(schedule_arn: str, scheduled_at: Instant, created_at: Instant) 
     Source: https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-context-attributes.html and,
     for the form, https://www.rfc-editor.org/rfc/rfc9562#name-uuid-version-7
     """
-    digits = hashlib.sha256(f"{schedule_arn}@{scheduled_at}@{created_at}".encode()).hexdigest()
+    return _uuid(scheduled_at, f"{schedule_arn}@{scheduled_at}@{created_at}")
+
+
+def time_of_execution_id(id: str) -> Instant | None:
+    """The scheduled time that stands in an execution id; None if it is no such id."""
+    found = _EXECUTION_ID.fullmatch(id)
+    return None if found is None else int(found[1] + found[2], 16)
+
+
+def parts_of_delivery_id(id: str) -> tuple[str, str] | None:
+    """The scheduled time and the execution id in the delivery id of an occurrence; None for another delivery's."""
+    rest, hash_sign, execution = id.rpartition("#")
+    return (rest.rpartition("@")[2], execution) if hash_sign and id.startswith("arn:") else None
+
+
+def _uuid(scheduled_at: Instant, text: str) -> str:
+    digits = hashlib.sha256(text.encode()).hexdigest()
     time = f"{max(0, scheduled_at) & (1 << 48) - 1:012x}"
     variant = "89ab"[int(digits[3], 16) & 3]
     return f"{time[:8]}-{time[8:]}-7{digits[:3]}-{variant}{digits[4:7]}-{digits[7:19]}"

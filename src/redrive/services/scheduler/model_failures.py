@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from redrive.core.clock import format_instant
 from redrive.core.documents import Document, dump_json
+from redrive.core.error_codes import FAULTS, THROTTLES
 from redrive.core.errors import ServiceError
 from redrive.core.retry import Exhausted, Failed, FailureKind
 from redrive.services.scheduler.model_executions import Execution
@@ -14,22 +15,6 @@ from redrive.services.scheduler.model_targets import Request
 INTERNAL_CODE = "AWS.Scheduler.InternalServerError"
 INTERNAL_MESSAGE = "Unexpected error occurred while processing the request"
 
-# The codes with which AWS's services throttle.
-# Source: https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html
-_THROTTLES = frozenset(
-    """
-    BandwidthLimitExceeded EC2ThrottledException KmsThrottled LimitExceededException OverLimit PriorRequestNotComplete
-    ProvisionedThroughputExceededException RequestLimitExceeded RequestThrottled RequestThrottledException SlowDown
-    ThrottledException Throttling ThrottlingException TooManyRequestsException TransactionInProgressException
-    """.split()
-)
-# The codes with which AWS's services say that it was their own fault.
-_TRANSIENT = frozenset(
-    """
-    InternalError InternalFailure InternalServerError InternalServerErrorException InternalServerException
-    RequestTimeout RequestTimeoutException ServiceException ServiceUnavailable ServiceUnavailableException
-    """.split()
-)
 _UNKNOWN_OPERATION = "UnknownOperationException"
 
 # What an SDK reports of a service that kept the codes of its older protocol.
@@ -47,11 +32,11 @@ def classify(error: ServiceError) -> Failed:
 
 def _kind_of(error: ServiceError) -> FailureKind:
     status = error.http_status or 0
-    if error.code in _THROTTLES or status == 429:
+    if error.code in THROTTLES or status == 429:
         return FailureKind.THROTTLED
     if error.code == _UNKNOWN_OPERATION:
         return FailureKind.PERMANENT
-    if error.code in _TRANSIENT or status >= 500 or error.fault == "server":
+    if error.code in FAULTS or status >= 500 or error.fault == "server":
         return FailureKind.TRANSIENT
     return FailureKind.PERMANENT
 

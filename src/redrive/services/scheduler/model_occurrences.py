@@ -12,7 +12,8 @@ from typing import assert_never
 
 from redrive.core.clock import MINUTE_MS, Instant
 from redrive.core.scope import Scope
-from redrive.languages.schedule import At, Cron, Rate, next_fire
+from redrive.languages.schedule import At, Cron, Rate, next_fire, upcoming
+from redrive.services.scheduler import limits
 from redrive.services.scheduler.model import Schedule, ScheduleState, Settings
 
 
@@ -92,6 +93,27 @@ def following(schedule: Schedule, scope: Scope, fired: Occurrence, age_ms_max: i
     after = fired.scheduled_at + max(0, stale_ms - 1)
     moved = replace(schedule, next_at=_next(schedule.settings, schedule.anchor_at, after))
     return moved, planned(moved, scope, fired.invoke_at + stale_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Occurrences that nobody fires any more: the first, the last and how many; `count` stops at LEFT_OUT_COUNTED_MAX."""
+
+    first_at: Instant
+    last_at: Instant
+    count: int
+
+
+def left_out(settings: Settings, anchor_at: Instant, after: Instant, before: Instant | None) -> LeftOut | None:
+    """The occurrences of a schedule strictly between two instants; None if there are none. `before` None is no bound."""
+    until = before if settings.end_at is None else min(before or settings.end_at, settings.end_at)
+    found = upcoming(
+        settings.parsed, zone=settings.timezone, anchor=anchor_at, after=after, start=settings.start_at, end=until,
+        count=limits.LEFT_OUT_COUNTED_MAX,
+    )  # fmt: skip
+    if before is not None:
+        found = [instant for instant in found if instant < before]
+    return LeftOut(found[0], found[-1], len(found)) if found else None
 
 
 def _first(settings: Settings, anchor_at: Instant, now: Instant) -> Instant | None:

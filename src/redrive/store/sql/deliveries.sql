@@ -16,6 +16,9 @@ FROM deliveries WHERE id = :id AND fence = :fence;
 -- name: release
 UPDATE deliveries SET due_at = :due_at, leases = 0, failures = failures + :counted WHERE id = :id;
 
+-- name: postpone
+UPDATE deliveries SET due_at = :due_at, leases = 0, attempts = attempts - 1 WHERE id = :id;
+
 -- name: delete
 DELETE FROM deliveries WHERE id = :id;
 

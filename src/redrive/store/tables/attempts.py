@@ -14,7 +14,10 @@ _SQL = load_queries("attempts")
 
 @dataclass(frozen=True, slots=True)
 class AttemptRecord:
-    """One attempt that has ended. `code` is empty for a success; `next_at` is set where a retry follows."""
+    """One attempt that has ended. `code` is empty for a success; `next_at` is set where a retry follows.
+
+    Attempt 0 is none: the record says why there was not even a delivery.
+    """
 
     delivery_id: str
     source_arn: str
@@ -52,6 +55,22 @@ class AttemptTable:
     def of_source(self, source_arn: str) -> list[AttemptRecord]:
         """The attempts of all deliveries of one source (a schedule, a function)."""
         return [AttemptRecord(*row) for row in self._database.all(_SQL["of_source"], {"source_arn": source_arn})]
+
+    def page_of_source(self, source_arn: str, *, before: str, limit: int) -> list[AttemptRecord]:
+        """The attempts of so many deliveries of a source, those with the greatest ids below `before`, latest id first."""
+        rows = self._database.all(
+            _SQL["page_of_source"], {"source_arn": source_arn, "before": before, "limit": limit}
+        )
+        return [AttemptRecord(*row) for row in rows]
+
+    def unattempted(self, source_arn: str) -> list[AttemptRecord]:
+        """What was left out of a source without an attempt, in order of delivery id."""
+        return [AttemptRecord(*row) for row in self._database.all(_SQL["unattempted"], {"source_arn": source_arn})]
+
+    def delivery_ending(self, ending: str, *, since: Instant) -> str | None:
+        """The id, with this ending, of a delivery that was attempted at this instant or later."""
+        row = self._database.one(_SQL["delivery_ending"], {"ending": ending, "since": since})
+        return None if row is None else str(row[0])
 
     def sweep(self, before: Instant) -> int:
         """Forget attempts that ended before this instant; answers how many."""

@@ -87,6 +87,10 @@ class DeliveryTable:
         """End the lease and have the delivery due again; `counted` failures use up a retry."""
         self._database.run(_SQL["release"], {"id": id, "due_at": due_at, "counted": int(counted)})
 
+    def postpone(self, id: str, *, due_at: Instant) -> None:
+        """Take a claim back, as if it had not been made, and have the delivery due again at this instant."""
+        self._database.run(_SQL["postpone"], {"id": id, "due_at": due_at})
+
     def delete(self, id: str) -> None:
         """The promise is kept, or given up."""
         self._database.run(_SQL["delete"], {"id": id})

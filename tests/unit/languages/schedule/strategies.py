@@ -57,8 +57,6 @@ YEARS = st.one_of(st.just(""), st.just(" *"), st.just(" 2016-2032"), st.just(" 2
 
 
 @st.composite
-def crons(
-    draw: st.DrawFn, minutes: st.SearchStrategy[str] = MINUTES, hours: st.SearchStrategy[str] = HOURS
-) -> str:
+def crons(draw: st.DrawFn, minutes: st.SearchStrategy[str] = MINUTES, hours: st.SearchStrategy[str] = HOURS) -> str:
     month_days, months, weekdays = draw(DAY_FIELDS)
     return f"cron({draw(minutes)} {draw(hours)} {month_days} {months} {weekdays}{draw(YEARS)})"

@@ -90,9 +90,7 @@ def test_last_day_of_the_month_knows_leap_years() -> None:
 )
 def test_nearest_workday_stays_in_its_month(day: str, after: str, expected: str) -> None:
     """nW is the Monday-to-Friday day nearest to day n, in the same month."""
-    instant = next_fire(
-        parse_expression(f"cron(0 0 {day} * ? *)"), zone="UTC", anchor=0, after=utc_ms(after) - 1
-    )
+    instant = next_fire(parse_expression(f"cron(0 0 {day} * ? *)"), zone="UTC", anchor=0, after=utc_ms(after) - 1)
 
     assert instant == utc_ms(expected)
 
@@ -215,9 +213,9 @@ def test_start_is_inclusive_and_end_is_exclusive(text: str) -> None:
 
 def test_at_regards_neither_start_nor_end() -> None:
     """StartDate and EndDate are ignored for one-time schedules."""
-    assert fires(
-        "at(2025-06-01T12:00:00)", "2025-01-01T00:00", start="2026-01-01T00:00", end="2025-02-01T00:00"
-    ) == ["2025-06-01T12:00"]
+    assert fires("at(2025-06-01T12:00:00)", "2025-01-01T00:00", start="2026-01-01T00:00", end="2025-02-01T00:00") == [
+        "2025-06-01T12:00"
+    ]
 
 
 def test_at_fires_once_in_its_zone_to_the_second() -> None:

@@ -42,9 +42,7 @@ expressions = st.one_of(
 
 @settings(max_examples=150)
 @given(text=crons(), place=around_changes, before_ms=st.integers(0, 5 * 60 * MINUTE_MS))
-def test_cron_equals_brute_force_over_minutes_around_changes(
-    text: str, place: tuple[str, str], before_ms: int
-) -> None:
+def test_cron_equals_brute_force_over_minutes_around_changes(text: str, place: tuple[str, str], before_ms: int) -> None:
     """A cron fires at the first minute whose local wall time matches and has not been shown before."""
     zone, change = place
     after = utc_ms(change) - before_ms + 90 * MINUTE_MS
@@ -115,9 +113,7 @@ def test_start_and_end_are_respected(text: str, zone: str, after: int, length_ms
     assume(not text.startswith("at"))
     start, end = after + DAY_MS, after + DAY_MS + length_ms
 
-    found = upcoming(
-        parse_expression(text), zone=zone, anchor=after, after=after, start=start, end=end, count=5
-    )
+    found = upcoming(parse_expression(text), zone=zone, anchor=after, after=after, start=start, end=end, count=5)
 
     assert all(start <= instant < end for instant in found)
     assert found == sorted(set(found))

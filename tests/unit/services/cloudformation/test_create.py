@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from redrive.delivery.operation import Answer, Wait
+from redrive.engine.build import Settings
 from redrive.services.cloudformation import limits
 from redrive.services.cloudformation.model import Stack, StackStatus
 from redrive.services.cloudformation.workers import STEPS
@@ -168,7 +169,6 @@ def test_resource_of_another_owner_is_not_taken_over(stacks: Stacks, world: Worl
 @pytest.mark.parametrize(
     ("properties", "reason"),
     [
-        ({"Colour": "red"}, "Encountered unsupported property Colour"),
         (
             {"VisibilityTimeout": "soon"},
             f"{INVALID}#/VisibilityTimeout: expected type: Integer, found: String",
@@ -190,6 +190,25 @@ def test_property_that_the_type_does_not_take_fails_the_resource(
     stacks.create("shop", {"Orders": queue(**properties)})
 
     assert stacks.reason("shop", "Orders", "CREATE_FAILED") == reason
+
+
+def test_unknown_property_is_left_out_with_a_warning_that_names_the_likely_one(stacks: Stacks) -> None:
+    """A template that AWS would refuse for a misspelt property deploys, and its events say what is wrong with it."""
+    stacks.create("shop", {"Orders": queue(VisibilityTimeoutSeconds=300)})
+
+    assert stacks.status("shop") == "CREATE_COMPLETE"
+    reasons = [reason for logical_id, _, reason in stacks.events("shop") if logical_id == "Orders"]
+    warning = "Left out the unsupported property VisibilityTimeoutSeconds, which AWS refuses."
+    assert f"{warning} Did you mean VisibilityTimeout?" in reasons
+
+
+def test_unknown_property_fails_the_resource_with_strict_templates() -> None:
+    """Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/troubleshooting.html"""
+    stacks = Stacks(World(settings=Settings(strict_templates=True)))
+
+    stacks.create("shop", {"Orders": queue(Colour="red")})
+
+    assert stacks.reason("shop", "Orders", "CREATE_FAILED") == "Encountered unsupported property Colour"
 
 
 def test_missing_required_property_fails_the_resource(stacks: Stacks) -> None:

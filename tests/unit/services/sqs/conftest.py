@@ -13,7 +13,7 @@ from redrive.core.errors import ServiceError
 from redrive.core.limits import Limits
 from redrive.core.log import LineLog
 from redrive.delivery.operation import Answer
-from redrive.engine.build import build_engine
+from redrive.engine.build import Settings, build_engine
 from redrive.store.sqlite import SqliteStore
 from redrive.testing.world import START, World
 from redrive.wire.models import Models
@@ -82,7 +82,12 @@ def call_under(world: World) -> Iterator[Callable[[Limits], Call]]:
         store = SqliteStore(None, clock=clock, entropy=SeededEntropy(1))
         stores.append(store)
         engine = build_engine(
-            store, run=store.run, models=Models(), invoker=world.functions, log=LineLog(clock), limits=limits
+            store,
+            run=store.run,
+            models=Models(),
+            invoker=world.functions,
+            log=LineLog(clock),
+            settings=Settings(limits),
         )
         return lambda operation, **params: engine.call(world.caller(), "sqs", operation, params)
 

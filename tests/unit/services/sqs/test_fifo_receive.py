@@ -67,10 +67,10 @@ def test_messages_of_a_deleted_batch_make_room_for_the_next(send, receive, delet
     assert list(receive()) == ["a3"]
 
 
-def test_deleting_tells_those_who_wait(world, fifo, begin, send, receive, delete):
+def test_deleting_tells_those_who_wait(world, begin, send, receive, delete):
     send("a1", "a2")
     handles = receive(1)
-    wait = begin("ReceiveMessage", QueueUrl=fifo, WaitTimeSeconds=20)
+    wait = begin("ReceiveMessage", QueueUrl="orders.fifo", WaitTimeSeconds=20)
     topics: list[frozenset[str]] = []
     world.store.on_commit(topics.append)
 
@@ -136,10 +136,10 @@ def test_expired_handle_does_not_delete(world, refusal, fifo, send, receive):
     assert list(receive()) == ["a1"]
 
 
-def test_handle_deletes_within_an_extension(world, call, fifo, send, receive, delete):
+def test_handle_deletes_within_an_extension(world, call, send, receive, delete):
     send("a1")
     handle = receive(VisibilityTimeout=5)["a1"]
-    call("ChangeMessageVisibility", QueueUrl=fifo, ReceiptHandle=handle, VisibilityTimeout=10)
+    call("ChangeMessageVisibility", QueueUrl="orders.fifo", ReceiptHandle=handle, VisibilityTimeout=10)
     world.advance(seconds=9)
 
     delete(handle)
@@ -175,8 +175,10 @@ def test_expired_handle_does_not_change_the_timeout(world, refusal, fifo, send, 
 
     assert answer == (
         "InvalidParameterValueException",
-        f"Value {handle} for parameter ReceiptHandle is invalid. "
-        "Reason: Message does not exist or is not available for visibility timeout change.",
+        (
+            f"Value {handle} for parameter ReceiptHandle is invalid. "
+            "Reason: Message does not exist or is not available for visibility timeout change."
+        ),
     )
 
 
@@ -236,7 +238,7 @@ def test_repeated_attempt_gives_the_same_messages_under_the_same_handles(world, 
     assert list(receive()) == ["b1"]
 
 
-def test_repeated_attempt_hides_its_messages_anew_and_counts_no_receive(world, call, fifo, send, receive, delete):
+def test_repeated_attempt_hides_its_messages_anew_and_counts_no_receive(world, call, fifo, send, receive):
     send("a1")
     receive(VisibilityTimeout=10, ReceiveRequestAttemptId="try")
     world.advance(seconds=9)
@@ -305,7 +307,7 @@ def test_message_received_too_often_moves_and_frees_its_group(send, receive, cal
     assert message["Body"] == "a1"
 
 
-def test_dead_letter_of_a_fifo_queue_is_deduplicated_by_its_message_id(world: World, call, fifo, send, receive, dead):
+def test_dead_letter_of_a_fifo_queue_is_deduplicated_by_its_message_id(world: World, call, send, receive, dead):
     send("a1")
     receive(VisibilityTimeout=0)
     world.advance(seconds=7)
@@ -356,6 +358,8 @@ def test_dead_letter_queue_is_of_the_same_type(call, refusal, source, target):
 
     assert answer == (
         "InvalidParameterValueException",
-        f"Value {arn} for parameter RedrivePolicy is invalid. "
-        "Reason: Dead-letter queue must be same type of queue as the source.",
+        (
+            f"Value {arn} for parameter RedrivePolicy is invalid. "
+            "Reason: Dead-letter queue must be same type of queue as the source."
+        ),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ def send(call, fifo):
     )
 
 
-def bodies(answer: dict) -> list[str]:
+def bodies(answer: dict[str, Any]) -> list[str]:
     return [message["Body"] for message in answer.get("Messages", [])]
 
 
@@ -63,8 +64,10 @@ def test_id_of_other_characters_or_too_long_is_refused(refusal, fifo, parameter,
 
     assert answer == (
         "InvalidParameterValueException",
-        f"Value {value} for parameter {parameter} is invalid. "
-        f"Reason: {parameter} can only include alphanumeric and punctuation characters. 1 to 128 in length.",
+        (
+            f"Value {value} for parameter {parameter} is invalid. "
+            f"Reason: {parameter} can only include alphanumeric and punctuation characters. 1 to 128 in length."
+        ),
     )
 
 
@@ -75,17 +78,17 @@ def test_delay_of_a_single_message_is_refused_but_zero(call, refusal, fifo):
 
     assert answer == (
         "InvalidParameterValueException",
-        "Value 2 for parameter DelaySeconds is invalid. "
-        "Reason: The request include parameter that is not valid for this queue type.",
+        (
+            "Value 2 for parameter DelaySeconds is invalid. "
+            "Reason: The request include parameter that is not valid for this queue type."
+        ),
     )
     assert call("SendMessage", **params, DelaySeconds=0)["SequenceNumber"]
 
 
 def test_delay_of_zero_means_that_of_the_queue(world, call, fifo, send):
     call("SetQueueAttributes", QueueUrl=fifo, Attributes={"DelaySeconds": "5"})
-    call(
-        "SendMessage", QueueUrl=fifo, MessageBody="1", MessageGroupId="g", MessageDeduplicationId="1", DelaySeconds=0
-    )
+    call("SendMessage", QueueUrl=fifo, MessageBody="1", MessageGroupId="g", MessageDeduplicationId="1", DelaySeconds=0)
 
     assert receive_all(call, fifo) == []
     world.advance(seconds=5)

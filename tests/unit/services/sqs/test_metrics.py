@@ -88,10 +88,14 @@ def test_refused_operation_counts_nothing(world, call, refusal, fifo, queue):
 
 
 def test_nested_call_that_failed_counts_nothing(world, call, queue):
-    def step(tx) -> None:
-        with pytest.raises(ZeroDivisionError), tx.savepoint():
+    def fail(tx) -> None:
+        with tx.savepoint():
             tx.metrics.count(METRICS.sent, tx.now)
             raise ZeroDivisionError
+
+    def step(tx) -> None:
+        with pytest.raises(ZeroDivisionError):
+            fail(tx)
         tx.metrics.count(METRICS.deleted, tx.now)
 
     world.store.run(step)

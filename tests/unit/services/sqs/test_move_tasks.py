@@ -216,7 +216,7 @@ def test_source_must_be_a_dead_letter_queue(call, refusal, queue):
 
 
 @pytest.mark.parametrize("operation", ["StartMessageMoveTask", "ListMessageMoveTasks"])
-def test_source_must_exist(refusal, operation):
+def test_source_of_a_task_must_exist(refusal, operation):
     assert refusal(operation, SourceArn=arn("nothing")) == (
         "ResourceNotFoundException",
         "The resource that you specified for the SourceArn parameter doesn't exist.",
@@ -224,7 +224,7 @@ def test_source_must_exist(refusal, operation):
     assert refusal(operation, SourceArn="nothing")[0] == "InvalidParameterValueException"
 
 
-def test_destination_must_exist(refusal, source):
+def test_destination_of_a_task_must_exist(refusal, source):
     assert refusal("StartMessageMoveTask", SourceArn=DLQ_ARN, DestinationArn=arn("nothing")) == (
         "ResourceNotFoundException",
         "The resource that you specified for the DestinationArn parameter doesn't exist.",
@@ -244,8 +244,7 @@ def test_second_task_of_a_source_is_refused_while_the_first_runs(world, call, re
 
     assert refusal("StartMessageMoveTask", SourceArn=DLQ_ARN) == (
         "InvalidParameterValueException",
-        "There is already a task running. "
-        "Only one active task is allowed for a source queue arn at a given time.",
+        "There is already a task running. Only one active task is allowed for a source queue arn at a given time.",
     )
     world.settle()
     call("StartMessageMoveTask", SourceArn=DLQ_ARN)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ GRANT = {"Label": "alice", "AWSAccountIds": ["111111111111"], "Actions": ["SendM
 def policy(call, queue):
     """The policy of the queue, None if it has none."""
 
-    def policy() -> dict | None:
+    def policy() -> dict[str, Any] | None:
         shown = call("GetQueueAttributes", QueueUrl=queue, AttributeNames=["Policy"])
         return json.loads(shown["Attributes"]["Policy"]) if shown else None
 

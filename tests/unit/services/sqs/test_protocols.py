@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -28,7 +28,7 @@ class Answer:
 
     def __init__(self, status: int, body: bytes) -> None:
         self.status = status
-        self._root = ElementTree.fromstring(re.sub(rb' xmlns="[^"]+"', b"", body))
+        self._root = ET.fromstring(re.sub(rb' xmlns="[^"]+"', b"", body))
 
     def all(self, name: str) -> list[str]:
         """The texts of all elements of this name."""
@@ -135,7 +135,7 @@ def test_every_operation_works_on_the_query_protocol(world: World, ask: Ask, ask
     assert ask("GetQueueAttributes", {"AttributeName.1": "VisibilityTimeout"}, QueueUrl=queue).one("Value") == "60"
 
     sent = ask("SendMessage", QueueUrl=queue, MessageBody="1", MessageGroupId="g")
-    entries = {}
+    entries: Fields = {}
     for number, letter in enumerate("abc", start=1):
         entry = f"SendMessageBatchRequestEntry.{number}"
         entries |= {f"{entry}.Id": letter, f"{entry}.MessageBody": letter, f"{entry}.MessageGroupId": letter}

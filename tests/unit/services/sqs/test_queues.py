@@ -46,8 +46,10 @@ def test_name_of_a_fifo_queue_ends_in_fifo(refusal, name):
 
     assert answer == (
         "InvalidParameterValueException",
-        "The name of a FIFO queue can only include alphanumeric characters, hyphens, or underscores, "
-        "must end with .fifo suffix and be 1 to 80 in length.",
+        (
+            "The name of a FIFO queue can only include alphanumeric characters, hyphens, or underscores, "
+            "must end with .fifo suffix and be 1 to 80 in length."
+        ),
     )
 
 

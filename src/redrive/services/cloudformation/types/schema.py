@@ -10,6 +10,7 @@ import enum
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from math import isfinite
 
 from redrive.core.documents import Document, dump_json, load_json
@@ -95,6 +96,17 @@ TAGS = listing(group(Key=required(TEXT), Value=required(TEXT)))
 def check_properties(logical_id: str, known: Properties, given: Mapping[str, Node]) -> Document:
     """The properties with their values converted to the kinds they have. Errors: PropertyError."""
     return _group(f"Properties validation failed for resource {logical_id} with message:\n", "#", known, given)
+
+
+def unknown_warning(known: Properties, given: Mapping[str, Node]) -> str:
+    """What to say of properties that the type does not have, with the likely right names; empty if there are none."""
+    sentences = []
+    for name in given:
+        if name not in known:
+            likely = get_close_matches(name, known, n=1)
+            hint = f" Did you mean {likely[0]}?" if likely else ""
+            sentences.append(f"Left out the unsupported property {name}, which AWS refuses.{hint}")
+    return " ".join(sentences)
 
 
 def _group(where: str, path: str, known: Properties, given: Mapping[str, Node]) -> Document:

@@ -1,0 +1,318 @@
+"""HTTP as our server speaks it: framing, order, limits, and endings. Source: RFC 9110 and RFC 9112."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from redrive.core.clock import VirtualClock, parse_instant
+from redrive.gateway.http import BODY_BYTES_MAX, HEAD_BYTES_MAX, Handler, HttpServer, Reply
+from redrive.wire.message import HttpRequest, HttpResponse
+
+NOW = parse_instant("2026-11-20T12:00:00Z")
+TIMEOUT_S = 5
+
+
+class Client:
+    """A socket, and the answers read from it."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    def send(self, text: str) -> None:
+        self._writer.write(text.encode())
+
+    def leave(self) -> None:
+        self._writer.close()
+
+    async def head(self) -> str:
+        return (await self._reader.readuntil(b"\r\n\r\n")).decode()
+
+    async def answer(self) -> tuple[str, str]:
+        """Status line and body of the next answer."""
+        head = await self.head()
+        length = int(head.lower().partition("content-length: ")[2].partition("\r\n")[0])
+        return head.partition("\r\n")[0], (await self._reader.readexactly(length)).decode()
+
+    async def rest(self) -> str:
+        """What comes until the server closes the connection."""
+        return (await self._reader.read()).decode()
+
+
+Scenario = Callable[[HttpServer, Client], Awaitable[None]]
+
+
+def play(handler: Handler, scenario: Scenario) -> None:
+    """Run a scenario against a server with this handler."""
+
+    async def run() -> None:
+        server = HttpServer(handler, VirtualClock(NOW))
+        listening = socket.create_server(("127.0.0.1", 0))
+        await server.start(listening)
+        client = Client(*await asyncio.open_connection(*listening.getsockname()))
+        async with asyncio.timeout(TIMEOUT_S):
+            await scenario(server, client)
+        client.leave()
+        await server.stop(grace_s=TIMEOUT_S)
+
+    asyncio.run(run())
+
+
+def echo(request: HttpRequest, reply: Reply) -> None:
+    """Answers with what came."""
+    reply.send(HttpResponse(200, (("X-Seen", "yes"),), f"{request.method} {request.path} ".encode() + request.body))
+
+
+class Slow:
+    """Answers when it is told to."""
+
+    def __init__(self) -> None:
+        self.held: list[tuple[HttpRequest, Reply]] = []
+        self.came = asyncio.Event()
+
+    def __call__(self, request: HttpRequest, reply: Reply) -> None:
+        self.held.append((request, reply))
+        self.came.set()
+
+    async def next(self) -> tuple[HttpRequest, Reply]:
+        await self.came.wait()
+        self.came.clear()
+        return self.held.pop()
+
+
+def test_answer_has_status_date_headers_and_length() -> None:
+    async def scenario(server: HttpServer, client: Client) -> None:
+        client.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+
+        assert await client.head() == (
+            "HTTP/1.1 200 OK\r\nDate: Fri, 20 Nov 2026 12:00:00 GMT\r\nX-Seen: yes\r\nContent-Length: 7\r\n\r\n"
+        )
+
+    play(echo, scenario)
+
+
+def test_path_query_and_header_names_are_handed_on() -> None:
+    seen: list[HttpRequest] = []
+
+    def handler(request: HttpRequest, reply: Reply) -> None:
+        seen.append(request)
+        echo(request, reply)
+
+    async def scenario(server: HttpServer, client: Client) -> None:
+        client.send("PUT /a%20b?c=d&e HTTP/1.1\r\nHost: x\r\nX-Two: 1\r\nx-two: 2\r\nContent-Length: 2\r\n\r\nhi")
+        await client.answer()
+
+    play(handler, scenario)
+    assert seen == [
+        HttpRequest("PUT", "/a%20b", "c=d&e", {"host": "x", "x-two": "1, 2", "content-length": "2"}, b"hi")
+    ]
+
+
+def test_whole_url_as_target_means_its_path() -> None:
+    """Proxies send absolute URLs. Source: RFC 9112, 3.2.2."""
+
+    async def scenario(server: HttpServer, client: Client) -> None:
+        client.send("GET http://sqs.us-east-1.amazonaws.com/a/b HTTP/1.1\r\nHost: x\r\n\r\n")
+
+        assert (await client.answer())[1] == "GET /a/b "
+
+    play(echo, scenario)
+
+
+def test_request_may_come_in_pieces() -> None:
+    async def scenario(server: HttpServer, client: Client) -> None:
+        for character in "POST /long/path HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello":
+            client.send(character)
+            await asyncio.sleep(0)
+
+        assert (await client.answer())[1] == "POST /long/path hello"
+
+    play(echo, scenario)
+
+
+def test_chunked_body_is_put_together() -> None:
+    async def scenario(server: HttpServer, client: Client) -> None:
+        client.send("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")
+
+        assert (await client.answer())[1] == "POST / abcde"
+
+    play(echo, scenario)
+
+
+def test_requests_sent_ahead_are_answered_in_order() -> None:
+    """More of them than are read ahead, and one with a body."""
+    slow = Slow()
+
+    async def scenario(server: HttpServer, client: Client) -> None:
+        for number in range(100):
+            client.send(f"POST /{number} HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n.")
+        for _ in range(100):
+            echo(*await slow.next())
+
+        assert [(await client.answer())[1] for _ in range(100)] == [f"POST /{number} ." for number in range(100)]
+
+    play(slow, scenario)
+
+
+def test_continue_is_told_to_those_who_wait_for_it() -> None:
+    """Source: RFC 9110, 10.1.1."""
+
+    async def scenario(server: HttpServer, client: Client) -> None:
+        client.send("PUT /big HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n")
+        assert await client.head() == "HTTP/1.1 100 Continue\r\n\r\n"
+
+        client.send("abc")
+
+        assert (await client.answer())[1] == "PUT /big abc"
+
+    play(echo, scenario)
+
+
+def test_head_gets_the_length_and_no_body() -> None:
+    """Source: RFC 9110, 9.3.2."""
+
+    async def scenario(server: HttpServer, client: Client) -> None:
+        client.send("HEAD /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+
+        rest = await client.rest()
+        assert "Content-Length: 8\r\n" in rest
+        assert rest.endswith("\r\n\r\n")
+
+    play(echo, scenario)
+
+
+def test_no_content_has_no_length() -> None:
+    """Source: RFC 9110, 8.6."""
+
+    async def scenario(server: HttpServer, client: Client) -> None:
+        client.send("DELETE / HTTP/1.1\r\nHost: x\r\n\r\n")
+
+        assert "content-length" not in (await client.head()).lower()
+
+    play(lambda _, reply: reply.send(HttpResponse(204, (), b"")), scenario)
+
+
+@pytest.mark.parametrize("head", ["GET / HTTP/1.1\r\nHost: x\r\nConnection: close", "GET / HTTP/1.0\r\nHost: x"])
+def test_connection_is_closed_for_those_who_want_it_closed(head: str) -> None:
+    async def scenario(server: HttpServer, client: Client) -> None:
+        client.send(head + "\r\n\r\n")
+
+        assert "\r\nConnection: close\r\n" in await client.rest()
+
+    play(echo, scenario)
+
+
+def test_wish_for_another_protocol_is_ignored() -> None:
+    """curl and the SDK for Java ask for HTTP/2 so. Source: RFC 9110, 7.8."""
+
+    async def scenario(server: HttpServer, client: Client) -> None:
+        upgrade = "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n"
+        client.send(f"GET /a HTTP/1.1\r\nHost: x\r\n{upgrade}\r\nGET /b HTTP/1.1\r\nHost: x\r\n\r\n")
+
+        assert [(await client.answer())[1] for _ in range(2)] == ["GET /a ", "GET /b "]
+
+    play(echo, scenario)
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        ("nonsense\r\n\r\n", "400 Bad Request"),
+        (f"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: {BODY_BYTES_MAX + 1}\r\n\r\n", "413 "),
+        ("GET / HTTP/1.1\r\nX-Long: " + "x" * HEAD_BYTES_MAX, "431 "),
+        ("GET /" + "x" * HEAD_BYTES_MAX, "431 "),
+    ],
+)
+def test_what_cannot_be_read_is_refused_and_never_handled(sent: str, status: str) -> None:
+    handled: list[HttpRequest] = []
+
+    async def scenario(server: HttpServer, client: Client) -> None:
+        client.send(sent)
+
+        head = await client.head()
+        assert head.startswith(f"HTTP/1.1 {status}")
+        assert "\r\nConnection: close\r\n" in head
+
+    play(lambda request, _: handled.append(request), scenario)
+    assert handled == []
+
+
+def test_refusal_waits_for_the_answers_before_it() -> None:
+    slow = Slow()
+
+    async def scenario(server: HttpServer, client: Client) -> None:
+        client.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\nnonsense\r\n\r\n")
+        echo(*await slow.next())
+
+        assert (await client.answer())[1] == "GET /a "
+        assert (await client.head()).startswith("HTTP/1.1 400 ")
+
+    play(slow, scenario)
+
+
+def test_handler_that_fails_is_an_internal_error_and_the_connection_goes_on() -> None:
+    def handler(request: HttpRequest, reply: Reply) -> None:
+        if request.path == "/fail":
+            raise LookupError("as the test wants")
+        echo(request, reply)
+
+    async def scenario(server: HttpServer, client: Client) -> None:
+        reported: list[object] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context["exception"]))
+        client.send("GET /fail HTTP/1.1\r\nHost: x\r\n\r\nGET /b HTTP/1.1\r\nHost: x\r\n\r\n")
+
+        assert [await client.answer() for _ in range(2)] == [
+            ("HTTP/1.1 500 Internal Server Error", ""), ("HTTP/1.1 200 OK", "GET /b "),
+        ]  # fmt: skip
+        assert [type(error) for error in reported] == [LookupError]
+
+    play(handler, scenario)
+
+
+def test_caller_who_has_gone_is_not_wanted_an_answer_for() -> None:
+    slow = Slow()
+
+    async def scenario(server: HttpServer, client: Client) -> None:
+        client.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+        _, reply = await slow.next()
+        assert reply.is_wanted
+
+        client.leave()
+        while reply.is_wanted:
+            await asyncio.sleep(0)
+
+        reply.send(HttpResponse(200, (), b"too late"))
+
+    play(slow, scenario)
+
+
+def test_stopping_server_answers_what_is_under_way_and_closes() -> None:
+    slow = Slow()
+
+    async def scenario(server: HttpServer, client: Client) -> None:
+        client.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+        request, reply = await slow.next()
+        stopping = asyncio.create_task(server.stop(grace_s=TIMEOUT_S))
+        await asyncio.sleep(0)
+        echo(request, reply)
+
+        assert (await client.rest()).endswith("GET /a ")
+        await stopping
+
+    play(slow, scenario)
+
+
+def test_stopping_server_closes_idle_connections() -> None:
+    async def scenario(server: HttpServer, client: Client) -> None:
+        client.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+        await client.answer()
+
+        await server.stop(grace_s=TIMEOUT_S)
+
+        assert await client.rest() == ""
+
+    play(echo, scenario)
