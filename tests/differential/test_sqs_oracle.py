@@ -15,7 +15,7 @@ from redrive.core.errors import ServiceError
 from redrive.sim.oracles.sqs import OracleOutcome, OracleQueue, OracleReceipt
 from redrive.testing.world import World
 
-SEEDS = range(25)
+SEEDS = range(12)
 STEPS = 120
 RECEIVE_COUNT_MAX = 3
 

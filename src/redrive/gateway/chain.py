@@ -34,8 +34,7 @@ from redrive.wire.sigv4 import Credential, credential_of, session_token
 
 DEFAULT_REGION = "us-east-1"
 _ACCOUNT = re.compile(r"\d{12}")
-_SIGNED_BY_SDKS = "AWS4-HMAC-SHA256 Credential="
-_AFTER_CREDENTIAL = re.compile(r" ?SignedHeaders=[^,=]+, ?Signature=[^,=]+")
+_AS_SDKS_WRITE_IT = re.compile(r"(AWS4-HMAC-SHA256 Credential=[^,=]+), ?SignedHeaders=[^,=]+, ?Signature=[^,=]+")
 SCOPES_REMEMBERED_MAX = 1_000
 
 
@@ -116,26 +115,25 @@ class Gateway:
         return Caller(Scope(account, scope.region), request_id, session.role_arn, session.session_name, host)
 
     def _scope_of(self, request: HttpRequest) -> Scope:
-        """The account and region of the signature.
+        """The account and region of the signature. Errors: IncompleteSignatureException.
 
-        SDKs write the credential first, and write the same one for a whole day: what it means is remembered. Errors:
-        IncompleteSignatureException.
+        An SDK writes the same credential for a whole day, and only what follows it changes: what it means is remembered.
         """
         headers = request.headers
-        written, _, rest = headers.get("authorization", "").partition(",")
-        is_usual = (
-            written.startswith(_SIGNED_BY_SDKS) and "x-amz-date" in headers and _AFTER_CREDENTIAL.fullmatch(rest) is not None
-        )
-        scope = self._scopes.get(written) if is_usual else None
+        usual = _AS_SDKS_WRITE_IT.fullmatch(headers.get("authorization", "")) if "x-amz-date" in headers else None
+        scope = self._scopes.get(usual[1]) if usual else None
         if scope is None:
             credential = credential_of(request)
             region = (credential.region if credential else "") or DEFAULT_REGION
             scope = Scope(self._account_of(credential), region)
-            if is_usual:
-                if len(self._scopes) >= SCOPES_REMEMBERED_MAX:
-                    self._scopes.clear()
-                self._scopes[written] = scope
+            if usual:
+                self._remember(usual[1], scope)
         return scope
+
+    def _remember(self, written: str, scope: Scope) -> None:
+        if len(self._scopes) >= SCOPES_REMEMBERED_MAX:
+            self._scopes.clear()
+        self._scopes[written] = scope
 
     def _account_of(self, credential: Credential | None) -> str:
         if credential is not None and _ACCOUNT.fullmatch(credential.access_key_id):

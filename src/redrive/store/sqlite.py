@@ -218,7 +218,7 @@ class SqliteStore:
                 result = step(tx)
             except (Conflict, StoreFull):
                 raise
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - whatever a step raises is its answer; the batch goes on.
                 tx.resources.forget()
                 if self._database.connection.total_changes != written:
                     self._undo(error, guarded=guarded, alone=len(steps) == 1)

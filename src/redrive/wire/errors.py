@@ -95,6 +95,17 @@ def resolve(service: ServiceModel, error: ServiceError) -> NamedError:
     )
 
 
+def query_error_header(service: ServiceModel, named: NamedError) -> tuple[tuple[str, str], ...]:
+    """The header with the code that an error had when its service spoke the query protocol; nothing if it never did.
+
+    Source: https://smithy.io/2.0/aws/protocols/aws-query-protocol.html#awsquerycompatible-trait
+    """
+    if not service.is_query_compatible:
+        return ()
+    side = "Sender" if named.is_sender else "Receiver"
+    return (("x-amzn-query-error", f"{named.query_code};{side}"),)
+
+
 def _declared(service: ServiceModel, shape: Shape, error: ServiceError) -> NamedError:
     traits = shape.error
     assert traits is not None

@@ -13,7 +13,8 @@ import orjson
 
 from redrive.core.errors import ServiceError
 from redrive.wire.codec import REQUEST_ID_HEADER, refuse_members
-from redrive.wire.errors import resolve
+from redrive.wire.compression import plain_body
+from redrive.wire.errors import query_error_header, resolve
 from redrive.wire.json_body import Convert, JsonReader, JsonWriter, load
 from redrive.wire.message import HttpRequest, HttpResponse
 from redrive.wire.model import OperationModel, ServiceModel
@@ -36,7 +37,7 @@ class JsonCodec:
         read = self._read.get(operation.name)
         if read is None:
             read = self._read[operation.name] = self._compile_read(operation)
-        params: dict[str, Any] = read(load(request.body, self._service.spec.wording))
+        params: dict[str, Any] = read(load(plain_body(request), self._service.spec.wording))
         return params
 
     def encode(self, operation: OperationModel, result: Mapping[str, Any], request_id: str) -> HttpResponse:
@@ -60,10 +61,7 @@ class JsonCodec:
             "__type": f"{namespace}#{named.name}" if namespace else named.name,
             named.message_key: error.message,
         }
-        headers = [(REQUEST_ID_HEADER, request_id)]
-        if self._service.is_query_compatible:
-            side = "Sender" if named.is_sender else "Receiver"
-            headers.append(("x-amzn-query-error", f"{named.query_code};{side}"))
+        headers = (REQUEST_ID_HEADER, request_id), *query_error_header(self._service, named)
         return self._response(named.json_status, orjson.dumps(document | members), *headers)
 
     def _response(self, status: int, body: bytes, *headers: tuple[str, str]) -> HttpResponse:

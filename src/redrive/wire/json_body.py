@@ -61,8 +61,10 @@ def _token(value: Any) -> str:
             return "NUMBER_VALUE"
         case float():
             return "DECIMAL_VALUE"
-        case _:
+        case str():
             return "STRING_VALUE"
+        case _:
+            return "EMBEDDED_VALUE"  # Bytes and tagged values, which JSON does not have.
 
 
 def load(body: bytes, wording: Wording) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl
 
 from redrive.core.errors import ServiceError
 from redrive.wire.codec import REQUEST_ID_HEADER, refuse_members
+from redrive.wire.compression import plain_body
 from redrive.wire.errors import resolve
 from redrive.wire.form import FormReader, tree
 from redrive.wire.json_body import serialization_error
@@ -26,7 +27,7 @@ _FORM = "application/x-www-form-urlencoded"
 
 def form_of(request: HttpRequest) -> list[tuple[str, str]]:
     """The fields of a request: those of its query string, then those of its form. Errors: SerializationException."""
-    body = request.body if request.headers.get("content-type", _FORM).lower().startswith(_FORM) else b""
+    body = plain_body(request) if request.headers.get("content-type", _FORM).lower().startswith(_FORM) else b""
     try:
         encoded = "&".join(part for part in (request.query, body.decode()) if part)
         return parse_qsl(encoded, keep_blank_values=True, max_num_fields=FIELDS_MAX, errors="strict")

@@ -1,7 +1,7 @@
 """Finds the service and the operation that a request is for.
 
-In this order: the X-Amz-Target header; the service in the signature's scope; for unsigned requests the Action of a
-form, then the path.
+In this order: the X-Amz-Target header; the Smithy-Protocol header with the path; the service in the signature's scope;
+for unsigned requests the Action of a form, then the path.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from redrive.core.errors import ServiceError
+from redrive.wire.cbor import PROTOCOL, PROTOCOL_HEADER, CborCodec
 from redrive.wire.codec import Codec
 from redrive.wire.json import JsonCodec
 from redrive.wire.message import HttpRequest
@@ -24,9 +25,10 @@ from redrive.wire.services import UNKNOWN_ACTION, ServiceSpec
 from redrive.wire.sigv4 import credential_of
 
 _PROTOCOLS: Mapping[str, Callable[[ServiceModel], Codec]] = MappingProxyType(
-    {"json": JsonCodec, "query": QueryCodec, "rest-json": RestJsonCodec}
+    {"json": JsonCodec, "query": QueryCodec, "rest-json": RestJsonCodec, "smithy-rpc-v2-cbor": CborCodec}
 )
 _QUEUE_PATH = re.compile(r"/\d{12}/[A-Za-z0-9_.-]+")
+_RPC_PATH = re.compile(r"(?:/.*)?/service/([^/]+)/operation/([^/]+)")
 _NO_PARAMS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -64,6 +66,8 @@ class Router:
         target = request.headers.get("x-amz-target")
         if target is not None:
             return self._by_target_header(target)
+        if request.headers.get(PROTOCOL_HEADER) == PROTOCOL:
+            return self._by_rpc_path(request)
         try:
             credential = credential_of(request)
         except ServiceError as error:
@@ -95,6 +99,21 @@ class Router:
         operation = service.operations.get(name)
         if operation is None:
             raise self._unknown(codec, f"The operation {name} does not exist.", 400)
+        return Route(service, operation, codec, _NO_PARAMS)
+
+    def _by_rpc_path(self, request: HttpRequest) -> Route:
+        """The path of Smithy's RPC v2, before which an endpoint may have a prefix of its own."""
+        match = _RPC_PATH.fullmatch(request.path)
+        # Some SDKs write the service's shape with its namespace before it.
+        spec = None if match is None else self._by_target.get(match[1].rpartition(".")[2])
+        if match is None or spec is None or "smithy-rpc-v2-cbor" not in spec.protocols:
+            message = f"Unable to find an operation for {request.method} {request.path}."
+            raise self._unknown(self._nobody("smithy-rpc-v2-cbor"), message, 404)
+        service = self._models.service(spec.name)
+        codec = self.codec(spec.name, "smithy-rpc-v2-cbor")
+        operation = service.operations.get(match[2])
+        if operation is None:
+            raise self._unknown(codec, f"The operation {match[2]} does not exist.", 404)
         return Route(service, operation, codec, _NO_PARAMS)
 
     def _of_service(self, spec: ServiceSpec, request: HttpRequest) -> Route:

@@ -107,9 +107,7 @@ def test_path_query_and_header_names_are_handed_on() -> None:
         await client.answer()
 
     play(handler, scenario)
-    assert seen == [
-        HttpRequest("PUT", "/a%20b", "c=d&e", {"host": "x", "x-two": "1, 2", "content-length": "2"}, b"hi")
-    ]
+    assert seen == [HttpRequest("PUT", "/a%20b", "c=d&e", {"host": "x", "x-two": "1, 2", "content-length": "2"}, b"hi")]
 
 
 def test_whole_url_as_target_means_its_path() -> None:
@@ -282,7 +280,7 @@ def test_caller_who_has_gone_is_not_wanted_an_answer_for() -> None:
         assert reply.is_wanted
 
         client.leave()
-        while reply.is_wanted:
+        while reply.is_wanted:  # noqa: ASYNC110 - a connection that has ended tells nobody.
             await asyncio.sleep(0)
 
         reply.send(HttpResponse(200, (), b"too late"))

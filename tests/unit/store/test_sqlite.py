@@ -59,10 +59,14 @@ def test_failing_step_that_wrote_nothing_has_no_neighbour_run_again(store: Sqlit
     def fail(tx: Transaction) -> None:
         raise LookupError("as the test wants")
 
-    results, _ = store.commit([lambda tx: runs.append("first"), fail, lambda tx: runs.append("last")])
+    def run(tx: Transaction) -> None:
+        tx.timers.set("kind", str(len(runs)), 1)
+        runs.append("run")
+
+    results, _ = store.commit([run, fail, run])
 
     assert isinstance(results[1], LookupError)
-    assert runs == ["first", "last"]
+    assert runs == ["run", "run"]
 
 
 def test_steps_of_a_batch_that_run_again_notify_once(store: SqliteStore) -> None:

@@ -61,7 +61,7 @@ def http_request(service: str, operation: str, params: Mapping[str, Any]) -> Htt
 
 def signature(service: str) -> dict[str, str]:
     """The headers that name a service as SigV4 does."""
-    scope = f"AKIDEXAMPLE/20251007/eu-west-1/{service}/aws4_request"
+    scope = f"AKIDEXAMPLE/20251007/eu-west-1/{service_model(service).signing_name}/aws4_request"
     return {
         "authorization": f"AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host;x-amz-date, Signature=00",
         "x-amz-date": "20251007T153316Z",

@@ -1,6 +1,6 @@
-"""Amazon Simple Queue Service: standard queues, their messages, and redrive to dead-letter queues.
+"""Amazon Simple Queue Service: standard and FIFO queues, their messages, redrive to dead-letter queues and back.
 
 AWS documents it at https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/Welcome.html.
-Left out on purpose, and refused in clear words: FIFO queues. Not offered: AddPermission and RemovePermission (set the
-Policy attribute instead) and message move tasks. Our readings of AWS's rules stand in docs/semantics/sqs.md.
+Left out on purpose: queue policies do not decide who may use a queue, nothing is encrypted, and calls are not throttled.
+Our readings of AWS's rules stand in docs/semantics/sqs.md.
 """
