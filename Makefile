@@ -8,7 +8,7 @@ STAMP := $(VENV)/.setup-stamp
 AWSCLI := $(VENV)/awscli/bin/aws
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench new-service clean
+.PHONY: help setup demo test check format bench docs new-service clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -44,6 +44,9 @@ format: setup ## Format the code and fix what the linter can fix
 
 bench: setup ## Measure
 	$(BIN)/python -m benchmarks
+
+docs: setup ## Write the reference pages that follow from the code
+	$(BIN)/python -m scripts.write_reference
 
 new-service: setup ## Lay out a service: make new-service NAME=sns
 	$(BIN)/python scripts/new_service.py $(NAME)

@@ -5,7 +5,7 @@
     dialects    SQS requests as bytes, and what their answers say
     sqs         one load after another against one endpoint
     startup     from nothing to the first answer
-    time        a day of schedules in virtual time
+    travel      a day of schedules in virtual time
     peers       other servers of the same API, from the package registries
     report      rows, tables, JSON
 """

@@ -17,6 +17,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 ROOT = Path(__file__).parents[1]
+PYTHON = str(ROOT / ".venv/bin/python")
+ENVIRONMENT = {"PYTHONPATH": str(ROOT / "src")}
 CORES = sorted(os.sched_getaffinity(0))
 SERVER_CORE, CLIENT_CORE = CORES[0], CORES[-1]
 STOP_S_MAX = 10
@@ -82,7 +84,7 @@ def serving(
 
 def redrive_command(port: int, *options: str) -> list[str]:
     """The command that serves redrive from this tree."""
-    return [str(ROOT / ".venv/bin/python"), "-m", "redrive.cli", "serve", "--port", str(port), *options]
+    return [PYTHON, "-m", "redrive.cli", "serve", "--port", str(port), *options]
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

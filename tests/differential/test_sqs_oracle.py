@@ -46,9 +46,7 @@ class Run:
         self.seen = seen
         suffix, attributes = (".fifo", {"FifoQueue": "true"}) if is_fifo else ("", {})
         dead = OracleQueue(is_fifo)
-        source = OracleQueue(
-            is_fifo, dead_letters=dead, receive_count_max=RECEIVE_COUNT_MAX, counter=dead.counter
-        )
+        source = OracleQueue(is_fifo, dead_letters=dead, receive_count_max=RECEIVE_COUNT_MAX, counter=dead.counter)
         self.dead = Pair(self._create(f"dead{suffix}", attributes), dead)
         arn = f"arn:aws:sqs:us-east-1:000000000000:dead{suffix}"
         policy = json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": RECEIVE_COUNT_MAX})

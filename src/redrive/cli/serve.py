@@ -12,6 +12,7 @@ from redrive.core.limits import Limits
 from redrive.core.log import LineLog
 from redrive.engine.build import Settings
 from redrive.gateway.server import Options, Server
+from redrive.services.scheduler.model_executions import ExecutionIds
 
 
 @click.command()
@@ -28,10 +29,14 @@ from redrive.gateway.server import Options, Server
 @click.option(
     "--strict-templates", is_flag=True, help="Refuse unknown template properties, as AWS does, instead of warning."
 )
+@click.option(
+    "--execution-id", type=click.Choice([ids.value for ids in ExecutionIds]), default="per-occurrence",
+    show_default=True, help="Whether retries of a schedule's occurrence keep its execution id.",
+)  # fmt: skip
 @click.option("-v", "--verbose", is_flag=True, help="Log every change of state.")
 def command(
     host: str, port: int, data: Path | None, store: str | None, clock: str, start: str | None, seed: int, account: str,
-    slots: int, limits: str, strict_templates: bool, verbose: bool,
+    slots: int, limits: str, strict_templates: bool, execution_id: str, verbose: bool,
 ) -> None:  # fmt: skip
     """Serve AWS's APIs from this machine.
 
@@ -42,7 +47,7 @@ def command(
     options = Options(
         host=host, port=port, data=_data(data, store), account=account, virtual=clock == "virtual",
         start=None if start is None else _instant(start), seed=seed, slots=slots,
-        settings=Settings(Limits(limits), strict_templates),
+        settings=Settings(Limits(limits), strict_templates, ExecutionIds(execution_id)),
     )  # fmt: skip
     server = Server(options, LineLog(SystemClock(), verbose=verbose))
     kept = f"everything in {options.data}" if options.data else "everything in memory (give --data DIR to keep it)"

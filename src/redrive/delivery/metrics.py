@@ -46,6 +46,10 @@ class MetricsWorker:
         return tx.metrics.due_at()
 
     def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
+        due_at = tx.metrics.due_at()
+        if due_at is None or due_at > tx.now:
+            # Another engine over this store was faster: to measure once more would be to add up two measurements.
+            return ()
         tx.metrics.flush(tx.now, keep=frozenset(one for one in tx.metrics.watched(tx.now) if self._sample(tx, one)))
         tx.metrics.sweep(tx.now - KEPT_MS)
         return ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
 
@@ -13,6 +14,7 @@ from redrive.delivery.metrics import MetricsWorker
 from redrive.delivery.sources import Source
 from redrive.delivery.worker import Worker
 from redrive.engine.engine import Engine, Runner
+from redrive.engine.faults import FaultyInvoker
 from redrive.engine.registry import Registry
 from redrive.engine.services import BoundServices
 from redrive.services.cloudformation import (
@@ -49,8 +51,10 @@ from redrive.services.logs import api_groups as log_groups
 from redrive.services.logs import api_tags as log_tags
 from redrive.services.logs.workers import LogRetentionWorker
 from redrive.services.scheduler import api_groups, api_schedules
+from redrive.services.scheduler.model_executions import ExecutionIds
 from redrive.services.scheduler.source import SchedulerSource
 from redrive.services.scheduler.workers import ClientTokenWorker, GroupDeletionWorker, ScheduleWorker
+from redrive.services.scheduler.workers_misspellings import log_misspellings
 from redrive.services.sqs import api_attributes, api_messages, api_move_tasks, api_queues, api_receipts, api_receives
 from redrive.services.sqs import api_permissions as sqs_permissions
 from redrive.services.sqs.workers import RetentionWorker
@@ -96,20 +100,28 @@ class Settings:
 
     `limits`: whether quotas hold. `strict_templates`: whether a property that a resource type does not have fails the
     stack, as on AWS; otherwise it is left out with a warning in the stack's events (docs/decisions/0009).
+    `execution_ids`: whether a schedule's execution has one id, or each of its attempts.
     """
 
     limits: Limits = Limits.STRICT
     strict_templates: bool = False
+    execution_ids: ExecutionIds = ExecutionIds.PER_OCCURRENCE
 
 
 DEFAULTS = Settings()
 
 
 def build_engine(
-    store: Store, *, run: Runner, models: Models, invoker: Invoker, log: Log, settings: Settings = DEFAULTS
-) -> Engine:
-    """An engine over a store. `run` is the store's own, or that of the group commit in front of it."""
-    return Engine(run, bind_registry(store, models, settings), build_workers(settings), invoker, log)
+    store: Store, *, run: Runner, models: Models, invoker: Invoker, log: Log, settings: Settings = DEFAULTS,
+    wait: Callable[[float], object] | None = None,
+) -> Engine:  # fmt: skip
+    """An engine over a store. `run` is the store's own, or that of the group commit in front of it.
+
+    `wait` lets so many real seconds pass, for functions that a fault slows down; without it, they take none.
+    """
+    store.on_commit(lambda topics: log_misspellings(log, topics))
+    faulty = FaultyInvoker(invoker, run, wait=wait)
+    return Engine(run, bind_registry(store, models, settings), build_workers(settings), faulty, log)
 
 
 def bind_registry(store: Store, models: Models, settings: Settings = DEFAULTS) -> Registry:
@@ -137,6 +149,6 @@ def build_workers(settings: Settings = DEFAULTS) -> list[Worker]:
         MetricsWorker([QueueSampler()]),
         MoveTaskWorker(),
         RetentionWorker(),
-        ScheduleWorker(),
+        ScheduleWorker(settings.execution_ids),
         StackWorker(is_strict=settings.strict_templates),
     ]

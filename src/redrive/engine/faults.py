@@ -19,8 +19,8 @@ from redrive.invoke.endings import TimedOut, payload_of
 class FaultyInvoker:
     """An Invoker in front of another: runs that a fault is aimed at are slow, or fail without having run."""
 
-    def __init__(self, invoker: Invoker, run: Runner, *, wait: Callable[[float], object]) -> None:
-        """`wait` lets so many seconds pass, for slow runs; in virtual time none do."""
+    def __init__(self, invoker: Invoker, run: Runner, *, wait: Callable[[float], object] | None) -> None:
+        """`wait` lets so many real seconds pass, for slow runs; None in virtual time, where they take none."""
         self._invoker = invoker
         self._run = run
         self._wait = wait
@@ -30,12 +30,11 @@ class FaultyInvoker:
         fault = self._run(lambda tx: strike(tx, *arns))
         if fault is None:
             return self._invoker.invoke(invocation)
-        self._wait(min(fault.latency_ms, invocation.timeout_ms) / SECOND_MS)
+        if self._wait is not None:
+            self._wait(min(fault.latency_ms, invocation.timeout_ms) / SECOND_MS)
         if fault.latency_ms >= invocation.timeout_ms:
             payload = payload_of(TimedOut(), invocation)
-            return InvocationResult(
-                InvocationStatus.FUNCTION_ERROR, payload, duration_ms=invocation.timeout_ms
-            )
+            return InvocationResult(InvocationStatus.FUNCTION_ERROR, payload, duration_ms=invocation.timeout_ms)
         return _failed(fault) if fault.code else self._invoker.invoke(invocation)
 
     def close(self) -> None:
@@ -49,6 +48,4 @@ def _failed(fault: Fault) -> InvocationResult:
     if fault.code in FAULTS:
         return InvocationResult(InvocationStatus.SERVICE_ERROR, error=message)
     document = {"errorMessage": message, "errorType": fault.code}
-    return InvocationResult(
-        InvocationStatus.FUNCTION_ERROR, dump_json(document).encode(), duration_ms=fault.latency_ms
-    )
+    return InvocationResult(InvocationStatus.FUNCTION_ERROR, dump_json(document).encode(), duration_ms=fault.latency_ms)

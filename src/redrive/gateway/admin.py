@@ -1,19 +1,23 @@
-"""Our own surface of a server, under `/_redrive/`: health, the clock, reset. JSON in, JSON out.
+"""Our own surface of a server, under `/_redrive/`: health, the clock, reset; faults, schedules, runs. JSON in, JSON out.
 
 Documented in docs/reference/admin.md and in docs/reference/admin.openapi.yaml.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from redrive import __version__
 from redrive.core.clock import Clock, Instant, VirtualClock, format_instant, parse_instant
 from redrive.core.errors import UserError
 from redrive.engine.driver import Driver, VirtualDrive
+from redrive.engine.engine import Runner
+from redrive.gateway.admin_faults import FaultAdmin
+from redrive.gateway.admin_requests import Missing, Routes, read_document
+from redrive.gateway.admin_schedules import ScheduleAdmin
 from redrive.gateway.chain import json_response
+from redrive.services.scheduler.model_executions import ExecutionIds
 from redrive.wire.message import HttpRequest, HttpResponse
 
 BLOBS_PATH = "/_redrive/blobs/"
@@ -28,6 +32,7 @@ class Facts:
 
     account: str
     store: str
+    execution_ids: ExecutionIds = ExecutionIds.PER_OCCURRENCE
 
 
 class Admin:
@@ -39,6 +44,7 @@ class Admin:
         clock: Clock,
         driver: Driver,
         *,
+        run: Runner,
         reset: Callable[[], None],
         load_blob: Callable[[str], bytes | None],
     ) -> None:
@@ -47,23 +53,29 @@ class Admin:
         self._clock = clock
         self._driver = driver
         self._reset = reset
-        self._routes: Mapping[tuple[str, str], Callable[[HttpRequest], HttpResponse]] = {
+        self._routes: Routes = {
             ("GET", "/_redrive/health"): self._health,
             ("GET", "/_redrive/clock"): self._show_clock,
             ("POST", "/_redrive/clock"): self._move_clock,
             ("POST", "/_redrive/reset"): self._reset_all,
+            **FaultAdmin(run).routes,
+            **ScheduleAdmin(run, facts.account, facts.execution_ids).routes,
         }
 
     def respond(self, request: HttpRequest) -> HttpResponse:
         """Answer one request."""
         if request.method == "GET" and request.path.startswith(BLOBS_PATH):
             return self._blob(request.path.removeprefix(BLOBS_PATH))
-        route = self._routes.get((request.method, request.path))
+        parent = request.path.rpartition("/")[0]
+        routes = (self._routes.get((request.method, path)) for path in (request.path, f"{parent}/{{id}}"))
+        route = next((route for route in routes if route is not None), None)
         if route is None:
             known = ", ".join(f"{method} {path}" for method, path in self._routes)
             return _refusal(404, f"There is no {request.method} {request.path}.", f"There is: {known}.")
         try:
             return route(request)
+        except Missing as error:
+            return _refusal(404, error.what, error.next_step)
         except UserError as error:
             return _refusal(400, error.what, error.next_step)
 
@@ -88,7 +100,7 @@ class Admin:
                 next_step="Start it with: redrive serve --clock virtual",
             )
         try:
-            self._driver.advance_to(_target(request.body, self._clock.now()))
+            self._driver.advance_to(_target(request, self._clock.now()))
         except ValueError as error:
             raise UserError(f"The clock was not moved: {error}.") from error
         return json_response(200, self._clock_facts())
@@ -103,14 +115,11 @@ class Admin:
         return {"clock": kind, "now": format_instant(now), "now_ms": now}
 
 
-def _target(body: bytes, now: Instant) -> Instant:
+def _target(request: HttpRequest, now: Instant) -> Instant:
     """Where to move the clock: `{"advance_s": 86400}` or `{"to": "2026-01-01T00:00:00Z"}`. Errors: UserError."""
     usage = 'Send {"advance_s": 86400} or {"to": "2026-01-01T00:00:00Z"}.'
-    try:
-        document = json.loads(body or b"null")
-    except ValueError as error:
-        raise UserError(f"The body is not JSON: {error}.", next_step=usage) from error
-    if not isinstance(document, dict) or len(document.keys() & {"advance_s", "to"}) != 1:
+    document = read_document(request, usage)
+    if len(document.keys() & {"advance_s", "to"}) != 1:
         raise UserError("The body says neither or both of advance_s and to.", next_step=usage)
     if "to" in document:
         try:

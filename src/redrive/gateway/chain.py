@@ -117,7 +117,7 @@ class Gateway:
     def _scope_of(self, request: HttpRequest) -> Scope:
         """The account and region of the signature. Errors: IncompleteSignatureException.
 
-        An SDK writes the same credential for a whole day, and only what follows it changes: what it means is remembered.
+        An SDK writes the same credential all day, and only what follows it changes: what it means is remembered.
         """
         headers = request.headers
         usual = _AS_SDKS_WRITE_IT.fullmatch(headers.get("authorization", "")) if "x-amz-date" in headers else None

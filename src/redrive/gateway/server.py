@@ -114,17 +114,21 @@ class Server:
         group = GroupCommit(self._store, post=loop.call_soon_threadsafe)
         invoker = self._invoker(workdir, group)
         engine = build_engine(
-            self._store, run=group.run, models=models, invoker=invoker, log=self._log, settings=self._options.settings
-        )
+            self._store, run=group.run, models=models, invoker=invoker, log=self._log, settings=self._options.settings,
+            wait=None if self._options.virtual else threading.Event().wait,
+        )  # fmt: skip
         driver = self._turning = self._driver(engine, group)
         gateway = Gateway(
             engine, models, account=self._options.account, entropy=self._entropy.fork("gateway"), log=self._log
         )
-        facts = Facts(self._options.account, str(self._options.data or "memory"))
+        facts = Facts(
+            self._options.account, str(self._options.data or "memory"), self._options.settings.execution_ids
+        )
         admin = Admin(
             facts,
             self._clock,
             driver,
+            run=group.run,
             reset=self._store.reset,
             load_blob=lambda digest: group.run(lambda tx: tx.blobs.get(digest)),
         )

@@ -54,6 +54,6 @@ class CborCodec:
         members = dict(error.members)
         if named.shape is not None:
             members = self._writer.of_shape(named.shape)(members)
-        document = {"__type": f"{named.namespace}#{named.name}", named.message_key: error.message}
+        document: dict[str, Any] = {"__type": f"{named.namespace}#{named.name}", named.message_key: error.message}
         headers = (REQUEST_ID_HEADER, request_id), *query_error_header(self._service, named), _SPOKEN, _CONTENT_TYPE
         return HttpResponse(named.json_status, headers, encode(document | members))

@@ -5,6 +5,7 @@ Source: https://smithy.io/2.0/additional-specs/protocols/smithy-rpc-v2.html
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from redrive.languages.cbor import EPOCH_TAG, Malformed, Tagged, decode
@@ -55,13 +56,10 @@ class CborReader(JsonReader):
         wording = self._wording
 
         def read(value: Any) -> int:
-            match value:
-                case Tagged(tag=tag, value=int() | float() as seconds) if tag == EPOCH_TAG:
-                    try:
-                        return timestamps.read_number(seconds)
-                    except (ValueError, OverflowError):
-                        pass
-            wrong_type(shape, value, wording)
+            seconds = value.value if type(value) is Tagged and value.tag == EPOCH_TAG else None
+            if (type(seconds) is not int and type(seconds) is not float) or not math.isfinite(seconds):
+                wrong_type(shape, value, wording)
+            return timestamps.read_number(seconds)
 
         return read
 

@@ -19,9 +19,11 @@ from redrive.services.scheduler.model import (
     group_arn,
     schedule_arn,
 )
-from redrive.services.scheduler.model_occurrences import begin, planned, revise
+from redrive.services.scheduler.model_occurrences import begin, left_out, planned, revise
+from redrive.services.scheduler.workers_misspellings import tell_of_misspellings
 from redrive.services.scheduler.model_pages import decode_token, encode_token
 from redrive.services.scheduler.model_requests import invalid, read_settings
+from redrive.services.scheduler.workers_promises import record_missed
 from redrive.services.scheduler.workers_timers import remove_schedule, store_schedule
 from redrive.store.api import Transaction
 
@@ -60,6 +62,7 @@ def create_schedule(
         _check_role(tx, caller, settings, group)
         schedule = begin(Schedule(group, name, settings, tx.now, tx.now, tx.now), tx.now)
         store_schedule(tx, scope, schedule, planned(schedule, scope, tx.now))
+        tell_of_misspellings(tx, arn, settings.target)
         return {"ScheduleArn": arn}
 
     return once(tx, caller, "CreateSchedule", client_token, params={"arn": arn, **choices}, run=create)
@@ -96,6 +99,11 @@ def update_schedule(
         _check_role(tx, caller, settings, group)
         schedule = revise(before, settings, tx.now)
         store_schedule(tx, scope, schedule, planned(schedule, scope, schedule.next_at or tx.now))
+        if before.settings.state is ScheduleState.DISABLED:
+            missed = left_out(before.settings, before.anchor_at, before.modified_at, tx.now)
+            record_missed(tx, scope, before, missed, why="the schedule was disabled")
+        if settings.target.get("Input") != before.settings.target.get("Input"):
+            tell_of_misspellings(tx, arn, settings.target)
         return {"ScheduleArn": arn}
 
     return once(tx, caller, "UpdateSchedule", client_token, params={"arn": arn, **choices}, run=update)

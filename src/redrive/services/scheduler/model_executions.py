@@ -5,6 +5,7 @@ An execution is a snapshot: it keeps the target as it was when the schedule fire
 
 from __future__ import annotations
 
+import difflib
 import enum
 import hashlib
 import re
@@ -77,15 +78,15 @@ class Execution:
         return group_arn(self.scope, name_of_arn(self.schedule_arn).partition("/")[0])
 
 
-def execution_id(schedule_arn: str, scheduled_at: Instant, created_at: Instant) -> str:
+def execution_id(schedule_arn: str, scheduled_at: Instant, salt: Instant | str) -> str:
     """The id of an occurrence: stable over its attempts and over redrive, and sorting by it sorts by time.
 
-    A UUID of version 7: the scheduled time in milliseconds, then a hash of the schedule's ARN, that time and the
-    schedule's creation, so that a schedule made anew under an old name gets ids of its own.
+    A UUID of version 7: the scheduled time in milliseconds, then a hash of the schedule's ARN, that time and a salt:
+    the schedule's creation, so that a schedule made anew under an old name gets ids of its own.
     Source: https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-context-attributes.html and,
     for the form, https://www.rfc-editor.org/rfc/rfc9562#name-uuid-version-7
     """
-    return _uuid(scheduled_at, f"{schedule_arn}@{scheduled_at}@{created_at}")
+    return _uuid(scheduled_at, f"{schedule_arn}@{scheduled_at}@{salt}")
 
 
 def time_of_execution_id(id: str) -> Instant | None:
@@ -141,6 +142,13 @@ def misspelt_keywords(input: str) -> list[str]:
     """
     right = {f"<aws.scheduler.{keyword}>" for keyword in KEYWORDS}
     return [found for found in dict.fromkeys(_KEYWORD_LIKE.findall(input)) if found not in right]
+
+
+def right_spelling(keyword: str) -> str:
+    """The context attribute that is nearest to a misspelt one, or all of them if none is near."""
+    name = re.sub(r"[^a-z]+", "-", keyword.lower().split("scheduler", 1)[-1][1:].strip("<> "))
+    near = difflib.get_close_matches(name.strip("-"), KEYWORDS, n=1)
+    return " ".join(f"<aws.scheduler.{right}>" for right in near or KEYWORDS)
 
 
 def _default_event(execution: Execution) -> Document:

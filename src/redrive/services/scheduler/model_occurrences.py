@@ -97,23 +97,38 @@ def following(schedule: Schedule, scope: Scope, fired: Occurrence, age_ms_max: i
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Occurrences that nobody fires any more: the first, the last and how many; `count` stops at LEFT_OUT_COUNTED_MAX."""
+    """Occurrences that nobody will fire: the first, the last, how many. Counting stops at LEFT_OUT_COUNTED_MAX."""
 
     first_at: Instant
     last_at: Instant
     count: int
 
 
-def left_out(settings: Settings, anchor_at: Instant, after: Instant, before: Instant | None) -> LeftOut | None:
-    """The occurrences of a schedule strictly between two instants; None if there are none. `before` None is no bound."""
-    until = before if settings.end_at is None else min(before or settings.end_at, settings.end_at)
+def left_out(settings: Settings, anchor_at: Instant, after: Instant, before: Instant) -> LeftOut | None:
+    """The occurrences of a schedule strictly between two instants; None if there are none."""
+    first_at = _next(settings, anchor_at, after)
+    if first_at is None or first_at >= before:
+        return None
+    expression = settings.parsed
+    if isinstance(expression, Rate):
+        more = (min(before, settings.end_at or before) - 1 - first_at) // expression.interval_ms
+        return LeftOut(first_at, first_at + more * expression.interval_ms, more + 1)
     found = upcoming(
-        settings.parsed, zone=settings.timezone, anchor=anchor_at, after=after, start=settings.start_at, end=until,
-        count=limits.LEFT_OUT_COUNTED_MAX,
+        expression, zone=settings.timezone, anchor=anchor_at, after=after, start=settings.start_at,
+        end=settings.end_at, count=limits.LEFT_OUT_COUNTED_MAX,
     )  # fmt: skip
-    if before is not None:
-        found = [instant for instant in found if instant < before]
-    return LeftOut(found[0], found[-1], len(found)) if found else None
+    inside = [instant for instant in found if instant < before]
+    return LeftOut(inside[0], inside[-1], len(inside))
+
+
+def left_out_by(
+    schedule: Schedule, due: Occurrence, fired: Occurrence, upcoming_at: Instant | None, now: Instant
+) -> LeftOut | None:
+    """What is left out when a late worker fires `fired` where `due` was due, and `upcoming_at` comes next."""
+    settings, anchor_at = schedule.settings, schedule.anchor_at
+    if fired.scheduled_at > due.scheduled_at:
+        return left_out(settings, anchor_at, due.scheduled_at - 1, fired.scheduled_at)
+    return left_out(settings, anchor_at, fired.scheduled_at, now if upcoming_at is None else min(upcoming_at, now))
 
 
 def _first(settings: Settings, anchor_at: Instant, now: Instant) -> Instant | None:

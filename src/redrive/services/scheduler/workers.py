@@ -11,9 +11,10 @@ from redrive.delivery.invocation import InvocationResult
 from redrive.delivery.worker import Attempt
 from redrive.services.scheduler import limits
 from redrive.services.scheduler.api_tokens import TOKEN_TIMER, ClientToken
-from redrive.services.scheduler.model import SOURCE, Schedule, ScheduleGroup
-from redrive.services.scheduler.model_executions import Execution, execution_id, retry_policy
-from redrive.services.scheduler.model_occurrences import Occurrence, following, overdue
+from redrive.services.scheduler.model import Schedule, ScheduleGroup
+from redrive.services.scheduler.model_executions import ExecutionIds, retry_policy
+from redrive.services.scheduler.model_occurrences import Occurrence, following, left_out_by, overdue
+from redrive.services.scheduler.workers_promises import promise, record_missed
 from redrive.services.scheduler.workers_timers import (
     GROUP_TIMER,
     OCCURRENCE_TIMER,
@@ -23,7 +24,6 @@ from redrive.services.scheduler.workers_timers import (
     store_schedule,
 )
 from redrive.store.api import Transaction
-from redrive.store.tables.deliveries import INSIDE, Delivery
 
 
 class _TimerWorker:
@@ -46,8 +46,9 @@ class _TimerWorker:
 class ScheduleWorker(_TimerWorker):
     """Turns occurrences that have come due into deliveries, each exactly once."""
 
-    def __init__(self) -> None:
+    def __init__(self, ids: ExecutionIds = ExecutionIds.PER_OCCURRENCE) -> None:
         super().__init__("scheduler", OCCURRENCE_TIMER, upkeep=False)
+        self._ids = ids
 
     def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
         """Promise one occurrence of each schedule that is due; one that fell behind is due again at once."""
@@ -55,7 +56,7 @@ class ScheduleWorker(_TimerWorker):
             scope, name = scope_and_name(timer)
             schedule = tx.resources.get(Schedule, scope, name)
             if schedule is not None and schedule.next_at is not None:
-                _fire(tx, scope, schedule, Occurrence(schedule.next_at, at))
+                _fire(tx, scope, schedule, Occurrence(schedule.next_at, at), self._ids)
             else:
                 tx.timers.clear(OCCURRENCE_TIMER, timer)
                 if schedule is not None:
@@ -97,20 +98,13 @@ class ClientTokenWorker(_TimerWorker):
         return ()
 
 
-def _fire(tx: Transaction, scope: Scope, schedule: Schedule, due: Occurrence) -> None:
+def _fire(tx: Transaction, scope: Scope, schedule: Schedule, due: Occurrence, ids: ExecutionIds) -> None:
     """Promise an occurrence and look for the next one."""
-    target = schedule.settings.target
-    policy = retry_policy(target)
+    age_ms_max = retry_policy(schedule.settings.target).age_ms_max
     occurrence = overdue(schedule.settings, due, tx.now)
-    arn, scheduled_at = schedule.arn(scope), occurrence.scheduled_at
-    execution = Execution(arn, scope, execution_id(arn, scheduled_at, schedule.created_at), scheduled_at, target)
-    tx.deliveries.put(
-        Delivery(
-            id=execution.delivery_id, scope=scope, source=SOURCE, source_arn=arn, target_arn=target["Arn"],
-            document=execution.document, policy=policy, place=INSIDE,
-            due_at=occurrence.invoke_at, first_at=occurrence.invoke_at,
-        )
-    )  # fmt: skip
-    moved, upcoming = following(schedule, scope, occurrence, policy.age_ms_max, tx.now)
+    promise(tx, scope, schedule, occurrence, ids=ids)
+    moved, upcoming = following(schedule, scope, occurrence, age_ms_max, tx.now)
     store_schedule(tx, scope, moved, upcoming)
-    tx.notify("due")
+    if occurrence != due or tx.now - occurrence.invoke_at > age_ms_max:
+        missed = left_out_by(schedule, due, occurrence, moved.next_at, tx.now)
+        record_missed(tx, scope, schedule, missed, why="nothing ran when they were due")

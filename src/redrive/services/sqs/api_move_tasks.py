@@ -54,8 +54,7 @@ def start_message_move_task(
     tasks = _tasks_of(tx, source)
     if any(task.is_active for task in tasks):
         raise invalid_parameter(
-            "There is already a task running. "
-            "Only one active task is allowed for a source queue arn at a given time."
+            "There is already a task running. Only one active task is allowed for a source queue arn at a given time."
         )
     _check_quota(tx, source.scope)
     for task in tasks[limits.TASKS_LISTED_MAX - 1 :]:

@@ -1,8 +1,8 @@
 """Receiving messages.
 
-    standard               oldest first
-    standard, with groups  oldest first, those of quiet groups before those of noisy ones
-    FIFO                   by group, each in order, none while an earlier message of its group is hidden
+standard               oldest first
+standard, with groups  oldest first, those of quiet groups before those of noisy ones
+FIFO                   by group, each in order, none while an earlier message of its group is hidden
 """
 
 from __future__ import annotations
@@ -244,9 +244,7 @@ def _is_over_limit(tx: Transaction, queue: Queue, messages: Sequence[ReceivedMes
     if not any(message.message_id.endswith(_IN_FLIGHT_COUNTED_AT) for message in messages):
         return False
     bound = limits.IN_FLIGHT_MAX + 1
-    return (
-        tx.services.limits is Limits.STRICT and tx.messages.count_in_flight(queue.id, tx.now, limit=bound) == bound
-    )
+    return tx.services.limits is Limits.STRICT and tx.messages.count_in_flight(queue.id, tx.now, limit=bound) == bound
 
 
 def _attempt_id(queue: Queue, given: str | None) -> str | None:

@@ -94,9 +94,7 @@ class OracleQueue:
         )
         return number
 
-    def receive(
-        self, now: Instant, *, limit: int, timeout_s: int, attempt: str | None = None
-    ) -> list[OracleReceived]:
+    def receive(self, now: Instant, *, limit: int, timeout_s: int, attempt: str | None = None) -> list[OracleReceived]:
         """What a receive gives; what takes the place of messages that move away comes after the others."""
         self.messages = [message for message in self.messages if message.expires_at > now]
         hidden_until = now + timeout_s * SECOND_MS
@@ -161,9 +159,7 @@ class OracleQueue:
         in_flight = sum(message.receipt is not None for message in hidden)
         return len(there) - len(hidden), in_flight, len(hidden) - in_flight
 
-    def _choose(
-        self, now: Instant, limit: int, receipt: int, taken: list[OracleMessage]
-    ) -> list[OracleMessage]:
+    def _choose(self, now: Instant, limit: int, receipt: int, taken: list[OracleMessage]) -> list[OracleMessage]:
         """The messages that come next, in the order in which they stand in the queue, none of them twice."""
         candidates = self._in_groups(now)[:limit] if self.is_fifo else self._oldest_first(now)
         fresh = [message for message in candidates if message.receipt != receipt]

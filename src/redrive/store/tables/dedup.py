@@ -34,9 +34,7 @@ class DedupTable:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def remember_send(
-        self, queue: str, scope: str, id: str, *, message_id: str, seq: int, expires_at: Instant
-    ) -> None:
+    def remember_send(self, queue: str, scope: str, id: str, *, message_id: str, seq: int, expires_at: Instant) -> None:
         """Remember an accepted send. `scope` is the group within which the id counts, empty for the whole queue."""
         self._database.run(
             _SQL["remember_send"],

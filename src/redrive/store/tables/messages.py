@@ -239,9 +239,7 @@ class MessageTable:
 
     def delete_in_order(self, queue: str, seq: int, receipt: str, now: Instant) -> bool:
         """Forget a message in flight; False if it is not in flight under this receipt."""
-        row = self._database.one(
-            _SQL["delete_in_order"], {"queue": queue, "seq": seq, "receipt": receipt, "now": now}
-        )
+        row = self._database.one(_SQL["delete_in_order"], {"queue": queue, "seq": seq, "receipt": receipt, "now": now})
         if row is None:
             return False
         self._promote(queue, row[0])

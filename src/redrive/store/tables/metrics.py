@@ -9,10 +9,12 @@ best effort too. docs/decisions/0007-metrics-are-accumulated.md says why.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from redrive.core.clock import HOUR_MS, MINUTE_MS, Instant
+from redrive.core.documents import dump_json, load_json
 from redrive.store.database import Database
 from redrive.store.queries import load_queries
 
@@ -22,10 +24,13 @@ _SQL = load_queries("metrics")
 WATCHED_MS = 6 * HOUR_MS
 """How long something is measured after the last time that anything was counted of it."""
 
+SAMPLES_KEPT_MAX = 1_000
+"""How many different values of a minute are kept as they are. Further ones are kept with three digits."""
+
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """Something that metrics are about: `dimensions` is JSON text, `scope` is `account/region`."""
+    """Something that metrics are about: `dimensions` is the text of `dimensions_text`, `scope` is `account/region`."""
 
     scope: str
     namespace: str
@@ -43,31 +48,64 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class DataPoint:
-    """A minute of a series; `minute` is its first instant."""
+    """A minute of a series, or a second where it was published so; `minute` is its first instant.
+
+    `samples` says how often which value occurred; None if only the statistics were published. It does not count when
+    points are compared.
+    """
 
     minute: Instant
     sum: float
     count: float
     min: float
     max: float
+    samples: Mapping[float, float] | None = field(default=None, compare=False, repr=False)
+
+
+def dimensions_text(dimensions: Mapping[str, str]) -> str:
+    """Dimensions in the one spelling that identifies them: JSON, in order of name."""
+    return dump_json(dict(sorted(dimensions.items())))
 
 
 _Sample = tuple[Series, Instant, float, int]
 
 
+class _Minute:
+    """A minute that is under way."""
+
+    __slots__ = ("count", "max", "min", "samples", "sum")
+
+    def __init__(self) -> None:
+        self.sum = 0.0
+        self.count = 0
+        self.min = math.inf
+        self.max = -math.inf
+        self.samples: dict[float, float] = {}
+
+    def add(self, value: float, times: int) -> None:
+        self.sum += value * times
+        self.count += times
+        self.min = min(self.min, value)
+        self.max = max(self.max, value)
+        _keep(self.samples, value, times)
+
+    def point(self, minute: Instant) -> DataPoint:
+        return DataPoint(minute, self.sum, self.count, self.min, self.max, self.samples)
+
+
 class Accumulator:
     """What was counted and is not yet in the table, shared by the transactions of one store."""
 
-    __slots__ = ("due_at", "points", "watched")
+    __slots__ = ("due_at", "minutes", "watched")
 
     def __init__(self) -> None:
-        self.points: dict[tuple[Series, Instant], DataPoint] = {}
+        self.minutes: dict[tuple[Series, Instant], _Minute] = {}
         self.watched: dict[Watched, Instant] = {}
         self.due_at: Instant | None = None
 
     def clear(self) -> None:
         """Forget everything."""
-        self.points.clear()
+        self.minutes.clear()
         self.watched.clear()
         self.due_at = None
 
@@ -75,15 +113,10 @@ class Accumulator:
         """Take a sample in."""
         series, at, value, times = sample
         minute = at - at % MINUTE_MS
-        point = self.points.get((series, minute))
-        total = value * times
-        if point is None:
-            point = DataPoint(minute, total, times, value, value)
-        else:
-            point = DataPoint(
-                minute, point.sum + total, point.count + times, min(point.min, value), max(point.max, value)
-            )
-        self.points[series, minute] = point
+        underway = self.minutes.get((series, minute))
+        if underway is None:
+            underway = self.minutes[series, minute] = _Minute()
+        underway.add(value, times)
         self.watched[series.watched] = at
         if self.due_at is None:
             self.due_at = minute + MINUTE_MS
@@ -115,33 +148,42 @@ class MetricTable:
 
     def put(self, series: Series, at: Instant, value: float) -> None:
         """Write down a measurement for the minute that ended last before this instant."""
-        self._write(series, DataPoint(_minute_before(at), value, 1, value, value))
+        self.add(series, DataPoint(_minute_before(at), value, 1, value, value, {value: 1}))
+
+    def add(self, series: Series, point: DataPoint) -> None:
+        """Write a point down at once, beside what its minute already has."""
+        key = {**_key(series), "minute": point.minute}
+        stored = self._database.one(_SQL["samples"], key)
+        samples = point.samples if stored is None else _together(_read_samples(stored[0]), point.samples)
+        text = None if samples is None else dump_json(list(samples.items()))
+        self._database.run(
+            _SQL["add"],
+            {**key, "sum": point.sum, "count": point.count, "min": point.min, "max": point.max, "samples": text},
+        )
 
     def flush(self, now: Instant, *, keep: frozenset[Watched]) -> None:
         """Write what was counted until the end of the last minute; go on measuring only what is kept."""
-        for (series, minute), point in self._accumulator.points.items():
+        for (series, minute), counted in self._accumulator.minutes.items():
             if minute <= _minute_before(now):
-                self._write(series, point)
+                self.add(series, counted.point(minute))
         self._flushed_at = now
         self._kept = keep
 
     def between(self, series: Series, start: Instant, end: Instant) -> list[DataPoint]:
         """The stored minutes of a series that begin in [start, end), in order."""
-        watched = series.watched
-        rows = self._database.all(
-            _SQL["between"],
-            {
-                "scope": watched.scope, "namespace": watched.namespace, "name": series.name,
-                "dimensions": watched.dimensions, "start": start, "end": end,
-            },
-        )  # fmt: skip
-        return [DataPoint(*row) for row in rows]
+        rows = self._database.all(_SQL["between"], {**_key(series), "start": start, "end": end})
+        return [DataPoint(*statistics, _read_samples(samples)) for *statistics, samples in rows]
 
-    def series_of(self, scope: str) -> Sequence[Series]:
-        """All series of which something is stored in a scope."""
+    def series_of(self, scope: str, *, since: Instant = 0) -> Sequence[Series]:
+        """All series of which something is stored in a scope for a minute that began at this instant or later."""
+        rows = self._database.all(_SQL["names"], {"scope": scope, "since": since})
+        return [Series(Watched(scope, namespace, dimensions), name, unit) for namespace, name, dimensions, unit in rows]
+
+    def units_of(self, watched: Watched, name: str) -> list[str]:
+        """The units in which a metric of a thing is stored."""
+        key = _key(Series(watched, name, ""))
         return [
-            Series(Watched(scope, namespace, dimensions), name, unit)
-            for namespace, name, dimensions, unit in self._database.all(_SQL["names"], {"scope": scope})
+            unit for (unit,) in self._database.all(_SQL["units"], {part: key[part] for part in key if part != "unit"})
         ]
 
     def sweep(self, before: Instant) -> int:
@@ -168,24 +210,42 @@ class MetricTable:
     def _forget_flushed(self, now: Instant) -> None:
         accumulator = self._accumulator
         last = _minute_before(now)
-        accumulator.points = {key: point for key, point in accumulator.points.items() if key[1] > last}
-        underway = {series.watched for series, _ in accumulator.points}
+        accumulator.minutes = {key: counted for key, counted in accumulator.minutes.items() if key[1] > last}
+        underway = {series.watched for series, _ in accumulator.minutes}
         accumulator.watched = {
             one: at for one, at in accumulator.watched.items() if one in self._kept or one in underway
         }
         accumulator.due_at = now - now % MINUTE_MS + MINUTE_MS if accumulator.watched else None
 
-    def _write(self, series: Series, point: DataPoint) -> None:
-        watched = series.watched
-        self._database.run(
-            _SQL["add"],
-            {
-                "scope": watched.scope, "namespace": watched.namespace, "name": series.name,
-                "dimensions": watched.dimensions, "minute": point.minute, "sum": point.sum, "count": point.count,
-                "min": point.min, "max": point.max, "unit": series.unit,
-            },
-        )  # fmt: skip
-
 
 def _minute_before(now: Instant) -> Instant:
     return now - now % MINUTE_MS - MINUTE_MS
+
+
+def _key(series: Series) -> dict[str, str | int]:
+    watched = series.watched
+    return {
+        "scope": watched.scope, "namespace": watched.namespace, "name": series.name,
+        "dimensions": watched.dimensions, "unit": series.unit,
+    }  # fmt: skip
+
+
+def _keep(samples: dict[float, float], value: float, times: float) -> None:
+    """Count a value. Once there are very many, those that are new are counted with the ones that look alike."""
+    if value not in samples and len(samples) >= SAMPLES_KEPT_MAX:
+        value = float(f"{value:.3g}")
+    samples[value] = samples.get(value, 0) + times
+
+
+def _together(one: Mapping[float, float] | None, other: Mapping[float, float] | None) -> Mapping[float, float] | None:
+    """The samples of two parts of a minute; None if those of a part are not known."""
+    if one is None or other is None:
+        return None
+    samples = dict(one)
+    for value, times in other.items():
+        _keep(samples, value, times)
+    return samples
+
+
+def _read_samples(text: str | None) -> Mapping[float, float] | None:
+    return None if text is None else dict(load_json(text))

@@ -8,7 +8,9 @@ from __future__ import annotations
 import pytest
 
 from redrive.core.clock import HOUR_MS, MINUTE_MS
+from redrive.delivery.metrics import MetricsWorker
 from redrive.services.sqs.model_metrics import metrics_of
+from redrive.services.sqs.workers_metrics import QueueSampler
 from redrive.store.tables.metrics import DataPoint, Series
 from redrive.testing.world import START, World
 
@@ -113,6 +115,17 @@ def test_late_flush_adds_each_minute_to_its_own(world, call, queue):
     world.advance(minutes=1)
 
     assert [point.minute for point in points(world, METRICS.sent)] == [START, START + 5 * MINUTE_MS]
+
+
+def test_second_engine_over_a_store_measures_nothing_twice(world, call, queue):
+    call("SendMessage", QueueUrl=queue, MessageBody="1")
+    world.clock.move_to(START + MINUTE_MS)
+    worker = MetricsWorker([QueueSampler()])
+
+    world.store.run(lambda tx: worker.claim(tx, free=1))
+    world.store.run(lambda tx: worker.claim(tx, free=1))
+
+    assert sums(world, METRICS.visible) == [1]
 
 
 def test_metrics_are_kept_for_fifteen_days(world, call, queue):

@@ -10,6 +10,7 @@ from redrive.core.clock import HOUR_MS
 from redrive.core.limits import Limits
 from redrive.services.sqs.limits import ACTIVE_TASKS_MAX, MOVED_PER_STEP_MAX
 from redrive.services.sqs.model_move_tasks import MoveStatus, MoveTask, movable, next_move_at
+from redrive.services.sqs.workers_move_tasks import MoveTaskWorker
 from redrive.testing.world import START
 from tests.unit.services.sqs.conftest import refused
 
@@ -338,6 +339,25 @@ def test_more_messages_than_one_step_moves_are_moved_in_steps(world, call, dead,
 
     shown = call("GetQueueAttributes", QueueUrl=place, AttributeNames=["ApproximateNumberOfMessages"])
     assert shown["Attributes"] == {"ApproximateNumberOfMessages": str(MOVED_PER_STEP_MAX + 1)}
+
+
+def test_step_that_is_undone_moves_nothing_and_is_done_again(world, call, source, dead, latest):
+    """A crash before the commit neither loses a message nor moves it twice."""
+    kill(call, source, "1", "2")
+    call("StartMessageMoveTask", SourceArn=DLQ_ARN)
+
+    def crash(tx) -> None:
+        MoveTaskWorker().claim(tx, free=1)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        world.store.run(crash)
+    assert latest()["ApproximateNumberOfMessagesMoved"] == 0
+    assert bodies(call, dead) == ["1", "2"]
+    world.settle()
+
+    assert latest()["ApproximateNumberOfMessagesMoved"] == 2
+    assert (bodies(call, dead), bodies(call, source)) == ([], ["1", "2"])
 
 
 def test_fifo_messages_go_back_in_order(world, call):

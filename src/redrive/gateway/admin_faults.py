@@ -1,0 +1,103 @@
+"""`/_redrive/faults`: failures on order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from redrive.core.clock import SECOND_MS
+from redrive.core.documents import Document
+from redrive.core.errors import UserError
+from redrive.delivery.faults import Fault, add_fault, all_faults, clear_faults
+from redrive.engine.engine import Runner
+from redrive.gateway.admin_requests import Missing, Routes, read_document, read_id
+from redrive.gateway.chain import json_response
+from redrive.wire.message import HttpRequest, HttpResponse
+
+USAGE = (
+    'Send {"target": "arn:aws:sqs:*:*:orders", "error": "ThrottlingException", "times": 3}, '
+    'or "rate": 0.5 instead of "times"; "message" and "latency_s" are optional.'
+)
+LATENCY_S_MAX = 86_400
+MEMBERS = frozenset({"error", "latency_s", "message", "rate", "target", "times"})
+
+
+class FaultAdmin:
+    """Adds, lists and clears faults."""
+
+    def __init__(self, run: Runner) -> None:
+        self._run = run
+
+    @property
+    def routes(self) -> Routes:
+        """What is answered here."""
+        return {
+            ("GET", "/_redrive/faults"): self._list,
+            ("POST", "/_redrive/faults"): self._add,
+            ("DELETE", "/_redrive/faults"): self._clear,
+            ("DELETE", "/_redrive/faults/{id}"): self._clear_one,
+        }
+
+    def _list(self, _: HttpRequest) -> HttpResponse:
+        faults = self._run(all_faults).faults
+        return json_response(200, {"faults": [_shown(fault) for fault in faults]})
+
+    def _add(self, request: HttpRequest) -> HttpResponse:
+        fault = read_fault(read_document(request, USAGE))
+        return json_response(200, _shown(self._run(lambda tx: add_fault(tx, fault))))
+
+    def _clear(self, _: HttpRequest) -> HttpResponse:
+        return json_response(200, {"cleared": self._run(clear_faults)})
+
+    def _clear_one(self, request: HttpRequest) -> HttpResponse:
+        id = read_id(request)
+        cleared = self._run(lambda tx: clear_faults(tx, id))
+        if not cleared:
+            raise Missing(f"There is no fault {id}.", next_step="See which there are: redrive fault list")
+        return json_response(200, {"cleared": cleared})
+
+
+def read_fault(document: Mapping[str, object]) -> Fault:
+    """The fault that a document describes, yet without an id. Errors: UserError."""
+    unknown = sorted(document.keys() - MEMBERS)
+    if unknown:
+        raise UserError(f"A fault has no {unknown[0]}.", next_step=USAGE)
+    target, code, message = (_text(document, name) for name in ("target", "error", "message"))
+    if not target:
+        raise UserError("The fault has no target.", next_step=USAGE)
+    times, rate = document.get("times"), document.get("rate")
+    if (times is None) == (rate is None):
+        raise UserError("The fault says neither or both of times and rate.", next_step=USAGE)
+    if times is not None and (isinstance(times, bool) or not isinstance(times, int) or times < 1):
+        raise UserError(f"times is {times!r}; it must be a whole number from 1.", next_step=USAGE)
+    share = None if rate is None else _number(rate, "rate", number_max=1)
+    latency_s = _number(document.get("latency_s") or 0, "latency_s", number_max=LATENCY_S_MAX)
+    if not code and not latency_s:
+        raise UserError("The fault has neither an error nor a latency_s: nothing would happen.", next_step=USAGE)
+    return Fault("", target, code, message, times, share, round(latency_s * SECOND_MS))
+
+
+def _text(document: Mapping[str, object], name: str) -> str:
+    value = document.get(name)
+    if value is not None and not isinstance(value, str):
+        raise UserError(f"{name} is {value!r}; it must be a text.", next_step=USAGE)
+    return value or ""
+
+
+def _number(value: object, name: str, *, number_max: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= number_max:
+        raise UserError(f"{name} is {value!r}; it must be a number from 0 to {number_max}.", next_step=USAGE)
+    return float(value)
+
+
+def _shown(fault: Fault) -> Document:
+    return {
+        "id": fault.id,
+        "target": fault.target,
+        "error": fault.code or None,
+        "message": fault.message or None,
+        "times": fault.times,
+        "rate": fault.rate,
+        "latency_s": fault.latency_ms / SECOND_MS,
+        "struck": fault.struck,
+        "state": "spent" if fault.is_spent else "armed",
+    }

@@ -1,0 +1,45 @@
+"""Small shared values with a version: what several processes know together, such as the state of a breaker.
+
+A cell changes only if it is still as it was read. Every ledger keeps cells beside its records.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A value as it was read. Version 0 was never written, and its text is empty."""
+
+    version: int = 0
+    text: str = ""
+
+
+class Cells(Protocol):
+    """A place that keeps cells by name."""
+
+    def load_cell(self, name: str) -> Cell:
+        """The cell as it is now."""
+        ...
+
+    def swap_cell(self, name: str, version: int, text: str) -> bool:
+        """Write the cell if its version is still this one. False, and nothing changes, if it is not."""
+        ...
+
+
+class LocalCells:
+    """Cells of one process, which are gone with it. Used by one thread at a time."""
+
+    def __init__(self) -> None:
+        self._cells: dict[str, Cell] = {}
+
+    def load_cell(self, name: str) -> Cell:
+        return self._cells.get(name, Cell())
+
+    def swap_cell(self, name: str, version: int, text: str) -> bool:
+        if self.load_cell(name).version != version:
+            return False
+        self._cells[name] = Cell(version + 1, text)
+        return True

@@ -1,0 +1,24 @@
+"""Randomness, for code that runs in a user's process. The only module of the library that draws any.
+
+It asks the operating system: a Lambda environment restored from a snapshot would repeat the draws of a seeded generator.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+NewNonce = Callable[[], str]
+Random = Callable[[], float]
+
+_STEPS = 1 << 53
+
+
+def new_nonce() -> str:
+    """32 hexadecimal digits that no other run has."""
+    return os.urandom(16).hex()
+
+
+def fraction() -> float:
+    """A number from 0 up to, not including, 1."""
+    return (int.from_bytes(os.urandom(7), "big") % _STEPS) / _STEPS

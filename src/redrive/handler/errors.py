@@ -1,0 +1,88 @@
+"""What this library raises. Each message says what happened, to which execution, and what to do.
+
+Who catches them: nobody in a handler, as a rule. An error that leaves the handler leaves the message in its queue, and
+that is what each of these wants.
+"""
+
+from __future__ import annotations
+
+
+class HandlerError(Exception):
+    """The base of all errors of this library."""
+
+
+class StillRunning(HandlerError):
+    """Another run of this execution holds its lease; this delivery has to come back later.
+
+    `until` is the instant at which the lease ends, in milliseconds since the epoch.
+    """
+
+    def __init__(self, key: str, until: int) -> None:
+        super().__init__(
+            f"execution {key!r} is running elsewhere, under a lease until {until}; leave this delivery in its queue"
+        )
+        self.key = key
+        self.until = until
+
+
+class LeaseLost(HandlerError):
+    """This run outlived its lease and another one took the execution over: what this one did is not recorded."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(
+            f"execution {key!r} was taken over by another run, so this run records nothing; its lease was too short, "
+            "or its process was paused: give the function a lease at least as long as it may run"
+        )
+        self.key = key
+
+
+class PayloadChanged(HandlerError):
+    """The key was used before with another payload: two different requests share one key."""
+
+    def __init__(self, key: str, recorded: str, given: str) -> None:
+        super().__init__(
+            f"execution {key!r} was recorded with payload {recorded[:12]}… and comes again with {given[:12]}…; "
+            "either the key is too coarse, or the payload changed under it: fix the key, or send it under a new one"
+        )
+        self.key = key
+
+
+class KeyRefused(HandlerError):
+    """The event has no key of this kind, or one that would not tell executions apart."""
+
+
+class ResultNotStorable(HandlerError):
+    """The function returned something that a record cannot give back unchanged."""
+
+
+class OutsideExecution(HandlerError):
+    """An effect was called, or an execution asked for, outside of a function decorated with `idempotent`."""
+
+
+class EffectRepeated(HandlerError):
+    """One run called an effect of the same name twice, which would return the first call's result."""
+
+
+class EffectUncertain(HandlerError):
+    """Nobody knows whether an effect happened, and repeating it may do it twice."""
+
+
+class CircuitOpen(HandlerError):
+    """The breaker lets no call through. `retry_after_s` is the time until it may."""
+
+    def __init__(self, name: str, retry_after_s: float) -> None:
+        super().__init__(f"circuit {name!r} is open: it lets a probe through in {retry_after_s:.1f} s")
+        self.name = name
+        self.retry_after_s = retry_after_s
+
+
+class FunctionFailed(HandlerError):
+    """An invoked Lambda function raised. `kind` is AWS's FunctionError: Unhandled, or Handled of older runtimes."""
+
+    def __init__(self, function_name: str, kind: str, error_type: str, message: str, trace: tuple[str, ...]) -> None:
+        super().__init__(f"{function_name} failed ({kind}): {error_type}: {message}")
+        self.function_name = function_name
+        self.kind = kind
+        self.error_type = error_type
+        self.message = message
+        self.trace = trace

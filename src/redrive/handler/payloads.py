@@ -1,0 +1,73 @@
+"""What a record holds of the user's values: results as JSON that comes back unchanged, payloads as hashes.
+
+A result that came back different from how it went in would make the first run and its replay disagree, so such results
+are refused where they are returned.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+
+from redrive.handler.errors import ResultNotStorable
+
+RESULT_BYTES_MAX = 200_000  # A record is one DynamoDB item, of 400 KB at most, and holds effects and history beside it.
+EFFECT_RESULT_BYTES_MAX = 16_000
+ERROR_CHARS_MAX = 1_000
+
+
+def encode(value: object, *, bytes_max: int = RESULT_BYTES_MAX) -> str:
+    """A value as JSON text. Errors: ResultNotStorable, naming the part that JSON cannot give back as it is."""
+    _refuse_unfaithful(value, "result")
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if size > bytes_max:
+        raise ResultNotStorable(
+            f"the result has {size:,} bytes as JSON and a record keeps {bytes_max:,}: "
+            "put it into a bucket and return where it is"
+        )
+    return text
+
+
+def decode(text: str | None) -> object:
+    """A value from its JSON text; None from no text."""
+    return None if text is None else json.loads(text)
+
+
+def payload_hash(payload: object) -> str:
+    """A hash that two payloads share if they are the same JSON, in whatever order their keys stand.
+
+    Errors: ResultNotStorable if the payload is no JSON.
+    """
+    import hashlib
+
+    _refuse_unfaithful(payload, "payload")
+    canonical = json.dumps(payload, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def describe(error: BaseException) -> str:
+    """An error's type and message, cut to what a record keeps."""
+    text = f"{type(error).__name__}: {error}"
+    return text if len(text) <= ERROR_CHARS_MAX else text[: ERROR_CHARS_MAX - 1] + "…"
+
+
+def _refuse_unfaithful(value: object, place: str) -> None:
+    match value:
+        case None | bool() | int() | str():
+            return
+        case float() if math.isfinite(value):
+            return
+        case list():
+            for index, member in enumerate(value):
+                _refuse_unfaithful(member, f"{place}[{index}]")
+        case dict():
+            for name, member in value.items():
+                if not isinstance(name, str):
+                    raise ResultNotStorable(f"{place} has the key {name!r}, and JSON knows only texts as keys")
+                _refuse_unfaithful(member, f"{place}[{name!r}]")
+        case _:
+            raise ResultNotStorable(
+                f"{place} is a {type(value).__name__}, which does not come back from JSON as it is: "
+                "use None, booleans, numbers, texts, and lists and dicts of them"
+            )

@@ -1,0 +1,154 @@
+"""How a record changes: pure rules, one for each method of a ledger.
+
+Ledgers that hold a record while they change it run these as they are. The DynamoDB ledger says the same in the
+conditions of its writes; one suite of tests is run on all of them.
+
+    no record, expired, FAILED, RUNNING past its lease   begin → RUNNING, under a new token and lease
+    RUNNING within its lease                             begin → InProgress
+    SUCCESS                                              begin → Replayed
+    RUNNING, token matches                               finish → SUCCESS, fail → FAILED, note_effect
+    token differs                                        nothing changes, False
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from redrive.handler import payloads
+from redrive.handler.clock import Instant
+from redrive.handler.ledger import (
+    ATTEMPTS_KEPT,
+    MESSAGE_IDS_KEPT,
+    Attempt,
+    Began,
+    EffectRecord,
+    Fresh,
+    InProgress,
+    Mismatch,
+    Record,
+    Replayed,
+    Status,
+    Token,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a run asks for when it begins."""
+
+    key: str
+    payload_hash: str | None
+    lease_s: float
+    keep_s: float
+    message_id: str | None
+    source: str | None
+
+    def __post_init__(self) -> None:
+        if not self.key:
+            raise ValueError("an execution needs a key that is not empty")
+        if self.lease_s <= 0 or self.keep_s < self.lease_s:
+            raise ValueError(
+                f"a lease of {self.lease_s} s on a record kept for {self.keep_s} s: a lease is longer than nothing, "
+                "and a record outlives it"
+            )
+
+    def lease_ends_at(self, now: Instant) -> Instant:
+        """The last instant of a lease that begins now."""
+        return now + math.ceil(self.lease_s * 1000)
+
+    def expires_at(self, now: Instant) -> Instant:
+        """When the record may be forgotten; in whole seconds, because DynamoDB's time to live is."""
+        return math.ceil(now / 1000 + self.keep_s) * 1000
+
+
+def begin(old: Record | None, claim: Claim, now: Instant, nonce: str) -> tuple[Record, Began]:
+    """The record after a run has asked for the execution, and the answer to the run."""
+    if old is None or old.has_expired(now):
+        return _taken(_blank(claim.key, now), claim, now, nonce)
+    refusal = _refusal(old, claim, now)
+    if refusal is not None:
+        return with_duplicate(old, claim.message_id), refusal
+    return _taken(old, claim, now, nonce)
+
+
+def finish(old: Record | None, token: Token, result: str, now: Instant) -> tuple[Record | None, bool]:
+    """The record after a run has succeeded; `result` is JSON text."""
+    return _settle(old, token, Status.SUCCESS, lambda record: replace(_ended(record, Status.SUCCESS, now), result=result))
+
+
+def fail(old: Record | None, token: Token, error: str, now: Instant) -> tuple[Record | None, bool]:
+    """The record after a run has failed."""
+    return _settle(old, token, Status.FAILED, lambda record: _ended(record, Status.FAILED, now, error))
+
+
+def note_effect(old: Record | None, token: Token, effect: EffectRecord, now: Instant) -> tuple[Record | None, bool]:
+    """The record with an effect put in the place of the one of the same name."""
+    if old is None or old.token != token.nonce or old.status is not Status.RUNNING:
+        return old, False
+    others = tuple(other for other in old.effects if other.name != effect.name)
+    return replace(old, effects=(*others, effect), updated_at=now), True
+
+
+def with_duplicate(old: Record, message_id: str | None) -> Record:
+    """The record after a delivery that found the execution running or done."""
+    return replace(old, duplicates=old.duplicates + 1, message_ids=_with_message(old.message_ids, message_id))
+
+
+def room_for_one(attempts: tuple[Attempt, ...]) -> tuple[Attempt, ...]:
+    """The history with room for one more. A full one loses its older half, so that this is seldom needed."""
+    return attempts if len(attempts) < ATTEMPTS_KEPT else attempts[-(ATTEMPTS_KEPT // 2) :]
+
+
+def _refusal(old: Record, claim: Claim, now: Instant) -> Began | None:
+    if old.payload_hash is not None and claim.payload_hash not in {None, old.payload_hash}:
+        return Mismatch(recorded=old.payload_hash, given=str(claim.payload_hash))
+    if old.status is Status.SUCCESS:
+        return Replayed(payloads.decode(old.result))
+    if old.is_held(now) and old.lease_ends_at is not None:
+        return InProgress(old.lease_ends_at)
+    return None
+
+
+def _blank(key: str, now: Instant) -> Record:
+    return Record(key, Status.FAILED, None, first_at=now, updated_at=now, lease_ends_at=None, expires_at=None)
+
+
+def _taken(old: Record, claim: Claim, now: Instant, nonce: str) -> tuple[Record, Fresh]:
+    kept = room_for_one(old.attempts)
+    new = replace(
+        old,
+        status=Status.RUNNING,
+        token=nonce,
+        updated_at=now,
+        lease_ends_at=claim.lease_ends_at(now),
+        expires_at=claim.expires_at(now),
+        payload_hash=claim.payload_hash or old.payload_hash,
+        attempts_made=old.attempts_made + 1,
+        attempts=(*kept, Attempt(now, claim.source, claim.message_id)),
+        message_ids=_with_message(old.message_ids, claim.message_id),
+    )
+    token = Token(claim.key, nonce, attempt=new.attempts_made, place=len(kept))
+    return new, Fresh(token, {effect.name: effect for effect in new.effects})
+
+
+def _settle(
+    old: Record | None, token: Token, status: Status, change: Callable[[Record], Record]
+) -> tuple[Record | None, bool]:
+    if old is None or old.token != token.nonce:
+        return old, False
+    if old.status is Status.RUNNING:
+        return change(old), True
+    return old, old.status is status  # Said again by the run that said it first.
+
+
+def _ended(old: Record, status: Status, now: Instant, error: str | None = None) -> Record:
+    last = replace(old.attempts[-1], outcome=status, ended_at=now, error=error)
+    return replace(old, status=status, updated_at=now, lease_ends_at=None, attempts=(*old.attempts[:-1], last))
+
+
+def _with_message(known: frozenset[str], message_id: str | None) -> frozenset[str]:
+    if message_id is None or len(known) >= MESSAGE_IDS_KEPT:
+        return known
+    return known | {message_id}

@@ -1,0 +1,155 @@
+"""What our own surface tells of schedules: when they fire next, what they missed, how an execution went.
+
+No operations of AWS: functions of a transaction, for whoever looks after a server. They answer documents with keys of
+our own, in snake_case.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from redrive.core.arn import Arn
+from redrive.core.clock import SECOND_MS, Instant, format_instant
+from redrive.core.documents import Document
+from redrive.core.errors import UserError
+from redrive.core.scope import Scope
+from redrive.delivery.runs import Run, run_of
+from redrive.languages.schedule import find_zone, upcoming
+from redrive.services.scheduler.model import DEFAULT_GROUP, Schedule, ScheduleState, full_name, name_of_arn
+from redrive.services.scheduler.model_executions import (
+    misspelt_keywords,
+    parts_of_delivery_id,
+    right_spelling,
+    time_of_execution_id,
+)
+from redrive.services.scheduler.model_occurrences import left_out
+from redrive.store.api import Transaction
+from redrive.store.tables.attempts import AttemptRecord
+
+
+def find_schedule(tx: Transaction, scope: Scope, written: str) -> tuple[Scope, Schedule]:
+    """The schedule that somebody means: by its name in the default group, by `group/name`, or by its ARN.
+
+    Errors: UserError if there is none.
+    """
+    name = written if "/" in written else full_name(DEFAULT_GROUP, written)
+    if written.startswith("arn:"):
+        try:
+            arn = Arn.parse(written)
+            scope, name = Scope(arn.account, arn.region), name_of_arn(written)
+        except (ValueError, IndexError) as error:
+            raise UserError(f"{written} is not the ARN of a schedule.") from error
+    schedule = tx.resources.get(Schedule, scope, name)
+    if schedule is None:
+        raise UserError(
+            f"There is no schedule {name} in {scope.region} of account {scope.account}.",
+            next_step="See which there are: redrive schedules list",
+        )
+    return scope, schedule
+
+
+def list_overviews(tx: Transaction, scope: Scope, *, after: str, limit: int) -> list[Document]:
+    """Schedules in order of `group/name`, those after a name."""
+    found = tx.resources.list(Schedule, scope, after=after, limit=limit)
+    return [overview(scope, schedule) for schedule in found]
+
+
+def overview(scope: Scope, schedule: Schedule) -> Document:
+    """A schedule at a glance; `next` is the scheduled time of its next occurrence, None if there is none."""
+    settings = schedule.settings
+    return {
+        "name": schedule.schedule_name,
+        "group": schedule.group_name,
+        "arn": schedule.arn(scope),
+        "state": settings.state.value,
+        "expression": settings.expression,
+        "zone": settings.timezone,
+        "window_minutes": settings.window_minutes,
+        "target": settings.target["Arn"],
+        "next": None if schedule.next_at is None else firing(schedule.next_at, settings.timezone),
+        "warnings": warnings_of(schedule),
+    }
+
+
+def warnings_of(schedule: Schedule) -> list[str]:
+    """What about a schedule is probably not meant: context attributes that AWS would deliver literally."""
+    return [
+        f"{keyword} in the input stays literal; it is spelt {right_spelling(keyword)}"
+        for keyword in misspelt_keywords(schedule.settings.target.get("Input", ""))
+    ]
+
+
+def firing(instant: Instant, zone: str) -> Document:
+    """An instant as clocks show it in the schedule's zone, and in UTC."""
+    local = datetime.fromtimestamp(instant // SECOND_MS, UTC).astimezone(find_zone(zone))
+    return {"local": local.isoformat(), "utc": format_instant(instant)}
+
+
+def next_firings(schedule: Schedule, count: int) -> list[Document]:
+    """The next occurrences, nearest first; fewer if it ends before."""
+    first_at, settings = schedule.next_at, schedule.settings
+    if first_at is None:
+        return []
+    later = upcoming(
+        settings.parsed, zone=settings.timezone, anchor=schedule.anchor_at, after=first_at, start=settings.start_at,
+        end=settings.end_at, count=count - 1,
+    )  # fmt: skip
+    return [firing(instant, settings.timezone) for instant in (first_at, *later)]
+
+
+def missed_by(tx: Transaction, scope: Scope, schedule: Schedule) -> list[Document]:
+    """What a schedule did not fire, oldest first: after an outage, while it was disabled, and while it is."""
+    arn, settings = schedule.arn(scope), schedule.settings
+    missed = [_missed_document(schedule, record) for record in tx.attempts.unattempted(arn)]
+    if settings.state is ScheduleState.DISABLED:
+        now_missed = left_out(settings, schedule.anchor_at, schedule.modified_at, tx.now)
+        if now_missed is not None:
+            span = f"{now_missed.count} until {format_instant(now_missed.last_at)}"
+            first = format_instant(now_missed.first_at)
+            missed.append(_missed_row(schedule, first, span, "the schedule is disabled"))
+    return missed
+
+
+def find_run(tx: Transaction, id: str) -> Run | None:
+    """The run of a delivery, or of a schedule's execution, by its id."""
+    scheduled_at = time_of_execution_id(id)
+    if scheduled_at is not None:
+        id = tx.attempts.delivery_ending(f"#{id}", since=scheduled_at) or id
+    return run_of(tx, id)
+
+
+def run_document(run: Run) -> Document:
+    """A run as our surface shows it; a schedule's has its scheduled time and its execution id."""
+    scheduled_time, execution_id = parts_of_delivery_id(run.delivery_id) or (None, None)
+    return {
+        "id": run.delivery_id,
+        "source": run.source_arn,
+        "execution_id": execution_id,
+        "scheduled_time": scheduled_time,
+        "state": run.state,
+        "attempts": [_attempt_document(record) for record in run.records],
+    }
+
+
+def _attempt_document(record: AttemptRecord) -> Document:
+    return {
+        "attempt": record.attempt,
+        "at": format_instant(record.ended_at),
+        "error": record.code or None,
+        "message": record.message or None,
+        "verdict": record.verdict,
+        "next": None if record.next_at is None else format_instant(record.next_at),
+    }
+
+
+def _missed_document(schedule: Schedule, record: AttemptRecord) -> Document:
+    first, _ = parts_of_delivery_id(record.delivery_id) or ("", "")
+    return _missed_row(schedule, first, record.message, record.verdict.partition(": ")[2])
+
+
+def _missed_row(schedule: Schedule, first: str, span: str, why: str) -> Document:
+    count, _, last = span.partition(" until ")
+    return {
+        "name": schedule.schedule_name, "group": schedule.group_name, "count": count, "first": first, "last": last,
+        "why": why,
+    }  # fmt: skip

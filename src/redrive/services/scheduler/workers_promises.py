@@ -1,0 +1,76 @@
+"""What becomes of an occurrence: it is promised, on time or by hand; or it is missed, and that is written down."""
+
+from __future__ import annotations
+
+from redrive.core.clock import Instant, format_instant
+from redrive.core.scope import Scope
+from redrive.services.scheduler import limits
+from redrive.services.scheduler.model import SOURCE, Schedule
+from redrive.services.scheduler.model_executions import (
+    Execution,
+    ExecutionIds,
+    execution_id,
+    retry_policy,
+)
+from redrive.services.scheduler.model_occurrences import LeftOut, Occurrence
+from redrive.store.api import Transaction
+from redrive.store.tables.attempts import AttemptRecord
+from redrive.store.tables.deliveries import INSIDE, Delivery
+
+MISSED = "missed"
+"""How the verdict begins on occurrences that were never promised. Their record has attempt 0."""
+
+_DRAW_DIGITS = 32
+
+
+def promise(
+    tx: Transaction, scope: Scope, schedule: Schedule, occurrence: Occurrence, *, ids: ExecutionIds
+) -> None:  # fmt: skip
+    """Promise an occurrence; promising it twice is promising it once."""
+    execution = _execution(scope, schedule, occurrence.scheduled_at, ids, salt=schedule.created_at)
+    _put(tx, execution, invoke_at=occurrence.invoke_at)
+
+
+def trigger(tx: Transaction, scope: Scope, schedule: Schedule, *, ids: ExecutionIds) -> Execution:
+    """Promise an occurrence now, beside those of the expression: it has an execution id of its own.
+
+    When the schedule fires by itself does not change, and a disabled one can be triggered, too.
+    """
+    execution = _execution(scope, schedule, tx.now, ids, salt=tx.entropy.hex(_DRAW_DIGITS))
+    _put(tx, execution, invoke_at=tx.now)
+    return execution
+
+
+def record_missed(tx: Transaction, scope: Scope, schedule: Schedule, missed: LeftOut | None, *, why: str) -> None:
+    """Write down occurrences that nobody will fire: one record, whatever their number."""
+    if missed is None:
+        return
+    execution = _execution(scope, schedule, missed.first_at, ExecutionIds.PER_OCCURRENCE, salt=schedule.created_at)
+    counted = f"{missed.count} or more" if missed.count == limits.LEFT_OUT_COUNTED_MAX else str(missed.count)
+    tx.attempts.record(
+        scope,
+        AttemptRecord(
+            delivery_id=execution.delivery_id, source_arn=execution.schedule_arn, attempt=0, ended_at=tx.now,
+            code="Missed", message=f"{counted} until {format_instant(missed.last_at)}",
+            verdict=f"{MISSED}: {why}", next_at=None,
+        ),
+    )  # fmt: skip
+
+
+def _execution(
+    scope: Scope, schedule: Schedule, scheduled_at: Instant, ids: ExecutionIds, *, salt: Instant | str
+) -> Execution:
+    arn = schedule.arn(scope)
+    return Execution(arn, scope, execution_id(arn, scheduled_at, salt), scheduled_at, schedule.settings.target, ids)
+
+
+def _put(tx: Transaction, execution: Execution, *, invoke_at: Instant) -> None:
+    target = execution.target
+    tx.deliveries.put(
+        Delivery(
+            id=execution.delivery_id, scope=execution.scope, source=SOURCE, source_arn=execution.schedule_arn,
+            target_arn=target["Arn"], document=execution.document, policy=retry_policy(target), place=INSIDE,
+            due_at=invoke_at, first_at=invoke_at,
+        )
+    )  # fmt: skip
+    tx.notify("due")
