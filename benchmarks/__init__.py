@@ -1,11 +1,11 @@
 """Measurements: `python -m benchmarks`. What they said last is in docs/benchmarks.md.
 
-    processes   servers as processes of their own: pinned to a core, their CPU and memory read from /proc
-    load        a closed loop of keep-alive connections
-    dialects    SQS requests as bytes, and what their answers say
-    sqs         one load after another against one endpoint
-    startup     from nothing to the first answer
-    travel      a day of schedules in virtual time
-    peers       other servers of the same API, from the package registries
-    report      rows, tables, JSON
+processes   servers as processes of their own: pinned to a core, their CPU and memory read from /proc
+load        a closed loop of keep-alive connections
+dialects    SQS requests as bytes, and what their answers say
+sqs         one load after another against one endpoint
+startup     from nothing to the first answer
+travel      a day of schedules in virtual time
+peers       other servers of the same API, from the package registries
+report      rows, tables, JSON
 """

@@ -1,4 +1,4 @@
-"""SQS requests as bytes, and what their answers say: AWS JSON, and the query protocol for servers that know no other."""
+"""SQS requests as bytes, and what answers say: AWS JSON, and the query protocol for servers that know no other."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ import uvloop
 
 from benchmarks.processes import CLIENT_CORE, ServerProcess
 
+
 class Script(Protocol):
     """What a load sends. One connection after another asks it for the next request."""
 
@@ -49,7 +50,9 @@ class Load:
 class _Connection(asyncio.Protocol):
     """One keep-alive connection; opened again as often as the server closes it."""
 
-    def __init__(self, script: Script, load: Load, open_one: Callable[[_Connection], None], done: Callable[[], None]) -> None:
+    def __init__(
+        self, script: Script, load: Load, *, open_one: Callable[[_Connection], None], done: Callable[[], None]
+    ) -> None:
         self._script = script
         self._load = load
         self._open = open_one
@@ -57,20 +60,21 @@ class _Connection(asyncio.Protocol):
         self._request = script.next(None)
         self._body: list[bytes] = []
         self._sent_at = 0.0
-        self._transport: asyncio.Transport | None = None
+        self._transport: asyncio.Transport
         self._parser: httptools.HttpResponseParser
-        self._closing = False
+        self._is_open = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
         self._parser = httptools.HttpResponseParser(self)
-        self._closing = False
+        self._is_open = True
         self._send()
 
     def data_received(self, data: bytes) -> None:
         self._parser.feed_data(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._is_open = False
         if self._request is not None:
             self._open(self)
 
@@ -104,7 +108,7 @@ class _Connection(asyncio.Protocol):
     def stop(self) -> None:
         """Send nothing more."""
         self._request = None
-        if self._transport is not None:
+        if self._is_open:
             self._transport.close()
 
 
@@ -123,14 +127,15 @@ async def _run(server: ServerProcess, script: Script, load: Load, connections: i
     opening: set[asyncio.Task[object]] = set()
 
     def open_one(protocol: _Connection) -> None:
-        task: asyncio.Task[object] = loop.create_task(loop.create_connection(lambda: protocol, "127.0.0.1", server.port))
+        connecting = loop.create_connection(lambda: protocol, "127.0.0.1", server.port)
+        task: asyncio.Task[object] = loop.create_task(connecting)
         opening.add(task)
         task.add_done_callback(opening.discard)
 
     made: list[_Connection] = []
     cpu_s, began = server.cpu_s(), time.perf_counter()
     for _ in range(connections):
-        made.append(_Connection(script, load, open_one, finished.release))
+        made.append(_Connection(script, load, open_one=open_one, done=finished.release))
         open_one(made[-1])
     try:
         async with asyncio.timeout(seconds):

@@ -67,10 +67,11 @@ def serving(
     """
     with TemporaryFile() as printed:
         began = time.perf_counter()
-        process = subprocess.Popen(
+        process = subprocess.Popen(  # noqa: S603 - the servers to measure.
             command, stdout=printed, stderr=subprocess.STDOUT, start_new_session=True,
-            env={**os.environ, **(env or {})}, preexec_fn=lambda: os.sched_setaffinity(0, {SERVER_CORE}),
+            env={**os.environ, **(env or {})},
         )  # fmt: skip
+        os.sched_setaffinity(process.pid, {SERVER_CORE})
         try:
             while not _answers(port, probe):
                 if process.poll() is not None or time.perf_counter() - began > start_s_max:

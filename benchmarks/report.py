@@ -24,6 +24,7 @@ class Row:
     p50_ms: float
     p99_ms: float
     errors: int = 0
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +38,18 @@ class Figure:
 
 def show_rows(console: Console, title: str, rows: Sequence[Row]) -> None:
     """All that was measured of one server."""
-    table = Table("load", *_right("messages/s", "per server core", "µs/request", "p50 ms", "p99 ms", "errors"), title=title)
+    table = Table(
+        "load", *_right("messages/s", "per server core", "µs/request", "p50 ms", "p99 ms", "errors"), title=title
+    )
     for row in rows:
-        table.add_row(
-            row.what, f"{row.per_s:,.0f}", f"{row.per_core_s:,.0f}", f"{row.request_us:.1f}", f"{row.p50_ms:.2f}",
-            f"{row.p99_ms:.2f}", str(row.errors or ""),
-        )  # fmt: skip
+        load = f"{row.what} ({row.note})" if row.note else row.what
+        figures = (f"{row.per_s:,.0f}", f"{row.per_core_s:,.0f}", f"{row.request_us:.1f}")
+        table.add_row(load, *figures, f"{row.p50_ms:.2f}", f"{row.p99_ms:.2f}", str(row.errors or ""))
     console.print(table)
 
 
 def show_ratios(console: Console, results: Mapping[str, Sequence[Row]]) -> None:
-    """Messages per second of server CPU, side by side; in parentheses how many times that of the server the first is."""
+    """Messages per second of server CPU, side by side; in parentheses, how many times more the first server does."""
     first, *others = results
     table = Table("messages/s per server core", *_right(first, *others), title=f"{first}, and how many times faster")
     by_load = {server: {row.what: row.per_core_s for row in rows} for server, rows in results.items()}

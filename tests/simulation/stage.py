@@ -86,10 +86,10 @@ class Stage:
         )
         self.simulation.observe(Accepted(key))
 
-    def message(self, key: str, url: str) -> None:
+    def message(self, key: str, url: str, **more: str) -> None:
         """A message is accepted by a queue."""
         self.simulation.observe(Tried(key, self.simulation.now))
-        self.simulation.reliable.call("sqs", "SendMessage", QueueUrl=url, MessageBody=event(key))
+        self.simulation.reliable.call("sqs", "SendMessage", QueueUrl=url, MessageBody=event(key), **more)
         self.simulation.observe(Accepted(key))
 
     def claims(self, node: Node) -> Attempt:
@@ -102,6 +102,10 @@ class Stage:
         result = self.simulation.perform(node, attempt)
         self.simulation.settle(node, attempt, result)
         return result
+
+    def keys_of(self, attempt: Attempt) -> list[str]:
+        """The work in a batch."""
+        return [load_json(record["body"])["key"] for record in load_json(attempt.invocation.payload)["Records"]]
 
     def verdicts(self, attempt: Attempt) -> list[str]:
         """What the history says of the attempts of this delivery."""

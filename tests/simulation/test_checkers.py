@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redrive.core.clock import HOUR_MS, MINUTE_MS, format_instant
+from redrive.core.documents import dump_json
 from redrive.delivery.invocation import FunctionCode, Invocation
 from redrive.delivery.worker import Attempt
 from redrive.sim.checkers import (
@@ -172,6 +173,29 @@ def test_message_of_a_group_is_sent_once() -> None:
     again = GroupReceived("g", [("a-1", "another id")], 30, 60)
 
     assert not passes(GroupsInOrder(), group_received("a-1"), again)
+
+
+def batch_in_order(*keys: str) -> bytes:
+    attributes = {"ApproximateReceiveCount": "1", "SequenceNumber": "1", "MessageGroupId": "g"}
+    records = [{"messageId": f"id of {key}", "body": f'{{"key":"{key}"}}', "attributes": attributes} for key in keys]
+    return dump_json({"Records": records}).encode()
+
+
+def test_group_of_a_batch_is_held_until_it_is_settled() -> None:
+    first, second = batch_in_order("a-1"), batch_in_order("a-2")
+    done = Settled("node-1", attempt(payload=first), [])
+
+    assert passes(GroupsInOrder(), took(payload=first), done, took(payload=second))
+    assert passes(GroupsInOrder(), took(payload=first), took(payload=first, at=10_000))
+    assert not passes(GroupsInOrder(), took(payload=first), took(payload=second))
+    assert not passes(GroupsInOrder(), took(payload=second), done, took(payload=first, at=10_000))
+
+
+def test_effects_of_a_group_come_in_its_order() -> None:
+    seen = group_received("a-1", "a-2")
+
+    assert passes(GroupsInOrder(), seen, Recorded("a-1"), Recorded("a-2"), Recorded("of no group"))
+    assert not passes(GroupsInOrder(), seen, Recorded("a-2"), Recorded("a-1"))
 
 
 def occurred(at: int, *, sent_at: int | None = None, message_id: str = "") -> Occurred:

@@ -237,6 +237,49 @@ def test_crash_under_a_batch_brings_its_messages_back(stage: Stage) -> None:
     stage.ends()
 
 
+def test_crash_under_a_batch_of_a_fifo_queue_keeps_its_group_in_order(stage: Stage) -> None:
+    """What was sent after the messages of a lost batch waits for them; another group does not."""
+    stage.second.slots = 3
+    url = _payroll(stage)
+    for key in ("pay-1", "pay-2"):
+        stage.message(key, url, MessageGroupId="g", MessageDeduplicationId=key)
+    stage.claims(stage.first)
+    stage.simulation.crash(stage.first, for_ms=1)
+    stage.message("other-1", url, MessageGroupId="h", MessageDeduplicationId="other-1")
+
+    other = stage.claims(stage.second)
+    stage.runs_and_settles(stage.second, other)
+    held_up = stage.simulation.claim(stage.second).attempts
+    stage.passes(minutes=2)
+    again = stage.claims(stage.second)
+    stage.runs_and_settles(stage.second, again)
+    after = stage.claims(stage.second)
+    stage.runs_and_settles(stage.second, after)
+
+    assert held_up == []
+    assert [stage.keys_of(one) for one in (other, again, after)] == [["other-1"], ["pay-1"], ["pay-2"]]
+    stage.ends()
+
+
+def test_zombie_with_a_batch_of_a_fifo_queue_frees_no_group(stage: Stage) -> None:
+    """A batch that settles after its lease deletes nothing, so that its group stays with the one who holds it now."""
+    stage.first.slots = stage.second.slots = 2
+    url = _payroll(stage)
+    for key in ("pay-1", "pay-2", "pay-3"):
+        stage.message(key, url, MessageGroupId="g", MessageDeduplicationId=key)
+    old = stage.claims(stage.first)
+    stage.passes(minutes=2)
+    stage.runs_and_settles(stage.second, stage.claims(stage.second))
+    current = stage.claims(stage.second)
+
+    stage.runs_and_settles(stage.first, old)
+
+    assert (stage.keys_of(old), stage.keys_of(current)) == (["pay-1"], ["pay-2"])
+    assert stage.simulation.claim(stage.first).attempts == []
+    stage.runs_and_settles(stage.second, current)
+    assert stage.keys_in(url) == ["pay-3"]
+
+
 def test_consumer_beyond_its_visibility_timeout_deletes_nothing_of_the_next(stage: Stage) -> None:
     """Whoever takes too long holds an old receipt: the message belongs to the one who received it since."""
     call = stage.simulation.reliable.call
@@ -283,4 +326,15 @@ def _orders(stage: Stage) -> str:
     town.table("effects")
     town.function("charge", batch_handler(simulation, simulation.reliable, "effects", reports_failures=True))
     town.mapping("orders", "charge", batch_size=10, reports_failures=True)
+    return url
+
+
+def _payroll(stage: Stage) -> str:
+    """A FIFO queue that is mapped, message by message, to a function with a conditional effect; answers its URL."""
+    simulation, town = stage.simulation, stage.town
+    url = town.queue("payroll.fifo", is_fifo=True)
+    town.table("payslips")
+    handler = batch_handler(simulation, simulation.reliable, "payslips", reports_failures=True, in_order=True)
+    town.function("pay", handler)
+    town.mapping("payroll.fifo", "pay", batch_size=1, reports_failures=True)
     return url

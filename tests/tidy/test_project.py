@@ -92,9 +92,7 @@ def test_every_dependency_is_explained_in_one_line() -> None:
 
 def test_unknown_command_in_a_page_is_seen() -> None:
     makefile = "test: setup\n\t@true\nnew-service:\n"
-    page = (
-        "Then `make fly`.\n\n```\nmake test k=x\nmake new-service NAME=x && make tea\n```\nThey make money.\n"
-    )
+    page = "Then `make fly`.\n\n```\nmake test k=x\nmake new-service NAME=x && make tea\n```\nThey make money.\n"
 
     assert unknown_targets(page, makefile) == ["fly", "tea"]
 

@@ -64,8 +64,6 @@ def test_function_of_one_line_too_many_is_seen(head: str) -> None:
     assert len(list(long_functions(Source("a.py", head + body * FUNCTION_LINES_MAX)))) == 1
 
 
-@pytest.mark.parametrize(
-    "path", ["core/utils.py", "services/sqs/helpers.py", "store/_common.py", "misc/a.py"]
-)
+@pytest.mark.parametrize("path", ["core/utils.py", "services/sqs/helpers.py", "store/_common.py", "misc/a.py"])
 def test_module_named_after_nothing_is_seen(path: str) -> None:
     assert len(list(nameless_modules(Source(path, "")))) == 1

@@ -23,13 +23,15 @@ endpoint_option = click.option(
 )
 
 
-def ask(endpoint_url: str, path: str, document: Mapping[str, object] | None = None) -> dict[str, Any]:
-    """One call of a server's own surface: GET without a document, POST with one.
+def ask(
+    endpoint_url: str, path: str, document: Mapping[str, object] | None = None, *, method: str | None = None
+) -> dict[str, Any]:
+    """One call of a server's own surface: GET without a document, POST with one, unless `method` says otherwise.
 
     Errors: UserError if no redrive server answers there, or if it refuses.
     """
     body = None if document is None else json.dumps(document).encode()
-    request = urllib.request.Request(f"{endpoint_url.rstrip('/')}/_redrive/{path}", data=body)  # noqa: S310 - the user's own URL
+    request = urllib.request.Request(f"{endpoint_url.rstrip('/')}/_redrive/{path}", data=body, method=method)  # noqa: S310 - the user's own URL
     try:
         with urllib.request.urlopen(request) as response:  # noqa: S310
             answer: dict[str, Any] = json.load(response)

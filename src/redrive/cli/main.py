@@ -22,6 +22,8 @@ COMMANDS = {
     "demo": ("redrive.cli.demo", "Run a day of scheduled work, with everything that goes wrong in it."),
     "deploy": ("redrive.cli.deploy", "Deploy a CloudFormation template to a server."),
     "env": ("redrive.cli.env", "Print the settings that point AWS tools at a server."),
+    "fault": ("redrive.cli.fault", "Have calls to a target fail or be slow, to see what happens then."),
+    "schedules": ("redrive.cli.schedules", "Show when schedules fire and how it went, or fire one now."),
     "serve": ("redrive.cli.serve", "Serve AWS's APIs from this machine."),
     "sim": ("redrive.cli.sim", "Run the engine under bad weather, from a seed."),
     "version": ("redrive.cli.version", "Print the version."),

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
+
+ARNS_KEPT = 4_096
+"""How many ARNs are remembered once read: the same few are read for each message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,13 +22,18 @@ class Arn:
     resource: str
     partition: str = "aws"
 
-    @classmethod
-    def parse(cls, text: str) -> Arn:
+    @staticmethod
+    def parse(text: str) -> Arn:
         """Read an ARN. Errors: ValueError if it is not one."""
-        parts = text.split(":", 5)
-        if len(parts) != 6 or parts[0] != "arn" or not parts[1] or not parts[2] or not parts[5]:
-            raise ValueError(f"not an ARN: {text!r}")
-        return cls(service=parts[2], region=parts[3], account=parts[4], resource=parts[5], partition=parts[1])
+        return _parse(text)
 
     def __str__(self) -> str:
         return f"arn:{self.partition}:{self.service}:{self.region}:{self.account}:{self.resource}"
+
+
+@functools.lru_cache(maxsize=ARNS_KEPT)
+def _parse(text: str) -> Arn:
+    parts = text.split(":", 5)
+    if len(parts) != 6 or parts[0] != "arn" or not parts[1] or not parts[2] or not parts[5]:
+        raise ValueError(f"not an ARN: {text!r}")
+    return Arn(service=parts[2], region=parts[3], account=parts[4], resource=parts[5], partition=parts[1])

@@ -5,6 +5,7 @@ An `Instant` is an integer: milliseconds since the Unix epoch, UTC.
 
 from __future__ import annotations
 
+import functools
 import time
 from datetime import UTC, datetime
 from typing import Protocol
@@ -15,6 +16,9 @@ SECOND_MS = 1_000
 MINUTE_MS = 60 * SECOND_MS
 HOUR_MS = 60 * MINUTE_MS
 DAY_MS = 24 * HOUR_MS
+
+INSTANTS_KEPT = 1_024
+"""How many instants are remembered as texts: what is due together is written many times over."""
 
 
 class Clock(Protocol):
@@ -59,6 +63,7 @@ def monotonic_ms() -> float:
     return time.perf_counter_ns() / 1_000_000
 
 
+@functools.lru_cache(maxsize=INSTANTS_KEPT)
 def format_instant(instant: Instant) -> str:
     """AWS's usual spelling of a time: UTC, whole seconds, `2025-10-07T15:33:16Z`."""
     return datetime.fromtimestamp(instant // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -24,7 +24,7 @@ _Decoder = Callable[[Any], Any]
 
 def dump_json(value: object) -> str:
     """Compact JSON with keys in the order given, non-ASCII text as it is."""
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return _ENCODER.encode(value)
 
 
 def load_json(text: str | bytes) -> Any:
@@ -34,7 +34,7 @@ def load_json(text: str | bytes) -> Any:
 
 def dump_dataclass(value: object) -> str:
     """Write a dataclass as a JSON document. Fields may be scalars, enums, mappings, sequences and dataclasses."""
-    return dump_json(_plain(value))
+    return _DATACLASS_ENCODER.encode(value)
 
 
 def load_dataclass(cls: type[T], text: str) -> T:
@@ -47,15 +47,26 @@ def load_dataclass(cls: type[T], text: str) -> T:
 
 
 def _plain(value: Any) -> Any:
+    """What the JSON encoder is to write instead of a value that it does not know; one level, it asks again."""
     if dataclasses.is_dataclass(value):
-        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {name: getattr(value, name) for name in _field_names(value.__class__)}
     if isinstance(value, enum.Enum):
         return value.value
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | frozenset):
-        return [_plain(item) for item in value]
-    return value
+        return dict(value)
+    if isinstance(value, frozenset):
+        return list(value)
+    raise TypeError(f"a {type(value).__name__} cannot be written as JSON")
+
+
+@functools.cache
+def _field_names(cls: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(cls))
+
+
+# Made once: the encoder behind json.dumps is made anew for each call with options.
+_ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
+_DATACLASS_ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, default=_plain)
 
 
 @functools.cache

@@ -147,7 +147,7 @@ def release(tx: Transaction, delivery: Delivery) -> None:
     """Hold a delivery up no longer."""
     known = all_faults(tx)
     if delivery.id in known.held:
-        _store(tx, replace(known, held={id: by for id, by in known.held.items() if id != delivery.id}))
+        _store(tx, replace(known, held={key: by for key, by in known.held.items() if key != delivery.id}))
 
 
 def _failing(fault: Fault | None) -> Fault | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -38,14 +37,10 @@ def runs_of(tx: Transaction, source_arn: str, *, limit: int, after: str = "") ->
     `after` is the delivery id with which the page before ended.
     """
     records = tx.attempts.page_of_source(source_arn, before=after or _AFTER_ALL, limit=limit)
-    return [_run(id, list(group)) for id, group in groupby(records, key=lambda record: record.delivery_id)]
+    return [Run(key, tuple(group)) for key, group in groupby(records, key=lambda record: record.delivery_id)]
 
 
 def run_of(tx: Transaction, delivery_id: str) -> Run | None:
     """The run of one delivery; None if nothing is known of it, or not any more."""
     records = tx.attempts.of_delivery(delivery_id)
-    return _run(delivery_id, records) if records else None
-
-
-def _run(delivery_id: str, records: Sequence[AttemptRecord]) -> Run:
-    return Run(delivery_id, tuple(records))
+    return Run(delivery_id, tuple(records)) if records else None

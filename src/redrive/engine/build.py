@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
 
@@ -25,6 +24,7 @@ from redrive.services.cloudformation import (
     api_templates,
 )
 from redrive.services.cloudformation.workers import StackWorker
+from redrive.services.cloudwatch import api_data, api_metrics, api_statistics
 from redrive.services.dynamodb import (
     api_account,
     api_items,
@@ -68,6 +68,7 @@ from redrive.wire.models import Models
 SERVICES: dict[str, tuple[ModuleType, ...]] = {
     # service: its modules of operations, in order of the alphabet.
     "cloudformation": (api_change_sets, api_descriptions, api_exports, api_stacks, api_templates),
+    "cloudwatch": (api_data, api_metrics, api_statistics),
     "dynamodb": (api_account, api_items, api_reads, api_tables, dynamodb_tags, api_time_to_live),
     "iam": (api_policies, api_policy_versions, api_role_policies, api_roles, api_simulations),
     "lambda": (
@@ -113,14 +114,14 @@ DEFAULTS = Settings()
 
 def build_engine(
     store: Store, *, run: Runner, models: Models, invoker: Invoker, log: Log, settings: Settings = DEFAULTS,
-    wait: Callable[[float], object] | None = None,
+    real_time: bool = False,
 ) -> Engine:  # fmt: skip
     """An engine over a store. `run` is the store's own, or that of the group commit in front of it.
 
-    `wait` lets so many real seconds pass, for functions that a fault slows down; without it, they take none.
+    In real time, functions that a fault slows down take that long; in virtual time they take none.
     """
     store.on_commit(lambda topics: log_misspellings(log, topics))
-    faulty = FaultyInvoker(invoker, run, wait=wait)
+    faulty = FaultyInvoker(invoker, run, real_time=real_time)
     return Engine(run, bind_registry(store, models, settings), build_workers(settings), faulty, log)
 
 

@@ -95,7 +95,7 @@ class RealTime:
             self._pool.submit(self._attempt, attempt)
         if claimed.progressed:
             return
-        due = self._engine.next_due(free)
+        due = claimed.next_due
         self._sleep(IDLE_MS_MAX if due is None else min(IDLE_MS_MAX, due - self._clock.now()))
 
     def _attempt(self, attempt: Attempt) -> None:

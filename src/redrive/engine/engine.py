@@ -32,10 +32,15 @@ class Runner(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """What a round of claims gave: attempts to perform, and whether anything was due at all."""
+    """What a round of claims gave: attempts to perform, and whether anything was due at all.
+
+    If nothing was due, `next_due` is when something will be, and `expected` are the workers who will have it then.
+    """
 
     attempts: Sequence[Attempt]
     progressed: bool
+    next_due: Instant | None = None
+    expected: Sequence[Worker] = ()
 
 
 class Engine:
@@ -66,13 +71,20 @@ class Engine:
             case _:
                 return answer
 
-    def claim(self, free: int) -> Claimed:
-        """First beat, for every worker that has something due: inside work is done, outside work comes back."""
-        due = self.run(lambda tx: [worker for worker in self._workers.values() if _is_due(worker, tx, free)])
+    def claim(self, free: int, *, expected: Sequence[Worker] = ()) -> Claimed:
+        """First beat, for every worker that has something due: inside work is done, outside work comes back.
+
+        Workers that were `expected` to have something due at this instant are believed, and not asked again.
+        """
+        if not expected:
+            found = self.run(lambda tx: self._look(tx, free))
+            if not found.progressed:
+                return found
+            expected = found.expected
         attempts: list[Attempt] = []
         progressed = False
         failed: Exception | None = None
-        for worker in due:
+        for worker in expected:
             claim = self._claim_of(worker, free - len(attempts))
             try:
                 attempts += self.run(claim)
@@ -88,6 +100,14 @@ class Engine:
         if failed is not None and not progressed:
             raise failed
         return Claimed(attempts, progressed)
+
+    def _look(self, tx: Transaction, free: int) -> Claimed:
+        """Who has something due now or, if nobody has, who will have it first."""
+        found = [(worker, at) for worker in self._workers.values() if (at := worker.next_due(tx, free=free)) is not None]
+        first_at = min((at for _, at in found), default=None)
+        until = tx.now if first_at is None else max(first_at, tx.now)
+        expected = [worker for worker, at in found if at <= until]
+        return Claimed((), first_at is not None and first_at <= tx.now, first_at, expected)
 
     @staticmethod
     def _claim_of(worker: Worker, free: int) -> Callable[[Transaction], Sequence[Attempt]]:
@@ -107,8 +127,3 @@ class Engine:
         workers = [worker for worker in self._workers.values() if upkeep or not worker.upkeep]
         found = self.run(lambda tx: [worker.next_due(tx, free=free) for worker in workers])
         return min((at for at in found if at is not None), default=None)
-
-
-def _is_due(worker: Worker, tx: Transaction, free: int) -> bool:
-    at = worker.next_due(tx, free=free)
-    return at is not None and at <= tx.now

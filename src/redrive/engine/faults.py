@@ -5,7 +5,7 @@ An error of the service throttles the run or fails it from outside; any other er
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
 
 from redrive.core.clock import SECOND_MS
 from redrive.core.documents import dump_json
@@ -19,25 +19,28 @@ from redrive.invoke.endings import TimedOut, payload_of
 class FaultyInvoker:
     """An Invoker in front of another: runs that a fault is aimed at are slow, or fail without having run."""
 
-    def __init__(self, invoker: Invoker, run: Runner, *, wait: Callable[[float], object] | None) -> None:
-        """`wait` lets so many real seconds pass, for slow runs; None in virtual time, where they take none."""
+    def __init__(self, invoker: Invoker, run: Runner, *, real_time: bool) -> None:
+        """In real time slow runs take as long as their fault says; in virtual time they only tell so."""
         self._invoker = invoker
         self._run = run
-        self._wait = wait
+        self._real_time = real_time
+        self._closed = threading.Event()
 
     def invoke(self, invocation: Invocation) -> InvocationResult:
         arns = (invocation.function_arn, invocation.unqualified_arn)
         fault = self._run(lambda tx: strike(tx, *arns))
         if fault is None:
             return self._invoker.invoke(invocation)
-        if self._wait is not None:
-            self._wait(min(fault.latency_ms, invocation.timeout_ms) / SECOND_MS)
+        if self._real_time:
+            self._closed.wait(min(fault.latency_ms, invocation.timeout_ms) / SECOND_MS)
         if fault.latency_ms >= invocation.timeout_ms:
             payload = payload_of(TimedOut(), invocation)
             return InvocationResult(InvocationStatus.FUNCTION_ERROR, payload, duration_ms=invocation.timeout_ms)
         return _failed(fault) if fault.code else self._invoker.invoke(invocation)
 
     def close(self) -> None:
+        """Stop what is running, and what waits to."""
+        self._closed.set()
         self._invoker.close()
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from redrive.core.clock import Instant, VirtualClock
 from redrive.core.errors import Bug
-from redrive.engine.engine import Engine
+from redrive.delivery.worker import Worker
+from redrive.engine.engine import Claimed, Engine
 
 ROUNDS_PER_INSTANT_MAX = 100_000
 """More rounds than this without time moving means that a worker claims to be due and does nothing."""
@@ -19,14 +20,18 @@ class VirtualTime:
         self._engine = engine
         self._clock = clock
 
-    def settle_due(self) -> None:
-        """Do everything that is due now, and what follows from it now."""
+    def settle_due(self, *, expected: Sequence[Worker] = ()) -> Claimed:
+        """Do everything that is due now, and what follows from it now; answers what is due next, and whose it is.
+
+        `expected` are the workers that are known to have something due.
+        """
         for _ in range(ROUNDS_PER_INSTANT_MAX):
-            claimed = self._engine.claim(free=1)
+            claimed = self._engine.claim(free=1, expected=expected)
+            expected = ()
             for attempt in claimed.attempts:
                 self._engine.settle(attempt, self._engine.perform(attempt))
             if not claimed.progressed:
-                return
+                return claimed
         raise Bug("work that is due for ever: a worker is due and makes no progress")
 
     def advance_to(self, target: Instant, *, moved: Callable[[Instant], None] | None = None) -> None:
@@ -36,10 +41,10 @@ class VirtualTime:
         """
         if target < self._clock.now():
             raise ValueError("virtual time does not run backwards")
-        self.settle_due()
-        while (at := self._engine.next_due(free=1)) is not None and at <= target:
-            self._clock.move_to(max(at, self._clock.now()))
+        ahead = self.settle_due()
+        while ahead.next_due is not None and ahead.next_due <= target:
+            self._clock.move_to(max(ahead.next_due, self._clock.now()))
             if moved is not None:
                 moved(self._clock.now())
-            self.settle_due()
+            ahead = self.settle_due(expected=ahead.expected)
         self._clock.move_to(target)

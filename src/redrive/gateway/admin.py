@@ -1,4 +1,4 @@
-"""Our own surface of a server, under `/_redrive/`: health, the clock, reset; faults, schedules, runs. JSON in, JSON out.
+"""Our own surface of a server, under `/_redrive/`: health, the clock, faults, schedules. JSON in, JSON out.
 
 Documented in docs/reference/admin.md and in docs/reference/admin.openapi.yaml.
 """
@@ -61,6 +61,11 @@ class Admin:
             **FaultAdmin(run).routes,
             **ScheduleAdmin(run, facts.account, facts.execution_ids).routes,
         }
+
+    @property
+    def routes(self) -> Routes:
+        """What is answered here, but for functions' code."""
+        return self._routes
 
     def respond(self, request: HttpRequest) -> HttpResponse:
         """Answer one request."""

@@ -49,10 +49,10 @@ class FaultAdmin:
         return json_response(200, {"cleared": self._run(clear_faults)})
 
     def _clear_one(self, request: HttpRequest) -> HttpResponse:
-        id = read_id(request)
-        cleared = self._run(lambda tx: clear_faults(tx, id))
+        fault_id = read_id(request)
+        cleared = self._run(lambda tx: clear_faults(tx, fault_id))
         if not cleared:
-            raise Missing(f"There is no fault {id}.", next_step="See which there are: redrive fault list")
+            raise Missing(f"There is no fault {fault_id}.", next_step="See which there are: redrive fault list")
         return json_response(200, {"cleared": cleared})
 
 

@@ -118,11 +118,11 @@ class ScheduleAdmin:
         return json_response(200, {"runs": [run_document(run) for run in found], "after": after})
 
     def _one_run(self, request: HttpRequest) -> HttpResponse:
-        id = read_id(request)
-        run = self._run(lambda tx: find_run(tx, id))
+        run_id = read_id(request)
+        run = self._run(lambda tx: find_run(tx, run_id))
         if run is None:
             raise Missing(
-                f"Nothing is known of a run {id}.",
+                f"Nothing is known of a run {run_id}.",
                 next_step="It was not attempted yet, or more than 14 days ago. See GET /_redrive/runs?source=ARN.",
             )
         return json_response(200, run_document(run))

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from redrive.core.documents import Document
 from redrive.core.entropy import Entropy, new_uuid
-from redrive.core.errors import Bug, Conflict, ServiceError, UserError
+from redrive.core.errors import Conflict, ServiceError, UserError
 from redrive.core.log import Log
 from redrive.core.scope import Caller, Scope
 from redrive.core.sessions import decode_session
@@ -87,7 +87,7 @@ class Gateway:
         if not isinstance(result, BaseException):
             try:
                 return route.codec.encode(route.operation, result, request_id)
-            except Bug as error:
+            except Exception as error:  # noqa: BLE001 - a result that cannot be written is our defect, and is answered so.
                 result = error
         return route.codec.encode_error(self._service_error(route, result), request_id)
 

@@ -31,6 +31,9 @@ HEAD_BYTES_MAX = 64 * 1024
 REQUESTS_AHEAD_MAX = 16
 """How many further requests a connection may have sent before it is not read from any more."""
 
+CONNECTIONS_WAITING_MAX = 1024
+"""How many clients may wait for their connection to be accepted."""
+
 LINGER_S = 2
 """How long a refused client may go on sending to nobody."""
 
@@ -70,8 +73,9 @@ class HttpServer:
     async def start(self, listening: socket.socket) -> None:
         """Answer from now on."""
         self._listener = await asyncio.get_running_loop().create_server(
-            lambda: _Connection(self._handler, self._connections, self._date_line), sock=listening
-        )
+            lambda: _Connection(self._handler, self._connections, self._date_line),
+            sock=listening, backlog=CONNECTIONS_WAITING_MAX,
+        )  # fmt: skip
 
     async def stop(self, *, grace_s: float) -> None:
         """Accept nothing more; requests under way have so long to be answered."""
@@ -175,7 +179,7 @@ class _Connection(asyncio.Protocol):
         self._is_in_head, self._size = False, 0
         if int(self._headers.get("content-length", 0)) > BODY_BYTES_MAX:
             self._refusal = 413
-        elif self._headers.get("expect", "").lower() == "100-continue" and not self._is_under_way:
+        elif self._headers.get("expect", "").lower() == "100-continue" and not (self._is_under_way or self._waiting):
             self._transport.write(_CONTINUE)
 
     def on_body(self, piece: bytes) -> None:
@@ -273,7 +277,7 @@ class _Connection(asyncio.Protocol):
     def _encoded(self, response: HttpResponse) -> bytes:
         """Head and body as one piece, which is one write and mostly one packet."""
         status, body = response.status, response.body
-        head = _STATUS_LINES[status] + self._date_line()
+        head = _STATUS_LINES.get(status, f"HTTP/1.1 {status} \r\n") + self._date_line()
         for name, value in response.headers:
             head += f"{name}: {value}\r\n"
         if status not in _WITHOUT_BODY:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
-import gc
 import os
 import signal
 import socket
@@ -40,7 +39,6 @@ CLOCK_TIMER = ("engine.clock", "now")
 """Where a virtual clock stands, so that it does not run backwards over a restart."""
 VIRTUAL_START = parse_instant("2025-01-01T00:00:00Z")
 GRACE_S = 5
-GC_OBJECTS = 50_000
 ROUND_PAUSE_S = 0.005
 """Under load each commit says that something may have come due. Looking costs more than a request, so it has a pace."""
 
@@ -111,19 +109,17 @@ class Server:
     async def _serve(self, workdir: Path, started: Callable[[], None]) -> None:
         loop = self._loop = asyncio.get_running_loop()
         models = Models()
-        group = GroupCommit(self._store, post=loop.call_soon_threadsafe)
+        group = GroupCommit(self._store, post=_posts_to(loop))
         invoker = self._invoker(workdir, group)
         engine = build_engine(
             self._store, run=group.run, models=models, invoker=invoker, log=self._log, settings=self._options.settings,
-            wait=None if self._options.virtual else threading.Event().wait,
+            real_time=not self._options.virtual,
         )  # fmt: skip
         driver = self._turning = self._driver(engine, group)
         gateway = Gateway(
             engine, models, account=self._options.account, entropy=self._entropy.fork("gateway"), log=self._log
         )
-        facts = Facts(
-            self._options.account, str(self._options.data or "memory"), self._options.settings.execution_ids
-        )
+        facts = Facts(self._options.account, str(self._options.data or "memory"), self._options.settings.execution_ids)
         admin = Admin(
             facts,
             self._clock,
@@ -141,7 +137,7 @@ class Server:
             await self._http(app, started)
         finally:
             await loop.run_in_executor(None, driver.stop)
-            await loop.run_in_executor(None, invoker.close)
+            await loop.run_in_executor(None, engine.invoker.close)
             group.close()
             self._store.close()
 
@@ -153,7 +149,6 @@ class Server:
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.add_signal_handler(number, self._stop_at, number)
-        _calm_collector()
         started()
         await self._stopping.wait()
         await http.stop(grace_s=GRACE_S)
@@ -205,10 +200,17 @@ def running(options: Options, log: Log) -> Iterator[Server]:
         thread.join()
 
 
-def _calm_collector() -> None:
-    """Look for garbage in circles less often, and never among what starting up has made: both cost each request."""
-    gc.freeze()
-    gc.set_threshold(GC_OBJECTS, *gc.get_threshold()[1:])
+def _posts_to(loop: asyncio.AbstractEventLoop) -> Callable[[Callable[[], None]], None]:
+    """Has functions run on this loop, whose thread calls this. From that thread it needs no wake-up by the system."""
+    home = threading.get_ident()
+
+    def post(work: Callable[[], None]) -> None:
+        if threading.get_ident() == home:
+            loop.call_soon(work)
+        else:
+            loop.call_soon_threadsafe(work)
+
+    return post
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -1,6 +1,6 @@
 """Randomness, for code that runs in a user's process. The only module of the library that draws any.
 
-It asks the operating system: a Lambda environment restored from a snapshot would repeat the draws of a seeded generator.
+It asks the operating system: Lambda environments restored from one snapshot would share the draws of a generator.
 """
 
 from __future__ import annotations

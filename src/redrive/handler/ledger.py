@@ -1,8 +1,8 @@
 """The ledger: which executions have happened, what they returned, and who may say so.
 
-An execution is named by its key. A run of it holds a lease, and a token that fences it: only the run that began last may
-record how it ended. A fence guards the record, never the world outside; that is what `redrive.handler.effect` is for.
-This module knows the words, not where records are kept (`redrive.handler.ledgers`) nor how they change (`transitions`).
+An execution is named by its key. A run of it holds a lease, and a token that fences it: only the run that began last
+may record how it ended. A fence guards the record, never the world outside: for that there is `effects`.
+This module knows the words, not where records are kept (`ledgers`) nor how they change (`transitions`).
 """
 
 from __future__ import annotations

@@ -75,7 +75,11 @@ def begin(old: Record | None, claim: Claim, now: Instant, nonce: str) -> tuple[R
 
 def finish(old: Record | None, token: Token, result: str, now: Instant) -> tuple[Record | None, bool]:
     """The record after a run has succeeded; `result` is JSON text."""
-    return _settle(old, token, Status.SUCCESS, lambda record: replace(_ended(record, Status.SUCCESS, now), result=result))
+
+    def succeeded(record: Record) -> Record:
+        return replace(_ended(record, Status.SUCCESS, now), result=result)
+
+    return _settle(old, token, Status.SUCCESS, succeeded)
 
 
 def fail(old: Record | None, token: Token, error: str, now: Instant) -> tuple[Record | None, bool]:

@@ -115,8 +115,9 @@ class Sandbox:
         if ended is not None:
             return ended
         assert self._waiting is not None
-        self._waiting.send(self._api.begin(event))
-        self._waiting = None
+        connection, self._waiting = self._waiting, None
+        connection.send(self._api.begin(event))
+        self._watch(connection)
         ended = self._serve(lambda: self._api.report is not None, end - monotonic_ms())
         self._read_output()
         if ended is None and self._holds_too_much():

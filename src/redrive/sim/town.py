@@ -79,14 +79,14 @@ class Town:
         self._drained: list[str] = []
         self._role_arn = self._create_role()
         simulation.watch(
-            Slots(), Settlements(), Receives(), GroupsInOrder(), EffectsOnce(), NothingInvented(), Conservation(),
-            Drained(self._drained),            Retries(retries_max=self._retries_max, age_ms_max=self._age_ms_max),
+            Slots(), Settlements(), Receives(), EffectsOnce(), GroupsInOrder(), NothingInvented(), Conservation(),
+            Drained(self._drained), Retries(retries_max=self._retries_max, age_ms_max=self._age_ms_max),
             DeadLetters(self._letters, self._sources), ScheduledInstants(self._planned),
         )  # fmt: skip
 
     def establish(self) -> None:
         """Some of everything."""
-        parts = (self.mail, self.ledger, self.orders, self.events, self.schedules)
+        parts = (self.mail, self.ledger, self.orders, self.events, self.schedules, self.payroll)
         chosen = [part for part in parts if self.dice.chance(0.75)] or [self.orders]
         for part in chosen:
             part()
@@ -113,18 +113,8 @@ class Town:
     def ledger(self) -> None:
         """A producer, a FIFO queue with some groups, consumers side by side."""
         url = self.queue("ledger.fifo", is_fifo=True)
-        groups = self.dice.between(1, 4)
-        client = self.simulation.client("ledger sender")
-
-        def send(key: str) -> None:
-            group = f"group-{int(key.rpartition('-')[2]) % groups}"
-            client.call(
-                "sqs", "SendMessage", QueueUrl=url, MessageBody=event(key), MessageGroupId=group,
-                MessageDeduplicationId=key,
-            )  # fmt: skip
-
         self._drained.append("ledger.fifo")
-        self.producer("ledger", send, poison_share=0.0)
+        self.producer("ledger", self._sender_in_order("ledger", url), poison_share=0.0)
         for number in range(1, self.dice.between(1, 3) + 1):
             self.consumer(f"bookkeeper-{number}", url, message_handler(self.simulation))
 
@@ -175,6 +165,18 @@ class Town:
                 self.schedule(f"tick-{number}", expression, zone, target="ticks")
         self.schedule("doomed", "rate(50 minutes)", "UTC", target="nowhere")
         self.consumer("clerk", url, occurrence_handler(self.simulation))
+
+    def payroll(self) -> None:
+        """A producer, a FIFO queue with some groups, and a mapping to a function that stops at its first failure."""
+        simulation, dice = self.simulation, self.dice
+        url = self.queue("payroll.fifo", is_fifo=True)
+        self.table("payslips")
+        reports = dice.chance(0.5)
+        client = simulation.client("pay")
+        self.function("pay", batch_handler(simulation, client, "payslips", reports_failures=reports, in_order=True))
+        self._drained.append("payroll.fifo")
+        self.mapping("payroll.fifo", "pay", batch_size=dice.between(1, 10), reports_failures=reports)
+        self.producer("payroll", self._sender_in_order("payroll", url), poison_share=0.0)
 
     def queue(self, name: str, *, receives_max: int | None = None, is_fifo: bool = False) -> str:
         """A queue; with a number of receives, one with a dead-letter queue `NAME-dlq`. Answers its URL."""
@@ -256,6 +258,20 @@ class Town:
     def _sender(self, name: str, url: str) -> Callable[[str], object]:
         client = self.simulation.client(f"{name} sender")
         return lambda key: client.call("sqs", "SendMessage", QueueUrl=url, MessageBody=event(key))
+
+    def _sender_in_order(self, name: str, url: str) -> Callable[[str], object]:
+        """Sends to some groups of a FIFO queue in turn."""
+        groups = self.dice.between(1, 4)
+        client = self.simulation.client(f"{name} sender")
+
+        def send(key: str) -> None:
+            group = f"{name}-group-{int(key.rpartition('-')[2]) % groups}"
+            client.call(
+                "sqs", "SendMessage", QueueUrl=url, MessageBody=event(key), MessageGroupId=group,
+                MessageDeduplicationId=key,
+            )  # fmt: skip
+
+        return send
 
     def _create_role(self) -> str:
         """One role for all: what roles may do is not the subject here."""

@@ -8,13 +8,13 @@ from redrive.core.clock import MINUTE_MS, SECOND_MS, Instant
 from redrive.core.documents import Document, dump_json, load_json
 from redrive.core.errors import Conflict, ServiceError
 from redrive.sim.checkers import key_of
+from redrive.sim.checkers_groups import by_group
 from redrive.sim.clients import Client
 from redrive.sim.dice import Dice
 from redrive.sim.functions import Handler, HandlerFailed, Run
 from redrive.sim.happenings import (
     Accepted,
     Deleting,
-    GroupReceived,
     Handled,
     LeftMessage,
     Occurred,
@@ -203,12 +203,18 @@ def event_handler(simulation: Simulation) -> Handler:
     return lambda run: work_on(simulation, run.event["key"])
 
 
-def batch_handler(simulation: Simulation, client: Client, table: str, *, reports_failures: bool) -> Handler:
-    """A function for batches of messages, whose effect is a conditional write: one for each key."""
+def batch_handler(
+    simulation: Simulation, client: Client, table: str, *, reports_failures: bool, in_order: bool = False
+) -> Handler:
+    """A function for batches of messages, whose effect is a conditional write: one for each key.
+
+    `in_order`: it stops at the first failure, and leaves all that comes after it in the queue too.
+    """
 
     def handle(run: Run) -> Document:
         failed = []
-        for record in run.event["Records"]:
+        records = run.event["Records"]
+        for position, record in enumerate(records):
             key = load_json(record["body"])["key"]
             try:
                 work_on(simulation, key)
@@ -216,6 +222,9 @@ def batch_handler(simulation: Simulation, client: Client, table: str, *, reports
             except (HandlerFailed, Conflict, AnswerLost):
                 if not reports_failures:
                     raise
+                if in_order:
+                    failed = [{"itemIdentifier": left["messageId"]} for left in records[position:]]
+                    break
                 failed.append({"itemIdentifier": record["messageId"]})
         return {"batchItemFailures": failed}
 
@@ -242,13 +251,13 @@ def receive(simulation: Simulation, client: Client, queue_url: str, *, visibilit
 
 def _tell_groups(simulation: Simulation, messages: Sequence[Document], hidden_until: Instant) -> None:
     """Tell the checkers what a receive gave of each group; messages without a sequence number are in no order."""
-    groups: dict[str, list[tuple[str, str]]] = {}
-    for message in messages:
-        if "SequenceNumber" in message["Attributes"]:
-            member = (load_json(message["Body"])["key"], message["MessageId"])
-            groups.setdefault(message["Attributes"]["MessageGroupId"], []).append(member)
-    for group, members in groups.items():
-        simulation.observe(GroupReceived(group, members, simulation.now, hidden_until))
+    members = [
+        (message["Attributes"]["MessageGroupId"], load_json(message["Body"])["key"], message["MessageId"])
+        for message in messages
+        if "SequenceNumber" in message["Attributes"]
+    ]
+    for received in by_group(members, simulation.now, hidden_until):
+        simulation.observe(received)
 
 
 def is_empty(client: Client, queue_url: str) -> bool:

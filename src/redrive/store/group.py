@@ -73,29 +73,29 @@ class GroupCommit:
         self._work.put(None)
         self._thread.join()
         # From here on there is no other thread, so what is left is done in this one.
-        while self._batch is not None or self._take():
-            if self._batch is not None:
-                self._batch.commit()
-            self._answer()
+        while (batch := self._batch or self._take()) is not None:
+            batch.commit()
+            self._answer(batch)
 
     def _begin(self) -> None:
-        if self._batch is not None or not self._take():
+        batch = self._take()
+        if batch is None:
             return
         if self._store.is_durable:
             self._work.put(self._commit)
         else:
-            self._commit()
+            batch.commit()
+            self._finish()
 
-    def _take(self) -> bool:
-        """Run what waits, as one batch; False if nothing waits."""
+    def _take(self) -> Batch | None:
+        """Run what waits, as one batch; None if nothing waits."""
         with self._guard:
-            if not self._waiting:
-                self._is_busy = False
-                return False
             taken = [self._waiting.popleft() for _ in range(min(len(self._waiting), STEPS_PER_COMMIT_MAX))]
-        self._answers = [answer for _, answer in taken]
-        self._batch = self._store.begin([step for step, _ in taken])
-        return True
+            self._is_busy = bool(taken)
+        if taken:
+            self._answers = [answer for _, answer in taken]
+            self._batch = self._store.begin([step for step, _ in taken])
+        return self._batch
 
     def _commit(self) -> None:
         assert self._batch is not None
@@ -103,16 +103,21 @@ class GroupCommit:
         self._post(self._finish)
 
     def _finish(self) -> None:
-        if self._batch is not None:
-            self._answer()
-            self._post(self._begin)
+        if self._batch is None:  # The group was closed meanwhile, which finished the batch.
+            return
+        try:
+            self._answer(self._batch)
+        finally:
+            with self._guard:
+                self._is_busy = bool(self._waiting)
+            if self._is_busy:
+                self._post(self._begin)
 
-    def _answer(self) -> None:
-        assert self._batch is not None
-        results, topics = self._batch.conclude()
-        answers, self._batch = self._answers, None
+    def _answer(self, batch: Batch) -> None:
+        results, topics = batch.conclude()
+        self._batch = None
         # Answers go out first: who is told to wait is then parked before what it waits for is announced.
-        for answer, result in zip(answers, results, strict=True):
+        for answer, result in zip(self._answers, results, strict=True):
             answer(result)
         self._store.announce(topics)
 

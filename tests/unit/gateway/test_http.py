@@ -7,6 +7,7 @@ import socket
 from collections.abc import Awaitable, Callable
 
 import pytest
+import uvloop
 
 from redrive.core.clock import VirtualClock, parse_instant
 from redrive.gateway.http import BODY_BYTES_MAX, HEAD_BYTES_MAX, Handler, HttpServer, Reply
@@ -46,10 +47,14 @@ class Client:
 Scenario = Callable[[HttpServer, Client], Awaitable[None]]
 
 
-def play(handler: Handler, scenario: Scenario) -> None:
-    """Run a scenario against a server with this handler."""
+Play = Callable[[Handler, Scenario], None]
 
-    async def run() -> None:
+
+@pytest.fixture(params=[asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
+def play(request: pytest.FixtureRequest) -> Play:
+    """Runs a scenario against a server with this handler, on each kind of loop that we serve on."""
+
+    async def run(handler: Handler, scenario: Scenario) -> None:
         server = HttpServer(handler, VirtualClock(NOW))
         listening = socket.create_server(("127.0.0.1", 0))
         await server.start(listening)
@@ -59,7 +64,11 @@ def play(handler: Handler, scenario: Scenario) -> None:
         client.leave()
         await server.stop(grace_s=TIMEOUT_S)
 
-    asyncio.run(run())
+    def play_on_loop(handler: Handler, scenario: Scenario) -> None:
+        with asyncio.Runner(loop_factory=request.param) as runner:
+            runner.run(run(handler, scenario))
+
+    return play_on_loop
 
 
 def echo(request: HttpRequest, reply: Reply) -> None:
@@ -84,7 +93,7 @@ class Slow:
         return self.held.pop()
 
 
-def test_answer_has_status_date_headers_and_length() -> None:
+def test_answer_has_status_date_headers_and_length(play: Play) -> None:
     async def scenario(server: HttpServer, client: Client) -> None:
         client.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
 
@@ -95,7 +104,7 @@ def test_answer_has_status_date_headers_and_length() -> None:
     play(echo, scenario)
 
 
-def test_path_query_and_header_names_are_handed_on() -> None:
+def test_path_query_and_header_names_are_handed_on(play: Play) -> None:
     seen: list[HttpRequest] = []
 
     def handler(request: HttpRequest, reply: Reply) -> None:
@@ -110,7 +119,7 @@ def test_path_query_and_header_names_are_handed_on() -> None:
     assert seen == [HttpRequest("PUT", "/a%20b", "c=d&e", {"host": "x", "x-two": "1, 2", "content-length": "2"}, b"hi")]
 
 
-def test_whole_url_as_target_means_its_path() -> None:
+def test_whole_url_as_target_means_its_path(play: Play) -> None:
     """Proxies send absolute URLs. Source: RFC 9112, 3.2.2."""
 
     async def scenario(server: HttpServer, client: Client) -> None:
@@ -121,7 +130,7 @@ def test_whole_url_as_target_means_its_path() -> None:
     play(echo, scenario)
 
 
-def test_request_may_come_in_pieces() -> None:
+def test_request_may_come_in_pieces(play: Play) -> None:
     async def scenario(server: HttpServer, client: Client) -> None:
         for character in "POST /long/path HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello":
             client.send(character)
@@ -132,7 +141,7 @@ def test_request_may_come_in_pieces() -> None:
     play(echo, scenario)
 
 
-def test_chunked_body_is_put_together() -> None:
+def test_chunked_body_is_put_together(play: Play) -> None:
     async def scenario(server: HttpServer, client: Client) -> None:
         client.send("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")
 
@@ -141,7 +150,7 @@ def test_chunked_body_is_put_together() -> None:
     play(echo, scenario)
 
 
-def test_requests_sent_ahead_are_answered_in_order() -> None:
+def test_requests_sent_ahead_are_answered_in_order(play: Play) -> None:
     """More of them than are read ahead, and one with a body."""
     slow = Slow()
 
@@ -156,7 +165,7 @@ def test_requests_sent_ahead_are_answered_in_order() -> None:
     play(slow, scenario)
 
 
-def test_continue_is_told_to_those_who_wait_for_it() -> None:
+def test_continue_is_told_to_those_who_wait_for_it(play: Play) -> None:
     """Source: RFC 9110, 10.1.1."""
 
     async def scenario(server: HttpServer, client: Client) -> None:
@@ -170,7 +179,7 @@ def test_continue_is_told_to_those_who_wait_for_it() -> None:
     play(echo, scenario)
 
 
-def test_head_gets_the_length_and_no_body() -> None:
+def test_head_gets_the_length_and_no_body(play: Play) -> None:
     """Source: RFC 9110, 9.3.2."""
 
     async def scenario(server: HttpServer, client: Client) -> None:
@@ -183,7 +192,7 @@ def test_head_gets_the_length_and_no_body() -> None:
     play(echo, scenario)
 
 
-def test_no_content_has_no_length() -> None:
+def test_no_content_has_no_length(play: Play) -> None:
     """Source: RFC 9110, 8.6."""
 
     async def scenario(server: HttpServer, client: Client) -> None:
@@ -195,7 +204,7 @@ def test_no_content_has_no_length() -> None:
 
 
 @pytest.mark.parametrize("head", ["GET / HTTP/1.1\r\nHost: x\r\nConnection: close", "GET / HTTP/1.0\r\nHost: x"])
-def test_connection_is_closed_for_those_who_want_it_closed(head: str) -> None:
+def test_connection_is_closed_for_those_who_want_it_closed(play: Play, head: str) -> None:
     async def scenario(server: HttpServer, client: Client) -> None:
         client.send(head + "\r\n\r\n")
 
@@ -204,7 +213,7 @@ def test_connection_is_closed_for_those_who_want_it_closed(head: str) -> None:
     play(echo, scenario)
 
 
-def test_wish_for_another_protocol_is_ignored() -> None:
+def test_wish_for_another_protocol_is_ignored(play: Play) -> None:
     """curl and the SDK for Java ask for HTTP/2 so. Source: RFC 9110, 7.8."""
 
     async def scenario(server: HttpServer, client: Client) -> None:
@@ -225,7 +234,7 @@ def test_wish_for_another_protocol_is_ignored() -> None:
         ("GET /" + "x" * HEAD_BYTES_MAX, "431 "),
     ],
 )
-def test_what_cannot_be_read_is_refused_and_never_handled(sent: str, status: str) -> None:
+def test_what_cannot_be_read_is_refused_and_never_handled(play: Play, sent: str, status: str) -> None:
     handled: list[HttpRequest] = []
 
     async def scenario(server: HttpServer, client: Client) -> None:
@@ -239,7 +248,7 @@ def test_what_cannot_be_read_is_refused_and_never_handled(sent: str, status: str
     assert handled == []
 
 
-def test_refusal_waits_for_the_answers_before_it() -> None:
+def test_refusal_waits_for_the_answers_before_it(play: Play) -> None:
     slow = Slow()
 
     async def scenario(server: HttpServer, client: Client) -> None:
@@ -252,7 +261,7 @@ def test_refusal_waits_for_the_answers_before_it() -> None:
     play(slow, scenario)
 
 
-def test_handler_that_fails_is_an_internal_error_and_the_connection_goes_on() -> None:
+def test_handler_that_fails_is_an_internal_error_and_the_connection_goes_on(play: Play) -> None:
     def handler(request: HttpRequest, reply: Reply) -> None:
         if request.path == "/fail":
             raise LookupError("as the test wants")
@@ -271,7 +280,7 @@ def test_handler_that_fails_is_an_internal_error_and_the_connection_goes_on() ->
     play(handler, scenario)
 
 
-def test_caller_who_has_gone_is_not_wanted_an_answer_for() -> None:
+def test_caller_who_has_gone_is_not_wanted_an_answer_for(play: Play) -> None:
     slow = Slow()
 
     async def scenario(server: HttpServer, client: Client) -> None:
@@ -289,7 +298,7 @@ def test_caller_who_has_gone_is_not_wanted_an_answer_for() -> None:
     play(slow, scenario)
 
 
-def test_stopping_server_answers_what_is_under_way_and_closes() -> None:
+def test_stopping_server_answers_what_is_under_way_and_closes(play: Play) -> None:
     slow = Slow()
 
     async def scenario(server: HttpServer, client: Client) -> None:
@@ -305,7 +314,7 @@ def test_stopping_server_answers_what_is_under_way_and_closes() -> None:
     play(slow, scenario)
 
 
-def test_stopping_server_closes_idle_connections() -> None:
+def test_stopping_server_closes_idle_connections(play: Play) -> None:
     async def scenario(server: HttpServer, client: Client) -> None:
         client.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
         await client.answer()

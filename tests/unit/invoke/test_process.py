@@ -192,6 +192,13 @@ def test_exception_of_the_handler_leaves_the_environment_warm(invoker: ProcessIn
     assert body(before)["pid"] == body(after)["pid"]
 
 
+def test_event_larger_than_the_sockets_buffers_arrives_whole(invoker: ProcessInvoker) -> None:
+    """What the connection does not take at once is sent as the runtime reads it."""
+    result = invoker.invoke(invocation(event="x" * 24_000_000, memory_mb=512, timeout_ms=3_000, revision="roomy"))
+
+    assert result.status is InvocationStatus.OK, result
+
+
 def test_large_answer_passes_whole(invoker: ProcessInvoker) -> None:
     length, text = json.loads(invoker.invoke(invocation(event="large")).payload)
 

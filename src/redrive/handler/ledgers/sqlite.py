@@ -17,11 +17,24 @@ if TYPE_CHECKING:
 
 BUSY_S = 10.0  # How long a process waits for the others to let it write.
 
-_SCHEMA = (
-    "CREATE TABLE IF NOT EXISTS redrive_executions ("
-    " execution_id TEXT PRIMARY KEY, status TEXT NOT NULL, expires_at INTEGER, record TEXT NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS redrive_cells (name TEXT PRIMARY KEY, version INTEGER NOT NULL, text TEXT NOT NULL)",
-)
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS redrive_executions (
+    execution_id TEXT PRIMARY KEY, status TEXT NOT NULL, expires_at INTEGER, record TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS redrive_cells (
+    name TEXT PRIMARY KEY, version INTEGER NOT NULL, text TEXT NOT NULL
+);
+"""
+_READ_RECORD = "SELECT record FROM redrive_executions WHERE execution_id = ?"
+_WRITE_RECORD = """
+INSERT INTO redrive_executions (execution_id, status, expires_at, record) VALUES (?, ?, ?, ?)
+ON CONFLICT (execution_id) DO UPDATE
+SET status = excluded.status, expires_at = excluded.expires_at, record = excluded.record
+"""
+_PURGE = "DELETE FROM redrive_executions WHERE expires_at <= ?"
+_LOAD_CELL = "SELECT version, text FROM redrive_cells WHERE name = ?"
+_FIRST_CELL = "INSERT INTO redrive_cells (text, name, version) VALUES (?, ?, ? + 1) ON CONFLICT DO NOTHING"
+_SWAP_CELL = "UPDATE redrive_cells SET text = ?, version = version + 1 WHERE name = ? AND version = ?"
 
 
 class SqliteLedger(RecordLedger):
@@ -62,7 +75,7 @@ class SqliteLedger(RecordLedger):
     def purge(self) -> int:
         """Delete the records that have expired, and answer how many. Nothing else deletes them."""
         with self.transaction() as connection:
-            return connection.execute("DELETE FROM redrive_executions WHERE expires_at <= ?", [self._clock()]).rowcount
+            return connection.execute(_PURGE, [self._clock()]).rowcount
 
     def close(self) -> None:
         """Let go of the file. The next use opens it again."""
@@ -74,30 +87,22 @@ class SqliteLedger(RecordLedger):
     def load_cell(self, name: str) -> Cell:
         """See `Cells.load_cell`."""
         with self._guard:
-            row = self._connection().execute("SELECT version, text FROM redrive_cells WHERE name = ?", [name]).fetchone()
+            row = self._connection().execute(_LOAD_CELL, [name]).fetchone()
         return Cell(*row) if row else Cell()
 
     def swap_cell(self, name: str, version: int, text: str) -> bool:
         """See `Cells.swap_cell`."""
         with self.transaction() as connection:
-            if version == 0:
-                statement = "INSERT INTO redrive_cells (text, name, version) VALUES (?, ?, ? + 1) ON CONFLICT DO NOTHING"
-            else:
-                statement = "UPDATE redrive_cells SET text = ?, version = version + 1 WHERE name = ? AND version = ?"
+            statement = _SWAP_CELL if version else _FIRST_CELL
             return connection.execute(statement, [text, name, version]).rowcount == 1
 
     def _change(self, key: str, change: Change[T]) -> T:
         with self.transaction() as connection:
-            row = connection.execute("SELECT record FROM redrive_executions WHERE execution_id = ?", [key]).fetchone()
+            row = connection.execute(_READ_RECORD, [key]).fetchone()
             old = record_from_text(row[0]) if row else None
             new, answer = change(old)
             if new is not None and new != old:
-                connection.execute(
-                    "INSERT INTO redrive_executions (execution_id, status, expires_at, record) VALUES (?, ?, ?, ?)"
-                    " ON CONFLICT (execution_id) DO UPDATE"
-                    " SET status = excluded.status, expires_at = excluded.expires_at, record = excluded.record",
-                    [key, new.status, new.expires_at, record_to_text(new)],
-                )
+                connection.execute(_WRITE_RECORD, [key, new.status, new.expires_at, record_to_text(new)])
             return answer
 
     def _connection(self) -> sqlite3.Connection:
@@ -107,7 +112,6 @@ class SqliteLedger(RecordLedger):
             opened = sqlite3.connect(self._path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
             opened.execute("PRAGMA journal_mode = WAL")
             opened.execute("PRAGMA synchronous = FULL")  # A success that was reported survives a loss of power.
-            for statement in _SCHEMA:
-                opened.execute(statement)
+            opened.executescript(_SCHEMA)
             self._opened = opened
         return self._opened

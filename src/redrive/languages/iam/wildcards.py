@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from enum import Enum
+from functools import lru_cache
 
 
 class Wild(Enum):
@@ -23,6 +24,9 @@ Token = str | Wild
 Pattern = tuple[Token, ...]
 """Single characters and wildcards, in order."""
 
+PATTERNS_KEPT = 4_096
+_ANYTHING: Pattern = (Wild.MANY,)
+
 Lookup = Callable[[str], str | None]
 """The single value of a context key, or None if the request does not have exactly one."""
 
@@ -31,6 +35,7 @@ _VARIABLE = re.compile(r"\$\{\s*([^,}']*?)\s*(?:,\s*'((?:[^']|'')*)'\s*)?\}")
 _LITERAL_VARIABLES = frozenset("*?$")
 
 
+@lru_cache(PATTERNS_KEPT)
 def glob(text: str) -> Pattern:
     """Read a pattern without variables: `*` is any run of characters, `?` any single one."""
     return tuple(_token(character) for character in text)
@@ -65,6 +70,11 @@ def plain(pattern: Pattern) -> str:
 
 def matches(pattern: Pattern, text: str) -> bool:
     """Does the pattern cover the whole text, letter case included?"""
+    if pattern == _ANYTHING:
+        return True
+    literal = _literal(pattern)
+    if literal is not None:
+        return literal == text
     at_pattern = at_text = 0
     retry_pattern, retry_text = -1, 0
     while at_text < len(text):
@@ -93,6 +103,12 @@ def matches_arn(pattern: Pattern, text: str) -> bool:
     wanted = _parts(pattern)
     actual = text.split(":", 5)
     return len(wanted) == len(actual) and all(map(matches, wanted, actual))
+
+
+@lru_cache(PATTERNS_KEPT)
+def _literal(pattern: Pattern) -> str | None:
+    """The only text that a pattern without wildcards covers; None for one with wildcards."""
+    return None if any(isinstance(token, Wild) for token in pattern) else plain(pattern)
 
 
 def _token(character: str) -> Token:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from redrive.languages.schedule.at import At, parse_at
 from redrive.languages.schedule.cron import Cron, parse_cron
@@ -13,6 +14,7 @@ Expression = At | Rate | Cron
 
 _KIND_AND_BODY = re.compile(r"(at|rate|cron)\(([\t -~]*)\)")
 _LENGTH_MAX = 256
+EXPRESSIONS_KEPT = 4_096
 
 
 class InvalidExpression(ValueError):
@@ -24,6 +26,7 @@ class InvalidExpression(ValueError):
         self.reason = reason
 
 
+@lru_cache(EXPRESSIONS_KEPT)
 def parse_expression(text: str) -> Expression:
     """Read `at(...)`, `rate(...)` or `cron(...)`.
 

@@ -7,6 +7,7 @@ Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_eval
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 
 from redrive.core.arn import Arn
@@ -22,6 +23,7 @@ from redrive.languages.iam import (
     decide,
     denial_message,
 )
+from redrive.services.iam import limits
 from redrive.services.iam.model import ManagedPolicy, Role, aws_policies, home
 from redrive.services.iam.model_documents import parsed
 from redrive.store.api import Transaction
@@ -41,9 +43,12 @@ def assume_role(
     Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/confused-deputy.html
     """
     role = find_role(tx, role_arn)
-    context = moment(tx.now, region) | ({} if source_arn is None else _source(source_arn))
-    request = AccessRequest(ASSUME_ROLE, role_arn, PrincipalInfo.aws_service(service), context)
-    if role is None or not isinstance(decide(request, (), parsed(role.trust, PolicyKind.TRUST)), Allowed):
+    is_trusted = role is not None and _always_trusts(role.trust, role_arn, service)
+    if role is not None and not is_trusted:
+        context = moment(tx.now, region) | ({} if source_arn is None else _source(source_arn))
+        request = AccessRequest(ASSUME_ROLE, role_arn, PrincipalInfo.aws_service(service), context)
+        is_trusted = isinstance(decide(request, (), parsed(role.trust, PolicyKind.TRUST)), Allowed)
+    if role is None or not is_trusted:
         raise ServiceError(
             "AccessDeniedException",
             f"User: {service} is not authorized to perform: {ASSUME_ROLE} on resource: {role_arn}",
@@ -59,6 +64,10 @@ def authorize(tx: Transaction, caller: Caller, action: str, resource: str) -> No
     if caller.role_arn is None:
         return
     role = find_role(tx, caller.role_arn)
+    if role is not None and role.boundary is None:
+        documents = tuple(documents_of(tx, role).values())
+        if _always_allows(documents, caller.role_arn, action, resource):
+            return
     context = moment(tx.now, caller.region)
     if role is not None:
         context |= {f"aws:PrincipalTag/{key}": (value,) for key, value in role.tags.items()}
@@ -70,6 +79,29 @@ def authorize(tx: Transaction, caller: Caller, action: str, resource: str) -> No
     decision = decide(request, policies, None, boundary)
     if not isinstance(decision, Allowed):
         raise ServiceError("AccessDeniedException", denial_message(principal.arn, action, resource, decision))
+
+
+@functools.lru_cache(maxsize=limits.DECISIONS_KEPT_MAX)
+def _always_trusts(trust: str, role_arn: str, service: str) -> bool:
+    """Whether a service may assume a role whenever it asks; False also if that depends on the context."""
+    policy = parsed(trust, PolicyKind.TRUST)
+    request = AccessRequest(ASSUME_ROLE, role_arn, PrincipalInfo.aws_service(service))
+    return _ignores_context(policy) and isinstance(decide(request, (), policy), Allowed)
+
+
+@functools.lru_cache(maxsize=limits.DECISIONS_KEPT_MAX)
+def _always_allows(documents: tuple[str, ...], role_arn: str, action: str, resource: str) -> bool:
+    """Whether policies allow a role something whenever it asks; False also if that depends on the context."""
+    policies = [parsed(document) for document in documents]
+    request = AccessRequest(action, resource, PrincipalInfo.session(role_arn, "any"))
+    return all(map(_ignores_context, policies)) and isinstance(decide(request, policies), Allowed)
+
+
+def _ignores_context(policy: Policy) -> bool:
+    """Whether a policy has neither conditions nor variables, so that a decision by it holds at any time."""
+    resources = [statement.resources.patterns for statement in policy.statements if statement.resources is not None]
+    has_variables = any("${" in pattern for patterns in resources for pattern in patterns)
+    return not has_variables and not any(statement.conditions for statement in policy.statements)
 
 
 def find_role(tx: Transaction, arn: str) -> Role | None:

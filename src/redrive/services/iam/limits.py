@@ -20,3 +20,4 @@ PAGE_ITEMS_DEFAULT = 100
 
 # Ours: how many parsed policy documents are kept. A parsed document takes a few kilobytes.
 PARSED_DOCUMENTS_MAX = 8_192
+DECISIONS_KEPT_MAX = 8_192

@@ -21,9 +21,10 @@ from redrive.services.lambda_.model import (
     refuse_given,
 )
 from redrive.services.lambda_.model_event_invoke import UNHANDLED, EventInvokeConfig, event_retry_policy
+from redrive.services.lambda_.model_metrics import EVENTS_RECEIVED
 from redrive.services.lambda_.model_report import log_events, log_tail
 from redrive.services.lambda_.source import SOURCE
-from redrive.services.lambda_.workers_runs import write_logs
+from redrive.services.lambda_.workers_runs import count, record_run
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import OUTSIDE, Delivery
 
@@ -133,12 +134,13 @@ def _promise(tx: Transaction, caller: Caller, function: Function, event: bytes, 
     )
     if not is_new:
         raise Bug(f"request id {caller.request_id} is that of an open delivery: the event would be lost")
+    count(tx, invoked_arn, EVENTS_RECEIVED)
     tx.notify("due")
 
 
 def _answer(tx: Transaction, invocation: Invocation, result: InvocationResult, *, with_tail: bool) -> Document:
     """What the caller is told of a run that has result."""
-    write_logs(tx, invocation, result)
+    record_run(tx, invocation, result)
     answer: Document = {"StatusCode": 200, "ExecutedVersion": LATEST, "Payload": result.payload}
     match result.status:
         case InvocationStatus.THROTTLED:

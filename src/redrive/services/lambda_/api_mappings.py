@@ -57,7 +57,7 @@ def create_event_source_mapping(
 
     Errors: ResourceNotFoundException (function); ResourceConflictException (the pair is mapped already);
     InvalidParameterValueException (queue, the role's permissions, visibility shorter than the function's timeout,
-    a setting that queues do not have or that does not exist here).
+    a batching window of a FIFO queue, a setting that queues do not have or that does not exist here).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_CreateEventSourceMapping.html
     """
     reference = authorized_reference(tx, caller, "lambda:CreateEventSourceMapping", function_name)
@@ -213,12 +213,12 @@ def _authorized_mapping(tx: Transaction, caller: Caller, action: str, uuid: str)
 
 
 def _check_source(event_source_arn: str | None) -> None:
-    """Only standard queues are event sources here."""
+    """Only queues are event sources here."""
     try:
         source = Arn.parse(event_source_arn or "")
     except ValueError:
         raise invalid_parameter("Unrecognized event source.") from None
-    if source.service != "sqs" or source.resource.endswith(".fifo"):
+    if source.service != "sqs":
         raise unavailable(f"EventSourceArn {event_source_arn}")
 
 
@@ -236,6 +236,9 @@ def _check(tx: Transaction, caller: Caller, mapping: EventSourceMapping, functio
             "Maximum batch window in seconds must be greater than 0 if maximum batch size is greater than "
             f"{BATCH_SIZE_WITHOUT_WINDOW_MAX}"
         )
+    if mapping.is_fifo and mapping.window_s > 0:
+        # Which leaves a FIFO queue with batches of ten at most.
+        raise invalid_parameter("Batching window is not supported for FIFO queues")
     for other in tx.resources.list(EventSourceMapping, caller.scope):
         is_twin = other.source_arn == mapping.source_arn and other.function_name == mapping.function_name
         if is_twin and other.name != mapping.name:

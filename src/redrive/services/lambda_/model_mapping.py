@@ -13,6 +13,7 @@ from redrive.services.lambda_.limits import BATCH_SIZE_DEFAULT, MAPPING_CONCURRE
 from redrive.services.lambda_.model import Function
 
 REPORT_BATCH_ITEM_FAILURES = "ReportBatchItemFailures"
+FIFO_SUFFIX = ".fifo"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,11 @@ class EventSourceMapping:
     kms_key_arn: str = ""
     tags: MappingOf[str, str] = field(default_factory=dict)
     last_result: str = ""
+
+    @property
+    def is_fifo(self) -> bool:
+        """Whether the queue keeps its groups in order."""
+        return self.source_arn.endswith(FIFO_SUFFIX)
 
 
 def mapping_arn(region: str, account: str, uuid: str) -> str:

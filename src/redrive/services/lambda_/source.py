@@ -22,8 +22,14 @@ from redrive.services.lambda_.model_event_invoke import (
     destination_record,
 )
 from redrive.services.lambda_.model_mapping import queue_url
+from redrive.services.lambda_.model_metrics import (
+    DEAD_LETTER_ERRORS,
+    DESTINATION_FAILURES,
+    EVENT_AGE,
+    EVENTS_DROPPED,
+)
 from redrive.services.lambda_.model_report import error_member
-from redrive.services.lambda_.workers_runs import function_caller, write_logs
+from redrive.services.lambda_.workers_runs import count, function_caller, record_run
 from redrive.store.api import Transaction
 from redrive.store.tables.attempts import AttemptRecord
 from redrive.store.tables.deliveries import Delivery
@@ -51,6 +57,7 @@ class LambdaSource:
             raise function_not_found(delivery.source_arn)
         if function.reserved == 0:
             raise lambda_error("TooManyRequestsException", "Rate Exceeded.")
+        count(tx, delivery.target_arn, EVENT_AGE, tx.now - delivery.first_at)
         payload = str(delivery.document["Payload"]).encode()
         return function_invocation(function, delivery.id, payload, function_arn=delivery.target_arn)
 
@@ -77,7 +84,7 @@ class LambdaSource:
         function = _function(tx, delivery)
         if function is not None:
             invocation = function_invocation(function, delivery.id, b"", function_arn=delivery.target_arn)
-            write_logs(tx, invocation, result)
+            record_run(tx, invocation, result)
 
     def attempted(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Verdict) -> None:
         """Write the attempt down."""
@@ -97,6 +104,8 @@ class LambdaSource:
 
     def settled(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Delivered | GiveUp) -> None:
         """Tell the destination and write the dead letter, under the function's role; each failure is only recorded."""
+        if isinstance(verdict, GiveUp):
+            count(tx, delivery.target_arn, EVENTS_DROPPED)
         function = _function(tx, delivery)
         if function is None:
             return
@@ -107,7 +116,7 @@ class LambdaSource:
                 "MessageBody": delivery.document["Payload"],
                 "MessageAttributes": dead_letter_attributes(delivery.id, outcome),
             }
-            _tell(tx, delivery, function, ("sqs", "SendMessage", letter), failure="DeadLetterErrors")
+            _tell(tx, delivery, function, ("sqs", "SendMessage", letter), failure=DEAD_LETTER_ERRORS)
         destination = _destination(config, verdict)
         if destination:
             record = dump_json(
@@ -142,18 +151,19 @@ def _send_record(tx: Transaction, delivery: Delivery, function: Function, destin
         case _:
             params = {"FunctionName": destination, "InvocationType": "Event", "Payload": record.encode()}
             call = ("lambda", "Invoke", params)
-    _tell(tx, delivery, function, call, failure="DestinationDeliveryFailures")
+    _tell(tx, delivery, function, call, failure=DESTINATION_FAILURES)
 
 
 def _tell(
     tx: Transaction, delivery: Delivery, function: Function, call: tuple[str, str, Document], *, failure: str
 ) -> None:
-    """Run an operation as the function's role. A failure is kept in the history under AWS's name for its metric."""
+    """Run an operation as the function's role. A failure is counted, and recorded under the name of its metric."""
     service, operation, params = call
     try:
         caller = function_caller(tx, function, new_uuid(tx.entropy))
         tx.services.call(tx, caller, service, operation, params)
     except ServiceError as error:
+        count(tx, delivery.target_arn, failure)
         _record(tx, delivery, failure, error.message, "gave up")
 
 

@@ -34,7 +34,7 @@ from redrive.services.lambda_.model_mapping import (
     effective_visibility_s,
     queue_url,
 )
-from redrive.services.lambda_.workers_runs import assume_function_role, function_caller, write_logs
+from redrive.services.lambda_.workers_runs import assume_function_role, function_caller, record_run
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import Delivery
 
@@ -46,6 +46,12 @@ NextVisible = Callable[[Transaction, str], Instant | None]
 """When the next message of the queue with this ARN is visible (in the past if one is now); None if it has none."""
 CountVisible = Callable[[Transaction, str, int], int]
 """How many messages of the queue with this ARN are visible, counting no further than the last argument."""
+_Poll = Callable[[int], list[Document]]
+"""Receives at most so many messages. Errors: ServiceError (queue gone, role refused)."""
+
+
+class _TooLarge(Exception):
+    """A receive gave more than an event holds."""
 
 
 class MappingWorker:
@@ -91,15 +97,17 @@ class MappingWorker:
         if row is None:
             return
         tx.deliveries.delete(row.id)
-        write_logs(tx, attempt.invocation, result)
+        record_run(tx, attempt.invocation, result)
         receipts: dict[str, str] = row.document["Receipts"]
         left = messages_left(result, list(receipts), reports_failures=row.document["ReportsFailures"])
         done = [receipt for message_id, receipt in receipts.items() if message_id not in left]
-        outcome = "OK" if done else "PROBLEM: Function call failed"
         try:
-            _delete_messages(tx, attempt.invocation, row, done)
+            undone = _delete_messages(tx, attempt.invocation, row, done)
         except ServiceError as error:
-            outcome = f"PROBLEM: {error.message}"
+            undone = [error.message]
+        outcome = "OK" if done else "PROBLEM: Function call failed"
+        if undone:
+            outcome = f"PROBLEM: {undone[0]}"
         mapping = tx.resources.get(EventSourceMapping, row.scope, row.document["Mapping"])
         if mapping is None:
             return
@@ -129,17 +137,15 @@ class MappingWorker:
             return []
         tx.timers.clear(NAME, _timer(scope, mapping))
         try:
-            messages = _receive(tx, mapping, function)
+            found = _receive(tx, mapping, function)
         except ServiceError as error:
             _note(tx, scope, mapping, f"PROBLEM: {error.message}")
             _pause(tx, scope, mapping, PROBLEM_PAUSE_MS)
             return []
-        if not messages:
+        if not found:
             # What was due went elsewhere: to a dead-letter queue, say.
             _pause(tx, scope, mapping, EMPTY_POLL_PAUSE_MS)
             return []
-        records = [sqs_record(message, mapping.source_arn) for message in messages]
-        found = list(batches(records, bytes_max=SYNC_PAYLOAD_BYTES_MAX))
         return [_begin(tx, scope, mapping, function, batch) for batch in found[:free]]
 
 
@@ -167,11 +173,53 @@ def _drop_expired(tx: Transaction) -> None:
         tx.deliveries.delete(row.id)
 
 
-def _receive(tx: Transaction, mapping: EventSourceMapping, function: Function) -> list[Document]:
-    """The messages of one batch, hidden for as long as the run may take.
+def _receive(tx: Transaction, mapping: EventSourceMapping, function: Function) -> list[Batch]:
+    """The messages of one batch, hidden for as long as the run may take, in as many events as they need.
 
     Errors: ServiceError (queue gone, role refused).
     """
+    poll = _poll_of(tx, mapping, function)
+    if mapping.is_fifo:
+        return _receive_in_order(tx, mapping, poll)
+    received: list[Document] = []
+    size = 0
+    while len(received) < mapping.batch_size and size < SYNC_PAYLOAD_BYTES_MAX:
+        asked_for = min(RECEIVE_MESSAGES_MAX, mapping.batch_size - len(received))
+        page = poll(asked_for)
+        received += page
+        size += sum(len(message.get("Body", "")) for message in page)
+        if len(page) < asked_for:
+            break
+    return _batches(mapping, received)
+
+
+def _receive_in_order(tx: Transaction, mapping: EventSourceMapping, poll: _Poll) -> list[Batch]:
+    """What one receive of a FIFO queue gives, of one group or of several, in one event; empty if it gives nothing.
+
+    A receive of more than an event holds is undone, and a smaller one takes its place: messages that were received and
+    not run would hold up their groups, and would be nearer to the dead-letter queue for nothing.
+
+    Errors: ServiceError (queue gone, role refused).
+    """
+    limit = mapping.batch_size
+    while True:
+        try:
+            with tx.savepoint():
+                found = _batches(mapping, poll(limit))
+                if len(found) > 1:
+                    raise _TooLarge
+                return found
+        except _TooLarge:
+            limit = len(found[0].receipts)
+
+
+def _batches(mapping: EventSourceMapping, messages: Sequence[Document]) -> list[Batch]:
+    records = [sqs_record(message, mapping.source_arn) for message in messages]
+    return list(batches(records, bytes_max=SYNC_PAYLOAD_BYTES_MAX))
+
+
+def _poll_of(tx: Transaction, mapping: EventSourceMapping, function: Function) -> _Poll:
+    """How the function's role receives from the queue. Errors: ServiceError (queue gone, role refused)."""
     caller = function_caller(tx, function, new_uuid(tx.entropy))
     url = queue_url(mapping.source_arn)
     asked: Document = {"QueueUrl": url, "AttributeNames": ["VisibilityTimeout"]}
@@ -187,21 +235,12 @@ def _receive(tx: Transaction, mapping: EventSourceMapping, function: Function) -
     )
     if visibility_s is not None:
         params["VisibilityTimeout"] = visibility_s
-    received: list[Document] = []
-    size = 0
-    while len(received) < mapping.batch_size and size < SYNC_PAYLOAD_BYTES_MAX:
-        asked_for = min(RECEIVE_MESSAGES_MAX, mapping.batch_size - len(received))
-        page = (
-            tx.services.call(tx, caller, "sqs", "ReceiveMessage", {**params, "MaxNumberOfMessages": asked_for}).get(
-                "Messages"
-            )
-            or []
-        )
-        received += page
-        size += sum(len(message.get("Body", "")) for message in page)
-        if len(page) < asked_for:
-            break
-    return received
+
+    def poll(limit: int) -> list[Document]:
+        answer = tx.services.call(tx, caller, "sqs", "ReceiveMessage", {**params, "MaxNumberOfMessages": limit})
+        return answer.get("Messages") or []
+
+    return poll
 
 
 def _begin(tx: Transaction, scope: Scope, mapping: EventSourceMapping, function: Function, batch: Batch) -> Attempt:
@@ -228,10 +267,13 @@ def _begin(tx: Transaction, scope: Scope, mapping: EventSourceMapping, function:
     return Attempt(NAME, row.id, row.fence, invocation)
 
 
-def _delete_messages(tx: Transaction, invocation: Invocation, row: Delivery, receipts: Sequence[str]) -> None:
-    """Delete messages as the function's role. Errors: ServiceError (queue gone, role refused)."""
+def _delete_messages(tx: Transaction, invocation: Invocation, row: Delivery, receipts: Sequence[str]) -> list[str]:
+    """Delete messages as the function's role; answers why some were not: their receipts had expired.
+
+    Errors: ServiceError (queue gone, role refused).
+    """
     if not receipts:
-        return
+        return []
     caller: Caller = assume_function_role(
         tx,
         role_arn=invocation.role_arn,
@@ -240,9 +282,12 @@ def _delete_messages(tx: Transaction, invocation: Invocation, row: Delivery, rec
         request_id=new_uuid(tx.entropy),
     )
     url = queue_url(row.document["QueueArn"])
+    undone: list[str] = []
     for start in range(0, len(receipts), RECEIVE_MESSAGES_MAX):
         entries = [
             {"Id": str(number), "ReceiptHandle": receipt}
             for number, receipt in enumerate(receipts[start : start + RECEIVE_MESSAGES_MAX])
         ]
-        tx.services.call(tx, caller, "sqs", "DeleteMessageBatch", {"QueueUrl": url, "Entries": entries})
+        answer = tx.services.call(tx, caller, "sqs", "DeleteMessageBatch", {"QueueUrl": url, "Entries": entries})
+        undone += [entry["Message"] for entry in answer.get("Failed") or ()]
+    return undone

@@ -1,4 +1,4 @@
-"""What surrounds every run of a function: its role before, its log lines after.
+"""What surrounds every run of a function: its role before, its log lines and its metrics after.
 
 One place for invocations, events and mappings. The logs are written as the function's role, so a role without
 permission leaves no logs, as on AWS.
@@ -11,6 +11,7 @@ from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
 from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.services.lambda_.model import Function
+from redrive.services.lambda_.model_metrics import DURATION, ERRORS, INVOCATIONS, THROTTLES, series_of
 from redrive.services.lambda_.model_report import LogEvent, log_events, puts
 from redrive.store.api import Transaction
 
@@ -43,7 +44,34 @@ def function_caller(tx: Transaction, function: Function, request_id: str) -> Cal
     )
 
 
-def write_logs(tx: Transaction, invocation: Invocation, result: InvocationResult) -> None:
+def record_run(tx: Transaction, invocation: Invocation, result: InvocationResult) -> None:
+    """Count a run that has ended, and write its lines."""
+    _count_run(tx, invocation.function_arn, result)
+    _write_logs(tx, invocation, result)
+
+
+def count(tx: Transaction, function_arn: str, name: str, value: float = 1.0) -> None:
+    """Count something of a function, under AWS's name for the metric."""
+    for series in series_of(function_arn, name):
+        tx.metrics.count(series, tx.now, value)
+
+
+def _count_run(tx: Transaction, function_arn: str, result: InvocationResult) -> None:
+    """A run counts as an invocation unless it was throttled, or failed outside of the function.
+
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-types.html
+    """
+    if result.status is InvocationStatus.SERVICE_ERROR:
+        return
+    is_throttled = result.status is InvocationStatus.THROTTLED
+    count(tx, function_arn, THROTTLES, float(is_throttled))
+    if not is_throttled:
+        count(tx, function_arn, INVOCATIONS)
+        count(tx, function_arn, ERRORS, float(result.status is InvocationStatus.FUNCTION_ERROR))
+        count(tx, function_arn, DURATION, result.duration_ms)
+
+
+def _write_logs(tx: Transaction, invocation: Invocation, result: InvocationResult) -> None:
     """Write the lines of a run to its log stream; nothing if it never ran, or its role may not write.
 
     Source: https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs.html

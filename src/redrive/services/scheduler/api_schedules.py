@@ -20,9 +20,9 @@ from redrive.services.scheduler.model import (
     schedule_arn,
 )
 from redrive.services.scheduler.model_occurrences import begin, left_out, planned, revise
-from redrive.services.scheduler.workers_misspellings import tell_of_misspellings
 from redrive.services.scheduler.model_pages import decode_token, encode_token
 from redrive.services.scheduler.model_requests import invalid, read_settings
+from redrive.services.scheduler.workers_misspellings import tell_of_misspellings
 from redrive.services.scheduler.workers_promises import record_missed
 from redrive.services.scheduler.workers_timers import remove_schedule, store_schedule
 from redrive.store.api import Transaction

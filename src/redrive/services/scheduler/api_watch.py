@@ -113,9 +113,8 @@ def missed_by(tx: Transaction, scope: Scope, schedule: Schedule) -> list[Documen
 def find_run(tx: Transaction, id: str) -> Run | None:
     """The run of a delivery, or of a schedule's execution, by its id."""
     scheduled_at = time_of_execution_id(id)
-    if scheduled_at is not None:
-        id = tx.attempts.delivery_ending(f"#{id}", since=scheduled_at) or id
-    return run_of(tx, id)
+    found = None if scheduled_at is None else tx.attempts.delivery_ending(f"#{id}", since=scheduled_at)
+    return run_of(tx, found or id)
 
 
 def run_document(run: Run) -> Document:

@@ -8,10 +8,11 @@ from redrive.core.arn import Arn
 from redrive.core.clock import MINUTE_MS, Instant
 from redrive.core.entropy import new_uuid
 from redrive.core.errors import Bug, ServiceError
-from redrive.core.retry import Delivered, Exhausted, Failed, GiveUp, Outcome, RetryAt, Verdict
+from redrive.core.retry import Delivered, Exhausted, Failed, FailureKind, GiveUp, Outcome, RetryAt, Verdict
 from redrive.core.scope import Caller, Scope
 from redrive.delivery.invocation import InvocationResult
 from redrive.delivery.sources import Call
+from redrive.services.scheduler import model_metrics as metrics
 from redrive.services.scheduler.model import SOURCE, Schedule, name_of_arn
 from redrive.services.scheduler.model_executions import Execution, rendered_input
 from redrive.services.scheduler.model_failures import classify, cut, letter_attributes, letter_body, letter_bytes
@@ -54,7 +55,12 @@ class SchedulerSource:
         raise Bug("a schedule waits for no invocation")
 
     def attempted(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Verdict) -> None:
-        """Record an attempt that will be followed by another; the last one is recorded when it is settled."""
+        """Count an attempt. Record it if another will follow; the last one is recorded when it is settled."""
+        _count(tx, delivery, metrics.ATTEMPTS)
+        if isinstance(outcome, Failed):
+            _count(tx, delivery, metrics.TARGET_ERRORS)
+            if outcome.kind is FailureKind.THROTTLED:
+                _count(tx, delivery, metrics.TARGET_THROTTLES)
         if isinstance(verdict, RetryAt):
             _record(tx, delivery, outcome, "retry", verdict.at)
 
@@ -62,6 +68,8 @@ class SchedulerSource:
         """Dead-letter what was given up, record how it ended, and remove a schedule whose last occurrence this was."""
         end = "delivered"
         if isinstance(verdict, GiveUp) and isinstance(outcome, Failed):
+            if verdict.exhausted is not None:
+                _count(tx, delivery, metrics.DROPPED)
             end = _bury(tx, delivery, outcome, verdict)
         _record(tx, delivery, outcome, end, None)
         schedule = tx.resources.get(Schedule, delivery.scope, name_of_arn(delivery.source_arn))
@@ -78,6 +86,12 @@ def _assume(tx: Transaction, execution: Execution, region: str) -> Caller:
         tx, execution.target["RoleArn"], service="scheduler.amazonaws.com", session_name=execution.execution_id,
         region=region, request_id=new_uuid(tx.entropy), source_arn=execution.group_arn,
     )  # fmt: skip
+
+
+def _count(tx: Transaction, delivery: Delivery, name: str) -> None:
+    group_name = name_of_arn(delivery.source_arn).partition("/")[0]
+    for series in metrics.series_of(delivery.scope, group_name, name):
+        tx.metrics.count(series, tx.now)
 
 
 def _record(tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: str, next_at: Instant | None) -> None:
@@ -104,6 +118,8 @@ def _bury(tx: Transaction, delivery: Delivery, failed: Failed, verdict: GiveUp) 
         caller = _assume(tx, execution, Arn.parse(queue_arn).region)
         _send_letter(tx, caller, queue_arn, delivery, end=(failed, verdict.exhausted))
     except ServiceError as error:
+        _count(tx, delivery, metrics.DEAD_LETTER_FAILED)
+        _count(tx, delivery, f"{metrics.DEAD_LETTER_FAILED}_{classify(error).code}")
         return f"dropped: the dead letter to {queue_arn} failed with {error.code}: {error.message}"
     return f"dead-lettered to {queue_arn}"
 
@@ -120,11 +136,15 @@ def _send_letter(
     )
     body, attributes = letter_body(request), describe(truncated=False)
     bytes_max = _message_bytes_max(tx, queue_arn)
-    if letter_bytes(body, attributes) > bytes_max:
+    is_truncated = letter_bytes(body, attributes) > bytes_max
+    if is_truncated:
         attributes = describe(truncated=True)
         body = cut(body, bytes_max - letter_bytes("", attributes))
     params = {"QueueUrl": queue_url(queue_arn), "MessageBody": body, "MessageAttributes": attributes}
     tx.services.call(tx, caller, "sqs", "SendMessage", params)
+    _count(tx, delivery, metrics.DEAD_LETTERED)
+    if is_truncated:
+        _count(tx, delivery, metrics.DEAD_LETTERED_TRUNCATED)
 
 
 def _message_bytes_max(tx: Transaction, queue_arn: str) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from redrive.core.clock import Instant
 from redrive.core.documents import Document, dump_dataclass, dump_json, load_dataclass, load_json
@@ -17,6 +18,9 @@ from redrive.store.database import Database, Row
 from redrive.store.queries import load_queries
 
 _SQL = load_queries("deliveries")
+
+POLICIES_KEPT = 1_000
+"""Most deliveries have one of few policies, and reading one takes longer than the rest of the row."""
 
 INSIDE = "inside"
 """The target is in this store: claim, acceptance and settlement share one transaction."""
@@ -65,7 +69,7 @@ class DeliveryTable:
             {
                 "id": delivery.id, "scope": str(delivery.scope), "source": delivery.source,
                 "source_arn": delivery.source_arn, "target_arn": delivery.target_arn,
-                "document": dump_json(delivery.document), "policy": dump_dataclass(delivery.policy),
+                "document": dump_json(delivery.document), "policy": _policy_text(delivery.policy),
                 "place": delivery.place, "due_at": delivery.due_at, "first_at": delivery.first_at,
             },
         )  # fmt: skip
@@ -106,10 +110,20 @@ class DeliveryTable:
         return int(row[0]) if row else 0
 
 
+@lru_cache(POLICIES_KEPT)
+def _policy_text(policy: RetryPolicy) -> str:
+    return dump_dataclass(policy)
+
+
+@lru_cache(POLICIES_KEPT)
+def _policy(text: str) -> RetryPolicy:
+    return load_dataclass(RetryPolicy, text)
+
+
 def _delivery(row: Row) -> Delivery:
     delivery_id, scope, source, source_arn, target_arn, document, policy, *rest = row
     account, region = scope.split("/", 1)
     return Delivery(
         delivery_id, Scope(account, region), source, source_arn, target_arn, load_json(document),
-        load_dataclass(RetryPolicy, policy), *rest,
+        _policy(policy), *rest,
     )  # fmt: skip

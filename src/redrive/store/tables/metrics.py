@@ -172,7 +172,10 @@ class MetricTable:
     def between(self, series: Series, start: Instant, end: Instant) -> list[DataPoint]:
         """The stored minutes of a series that begin in [start, end), in order."""
         rows = self._database.all(_SQL["between"], {**_key(series), "start": start, "end": end})
-        return [DataPoint(*statistics, _read_samples(samples)) for *statistics, samples in rows]
+        return [
+            DataPoint(minute, total, count, low, high, _read_samples(samples))
+            for minute, total, count, low, high, samples in rows
+        ]
 
     def series_of(self, scope: str, *, since: Instant = 0) -> Sequence[Series]:
         """All series of which something is stored in a scope for a minute that began at this instant or later."""

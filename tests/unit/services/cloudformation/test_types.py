@@ -246,6 +246,30 @@ def test_log_groups_streams_and_queue_policies_are_made(stacks: Stacks, world: W
     assert json.loads(found["Policy"])["Version"] == "2012-10-17"
 
 
+def test_generated_name_of_a_fifo_queue_ends_in_fifo(stacks: Stacks, world: World) -> None:
+    """Also where stack and logical id leave no room for it."""
+    stacks.create("s" * 60, {"Q" * 40: queue(FifoQueue=True, ContentBasedDeduplication=True)})
+
+    url = stacks.physical_id("s" * 60, "Q" * 40)
+    found = world.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
+    name = url.rpartition("/")[2]
+    assert stacks.status("s" * 60) == "CREATE_COMPLETE"
+    assert name.endswith(".fifo")
+    assert len(name) == 80
+    assert (found["FifoQueue"], found["ContentBasedDeduplication"]) == ("true", "true")
+
+
+def test_queue_that_a_template_says_is_not_fifo_is_a_standard_queue(stacks: Stacks, world: World) -> None:
+    """CreateQueue knows no `FifoQueue` of `false`."""
+    stacks.create("s", {"Q": queue(FifoQueue="false", DelaySeconds=5)})
+
+    url = stacks.physical_id("s", "Q")
+    found = world.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
+    assert stacks.status("s") == "CREATE_COMPLETE"
+    assert "FifoQueue" not in found
+    assert found["DelaySeconds"] == "5"
+
+
 def test_schedule_is_updated_as_a_whole(stacks: Stacks, world: World) -> None:
     resources = pipeline()
     kept = {name: resources[name] for name in ("Spilled", "Inbox", "SenderRole", "Tick")}

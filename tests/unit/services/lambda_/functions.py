@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from redrive.core.clock import Instant, VirtualClock, parse_instant
+from redrive.core.clock import VirtualClock, parse_instant
 from redrive.core.entropy import SeededEntropy, new_uuid
 from redrive.core.errors import ServiceError
 from redrive.core.limits import Limits
@@ -25,7 +25,7 @@ from redrive.engine.registry import Registry
 from redrive.engine.virtual import VirtualTime
 from redrive.services.lambda_.source import LambdaSource
 from redrive.services.lambda_.workers import MappingWorker
-from redrive.services.sqs.model import Queue
+from redrive.services.sqs.workers_visibility import count_visible, next_visible
 from redrive.store.api import Transaction
 from redrive.store.sqlite import SqliteStore
 from redrive.wire.models import Models
@@ -208,15 +208,3 @@ class Rig:
     def advance(self, seconds: float) -> None:
         """Let time pass, and everything happen that comes due."""
         self._time.advance_to(self.clock.now() + round(seconds * 1000))
-
-
-def next_visible(tx: Transaction, queue_arn: str) -> Instant | None:
-    """When the next message of a queue is visible."""
-    queue = tx.resources.get(Queue, SCOPE, queue_arn.rsplit(":", 1)[-1])
-    return None if queue is None else tx.messages.next_visible(queue.id, tx.now)
-
-
-def count_visible(tx: Transaction, queue_arn: str, limit: int) -> int:
-    """How many messages of a queue are visible, up to a limit."""
-    queue = tx.resources.get(Queue, SCOPE, queue_arn.rsplit(":", 1)[-1])
-    return 0 if queue is None else tx.messages.count_visible(queue.id, tx.now, limit=limit)

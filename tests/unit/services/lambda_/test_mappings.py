@@ -70,7 +70,6 @@ UNAVAILABLE = "{} is not available in redrive; see docs/semantics/lambda.md."
         ({"FunctionName": "ghost"}, "ResourceNotFoundException", f"Function not found: {ARN}ghost"),
         ({"BatchSize": 11}, INVALID, WINDOW),
         ({"EventSourceArn": f"{QUEUE_ARN}ghost"}, INVALID, NO_QUEUE),
-        ({"EventSourceArn": f"{ORDERS}.fifo"}, INVALID, UNAVAILABLE.format(f"EventSourceArn {ORDERS}.fifo")),
         (
             {"EventSourceArn": "arn:aws:kinesis:us-east-1:000000000000:stream/s"},
             INVALID,

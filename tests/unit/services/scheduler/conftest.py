@@ -11,6 +11,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from redrive.core.clock import format_instant, parse_instant
+from redrive.engine.build import DEFAULTS, Settings
 from redrive.testing.world import World
 
 ACCOUNT = "000000000000"
@@ -19,8 +20,8 @@ ACCOUNT = "000000000000"
 class Desk:
     """What a user of EventBridge Scheduler has at hand, and short words for it."""
 
-    def __init__(self, start: str = "2025-01-01T00:00:00Z") -> None:
-        self.world = World(seed=1, start=parse_instant(start))
+    def __init__(self, start: str = "2025-01-01T00:00:00Z", *, settings: Settings = DEFAULTS) -> None:
+        self.world = World(seed=1, start=parse_instant(start), settings=settings)
         self.orders = self.queue("orders")
         self.dead = self.queue("dead")
         self.role = self.make_role("runs", "sqs:SendMessage", "lambda:InvokeFunction", "dynamodb:*")
@@ -115,6 +116,12 @@ def desk() -> Iterator[Desk]:
     desk = Desk()
     yield desk
     desk.world.close()
+
+
+@pytest.fixture
+def new_desk() -> type[Desk]:
+    """For tests that need a desk of another kind."""
+    return Desk
 
 
 @pytest.fixture

@@ -160,6 +160,53 @@ def test_target_without_input_gets_the_default_event(desk: Any) -> None:
     }  # fmt: skip
 
 
+def test_fifo_queue_gets_the_group_of_the_target_and_each_occurrence_once(desk: Any) -> None:
+    """Occurrences differ by their scheduled time, so that a queue that goes by content takes them all, in order.
+
+    Source: https://docs.aws.amazon.com/scheduler/latest/APIReference/API_SqsParameters.html
+    """
+    arn = desk.queue("ordered.fifo", FifoQueue="true", ContentBasedDeduplication="true")
+    text = '{"at":"<aws.scheduler.scheduled-time>"}'
+    desk.create("rate(1 minute)", Target=desk.target(arn, Input=text, SqsParameters={"MessageGroupId": "ticks"}))
+
+    desk.world.advance(minutes=2)
+
+    messages = desk.take("ordered.fifo")
+    times = [json.loads(one["Body"])["at"] for one in messages]
+    assert times == [f"2025-01-01T00:0{minute}:00Z" for minute in range(3)]
+    assert {one["Attributes"]["MessageGroupId"] for one in messages} == {"ticks"}
+    numbers = [one["Attributes"]["SequenceNumber"] for one in messages]
+    assert numbers == sorted(set(numbers))
+
+
+def test_fifo_queue_takes_an_unchanging_input_once_in_five_minutes(desk: Any) -> None:
+    """The queue goes by content, and five minutes count from the first: that is SQS's rule, not the schedule's."""
+    arn = desk.queue("ordered.fifo", FifoQueue="true", ContentBasedDeduplication="true")
+    target = desk.target(arn, Input="tick", SqsParameters={"MessageGroupId": "ticks"})
+    desk.create("rate(1 minute)", Target=target, EndDate="2025-01-01T00:08:30Z")
+
+    desk.world.advance(minutes=10)
+
+    assert desk.sent("ordered.fifo") == ["2025-01-01T00:00:00Z", "2025-01-01T00:05:00Z"]
+
+
+def test_fifo_queue_without_a_way_to_deduplicate_refuses_and_the_dead_letter_says_why(desk: Any) -> None:
+    """A target has no deduplication id to give, so the queue must go by content."""
+    arn = desk.queue("ordered.fifo", FifoQueue="true")
+    target = desk.target(
+        arn, Input="tick", SqsParameters={"MessageGroupId": "ticks"}, DeadLetterConfig={"Arn": desk.dead},
+        RetryPolicy={"MaximumRetryAttempts": 0},
+    )  # fmt: skip
+    desk.create("at(2025-01-01T00:00:00)", Target=target)
+
+    desk.world.advance(minutes=1)
+
+    _, attributes = desk.letter()
+    assert attributes["TARGET_ARN"] == arn
+    assert "ContentBasedDeduplication" in attributes["ERROR_MESSAGE"]
+    assert desk.take("ordered.fifo") == []
+
+
 def test_disabled_schedule_does_not_fire(desk: Any) -> None:
     desk.create("rate(1 minute)", State="DISABLED")
 

@@ -30,6 +30,7 @@ from redrive.services.cloudformation.types.schema import (
 
 # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_CreateQueue.html
 _NAME_LENGTH_MAX = 80
+_FIFO_SUFFIX = ".fifo"
 _POLICY_ID_LENGTH_MAX = 255
 _MISSING = frozenset({"QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue"})
 
@@ -69,14 +70,27 @@ def _attribute(value: object) -> str:
 
 
 def _create_queue(place: Place, properties: Document) -> Existing:
-    name = place.name(properties.get("QueueName"), _NAME_LENGTH_MAX)
+    name = _name(place, properties)
     if exists(place, _MISSING, "sqs", "GetQueueUrl", QueueName=name):
         raise already_exists("AWS::SQS::Queue", name)
     attributes = _attributes(properties, set(properties))
+    if attributes.get("FifoQueue") == "false":
+        # A template may say that a queue is no FIFO queue; to the API that attribute is unknown then.
+        del attributes["FifoQueue"]
     created = place.call("sqs", "CreateQueue", QueueName=name, Attributes=attributes, tags=tags_of(properties) or None)
     url = created["QueueUrl"]
     read = place.call("sqs", "GetQueueAttributes", QueueUrl=url, AttributeNames=["QueueArn"])
     return Existing(url, properties, {"Arn": read["Attributes"]["QueueArn"], "QueueName": name, "QueueUrl": url})
+
+
+def _name(place: Place, properties: Document) -> str:
+    """The name that the template gives, else a generated one, which ends as the type of the queue wants it.
+
+    Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-sqs-queue.html
+    """
+    suffix = _FIFO_SUFFIX if properties.get("FifoQueue") else ""
+    given: str | None = properties.get("QueueName")
+    return given or place.name(None, _NAME_LENGTH_MAX - len(suffix)) + suffix
 
 
 def _update_queue(place: Place, existing: Existing, properties: Document) -> Existing:

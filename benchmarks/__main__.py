@@ -1,0 +1,88 @@
+"""The command: `python -m benchmarks [startup|time|sqs|all]`; `--help` says the rest."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from rich.console import Console
+
+from benchmarks import startup, travel
+from benchmarks.dialects import Dialect, JsonDialect
+from benchmarks.peers import PEERS, running
+from benchmarks.processes import ENVIRONMENT, NotStarted, ServerProcess, free_port, redrive_command, serving
+from benchmarks.report import Figure, Row, machine, show_figures, show_ratios, show_rows, write_json
+from benchmarks.sqs import Measured
+
+SUITES = ("startup", "time", "sqs")
+WIDTH_OF_PAPER = 150
+
+
+def main() -> None:
+    """Measure what was asked for, show it, and write it down."""
+    arguments = _arguments()
+    wanted = SUITES if arguments.suite == "all" else (arguments.suite,)
+    console = Console(width=None if sys.stdout.isatty() else WIDTH_OF_PAPER)
+    console.print(machine())
+    results: dict[str, Sequence[Row | Figure]] = {}
+    if "startup" in wanted:
+        results["startup"] = figures = startup.measure()
+        show_figures(console, "Starting up, medians", figures)
+    if "time" in wanted:
+        results["time"] = figures = list(travel.measure())
+        show_figures(console, "Virtual time", figures)
+    if "sqs" in wanted:
+        rows = _sqs(console, arguments)
+        show_ratios(console, rows)
+        results |= rows
+    if arguments.json:
+        write_json(arguments.json, results)
+
+
+def _sqs(console: Console, arguments: argparse.Namespace) -> dict[str, list[Row]]:
+    """Rows by server. Each server is started for its loads alone, and stopped before the next."""
+    results: dict[str, list[Row]] = {}
+
+    def measure(name: str, server: ServerProcess, dialect: Dialect) -> None:
+        loads = Measured(server, dialect, runs=arguments.runs)
+        results[name] = list(loads.rows(arguments.seconds, backlog=arguments.backlog))
+        show_rows(console, f"{name}, {server.rss_mb():,.0f} MB afterwards", results[name])
+
+    for name, durable in (("redrive, durable", True), ("redrive, in memory", False)):
+        with _redrive(durable=durable) as server:
+            measure(name, server, JsonDialect(server.port))
+    for peer in PEERS if arguments.peers else ():
+        try:
+            with running(peer) as (server, dialect, version):
+                measure(f"{peer.name} {version}", server, dialect)
+        except (NotStarted, OSError, ValueError) as error:
+            console.print(f"{peer.name} is left out: {error}")
+    return results
+
+
+@contextmanager
+def _redrive(*, durable: bool) -> Iterator[ServerProcess]:
+    port = free_port()
+    with TemporaryDirectory() as data:
+        command = redrive_command(port, *(["--data", data] if durable else []))
+        with serving(command, port, probe=startup.HEALTH, env=ENVIRONMENT) as server:
+            yield server
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure redrive.")
+    parser.add_argument("suite", nargs="?", default="all", choices=[*SUITES, "all"])
+    parser.add_argument("--peers", action="store_true", help="also measure other servers of the same API")
+    parser.add_argument("--backlog", action="store_true", help="also drain a queue that holds 1,000,000 messages")
+    parser.add_argument("--seconds", type=float, default=3, help="how long each load lasts")
+    parser.add_argument("--runs", type=int, default=3, help="how often each load runs; the median counts")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures down")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""`redrive fault add|list|clear`: failures on order."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import quote
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from redrive.cli.clock import output_option
+from redrive.cli.durations import Duration
+from redrive.cli.endpoint import ask, endpoint_option
+
+
+@click.group()
+def command() -> None:
+    """Have calls to a target fail or be slow, to see what happens then."""
+
+
+@command.command()
+@click.option("--target", required=True, help="The ARN of a queue, a function …; * and ? are wildcards.")
+@click.option("--error", help="The error that calls answer: ThrottlingException, InternalServerError, AccessDenied …")
+@click.option("--message", help="The error's message.")
+@click.option("--times", type=click.IntRange(min=1), help="Strike so many calls, then no more.")
+@click.option("--rate", type=click.FloatRange(0, 1), help="Strike this share of the calls: 1 is all of them.")
+@click.option("--latency", type=Duration(), help="How long each call takes first: 5s, 2m.")
+@endpoint_option
+@output_option
+def add(
+    target: str, error: str | None, message: str | None, times: int | None, rate: float | None, latency: float | None,
+    endpoint_url: str, output: str,
+) -> None:  # fmt: skip
+    """Have calls to TARGET fail from now on, or be slow: --times N of them, or a --rate.
+
+    Throttles and errors of the service are tried again by whoever calls; AccessDenied and other errors of the caller
+    are not.
+    """
+    asked = {
+        "target": target, "error": error, "message": message, "times": times, "rate": rate, "latency_s": latency,
+    }  # fmt: skip
+    fault = ask(endpoint_url, "faults", {name: value for name, value in asked.items() if value is not None})
+    if output == "json":
+        click.echo(json.dumps(fault))
+        return
+    click.echo(f"fault {fault['id']}: {_effect(fault)} for calls to {fault['target']}, {_bound(fault)}")
+    click.echo(f"  Take it away again with: redrive fault clear {fault['id']}", err=True)
+
+
+@command.command("list")
+@endpoint_option
+@output_option
+def list_all(endpoint_url: str, output: str) -> None:
+    """List the faults, oldest first: a call meets the first that is aimed at it."""
+    answer = ask(endpoint_url, "faults")
+    if output == "json":
+        click.echo(json.dumps(answer["faults"]))
+        return
+    if not answer["faults"]:
+        click.echo("There are no faults. Add one with: redrive fault add --target ARN --error CODE --times 3", err=True)
+        return
+    table = Table("id", "target", "effect", "strikes", "struck", "state")
+    for fault in answer["faults"]:
+        table.add_row(fault["id"], fault["target"], _effect(fault), _bound(fault), str(fault["struck"]), fault["state"])
+    Console().print(table)
+
+
+@command.command()
+@click.argument("fault_id", metavar="[ID]", required=False)
+@endpoint_option
+@output_option
+def clear(fault_id: str | None, endpoint_url: str, output: str) -> None:
+    """Forget the fault ID, or all faults."""
+    path = "faults" if fault_id is None else f"faults/{quote(fault_id, safe='')}"
+    answer = ask(endpoint_url, path, method="DELETE")
+    if output == "json":
+        click.echo(json.dumps(answer))
+    else:
+        click.echo(f"{answer['cleared']} cleared")
+
+
+def _effect(fault: dict[str, Any]) -> str:
+    after = f"after {fault['latency_s']:g} s" if fault["latency_s"] else ""
+    return " ".join(part for part in (fault["error"] or "the usual answer", after) if part)
+
+
+def _bound(fault: dict[str, Any]) -> str:
+    return f"{fault['times']} times" if fault["rate"] is None else f"{fault['rate']:.0%} of calls"

@@ -1,0 +1,185 @@
+"""The library inside a function that is safe to run again: ledger, effects, batches, retries, breaker, events, metrics.
+
+It needs nothing but the standard library, and runs alike on AWS Lambda, on the engine and in a test. boto3 and psycopg
+are imported when a ledger that needs them is first used. It knows no other room of the house, and no other knows it.
+
+A name's module is imported when the name is first asked for: a function that starts cold pays for what it uses.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from redrive.handler.batch import BatchFailed, dynamodb_batch, kinesis_batch, sqs_batch
+    from redrive.handler.breaker import CircuitBreaker
+    from redrive.handler.effects import Effect, effect
+    from redrive.handler.errors import (
+        CircuitOpen,
+        EffectRepeated,
+        EffectUncertain,
+        FunctionFailed,
+        HandlerError,
+        KeyRefused,
+        LeaseLost,
+        OutsideExecution,
+        PayloadChanged,
+        ResultNotStorable,
+        StillRunning,
+    )
+    from redrive.handler.events import Left, PutEventsReport, Sent, put_events
+    from redrive.handler.execution import Execution, current_execution
+    from redrive.handler.failures import Classes, Kind, classify
+    from redrive.handler.idempotency import idempotent
+    from redrive.handler.invoke import invoke_lambda
+    from redrive.handler.keys import (
+        event_id,
+        path,
+        s3_object,
+        s3_object_at_time,
+        schedule_occurrence,
+        scheduler_context,
+        sqs_message_id,
+        stream_sequence,
+    )
+    from redrive.handler.lambda_context import invocation
+    from redrive.handler.ledger import (
+        Attempt,
+        Began,
+        EffectRecord,
+        Fresh,
+        InProgress,
+        Ledger,
+        Mismatch,
+        Record,
+        Replayed,
+        Status,
+        Token,
+    )
+    from redrive.handler.ledgers.dynamodb import DynamoDBLedger
+    from redrive.handler.ledgers.memory import MemoryLedger
+    from redrive.handler.ledgers.postgres import PostgresLedger
+    from redrive.handler.ledgers.powertools import (
+        PowertoolsAttributes,
+        PowertoolsReader,
+        PowertoolsRecord,
+        PowertoolsStatus,
+    )
+    from redrive.handler.ledgers.sqlite import SqliteLedger
+    from redrive.handler.metrics import Metrics
+    from redrive.handler.rate import TokenBucket
+    from redrive.handler.records import BatchResponse, DynamoDBRecord, KinesisRecord, SqsRecord
+    from redrive.handler.retries import RetryPolicy, retry, retry_call, retry_call_async
+
+__all__ = [
+    "Attempt",
+    "BatchFailed",
+    "BatchResponse",
+    "Began",
+    "CircuitBreaker",
+    "CircuitOpen",
+    "Classes",
+    "DynamoDBLedger",
+    "DynamoDBRecord",
+    "Effect",
+    "EffectRecord",
+    "EffectRepeated",
+    "EffectUncertain",
+    "Execution",
+    "Fresh",
+    "FunctionFailed",
+    "HandlerError",
+    "InProgress",
+    "KeyRefused",
+    "Kind",
+    "KinesisRecord",
+    "LeaseLost",
+    "Ledger",
+    "Left",
+    "MemoryLedger",
+    "Metrics",
+    "Mismatch",
+    "OutsideExecution",
+    "PayloadChanged",
+    "PostgresLedger",
+    "PowertoolsAttributes",
+    "PowertoolsReader",
+    "PowertoolsRecord",
+    "PowertoolsStatus",
+    "PutEventsReport",
+    "Record",
+    "Replayed",
+    "ResultNotStorable",
+    "RetryPolicy",
+    "Sent",
+    "SqliteLedger",
+    "SqsRecord",
+    "Status",
+    "StillRunning",
+    "Token",
+    "TokenBucket",
+    "classify",
+    "current_execution",
+    "dynamodb_batch",
+    "effect",
+    "event_id",
+    "idempotent",
+    "invocation",
+    "invoke_lambda",
+    "kinesis_batch",
+    "path",
+    "put_events",
+    "retry",
+    "retry_call",
+    "retry_call_async",
+    "s3_object",
+    "s3_object_at_time",
+    "schedule_occurrence",
+    "scheduler_context",
+    "sqs_batch",
+    "sqs_message_id",
+    "stream_sequence",
+]
+
+# The imports above, for the running program.
+_HOMES = {
+    "batch": "BatchFailed dynamodb_batch kinesis_batch sqs_batch",
+    "breaker": "CircuitBreaker",
+    "effects": "Effect effect",
+    "errors": (
+        "CircuitOpen EffectRepeated EffectUncertain FunctionFailed HandlerError "
+        "KeyRefused LeaseLost OutsideExecution PayloadChanged ResultNotStorable StillRunning"
+    ),
+    "events": "Left PutEventsReport Sent put_events",
+    "execution": "Execution current_execution",
+    "failures": "Classes Kind classify",
+    "idempotency": "idempotent",
+    "invoke": "invoke_lambda",
+    "keys": (
+        "event_id path s3_object s3_object_at_time schedule_occurrence scheduler_context sqs_message_id stream_sequence"
+    ),
+    "lambda_context": "invocation",
+    "ledger": "Attempt Began EffectRecord Fresh InProgress Ledger Mismatch Record Replayed Status Token",
+    "ledgers.dynamodb": "DynamoDBLedger",
+    "ledgers.memory": "MemoryLedger",
+    "ledgers.postgres": "PostgresLedger",
+    "ledgers.powertools": "PowertoolsAttributes PowertoolsReader PowertoolsRecord PowertoolsStatus",
+    "ledgers.sqlite": "SqliteLedger",
+    "metrics": "Metrics",
+    "rate": "TokenBucket",
+    "records": "BatchResponse DynamoDBRecord KinesisRecord SqsRecord",
+    "retries": "RetryPolicy retry retry_call retry_call_async",
+}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Import a public name from where it lives. Errors: AttributeError."""
+        for module, names in _HOMES.items():
+            if name in names.split():
+                return getattr(import_module(f"{__name__}.{module}"), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return __all__

@@ -1,0 +1,191 @@
+"""A circuit breaker: after some failures in a row nobody calls for a while, then one probe decides.
+
+    CLOSED     calls go through; `failures_max` failures in a row → OPEN
+    OPEN       no call goes through; after `open_s` the first caller becomes the probe → HALF_OPEN
+    HALF_OPEN  one probe is under way and no other call goes through; it succeeds → CLOSED, it fails → OPEN;
+               a probe that does not come back within `probe_s` is given up, and the next caller is the probe
+
+The state is one cell. In a ledger's cells it is shared by all processes, at the price of a read for each call.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import inspect
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import ParamSpec, TypeVar, cast
+
+from redrive.handler.cells import Cell, Cells, LocalCells
+from redrive.handler.clock import Clock, Instant, now_ms
+from redrive.handler.entropy import NewNonce, new_nonce
+from redrive.handler.errors import CircuitOpen
+from redrive.handler.failures import Kind, classify
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+RACES_MAX = 10  # How often a change is tried anew because somebody else changed the state first.
+
+
+class State(enum.StrEnum):
+    """What a breaker does with a call."""
+
+    CLOSED = "CLOSED"
+    OPEN = "OPEN"
+    HALF_OPEN = "HALF_OPEN"
+
+
+def is_outage(error: Exception) -> bool:
+    """Whether a failure says that the downstream is in trouble, and not that the request was wrong."""
+    return classify(error) is not Kind.PERMANENT
+
+
+class CircuitBreaker:
+    """Stops calling what fails. `counts` says which failures count; others leave the state as it is.
+
+    breaker = CircuitBreaker("payments", cells=ledger)
+    receipt = breaker.call(charge, order)
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        failures_max: int = 5,
+        open_s: float = 60.0,
+        probe_s: float = 60.0,
+        counts: Callable[[Exception], bool] = is_outage,
+        cells: Cells | None = None,
+        clock: Clock = now_ms,
+        nonce: NewNonce = new_nonce,
+    ) -> None:
+        """`cells` is where the state is kept: a ledger, to share it; by default this object, for one thread."""
+        if failures_max < 1:
+            raise ValueError(f"a breaker that opens after {failures_max} failures is never closed: at least 1")
+        self.name = name
+        self._failures_max = failures_max
+        self._open_ms = round(open_s * 1000)
+        self._probe_ms = round(probe_s * 1000)
+        self._counts = counts
+        self._cells = cells or LocalCells()
+        self._clock = clock
+        self._nonce = nonce
+
+    @property
+    def state(self) -> State:
+        """What the breaker is doing. OPEN lasts until somebody calls, even after its time."""
+        return self._load()[1].state
+
+    def call(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call a function if the circuit allows it. Errors: CircuitOpen; the function's own."""
+        probe = self._admit()
+        try:
+            result = function(*args, **kwargs)
+        except Exception as error:
+            self._failed(probe, error)
+            raise
+        self._succeeded(probe)
+        return result
+
+    async def call_async(self, function: Callable[P, Awaitable[R]], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """As `call`, for an async function; a shared state is read in a thread."""
+        from asyncio import to_thread
+
+        probe = await to_thread(self._admit)
+        try:
+            result = await function(*args, **kwargs)
+        except Exception as error:
+            await to_thread(self._failed, probe, error)
+            raise
+        await to_thread(self._succeeded, probe)
+        return result
+
+    def protect(self, function: Callable[P, R]) -> Callable[P, R]:
+        """Make a function, plain or async, go through the breaker whenever it is called."""
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def run_async(*args: P.args, **kwargs: P.kwargs) -> object:
+                return await self.call_async(function, *args, **kwargs)
+
+            return cast("Callable[P, R]", run_async)
+
+        @functools.wraps(function)
+        def run(*args: P.args, **kwargs: P.kwargs) -> R:
+            return self.call(function, *args, **kwargs)
+
+        return run
+
+    def _admit(self) -> str | None:
+        """Let a call through: as the probe, whose name is answered, or as any other. Errors: CircuitOpen."""
+        for _ in range(RACES_MAX):
+            cell, circuit = self._load()
+            now = self._clock()
+            if circuit.state is State.CLOSED:
+                return None
+            if now < circuit.closed_until:
+                raise CircuitOpen(self.name, (circuit.closed_until - now) / 1000)
+            probe = self._nonce()
+            if self._swap(
+                cell, replace(circuit, state=State.HALF_OPEN, probe=probe, closed_until=now + self._probe_ms)
+            ):
+                return probe
+        raise CircuitOpen(self.name, self._probe_ms / 1000)
+
+    def _succeeded(self, probe: str | None) -> None:
+        def change(circuit: _Circuit) -> _Circuit:
+            if circuit.state is State.CLOSED or circuit.probe == probe:
+                return _Circuit()
+            return circuit  # A call that began before the circuit opened says nothing about now.
+
+        self._change(change)
+
+    def _failed(self, probe: str | None, error: Exception) -> None:
+        if not self._counts(error):
+            if probe is not None:
+                self._succeeded(probe)  # The downstream answered: what was wrong was the request.
+            return
+        reopened = _Circuit(State.OPEN, self._failures_max, closed_until=self._clock() + self._open_ms)
+
+        def change(circuit: _Circuit) -> _Circuit:
+            if circuit.state is State.CLOSED:
+                failures = circuit.failures + 1
+                return reopened if failures >= self._failures_max else replace(circuit, failures=failures)
+            return reopened if probe is not None and circuit.probe == probe else circuit
+
+        self._change(change)
+
+    def _change(self, change: Callable[[_Circuit], _Circuit]) -> None:
+        for _ in range(RACES_MAX):
+            cell, circuit = self._load()
+            changed = change(circuit)
+            if changed == circuit or self._swap(cell, changed):
+                return
+
+    def _load(self) -> tuple[Cell, _Circuit]:
+        cell = self._cells.load_cell(f"breaker:{self.name}")
+        return cell, _circuit_from(cell.text)
+
+    def _swap(self, cell: Cell, circuit: _Circuit) -> bool:
+        text = json.dumps([circuit.state, circuit.failures, circuit.closed_until, circuit.probe])
+        return self._cells.swap_cell(f"breaker:{self.name}", cell.version, text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Circuit:
+    """The state as it is kept. Until `closed_until` nobody passes: the end of OPEN, or of the probe's time."""
+
+    state: State = State.CLOSED
+    failures: int = 0
+    closed_until: Instant = 0
+    probe: str | None = None
+
+
+def _circuit_from(text: str) -> _Circuit:
+    if not text:
+        return _Circuit()
+    state, failures, closed_until, probe = json.loads(text)
+    return _Circuit(State(state), failures, closed_until, probe)

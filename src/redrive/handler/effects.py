@@ -1,0 +1,165 @@
+"""`effect`: something done to the world outside, at most once for each execution as far as the world can help.
+
+No ledger can tell whether a call whose answer never came was made. What makes repeating it safe is a downstream that
+knows an idempotency key again, and that memory ends: after a day, or after half an hour. A message may wait in a
+dead-letter queue for two weeks. So an effect is recorded before it is tried, its key is used again only while the
+downstream is known to remember it, and after that the downstream is asked first.
+
+    no record                              record the intent, call
+    intended, within the key's memory      call again, with the same key
+    intended, past the key's memory        look up: found → its result; not found → call, with a new memory
+    intended, past it, without a lookup    EffectUncertain: somebody has to look
+    done                                   the recorded result; no call
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Concatenate, Generic, ParamSpec, TypeVar, cast
+
+from redrive.handler import payloads
+from redrive.handler.clock import Clock, now_ms
+from redrive.handler.errors import EffectRepeated, EffectUncertain
+from redrive.handler.execution import Execution, current_execution
+from redrive.handler.ledger import EffectRecord
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+IDEMPOTENCY_KEY_CHARS_MAX = 255  # Of Stripe's header, and of most others'.
+
+
+def effect(
+    name: str,
+    *,
+    key_memory: timedelta | None,
+    lookup: Callable[Concatenate[str, P], object] | None = None,
+    clock: Clock = now_ms,
+) -> Callable[[Callable[Concatenate[str, P], R]], Effect[P, R]]:
+    """Make a function that has an effect, plain or async, safe to repeat within an execution.
+
+        @effect("charge", key_memory=timedelta(hours=24), lookup=find_charge)
+        def charge(idempotency_key, order): ...
+
+        charge(order)  # inside a function decorated with idempotent
+
+    The function takes the idempotency key first; callers leave it out. `key_memory` is how long the downstream knows a
+    key again, as its documentation says: None is for ever, as with a conditional write under the key; zero is a
+    downstream without keys. `lookup` takes the same arguments and answers what the downstream has, or None.
+
+    Errors (of the call): OutsideExecution, EffectRepeated, EffectUncertain, LeaseLost, ResultNotStorable, the
+    function's own. After any of them the effect may have happened.
+    """
+
+    def decorate(function: Callable[Concatenate[str, P], R]) -> Effect[P, R]:
+        return Effect(name, function, key_memory, lookup, clock)
+
+    return decorate
+
+
+class Effect(Generic[P, R]):
+    """A function whose effect is recorded. Called without the idempotency key, it adds it."""
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[Concatenate[str, P], R],
+        key_memory: timedelta | None,
+        lookup: Callable[Concatenate[str, P], object] | None,
+        clock: Clock,
+    ) -> None:
+        self.name = name
+        self.__wrapped__ = function
+        self.__doc__ = function.__doc__
+        self._key_memory = key_memory
+        self._lookup = lookup
+        self._clock = clock
+
+    def part(self, part: str) -> Effect[P, R]:
+        """The effect on one of several things that an execution does it to: `charge.part(line.id)(line)`."""
+        return Effect(f"{self.name}:{part}", self.__wrapped__, self._key_memory, self._lookup, self._clock)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        execution = current_execution()
+        self._count_call(execution)
+        if inspect.iscoroutinefunction(self.__wrapped__):
+            return cast("R", self._run_async(execution, *args, **kwargs))
+        record = self._recorded_or_new(execution)
+        if record.done_at is not None:
+            return cast("R", payloads.decode(record.result))
+        key = record.idempotency_key
+        if self._must_look_up(execution, record):
+            found = self._lookup_of(record)(key, *args, **kwargs)
+            if found is not None:
+                return cast("R", self._done(execution, record, found))
+            record = replace(record, first_at=self._clock())
+        execution.note_effect(record)
+        return cast("R", self._done(execution, record, self.__wrapped__(key, *args, **kwargs)))
+
+    async def _run_async(self, execution: Execution, *args: P.args, **kwargs: P.kwargs) -> object:
+        """As `__call__`, line by line, with the ledger in a thread."""
+        from asyncio import to_thread
+
+        record = self._recorded_or_new(execution)
+        if record.done_at is not None:
+            return payloads.decode(record.result)
+        key = record.idempotency_key
+        if self._must_look_up(execution, record):
+            found = self._lookup_of(record)(key, *args, **kwargs)
+            found = await found if inspect.isawaitable(found) else found
+            if found is not None:
+                return await to_thread(self._done, execution, record, found)
+            record = replace(record, first_at=self._clock())
+        await to_thread(execution.note_effect, record)
+        result = await cast("Awaitable[object]", self.__wrapped__(key, *args, **kwargs))
+        return await to_thread(self._done, execution, record, result)
+
+    def _count_call(self, execution: Execution) -> None:
+        if self.name in execution.effects_called:
+            raise EffectRepeated(
+                f"execution {execution.key!r} calls the effect {self.name!r} a second time, and would get the first "
+                f"call's result: name what it is done to, as in {self.name}.part(item_id)(…)"
+            )
+        execution.effects_called.add(self.name)
+
+    def _recorded_or_new(self, execution: Execution) -> EffectRecord:
+        known = execution.effects.get(self.name)
+        if known is not None:
+            return known
+        return EffectRecord(self.name, _idempotency_key(execution.key, self.name), first_at=self._clock())
+
+    def _must_look_up(self, execution: Execution, record: EffectRecord) -> bool:
+        """Whether the effect was begun before, so long ago that the downstream may have forgotten the key.
+
+        The memory is counted from the first intent, before which the downstream cannot have seen the key.
+        """
+        if self._key_memory is None or self.name not in execution.effects:
+            return False
+        return self._clock() >= record.first_at + int(self._key_memory.total_seconds() * 1000)
+
+    def _lookup_of(self, record: EffectRecord) -> Callable[Concatenate[str, P], object]:
+        if self._lookup is None:
+            raise EffectUncertain(
+                f"the effect {self.name!r} was begun at {record.first_at} under the key {record.idempotency_key!r}, "
+                f"nobody knows how it ended, and after {self._key_memory} the downstream has forgotten the key: look "
+                "there whether it happened, or give the effect a lookup that does"
+            )
+        return self._lookup
+
+    def _done(self, execution: Execution, record: EffectRecord, result: object) -> object:
+        text = payloads.encode(result, bytes_max=payloads.EFFECT_RESULT_BYTES_MAX)
+        execution.note_effect(replace(record, done_at=self._clock(), result=text))
+        return result
+
+
+def _idempotency_key(execution_key: str, name: str) -> str:
+    """A key that fits into a header: the readable one, or its hash."""
+    key = f"{execution_key}/{name}"
+    if len(key) <= IDEMPOTENCY_KEY_CHARS_MAX and key.isascii() and key.isprintable():
+        return key
+    import hashlib
+
+    return hashlib.sha256(key.encode()).hexdigest()

@@ -1,0 +1,119 @@
+"""What a failure means for the next try: transient, throttled, or permanent.
+
+Errors are known by their shape, not by their class, so that nothing has to be imported to know them: botocore's have a
+`response`, HTTP libraries' a status, the network's are OSErrors or are called so.
+
+Source: https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+class Kind(enum.Enum):
+    """How a failure counts."""
+
+    TRANSIENT = "transient"
+    THROTTLED = "throttled"
+    PERMANENT = "permanent"
+
+
+# Lambda's TooManyRequestsException is a throttle. Its ResourceNotFoundException is no passing one: the function, or
+# the version, is not there.
+THROTTLED_CODES = frozenset(
+    """
+    BandwidthLimitExceeded EC2ThrottledException LimitExceededException PriorRequestNotComplete
+    ProvisionedThroughputExceededException RequestLimitExceeded RequestThrottled RequestThrottledException SlowDown
+    ThrottledException Throttling ThrottlingException TooManyRequestsException TransactionInProgressException
+    """.split()
+)
+TRANSIENT_CODES = frozenset(
+    """
+    EC2UnexpectedException ENILimitReachedException InternalError InternalException InternalFailure InternalServerError
+    InternalServiceError InternalServiceException RequestTimeout RequestTimeoutException ResourceConflictException
+    ResourceNotReadyException ServiceException ServiceUnavailable ServiceUnavailableException SnapStartNotReadyException
+    SnapStartTimeoutException TransactionConflictException
+    """.split()
+)
+THROTTLED_STATUSES = frozenset({429})
+TRANSIENT_STATUSES = frozenset({408, 425, 500, 502, 503, 504})
+
+# Of botocore, urllib3, requests, httpx, aiohttp and grpc, none of which is imported here.
+_TRANSIENT_NAMES = ("Timeout", "ConnectionError", "ConnectError", "ConnectionClosed", "ReadError", "ProtocolError")
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """A user's own exceptions, by kind. They are asked before everything else."""
+
+    transient: tuple[type[BaseException], ...] = ()
+    throttled: tuple[type[BaseException], ...] = ()
+    permanent: tuple[type[BaseException], ...] = ()
+
+
+def classify(error: BaseException, classes: Classes | None = None) -> Kind:
+    """What this failure means for the next try. What nobody knows is permanent: repeating a bug repeats it."""
+    if classes is not None:
+        for kinds, kind in (
+            (classes.permanent, Kind.PERMANENT),
+            (classes.throttled, Kind.THROTTLED),
+            (classes.transient, Kind.TRANSIENT),
+        ):
+            if isinstance(error, kinds):
+                return kind
+    code = error_code(error)
+    if code is not None and (known := kind_of_code(code)) is not None:
+        return known
+    status = http_status(error)
+    if status is not None:
+        return kind_of_status(status)
+    is_network = isinstance(error, ConnectionError | TimeoutError) or _is_called_transient(error)
+    return Kind.TRANSIENT if is_network else Kind.PERMANENT
+
+
+def kind_of_code(code: str) -> Kind | None:
+    """What an AWS error code means; None if only its HTTP status can tell."""
+    if code in THROTTLED_CODES:
+        return Kind.THROTTLED
+    return Kind.TRANSIENT if code in TRANSIENT_CODES else None
+
+
+def kind_of_status(status: int) -> Kind:
+    """What an HTTP status means."""
+    if status in THROTTLED_STATUSES:
+        return Kind.THROTTLED
+    return Kind.TRANSIENT if status in TRANSIENT_STATUSES else Kind.PERMANENT
+
+
+def error_code(error: BaseException) -> str | None:
+    """The code of an AWS error, as botocore's ClientError carries it."""
+    match getattr(error, "response", None):
+        case {"Error": {"Code": str(code)}}:
+            return code
+        case _:
+            return None
+
+
+def http_status(error: BaseException) -> int | None:
+    """The HTTP status that an error of botocore, urllib, requests, httpx or aiohttp carries."""
+    response = getattr(error, "response", None)
+    if isinstance(response, Mapping):
+        match response:
+            case {"ResponseMetadata": {"HTTPStatusCode": int(status)}}:
+                return status
+            case _:
+                return None
+    for holder in (error, response):
+        for name in ("status_code", "status", "code"):
+            found = getattr(holder, name, None)
+            if isinstance(found, int) and 100 <= found <= 599:
+                return int(found)
+    return None
+
+
+def _is_called_transient(error: BaseException) -> bool:
+    names = [one.__name__ for one in type(error).__mro__]
+    return any(part in name for name in names for part in _TRANSIENT_NAMES)

@@ -1,0 +1,85 @@
+"""The run that this code is part of: Lambda's context, and the event that brought the work.
+
+A batch hands its records to functions that do not see Lambda's context; they find it here. The variable belongs to the
+run, not to the module: each thread and each coroutine has its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Protocol, TypeGuard
+
+
+class LambdaContext(Protocol):
+    """What the library uses of the `context` that Lambda passes to a handler."""
+
+    def get_remaining_time_in_millis(self) -> int:
+        """How long the invocation may still take."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a piece of work came from: the message that brought it, and the queue, stream or bus that sent it."""
+
+    message_id: str | None = None
+    source: str | None = None
+
+
+_CURRENT: ContextVar[LambdaContext | None] = ContextVar("redrive_lambda_context", default=None)
+
+
+@contextmanager
+def invocation(context: object) -> Iterator[None]:
+    """While inside, `remaining_ms` speaks of this invocation. Anything that is no Lambda context is none."""
+    before = _CURRENT.set(context if _is_lambda_context(context) else None)
+    try:
+        yield
+    finally:
+        _CURRENT.reset(before)
+
+
+def remaining_ms(arguments: Iterable[object] = ()) -> int | None:
+    """How long the invocation may still take; None outside of Lambda.
+
+    A Lambda context among the arguments is asked first, then the one of the invocation that is going on.
+    """
+    for argument in arguments:
+        if _is_lambda_context(argument):
+            return argument.get_remaining_time_in_millis()
+    current = _CURRENT.get()
+    return None if current is None else current.get_remaining_time_in_millis()
+
+
+def origin_of(event: object) -> Origin:
+    """Where an event or a record came from, as far as it says."""
+    record = single_record(event)
+    match record:
+        case {"messageId": str(message_id), "eventSourceARN": str(arn)}:
+            return Origin(message_id, arn)
+        case {"messageId": str(message_id)}:
+            return Origin(message_id)
+        case {"eventSourceARN": str(arn)}:
+            return Origin(None, arn)
+        case {"source": str(source), "id": str()}:
+            return Origin(None, source)
+        case {"context": {"schedule_arn": str(arn)}}:
+            return Origin(None, arn)
+        case _:
+            return Origin()
+
+
+def single_record(event: object) -> object:
+    """The one record of an event that has one; any other event as it is."""
+    match event:
+        case {"Records": [record]}:
+            return record
+        case _:
+            return event
+
+
+def _is_lambda_context(value: object) -> TypeGuard[LambdaContext]:
+    return callable(getattr(value, "get_remaining_time_in_millis", None))

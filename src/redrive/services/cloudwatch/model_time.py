@@ -1,0 +1,65 @@
+"""Which stretch of time a query is about, and how it is cut into periods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from redrive.core.clock import HOUR_MS, MINUTE_MS, SECOND_MS, Instant
+from redrive.services.cloudwatch import limits
+from redrive.store.tables.metrics import DataPoint
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """From `start` to before `end`, in periods counted from `start`. Nothing before `visible_from` is shown."""
+
+    start: Instant
+    end: Instant
+    period_s: int
+    visible_from: Instant
+
+    @property
+    def period_ms(self) -> int:
+        """The length of a period."""
+        return self.period_s * SECOND_MS
+
+    @property
+    def periods(self) -> range:
+        """The first instants of all periods."""
+        return range(self.start, self.end, self.period_ms)
+
+    def begin_of(self, at: Instant) -> Instant:
+        """When the period began that holds an instant."""
+        return at - (at - self.start) % self.period_ms
+
+    def groups(self, points: Iterable[DataPoint]) -> Iterator[tuple[Instant, list[DataPoint]]]:
+        """Points by period, in order."""
+        found: dict[Instant, list[DataPoint]] = {}
+        for point in points:
+            found.setdefault(self.begin_of(point.minute), []).append(point)
+        yield from sorted(found.items())
+
+
+def is_period(period_s: int) -> bool:
+    """Whether data points may have this granularity."""
+    return period_s % 60 == 0 or period_s in limits.HIGH_RESOLUTION_PERIODS_S
+
+
+def window(start: Instant, end: Instant, period_s: int, now: Instant) -> Window:
+    """The window of a query, its start rounded down as AWS does: the older, the coarser.
+
+    Periods below a minute reach back three hours.
+    Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html
+    """
+    is_high_resolution = period_s in limits.HIGH_RESOLUTION_PERIODS_S
+    if is_high_resolution:
+        step_ms = period_s * SECOND_MS
+    elif start >= now - limits.MINUTES_AGE_MS_MAX:
+        step_ms = MINUTE_MS
+    elif start >= now - limits.FIVE_MINUTES_AGE_MS_MAX:
+        step_ms = 5 * MINUTE_MS
+    else:
+        step_ms = HOUR_MS
+    age_ms_max = limits.HIGH_RESOLUTION_AGE_MS_MAX if is_high_resolution else limits.MINUTES_AGE_MS_MAX
+    return Window(start - start % step_ms, end, period_s, now - age_ms_max)

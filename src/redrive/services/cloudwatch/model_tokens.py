@@ -1,0 +1,27 @@
+"""Where the next page begins, as the tokens that callers hand back. They mean nothing to callers."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+
+from redrive.core.documents import dump_json, load_json
+
+
+def write_token(request: object, position: object) -> str:
+    """A token for a position in the answer to this request."""
+    return base64.urlsafe_b64encode(dump_json([_digest(request), position]).encode()).decode()
+
+
+def read_token(token: str, request: object) -> object | None:
+    """The position in a token; None if it is not one of ours for this request."""
+    try:
+        digest, position = load_json(base64.urlsafe_b64decode(token.encode()))
+    except (ValueError, TypeError):
+        return None
+    found: object = position
+    return found if digest == _digest(request) else None
+
+
+def _digest(request: object) -> str:
+    return hashlib.sha256(dump_json(request).encode()).hexdigest()[:16]

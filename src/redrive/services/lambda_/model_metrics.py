@@ -1,0 +1,40 @@
+"""The metrics of functions: for each function, for each way to name it, and for the whole account.
+
+`ConcurrentExecutions` is not among them: runs happen outside of transactions, which cannot tell how many there are.
+Source: https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-types.html
+"""
+
+from __future__ import annotations
+
+import functools
+
+from redrive.core.arn import Arn
+from redrive.core.scope import Scope
+from redrive.store.tables.metrics import Series, Watched, dimensions_text
+
+NAMESPACE = "AWS/Lambda"
+
+INVOCATIONS = "Invocations"
+ERRORS = "Errors"
+THROTTLES = "Throttles"
+DURATION = "Duration"
+EVENTS_RECEIVED = "AsyncEventsReceived"
+EVENT_AGE = "AsyncEventAge"
+EVENTS_DROPPED = "AsyncEventsDropped"
+DEAD_LETTER_ERRORS = "DeadLetterErrors"
+DESTINATION_FAILURES = "DestinationDeliveryFailures"
+
+_IN_MILLISECONDS = frozenset({DURATION, EVENT_AGE})
+
+
+@functools.lru_cache(maxsize=4_096)
+def series_of(function_arn: str, name: str) -> tuple[Series, ...]:
+    """The series of a metric of a function, which may be named with a version or an alias."""
+    arn = Arn.parse(function_arn)
+    scope = Scope(arn.account, arn.region)
+    resource = arn.resource.removeprefix("function:")
+    function = resource.partition(":")[0]
+    unit = "Milliseconds" if name in _IN_MILLISECONDS else "Count"
+    named = {"FunctionName": function, "Resource": resource}
+    about = (dimensions_text(named), dimensions_text({"FunctionName": function}), dimensions_text({}))
+    return tuple(Series(Watched(str(scope), NAMESPACE, dimensions), name, unit) for dimensions in about)

@@ -1,0 +1,30 @@
+"""The metrics of EventBridge Scheduler: for each schedule group, and for the whole account.
+
+`InvocationThrottleCount` is not among them: there is no quota of invocations here that could throttle any.
+Source: https://docs.aws.amazon.com/scheduler/latest/UserGuide/monitoring-cloudwatch.html
+"""
+
+from __future__ import annotations
+
+import functools
+
+from redrive.core.scope import Scope
+from redrive.store.tables.metrics import Series, Watched, dimensions_text
+
+NAMESPACE = "AWS/Scheduler"
+
+ATTEMPTS = "InvocationAttemptCount"
+TARGET_ERRORS = "TargetErrorCount"
+TARGET_THROTTLES = "TargetErrorThrottledCount"
+DROPPED = "InvocationDroppedCount"
+DEAD_LETTERED = "InvocationsSentToDeadLetterCount"
+DEAD_LETTERED_TRUNCATED = f"{DEAD_LETTERED}_Truncated_MessageSizeExceeded"
+DEAD_LETTER_FAILED = "InvocationsFailedToBeSentToDeadLetterCount"
+
+
+@functools.lru_cache(maxsize=4_096)
+def series_of(scope: Scope, group_name: str, name: str) -> tuple[Series, Series]:
+    """The two series of a metric: the group's, and the account's, which has no dimension."""
+    group = Watched(str(scope), NAMESPACE, dimensions_text({"ScheduleGroup": group_name}))
+    account = Watched(str(scope), NAMESPACE, dimensions_text({}))
+    return Series(group, name, "Count"), Series(account, name, "Count")

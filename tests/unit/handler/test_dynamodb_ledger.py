@@ -1,0 +1,143 @@
+"""What only the DynamoDB ledger has: its writes, its table, and its part in the user's transactions."""
+
+from __future__ import annotations
+
+import pytest
+from botocore.exceptions import ClientError
+from botocore.validate import ParamValidator
+
+from redrive.handler import DynamoDBLedger, Fresh, InProgress, Replayed
+from redrive.handler.ledger import ATTEMPTS_KEPT
+from redrive.testing.world import World
+from tests.unit.handler.conftest import START, TABLE, HandClock
+
+
+class Counting:
+    """A client that says which operations it was asked for."""
+
+    def __init__(self, client) -> None:
+        self.client = client
+        self.calls: list[str] = []
+
+    def __getattr__(self, name: str):
+        self.calls.append(name)
+        return getattr(self.client, name)
+
+
+@pytest.fixture
+def client(world: World) -> Counting:
+    return Counting(world.client("dynamodb"))
+
+
+@pytest.fixture
+def ledger(client: Counting, clock: HandClock) -> DynamoDBLedger:
+    return DynamoDBLedger(TABLE, client=client, clock=clock)
+
+
+def test_run_that_meets_nobody_writes_once_to_begin_and_once_to_end(ledger: DynamoDBLedger, client: Counting) -> None:
+    answer = ledger.begin("e", "hash", message_id="m-1")
+    assert isinstance(answer, Fresh)
+    ledger.finish(answer.token, 1)
+
+    assert client.calls == ["update_item", "update_item"]
+
+
+def test_retry_after_a_failure_begins_with_one_write_too(ledger: DynamoDBLedger, client: Counting) -> None:
+    answer = ledger.begin("e", message_id="m-1")
+    assert isinstance(answer, Fresh)
+    ledger.fail(answer.token, "x")
+    client.calls.clear()
+
+    ledger.begin("e", message_id="m-2")
+
+    assert client.calls == ["update_item"]
+
+
+def test_duplicate_is_answered_without_a_read_and_noted(ledger: DynamoDBLedger, client: Counting) -> None:
+    ledger.begin("e", message_id="m-1")
+    client.calls.clear()
+
+    assert isinstance(ledger.begin("e", message_id="m-2"), InProgress)
+
+    assert client.calls == ["update_item", "update_item"]
+
+
+def test_table_is_keyed_by_execution_id_and_expires_by_ttl(ledger: DynamoDBLedger, world: World) -> None:
+    answer = ledger.begin("0190-aa", lease_s=30, keep_s=86_400, message_id="m-1")
+    assert isinstance(answer, Fresh)
+    ledger.finish(answer.token, {"ok": True})
+
+    item = world.client("dynamodb").get_item(TableName=TABLE, Key={"execution_id": {"S": "0190-aa"}})["Item"]
+    assert item["status"] == {"S": "SUCCESS"}
+    assert item["ttl"] == {"N": str(START // 1000 + 86_400)}
+    assert (item["attempts"], item["messages"], item["result"]) == ({"N": "1"}, {"SS": ["m-1"]}, {"S": '{"ok":true}'})
+    assert "lease_ends_at" not in item
+
+
+def test_record_that_another_tool_left_running_is_nobodys(ledger: DynamoDBLedger, world: World) -> None:
+    """RUNNING without a lease was written by code that never ends it: whoever waited for it would wait for ever."""
+    item = {"execution_id": {"S": "e"}, "status": {"S": "RUNNING"}, "owner": {"S": "somebody"}}
+    world.client("dynamodb").put_item(TableName=TABLE, Item=item)
+
+    answer = ledger.begin("e")
+
+    assert isinstance(answer, Fresh)
+    assert ledger.finish(answer.token, 1)
+    assert ledger.begin("e") == Replayed(1)
+
+
+def test_record_that_another_tool_finished_is_replayed_without_a_result(ledger: DynamoDBLedger, world: World) -> None:
+    item = {"execution_id": {"S": "e"}, "status": {"S": "SUCCESS"}}
+    world.client("dynamodb").put_item(TableName=TABLE, Item=item)
+
+    assert ledger.begin("e", "hash", message_id="m") == Replayed(None)
+
+
+def test_attributes_of_others_survive_a_full_history(ledger: DynamoDBLedger, world: World) -> None:
+    item = {"execution_id": {"S": "e"}, "owner": {"S": "somebody"}}
+    world.client("dynamodb").put_item(TableName=TABLE, Item=item)
+    for _ in range(ATTEMPTS_KEPT + 1):
+        answer = ledger.begin("e")
+        assert isinstance(answer, Fresh)
+        assert ledger.fail(answer.token, "x")
+
+    item = world.client("dynamodb").get_item(TableName=TABLE, Key={"execution_id": {"S": "e"}})["Item"]
+    assert item["owner"] == {"S": "somebody"}
+    assert len(item["history"]["L"]) == ATTEMPTS_KEPT // 2 + 1
+
+
+def test_transaction_item_is_refused_to_a_zombie_and_records_the_holders_success(
+    ledger: DynamoDBLedger, world: World, clock: HandClock
+) -> None:
+    """An Update of TransactItems is the request of an UpdateItem, and is tried as one here."""
+    dynamodb = world.client("dynamodb")
+    zombie = ledger.begin("e", lease_s=30)
+    clock.advance(31)
+    holder = ledger.begin("e", lease_s=30)
+    assert isinstance(zombie, Fresh)
+    assert isinstance(holder, Fresh)
+
+    with pytest.raises(ClientError, match="ConditionalCheckFailedException"):
+        dynamodb.update_item(**ledger.finish_item(zombie.token, "zombie")["Update"])
+    dynamodb.update_item(**ledger.finish_item(holder.token, "holder")["Update"])
+
+    assert ledger.begin("e") == Replayed("holder")
+    assert ledger.finish(holder.token, "holder")
+
+
+def test_transaction_item_has_the_shape_that_dynamodb_takes(ledger: DynamoDBLedger, world: World) -> None:
+    answer = ledger.begin("e")
+    assert isinstance(answer, Fresh)
+    client = world.client("dynamodb")
+    shape = client.meta.service_model.operation_model("TransactWriteItems").input_shape
+
+    report = ParamValidator().validate({"TransactItems": [ledger.finish_item(answer.token, 1)]}, shape)
+
+    assert not report.has_errors()
+
+
+def test_refusals_of_other_kinds_are_raised_as_they_are(clock: HandClock, world: World) -> None:
+    ledger = DynamoDBLedger("no-such-table", client=world.client("dynamodb"), clock=clock)
+
+    with pytest.raises(ClientError, match="ResourceNotFoundException"):
+        ledger.begin("e")

@@ -1,0 +1,170 @@
+"""Keys are found where the work has them, and refused where they would not tell executions apart."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import pytest
+
+from redrive.handler import (
+    KeyRefused,
+    event_id,
+    path,
+    s3_object,
+    s3_object_at_time,
+    schedule_occurrence,
+    scheduler_context,
+    stream_sequence,
+)
+from redrive.handler.keys import KEY_BYTES_MAX, checked
+
+ARN = "arn:aws:scheduler:us-east-1:000000000000:schedule/default/hourly"
+WORK = {
+    "context": {"execution_id": "5068e532-bca5", "schedule_arn": ARN, "scheduled_time": "2025-10-07T15:33:16Z"},
+    "payload": {"lines": [{"id": 7}]},
+}
+RECORD = {"messageId": "m-1", "body": json.dumps(WORK), "eventSourceARN": "arn:aws:sqs:us-east-1:000000000000:jobs"}
+NOTIFICATION = {
+    "eventSource": "aws:s3",
+    "eventTime": "2025-10-07T15:33:16.123Z",
+    "s3": {"bucket": {"name": "b"}, "object": {"key": "in/a+b%C3%BC.csv", "sequencer": "0055AED6DCD90281E5"}},
+}
+OBJECT_EVENT = {
+    "id": "event-1",
+    "time": "2025-10-07T15:33:16Z",
+    "source": "aws.s3",
+    "detail": {"bucket": {"name": "b"}, "object": {"key": "in/a bü.csv", "sequencer": "0055AED6DCD90281E5"}},
+}
+
+
+def queued(work: object) -> dict[str, str]:
+    return {"messageId": "m-1", "body": json.dumps(work)}
+
+
+@pytest.mark.parametrize("event", [WORK, RECORD, {"Records": [RECORD]}])
+def test_execution_id_is_found_in_the_input_however_it_came(event: object) -> None:
+    assert scheduler_context()(event, None) == "5068e532-bca5"
+
+
+def test_execution_id_may_stand_elsewhere() -> None:
+    assert scheduler_context(at="meta.run")(queued({"meta": {"run": "x"}})) == "x"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["<aws.scheduler.execution_id>", "<aws.scheduler.execution-id>", "<aws.scheduler.executionId>", "a-<aws.scheduler.x"],
+)
+@pytest.mark.parametrize("source", [scheduler_context(), path("context.execution_id")])
+def test_placeholder_that_nobody_replaced_is_refused_with_the_right_spelling(source, text: str) -> None:
+    """One letter wrong, and all executions would share one key: the second would never run."""
+    with pytest.raises(KeyRefused, match="<aws.scheduler.execution-id>"):
+        source({"context": {"execution_id": text}})
+
+
+@pytest.mark.parametrize(
+    "work", [{}, {"context": {}}, {"context": {"execution_id": ""}}, {"context": {"execution_id": None}}, [], "text"]
+)
+def test_work_without_an_execution_id_is_refused(work: object) -> None:
+    with pytest.raises(KeyRefused):
+        scheduler_context()(queued(work))
+
+
+def test_event_of_several_messages_has_no_one_key() -> None:
+    with pytest.raises(KeyRefused, match="sqs_batch"):
+        scheduler_context()({"Records": [RECORD, RECORD]})
+
+
+def test_body_that_is_no_json_is_refused() -> None:
+    with pytest.raises(KeyRefused, match="no JSON"):
+        scheduler_context()({"messageId": "m-1", "body": "hello"})
+
+
+def test_occurrence_is_the_schedule_and_the_time_it_was_due() -> None:
+    assert schedule_occurrence()(RECORD) == f"{ARN}@2025-10-07T15:33:16Z"
+
+
+def test_scheduled_event_of_a_rule_has_an_occurrence_too() -> None:
+    rule = "arn:aws:events:us-east-1:000000000000:rule/hourly"
+    event = {"id": "1", "detail-type": "Scheduled Event", "resources": [rule], "time": "2025-10-07T15:00:00Z"}
+
+    assert schedule_occurrence()(event) == f"{rule}@2025-10-07T15:00:00Z"
+
+
+@pytest.mark.parametrize("member", ["schedule_arn", "scheduled_time"])
+def test_occurrence_of_a_placeholder_is_refused(member: str) -> None:
+    work = {"context": WORK["context"] | {member: f"<aws.scheduler.{member}>"}}
+
+    with pytest.raises(KeyRefused, match="<aws.scheduler.scheduled-time>"):
+        schedule_occurrence()(work)
+
+
+def test_event_id_is_that_of_the_event() -> None:
+    assert event_id()(OBJECT_EVENT, None) == event_id()(queued(OBJECT_EVENT)) == "event-1"
+
+
+@pytest.mark.parametrize(
+    "event", [OBJECT_EVENT, queued(OBJECT_EVENT), NOTIFICATION, {"Records": [NOTIFICATION]}, queued({"Records": [NOTIFICATION]})]
+)
+def test_object_has_one_key_by_notification_and_by_event(event: object) -> None:
+    """Notifications encode the object's key as a URL does, and events do not."""
+    assert s3_object()(event) == "b#in/a bü.csv#0055AED6DCD90281E5"
+
+
+def test_object_event_without_a_sequencer_is_refused() -> None:
+    event = {"detail": {"bucket": {"name": "b"}, "object": {"key": "k"}}}
+
+    with pytest.raises(KeyRefused, match="event_id"):
+        s3_object()(event)
+
+
+def test_object_at_a_time_is_the_hash_of_bucket_key_and_time() -> None:
+    event = {"detail": {"bucket": {"name": "b"}, "object": {"key": "k"}, "eventTime": "2025-10-07T15:33:16Z"}}
+
+    assert s3_object_at_time()(event) == hashlib.sha256(b"b#k#2025-10-07T15:33:16Z").hexdigest()
+    assert len(s3_object_at_time()(NOTIFICATION)) == len(s3_object_at_time()(OBJECT_EVENT)) == 64
+
+
+def test_stream_records_are_told_apart_by_their_sequence_numbers() -> None:
+    kinesis = {"eventSourceARN": "arn:k", "eventID": "shardId-0:495", "kinesis": {"sequenceNumber": "495"}}
+    dynamodb = {"eventSourceARN": "arn:d", "eventID": "x", "dynamodb": {"SequenceNumber": "111"}}
+
+    assert stream_sequence()(kinesis) == "arn:k#shardId-0#495"
+    assert stream_sequence()({"Records": [dynamodb]}) == "arn:d#111"
+    with pytest.raises(KeyRefused):
+        stream_sequence()(RECORD)
+
+
+def test_path_goes_through_lists_and_texts_of_json() -> None:
+    assert path("Records.0.body.payload.lines.0.id")({"Records": [RECORD]}) == "7"
+
+
+@pytest.mark.parametrize("at", ["", "a..b", ".a", "a."])
+def test_path_with_an_empty_step_is_refused(at: str) -> None:
+    with pytest.raises(KeyRefused):
+        path(at)
+
+
+def test_path_to_a_message_id_is_refused_at_once() -> None:
+    with pytest.raises(KeyRefused, match="dead-letter queue"):
+        path("Records.0.messageId")
+
+
+@pytest.mark.parametrize("value", [True, 1.5, None, [], {}])
+def test_what_is_neither_text_nor_whole_number_is_no_key(value: object) -> None:
+    with pytest.raises(KeyRefused):
+        path("id")({"id": value})
+
+
+@pytest.mark.parametrize("key", ["", None, 7, "x" * (KEY_BYTES_MAX + 1), "<aws.scheduler.execution_id>"])
+def test_key_of_a_users_function_is_checked_too(key: object) -> None:
+    with pytest.raises(KeyRefused):
+        checked(key, None)
+
+
+def test_refusal_shows_the_members_of_an_event_and_no_contents() -> None:
+    with pytest.raises(KeyRefused) as refused:
+        path("order.id")({"secret": "hunter2"})
+
+    assert "secret" in str(refused.value)
+    assert "hunter2" not in str(refused.value)

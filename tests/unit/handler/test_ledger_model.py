@@ -1,0 +1,147 @@
+"""Any interleaving of runs on any ledger does what a model of a dozen lines says.
+
+The model knows one execution, keeps no history, and shares no code with the ledgers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from itertools import count
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from redrive.handler import DynamoDBLedger, Fresh, InProgress, Ledger, MemoryLedger, Mismatch, Replayed, SqliteLedger
+from redrive.handler.ledger import EffectRecord, Token
+from redrive.testing.world import World
+from tests.unit.handler.conftest import LEDGERS, START, TABLE, HandClock, create_table
+
+LEASE_S, KEEP_S = 10, 40
+
+
+@dataclass
+class Model:
+    """One execution: who began last, how that ended, until when, and what was done."""
+
+    runs: int = 0
+    holder: int = -1
+    state: str = "absent"
+    lease_ends: int = 0
+    expires: int = 0
+    payload: str | None = None
+    result: int | None = None
+    duplicates: int = 0
+
+    def begin(self, run: int, payload: str | None, now: int) -> str:
+        if self.state == "absent" or now >= self.expires:
+            self.runs, self.payload, self.duplicates, self.result = 0, None, 0, None
+        else:
+            refusal = self.refusal(payload, now)
+            if refusal:
+                self.duplicates += 1
+                return refusal
+        self.runs += 1
+        self.holder, self.state = run, "running"
+        self.lease_ends, self.expires = now + LEASE_S * 1000, now + KEEP_S * 1000
+        self.payload = payload or self.payload
+        return f"fresh {self.runs}"
+
+    def refusal(self, payload: str | None, now: int) -> str:
+        if payload and self.payload and payload != self.payload:
+            return "mismatch"
+        if self.state == "done":
+            return f"replayed {self.result}"
+        return f"until {self.lease_ends}" if self.state == "running" and now < self.lease_ends else ""
+
+    def end(self, run: int, state: str) -> bool:
+        if run != self.holder:
+            return False
+        if self.state == "running":
+            self.state = state
+            self.result = run if state == "done" else None
+        return self.state == state
+
+
+def spoken(answer: object) -> str:
+    match answer:
+        case Fresh(token):
+            return f"fresh {token.attempt}"
+        case Replayed(result):
+            return f"replayed {result}"
+        case InProgress(until):
+            return f"until {until}"
+        case Mismatch():
+            return "mismatch"
+    raise AssertionError(answer)
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("begin"), st.sampled_from([None, "p", "q"])),
+        st.tuples(st.sampled_from(["finish", "fail", "effect"]), st.integers(0, 4)),
+        st.tuples(st.just("advance"), st.sampled_from([1, 3, LEASE_S, KEEP_S])),
+    ),
+    max_size=25,
+)
+
+
+@cache
+def dynamodb_client():
+    """One table for all examples, each of which has a key of its own."""
+    world = World()
+    create_table(world)
+    return world.client("dynamodb")
+
+
+def ledger_of(kind: str, clock: Callable[[], int]) -> Ledger:
+    if kind == "dynamodb":
+        return DynamoDBLedger(TABLE, client=dynamodb_client(), clock=clock)
+    return SqliteLedger(":memory:", clock=clock) if kind == "sqlite" else MemoryLedger(clock=clock)
+
+
+KEYS = count()
+
+
+@pytest.mark.parametrize("kind", LEDGERS)
+@settings(max_examples=40)
+@given(steps=STEPS)
+def test_ledger_does_what_the_model_says_under_any_interleaving(kind: str, steps: list[tuple[str, object]]) -> None:
+    """Runs begin, end late, end twice and are overtaken in any order; only the last to begin may say how it ended."""
+    clock, model, tokens, key = HandClock(), Model(), [], f"execution-{next(KEYS)}"
+    ledger = ledger_of(kind, clock)
+
+    for step, value in steps:
+        match step, value:
+            case "begin", _:
+                answer = ledger.begin(key, value, LEASE_S, keep_s=KEEP_S)
+                assert spoken(answer) == model.begin(len(tokens), value, clock.now)
+                if isinstance(answer, Fresh):
+                    tokens.append(answer.token)
+            case "advance", int(seconds):
+                clock.advance(seconds)
+            case _, int(back) if back < len(tokens):
+                run = len(tokens) - 1 - back
+                assert end(ledger, step, run, tokens[run]) is expected(model, step, run)
+
+    record = ledger.read(key)
+    assert (record is None) == (model.state == "absent")
+    if record is not None:
+        assert (record.attempts_made, record.duplicates) == (model.runs, model.duplicates)
+        assert {"running": "RUNNING", "done": "SUCCESS", "failed": "FAILED"}[model.state] == record.status
+
+
+def end(ledger: Ledger, step: str, run: int, token: Token) -> bool:
+    if step == "finish":
+        return ledger.finish(token, run)
+    if step == "fail":
+        return ledger.fail(token, "failed")
+    return ledger.note_effect(token, EffectRecord("mail", "key", START))
+
+
+def expected(model: Model, step: str, run: int) -> bool:
+    if step == "effect":
+        return run == model.holder and model.state == "running"
+    return model.end(run, "done" if step == "finish" else "failed")
