@@ -1,4 +1,4 @@
-"""The command: `python -m benchmarks [startup|time|sqs|all]`; `--help` says the rest."""
+"""The command: `python -m benchmarks [startup|time|schedules|sqs|all]`; `--help` says the rest."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tempfile import TemporaryDirectory
 
 from rich.console import Console
 
-from benchmarks import startup, travel
+from benchmarks import schedules, startup, travel
 from benchmarks.dialects import Dialect, JsonDialect
 from benchmarks.peers import PEERS, running
 from benchmarks.processes import ENVIRONMENT, NotStarted, ServerProcess, free_port, redrive_command, serving
 from benchmarks.report import Figure, Row, machine, show_figures, show_ratios, show_rows, write_json
 from benchmarks.sqs import Measured
 
-SUITES = ("startup", "time", "sqs")
+SUITES = ("startup", "time", "schedules", "sqs")
 WIDTH_OF_PAPER = 150
 
 
@@ -35,6 +35,9 @@ def main() -> None:
     if "time" in wanted:
         results["time"] = figures = list(travel.measure())
         show_figures(console, "Virtual time", figures)
+    if "schedules" in wanted:
+        results["schedules"] = figures = list(schedules.measure())
+        show_figures(console, "Schedules, in process", figures)
     if "sqs" in wanted:
         rows = _sqs(console, arguments)
         show_ratios(console, rows)

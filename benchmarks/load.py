@@ -9,6 +9,7 @@ import asyncio
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol, cast
 
@@ -85,23 +86,20 @@ class _Connection(asyncio.Protocol):
         load = self._load
         load.latencies.append(time.perf_counter() - self._sent_at)
         load.requests += 1
-        status = self._parser.get_status_code()
-        if status == 100:
-            return
-        load.errors += status != 200
+        load.errors += self._parser.get_status_code() != 200
         body = b"".join(self._body)
         self._body.clear()
         self._request = self._script.next(body)
-        if self._request is None:
-            self._transport.close()
-            self._done()
-        elif self._parser.should_keep_alive():
+        if self._request is None or self._parser.should_keep_alive():
             self._send()
         else:
             self._transport.close()
 
     def _send(self) -> None:
-        if self._request is not None:
+        if self._request is None:
+            self._transport.close()
+            self._done()
+        else:
             self._sent_at = time.perf_counter()
             self._transport.write(self._request)
 
@@ -137,12 +135,10 @@ async def _run(server: ServerProcess, script: Script, load: Load, connections: i
     for _ in range(connections):
         made.append(_Connection(script, load, open_one=open_one, done=finished.release))
         open_one(made[-1])
-    try:
+    with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             for _ in range(connections):
                 await finished.acquire()
-    except TimeoutError:
-        pass
     load.seconds = time.perf_counter() - began
     load.server_cpu_s = server.cpu_s() - cpu_s
     for protocol in made:

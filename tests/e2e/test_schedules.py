@@ -87,7 +87,7 @@ def test_schedule_that_is_triggered_after_the_fault_is_cleared_gets_through(serv
     assert run(server, "fault", "list") == []
 
 
-def test_commands_print_tables(server: ServerProcess, told: str) -> None:
+def test_fault_that_is_added_is_listed_until_it_is_cleared(server: ServerProcess, told: str) -> None:
     fault = server.redrive("fault", "add", "--target", "arn:nobody:*", "--error", "Throttling", "--rate", "0.5")
 
     assert "Throttling" in fault

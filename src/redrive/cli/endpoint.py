@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import urllib.error
 import urllib.request
@@ -31,14 +32,15 @@ def ask(
     Errors: UserError if no redrive server answers there, or if it refuses.
     """
     body = None if document is None else json.dumps(document).encode()
-    request = urllib.request.Request(f"{endpoint_url.rstrip('/')}/_redrive/{path}", data=body, method=method)  # noqa: S310 - the user's own URL
+    url = f"{endpoint_url.rstrip('/')}/_redrive/{path}"
     try:
+        request = urllib.request.Request(url, data=body, method=method)  # noqa: S310 - the user's own URL
         with urllib.request.urlopen(request) as response:  # noqa: S310
             answer: dict[str, Any] = json.load(response)
             return answer
     except urllib.error.HTTPError as error:
         raise _refused(endpoint_url, error) from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, http.client.HTTPException) as error:
         raise UserError(
             f"No redrive server answers at {endpoint_url} ({error}).", next_step="Start one with: redrive serve"
         ) from error

@@ -5,9 +5,12 @@ Seeded in simulation and in virtual time, so that the same seed gives the same i
 
 from __future__ import annotations
 
+import os
 import random
 import secrets
 from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 _PIECE_LENGTH = 32
@@ -80,3 +83,28 @@ def new_uuid(entropy: Entropy) -> str:
     digits = entropy.hex(32)
     variant = "89ab"[int(digits[16], 16) & 3]
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
+
+
+@contextmanager
+def seeded_process() -> Iterator[Callable[[str], None]]:
+    """While inside, all that this process draws (random, secrets, uuid, os.urandom) follows from a seed.
+
+    Yields what sets the seed. For running user code whose every run must be repeatable.
+    """
+    source = random.Random()
+    places = ((os, "urandom"), (random, "_urandom"))
+    saved = [getattr(module, name) for module, name in places]
+    state = random.getstate()
+    for module, name in places:
+        setattr(module, name, source.randbytes)
+
+    def reseed(seed: str) -> None:
+        source.seed(seed)
+        random.seed(seed)
+
+    try:
+        yield reseed
+    finally:
+        random.setstate(state)
+        for (module, name), original in zip(places, saved, strict=True):
+            setattr(module, name, original)

@@ -75,9 +75,11 @@ class RealTime:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _work(self) -> None:
+        step = self._engine.take_over  # What an earlier process left under way is due again.
         while not self._stopping:
             try:
-                self._round()
+                step()
+                step = self._round
             except Conflict as conflict:
                 self._log.warning("round conflicted", error=conflict)
             except Exception as error:  # noqa: BLE001 - the one supervisor: whatever failed is logged and tried again.
@@ -127,12 +129,14 @@ class VirtualDrive:
 
     def __init__(self, engine: Engine, clock: VirtualClock, log: Log, *, moved: Callable[[Instant], None]) -> None:
         """`moved` is told each instant at which the clock stops, before anything is done there."""
+        self._engine = engine
         self._time = VirtualTime(engine, clock)
         self._moved = moved
         self._log = log
         self._turn = threading.Lock()
         self._woken = threading.Event()
         self._stopping = False
+        self._alone = False
         self._thread = threading.Thread(target=self._work, name="redrive-driver", daemon=True)
 
     def start(self) -> None:
@@ -153,6 +157,7 @@ class VirtualDrive:
     def advance_to(self, target: Instant) -> None:
         """Move time; answers when everything due until then has settled. Errors: ValueError if it lies in the past."""
         with self._turn:
+            self._take_over()
             self._time.advance_to(target, moved=self._moved)
             self._moved(target)
 
@@ -164,6 +169,13 @@ class VirtualDrive:
                 return
             try:
                 with self._turn:
+                    self._take_over()
                     self._time.settle_due()
             except Exception as error:  # noqa: BLE001 - the one supervisor: whatever failed is logged.
                 self._log.error("round failed", error=repr(error))
+
+    def _take_over(self) -> None:
+        """Once, before anything else: what an earlier process left under way is due again."""
+        if not self._alone:
+            self._engine.take_over()
+            self._alone = True

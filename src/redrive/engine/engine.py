@@ -103,15 +103,21 @@ class Engine:
 
     def _look(self, tx: Transaction, free: int) -> Claimed:
         """Who has something due now or, if nobody has, who will have it first."""
-        found = [(worker, at) for worker in self._workers.values() if (at := worker.next_due(tx, free=free)) is not None]
-        first_at = min((at for _, at in found), default=None)
-        until = tx.now if first_at is None else max(first_at, tx.now)
-        expected = [worker for worker, at in found if at <= until]
-        return Claimed((), first_at is not None and first_at <= tx.now, first_at, expected)
+        asked = [(worker, worker.next_due(tx, free=free)) for worker in self._workers.values()]
+        first_at = min((at for _, at in asked if at is not None), default=None)
+        if first_at is None:
+            return Claimed([], progressed=False)
+        until = max(first_at, tx.now)
+        expected = [worker for worker, at in asked if at is not None and at <= until]
+        return Claimed([], first_at <= tx.now, first_at, expected)
 
     @staticmethod
     def _claim_of(worker: Worker, free: int) -> Callable[[Transaction], Sequence[Attempt]]:
         return lambda tx: worker.claim(tx, free=free)
+
+    def take_over(self) -> None:
+        """End the leases that an earlier process left behind. Only for a node that has the store to itself."""
+        self.run(lambda tx: tx.deliveries.end_leases(tx.now))
 
     def perform(self, attempt: Attempt) -> InvocationResult:
         """Second beat: the outside. May take as long as the function's timeout."""

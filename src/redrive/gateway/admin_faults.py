@@ -70,6 +70,8 @@ def read_fault(document: Mapping[str, object]) -> Fault:
     if times is not None and (isinstance(times, bool) or not isinstance(times, int) or times < 1):
         raise UserError(f"times is {times!r}; it must be a whole number from 1.", next_step=USAGE)
     share = None if rate is None else _number(rate, "rate", number_max=1)
+    if share == 0:
+        raise UserError("rate is 0; such a fault would never strike.", next_step=USAGE)
     latency_s = _number(document.get("latency_s") or 0, "latency_s", number_max=LATENCY_S_MAX)
     if not code and not latency_s:
         raise UserError("The fault has neither an error nor a latency_s: nothing would happen.", next_step=USAGE)

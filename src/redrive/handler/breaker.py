@@ -137,7 +137,7 @@ class CircuitBreaker:
 
     def _succeeded(self, probe: str | None) -> None:
         def change(circuit: _Circuit) -> _Circuit:
-            if circuit.state is State.CLOSED or circuit.probe == probe:
+            if circuit.state is State.CLOSED or (probe is not None and circuit.probe == probe):
                 return _Circuit()
             return circuit  # A call that began before the circuit opened says nothing about now.
 

@@ -56,13 +56,16 @@ class Metrics:
     ) -> None:
         """Gather a value, under the dimensions of all and its own.
 
-        Errors: ValueError for what CloudWatch would drop: more than 30 dimensions, an empty one, no finite number.
+        Errors: ValueError for what CloudWatch would drop: more than 30 dimensions, an empty one, a number that is
+        not finite, a name that a dimension has.
         """
         all_dimensions = tuple((self._dimensions | dict(dimensions or {})).items())
         if len(all_dimensions) > DIMENSIONS_MAX or not all(text for pair in all_dimensions for text in pair):
             raise ValueError(f"metric {name!r} has dimensions that are empty, or more than {DIMENSIONS_MAX}")
         if not name or not math.isfinite(value):
             raise ValueError(f"metric {name!r} is {value}: it needs a name and a finite value")
+        if name == "_aws" or name in dict(all_dimensions):
+            raise ValueError(f"metric {name!r} is called as a dimension is: a log line cannot hold both")
         self._data.append(Datum(name, value, unit, all_dimensions, self._clock()))
 
     def write(self, stream: TextIO | None = None) -> None:
@@ -114,8 +117,6 @@ class _Line:
         return len(values) < VALUES_PER_METRIC_MAX and self._units[datum.name] == datum.unit
 
     def add(self, datum: Datum) -> None:
-        if datum.name in self._dimensions or datum.name == "_aws":
-            raise ValueError(f"metric {datum.name!r} is called as a dimension is: one line cannot hold both")
         self._values.setdefault(datum.name, []).append(datum.value)
         self._units[datum.name] = datum.unit
 

@@ -6,6 +6,7 @@ in one transaction; a step that fails is undone and the others are not.
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -255,6 +256,24 @@ class SqliteStore:
             for (table,) in tables:
                 self._database.run(f"DELETE FROM {table}", NO_PARAMS)  # noqa: S608 - the schema's own names
             self._database.run("COMMIT", NO_PARAMS)
+
+    def save(self) -> bytes:
+        """All that is stored, for `load`; without what was counted and is not yet in a table."""
+        with self._lock:
+            return self._database.connection.serialize()
+
+    def load(self, saved: bytes) -> None:
+        """Become what a store was when it was saved. For stores in memory: a file is left as it is."""
+        with self._lock:
+            self._cache.entries.clear()
+            self._accumulator.clear()
+            self._database.connection.deserialize(saved)
+
+    def digest(self, tables: Sequence[str]) -> bytes:
+        """A hash that two stores share if these tables have the same rows."""
+        with self._lock:
+            rows = [self._database.all(f"SELECT * FROM {table}", NO_PARAMS) for table in tables]  # noqa: S608 - ours
+        return hashlib.sha256(repr(rows).encode()).digest()
 
     def close(self) -> None:
         with self._lock:

@@ -8,19 +8,17 @@ answered the same way: the world that is running a function is the one they reac
 from __future__ import annotations
 
 import functools
-import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import urlsplit
 
 import boto3
 import botocore.handlers
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.config import Config
 
+from redrive.gateway.botocore_http import request_of, response_to
 from redrive.gateway.chain import Gateway
-from redrive.wire.message import HttpRequest, HttpResponse
 
 ENDPOINT_URL = "http://in-process.redrive.internal"
 """A host that does not exist: a request that is not answered in process fails at once instead of leaving it."""
@@ -50,7 +48,7 @@ class _Responder:
         self._gateway = gateway
 
     def __call__(self, request: AWSPreparedRequest, **_: object) -> AWSResponse:
-        return _to_botocore(request, self._gateway.respond(_from_botocore(request)))
+        return response_to(request, self._gateway.respond(request_of(request)))
 
 
 class _Reached:
@@ -62,7 +60,7 @@ class _Reached:
     def __call__(self, request: AWSPreparedRequest, **_: object) -> AWSResponse | None:
         if not self.gateways or not str(request.url).startswith(ENDPOINT_URL):
             return None
-        return _to_botocore(request, self.gateways[-1].respond(_from_botocore(request)))
+        return response_to(request, self.gateways[-1].respond(request_of(request)))
 
 
 # botocore reads this list when it makes a session: the one way to reach clients that user code makes for itself.
@@ -78,33 +76,3 @@ def reached_by_user_code(gateway: Gateway) -> Iterator[None]:
         yield
     finally:
         _REACHED.gateways.pop()
-
-
-def _from_botocore(request: AWSPreparedRequest) -> HttpRequest:
-    url = urlsplit(str(request.url))
-    body = request.body
-    if hasattr(body, "read"):
-        body = body.read()
-    if isinstance(body, str):
-        body = body.encode()
-    headers = {name.lower(): _text(value) for name, value in request.headers.items()}
-    headers.setdefault("host", url.netloc)
-    return HttpRequest(str(request.method), url.path or "/", url.query, headers, bytes(body or b""))
-
-
-def _to_botocore(request: AWSPreparedRequest, response: HttpResponse) -> AWSResponse:
-    raw = _Raw(response.body)
-    return AWSResponse(str(request.url), response.status, dict(response.headers), raw)
-
-
-def _text(value: object) -> str:
-    return value.decode() if isinstance(value, bytes) else str(value)
-
-
-class _Raw(io.BytesIO):
-    """What botocore expects of urllib3's response: a stream of the body."""
-
-    def stream(self, amount: int = 65_536, **_: object) -> Iterator[bytes]:
-        """The body, in pieces."""
-        while piece := self.read(amount):
-            yield piece

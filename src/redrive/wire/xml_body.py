@@ -11,8 +11,10 @@ from redrive.wire.model import Member, Shape
 
 Write = Callable[[list[str], Any], None]
 
-# A parser of XML turns a carriage return into a line feed unless it is written as a reference.
-_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#xD;"})
+# A parser of XML turns a carriage return into a line feed unless it is written as a reference. Characters that XML does
+# not know, not even as references, become U+FFFD: a refusal may quote what was sent.
+_UNKNOWN = (*range(0x9), 0xB, 0xC, *range(0xE, 0x20), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF)
+_ESCAPES = dict.fromkeys(_UNKNOWN, "\ufffd") | str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#xD;"})
 
 
 def escape(text: str) -> str:

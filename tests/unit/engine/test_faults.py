@@ -12,6 +12,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from redrive.delivery.faults import Fault, add_fault
+from redrive.delivery.invocation import FunctionCode, Invocation, InvocationStatus
+from redrive.engine.faults import FaultyInvoker
 from redrive.testing.world import World
 
 FUNCTION = "arn:aws:lambda:us-east-1:000000000000:function:work"
@@ -104,3 +106,20 @@ def test_event_is_tried_again_after_a_fault(shop: Shop) -> None:
     shop.world.advance(minutes=2)
 
     assert shop.runs == [{"n": 1}]
+
+
+def test_slow_run_in_real_time_is_waited_for_until_the_server_stops(shop: Shop) -> None:
+    shop.add("KeyError", latency_ms=2_000)
+    faulty = FaultyInvoker(shop.world.functions, shop.world.store.run, real_time=True)
+    faulty.close()
+
+    result = faulty.invoke(an_invocation())
+
+    assert (result.status, result.duration_ms) == (InvocationStatus.FUNCTION_ERROR, 2_000)
+
+
+def an_invocation() -> Invocation:
+    return Invocation(
+        "request", FUNCTION, "work", "$LATEST", "1", FunctionCode("", "app.run", "python3.12"), b"{}", 3_000, 128,
+        "role", "logs",
+    )  # fmt: skip

@@ -66,3 +66,16 @@ def test_claims_never_exceed_the_limit(store: SqliteStore) -> None:
     claimed = store.run(lambda tx: tx.deliveries.claim_due(OUTSIDE, 1_000, lease_ms=500, limit=2))
 
     assert [one.id for one in claimed] == ["0", "1"]
+
+
+def test_node_that_is_alone_ends_the_leases_of_whoever_was_there_before(store: SqliteStore) -> None:
+    """Attempts and batches under way are due at once; what waits for a retry goes on waiting."""
+    for one in (promise("attempted"), promise("later", due_at=9_000), promise("batch", due_at=5_000, place="batch")):
+        store.run(lambda tx, one=one: tx.deliveries.put(one))  # type: ignore[misc]
+    store.run(lambda tx: tx.deliveries.claim_due(OUTSIDE, 1_000, lease_ms=500_000, limit=1))
+
+    store.run(lambda tx: tx.deliveries.end_leases(2_000))
+
+    due = [store.run(lambda tx, at=at: tx.deliveries.next((at,))) for at in (OUTSIDE, "batch")]  # type: ignore[misc]
+    (again,) = store.run(lambda tx: tx.deliveries.claim_due(OUTSIDE, 2_000, lease_ms=500, limit=10))
+    assert (due, again.id, again.leases) == ([2_000, 2_000], "attempted", 2)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 from redrive.store.api import Transaction
 from redrive.store.group import GroupCommit
 from redrive.store.sqlite import SqliteStore
+from tests.unit.store.conftest import open_store
 
 
 @pytest.fixture
@@ -98,3 +101,45 @@ def test_closing_finishes_what_is_waiting(store: SqliteStore) -> None:
     writer.close()
 
     assert results == list(range(50))
+
+
+@pytest.mark.parametrize("name", ["redrive.sqlite", None])
+def test_on_an_event_loop_steps_and_answers_have_its_thread(tmp_path: Path, name: str | None) -> None:
+    store = open_store(tmp_path / name if name else None)
+    threads: list[int] = []
+
+    async def scenario() -> None:
+        loop = asyncio.get_running_loop()
+        answered: asyncio.Future[None] = loop.create_future()
+        writer = GroupCommit(store, post=loop.call_soon_threadsafe)
+
+        def step(tx: Transaction) -> None:
+            threads.append(threading.get_ident())
+
+        def answer(_: object) -> None:
+            threads.append(threading.get_ident())
+            answered.set_result(None)
+
+        writer.submit(step, answer)
+        await asyncio.wait_for(answered, 5)
+        writer.close()
+
+    asyncio.run(scenario())
+
+    assert threads == [threading.get_ident()] * 2
+    store.close()
+
+
+def test_closing_at_home_finishes_the_batch_under_way(store: SqliteStore) -> None:
+    results: list[object] = []
+
+    async def scenario() -> None:
+        writer = GroupCommit(store, post=asyncio.get_running_loop().call_soon_threadsafe)
+        for number in range(3):
+            writer.submit(partial(set_timer, number=number), results.append)
+            await asyncio.sleep(0)
+        writer.close()
+
+    asyncio.run(scenario())
+
+    assert results == [0, 1, 2]

@@ -134,6 +134,7 @@ def test_unknown_path_is_refused_with_what_there_is() -> None:
         {"target": "*", "error": "Throttling", "times": 0},
         {"target": "*", "error": "Throttling", "times": True},
         {"target": "*", "error": "Throttling", "rate": 2},
+        {"target": "*", "error": "Throttling", "rate": 0},
         {"target": "*", "times": 1},
         {"target": "*", "error": 5, "times": 1},
         {"target": "*", "error": "Throttling", "times": 1, "colour": "red"},

@@ -181,6 +181,21 @@ def test_error_has_the_code_and_status_of_the_query_protocol(
     assert parsed["ResponseMetadata"]["RequestId"] == "id-1"
 
 
+@pytest.mark.parametrize("character", ["\0", "\x0b", "\x1f", "\ud800", "\uffff"])
+def test_character_that_xml_does_not_know_is_replaced(router: Router, character: str) -> None:
+    """A refusal that quotes what was sent is well-formed XML nevertheless.
+
+    Source: https://www.w3.org/TR/xml/#charsets
+    """
+    response = router.codec("iam", "query").encode_error(ServiceError("InvalidInputException", f"<{character}>"), "id-1")
+
+    parsed = botocore.parsers.create_parser("query").parse(
+        {"status_code": response.status, "headers": dict(response.headers), "body": response.body}, None
+    )
+
+    assert parsed["Error"]["Message"] == "<\ufffd>"
+
+
 def test_missing_queue_has_another_message_on_the_query_protocol(router: Router) -> None:
     """The older protocol speaks of its wsdl version."""
     error = ServiceError("QueueDoesNotExist", "The specified queue does not exist.")

@@ -10,7 +10,7 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Express
 
 from __future__ import annotations
 
-from redrive.languages.dynamo.apply import apply_update, touched_paths
+from redrive.languages.dynamo.apply import apply_update, creates_item, touched_paths
 from redrive.languages.dynamo.codec import dump_item, encode_key, load_item
 from redrive.languages.dynamo.conditions import parse_condition
 from redrive.languages.dynamo.evaluate import holds
@@ -86,6 +86,7 @@ __all__ = [
     "check_range_key",
     "check_updated_size",
     "compare",
+    "creates_item",
     "dump_item",
     "encode_key",
     "equal",

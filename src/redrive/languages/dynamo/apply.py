@@ -46,6 +46,15 @@ def apply_update(update: Update, item: Item) -> dict[str, AttributeValue]:
     return applied
 
 
+def creates_item(update: Update) -> bool:
+    """Whether the update begins an item where there is none: not if all it does is to remove or to delete.
+
+    An update without any action does begin one.
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LegacyConditionalParameters.AttributeUpdates.html
+    """
+    return not update.actions or any(isinstance(action, SetTo | AddTo) for action in update.actions)
+
+
 def touched_paths(update: Update) -> tuple[Path, ...]:
     """The paths that the update writes, in its order: those that UPDATED_OLD and UPDATED_NEW return."""
     return tuple(action.path for action in update.actions)

@@ -24,6 +24,7 @@ from redrive.languages.dynamo import (
     check_item_size,
     check_not_mixed,
     check_updated_size,
+    creates_item,
     holds,
     item_size,
     load_item,
@@ -145,7 +146,7 @@ def update_item(
     expression_attribute_values: Mapping[str, object] | None = None,
     return_values_on_condition_check_failure: str | None = None,
 ) -> Document:
-    """Change attributes of an item; if there is none with this key, begin one that has only its key.
+    """Change attributes of an item; if there is none with this key, begin one, unless there is only to be less of it.
 
     Errors: ValidationException; ResourceNotFoundException; ConditionalCheckFailedException.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html
@@ -168,7 +169,10 @@ def update_item(
     _check(condition, old, return_values_on_condition_check_failure)
     new = apply_update(update, read if old is None else old)
     check_updated_size(new)
-    _store(tx, table, encoded, new)
+    if old is None and not creates_item(update):
+        new = {}
+    else:
+        _store(tx, table, encoded, new)
     return {
         **_attributes(_returned(return_values, update, old, new)),
         **write_capacity(table, return_consumed_capacity, (old, new)),

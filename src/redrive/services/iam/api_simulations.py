@@ -127,7 +127,7 @@ def simulate_principal_policy(
         resource_policy=None if resource_policy is None else _read(resource_policy, PolicyKind.RESOURCE),
         boundary=_boundary(tx, role, permissions_boundary_policy_input_list or ()),
         principal=_principal(caller_arn or role.arn),
-        context={entry["ContextKeyName"]: tuple(entry[CONTEXT_VALUES]) for entry in context_entries or ()},
+        context=dict(_context_entry(entry) for entry in context_entries or ()),
         resource_owner=resource_owner,
     )
     asked = [(action, resource) for action in action_names for resource in resource_arns or ("*",)]
@@ -146,6 +146,14 @@ def _boundary(tx: Transaction, role: Role, inputs: Sequence[str]) -> Policy | No
     if len(inputs) > 1:
         raise invalid_input("Only one permissions boundary policy can be specified.")
     return _read(inputs[0]) if inputs else access.boundary_of(tx, role)
+
+
+def _context_entry(entry: Document) -> tuple[str, tuple[str, ...]]:
+    """A condition key and its values. Errors: InvalidInputException for one without its name or values."""
+    for member in ("ContextKeyName", CONTEXT_VALUES):
+        if member not in entry:
+            raise invalid_input(f"A context entry lacks its {member}.")
+    return entry["ContextKeyName"], tuple(entry[CONTEXT_VALUES])
 
 
 def _principal(arn: str) -> PrincipalInfo:

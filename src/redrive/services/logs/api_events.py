@@ -120,7 +120,7 @@ def filter_log_events(
     group = existing_group(tx, caller, name)
     streams = _searched(tx, caller, group, log_stream_names, log_stream_name_prefix)
     matches = _filter(filter_pattern or "")
-    start, end = start_time or 0, END_OF_TIME if end_time is None else end_time + 1
+    start, end = start_time or 0, END_OF_TIME if end_time is None else min(end_time + 1, END_OF_TIME)
     if next_token is not None:
         position = read_position(next_token)
     else:

@@ -11,6 +11,7 @@ from redrive.services.logs.model import invalid_parameter
 from redrive.store.tables.log_events import Place
 
 _POSITION = re.compile(r"([fb])/(\d{20})(\d{36})(/s)?")
+_LONG_MAX = 2**63 - 1  # No time and no number of an event is larger: AWS's Long ends there.
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ def event_id(place: Place) -> str:
 def read_position(token: str) -> Position:
     """The position that a token stands for. Errors: InvalidParameterException."""
     found = _POSITION.fullmatch(token)
-    if found is None:
+    if found is None or max(int(found[2]), int(found[3])) > _LONG_MAX:
         raise invalid_parameter("The specified nextToken is invalid.")
     return Position(Place(int(found[2]), int(found[3])), found[1] == "f")
 

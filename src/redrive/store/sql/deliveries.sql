@@ -19,6 +19,9 @@ UPDATE deliveries SET due_at = :due_at, leases = 0, failures = failures + :count
 -- name: postpone
 UPDATE deliveries SET due_at = :due_at, leases = 0, attempts = attempts - 1 WHERE id = :id;
 
+-- name: end_leases
+UPDATE deliveries SET due_at = :now WHERE due_at > :now AND (leases > 0 OR place NOT IN ('inside', 'outside'));
+
 -- name: delete
 DELETE FROM deliveries WHERE id = :id;
 

@@ -57,7 +57,7 @@ class AttemptTable:
         return [AttemptRecord(*row) for row in self._database.all(_SQL["of_source"], {"source_arn": source_arn})]
 
     def page_of_source(self, source_arn: str, *, before: str, limit: int) -> list[AttemptRecord]:
-        """The attempts of so many deliveries of a source: those with the greatest ids below `before`, greatest first."""
+        """The attempts of so many deliveries of a source: those with the greatest ids below `before`, downwards."""
         rows = self._database.all(_SQL["page_of_source"], {"source_arn": source_arn, "before": before, "limit": limit})
         return [AttemptRecord(*row) for row in rows]
 

@@ -95,6 +95,13 @@ class DeliveryTable:
         """Take a claim back, as if it had not been made, and have the delivery due again at this instant."""
         self._database.run(_SQL["postpone"], {"id": id, "due_at": due_at})
 
+    def end_leases(self, now: Instant) -> None:
+        """Have all that is under way due now: whoever held it is gone. Only for a node that has the store to itself.
+
+        Rows of places other than the two above are leases themselves.
+        """
+        self._database.run(_SQL["end_leases"], {"now": now})
+
     def delete(self, id: str) -> None:
         """The promise is kept, or given up."""
         self._database.run(_SQL["delete"], {"id": id})

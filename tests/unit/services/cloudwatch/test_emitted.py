@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from redrive.core.errors import ServiceError
+from redrive.delivery.faults import Fault, add_fault
 from redrive.services.cloudwatch.model import Metric
 from redrive.store.tables.metrics import DataPoint
 from redrive.testing.world import World
@@ -63,9 +63,9 @@ class Shop:
             Role=self.role, Code={"ZipFile": archive.getvalue()}, **configuration,
         )  # fmt: skip
 
-    def invoke(self, how: str = "RequestResponse", **more: Any) -> Any:
+    def invoke(self, how: str = "RequestResponse", payload: bytes = b"{}") -> None:
         """Invoke the function."""
-        return self.world.client("lambda").invoke(FunctionName="work", InvocationType=how, Payload=b"{}", **more)
+        self.world.client("lambda").invoke(FunctionName="work", InvocationType=how, Payload=payload)
 
     def sums(self, namespace: str, **dimensions: str) -> dict[str, float]:
         """The sums of all metrics with just these dimensions, up to now; those that are 0 are left out."""
@@ -92,6 +92,12 @@ def shop() -> Any:
 
 def fail(event: Any, context: Any) -> None:
     raise ValueError("no")
+
+
+def fail_on_demand(event: Any, context: Any) -> str:
+    if "fail" in event:
+        raise ValueError("no")
+    return "done"
 
 
 def counted(sums: dict[str, float]) -> dict[str, float]:
@@ -157,12 +163,8 @@ def test_dead_letter_that_was_cut_is_counted(shop: Any) -> None:
 
 def test_exhausted_retries_are_a_drop(shop: Any) -> None:
     """The target throttles each time: an error, a throttle, and after the last retry a drop."""
-    entry = shop.world.engine.registry.entry("sqs", "SendMessage")
-
-    def throttle(*_: object, **__: object) -> None:
-        raise ServiceError("ThrottlingException", "Slow down.")
-
-    object.__setattr__(entry, "implementation", throttle)
+    fault = Fault("", f"{QUEUE_ARN}orders", code="ThrottlingException")
+    shop.world.store.run(lambda tx: add_fault(tx, fault))
     shop.schedule(RetryPolicy={"MaximumRetryAttempts": 2})
 
     shop.world.advance(minutes=5)
@@ -174,10 +176,9 @@ def test_exhausted_retries_are_a_drop(shop: Any) -> None:
 
 @pytest.mark.parametrize("dimensions", [{}, {"FunctionName": "work"}, {"FunctionName": "work", "Resource": "work"}])
 def test_runs_are_counted_by_function_by_resource_and_for_the_account(shop: Any, dimensions: dict[str, str]) -> None:
-    shop.function(lambda event, context: "done")
+    shop.function(fail_on_demand)
     shop.invoke()
-    shop.world.functions.register("work", fail)
-    shop.invoke()
+    shop.invoke(payload=b'{"fail": true}')
 
     shop.world.advance(minutes=1)
 
@@ -186,7 +187,7 @@ def test_runs_are_counted_by_function_by_resource_and_for_the_account(shop: Any,
 
 def test_error_rate_of_a_function_is_a_quotient_of_its_metrics(shop: Any, query: Any) -> None:
     """Runs without an error count 0 errors, so that there is something to divide."""
-    shop.function(lambda event, context: "done")
+    shop.function(fail_on_demand)
     shop.invoke()
     shop.world.advance(minutes=1)
     dimensions = [{"Name": "FunctionName", "Value": "work"}]
@@ -206,7 +207,7 @@ def test_error_rate_of_a_function_is_a_quotient_of_its_metrics(shop: Any, query:
 
 
 def test_duration_is_measured_in_milliseconds(shop: Any) -> None:
-    shop.function(lambda event, context: "done")
+    shop.function(fail_on_demand)
     shop.invoke()
     shop.world.advance(minutes=1)
 
@@ -232,12 +233,26 @@ def test_event_that_fails_is_received_run_three_times_and_dropped(shop: Any) -> 
 
 
 def test_event_that_is_done_is_not_dropped(shop: Any) -> None:
-    shop.function(lambda event, context: "done")
+    shop.function(fail_on_demand)
     shop.invoke("Event")
 
     shop.world.advance(minutes=1)
 
     assert counted(shop.sums("AWS/Lambda", FunctionName="work")) == {"AsyncEventsReceived": 1, "Invocations": 1}
+
+
+def test_throttled_run_is_no_invocation(shop: Any) -> None:
+    """The event waits for a second, then runs."""
+    shop.function(fail_on_demand)
+    fault = Fault("", FUNCTION_ARN, code="TooManyRequestsException", times=1)
+    shop.world.store.run(lambda tx: add_fault(tx, fault))
+    shop.invoke("Event")
+
+    shop.world.advance(minutes=2)
+
+    assert counted(shop.sums("AWS/Lambda", FunctionName="work")) == {
+        "AsyncEventsReceived": 1, "Invocations": 1, "Throttles": 1,
+    }  # fmt: skip
 
 
 def test_records_that_cannot_be_delivered_are_counted(shop: Any) -> None:
@@ -270,10 +285,8 @@ def test_reading_a_metric_goes_by_its_key(shop: Any) -> None:
 
     (statement,) = [sql for sql in seen if "FROM metrics" in sql]
     plan = [step[3] for step in shop.world.store.connection.execute(f"EXPLAIN QUERY PLAN {statement}")]
-    assert plan == [
-        "SEARCH metrics USING PRIMARY KEY "
-        "(scope=? AND namespace=? AND name=? AND dimensions=? AND unit=? AND minute>? AND minute<?)"
-    ]
+    key = "scope=? AND namespace=? AND name=? AND dimensions=? AND unit=? AND minute>? AND minute<?"
+    assert plan == [f"SEARCH metrics USING PRIMARY KEY ({key})"]
 
 
 def test_data_point_that_was_stored_is_read_as_it_was(shop: Any) -> None:

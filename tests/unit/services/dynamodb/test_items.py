@@ -145,6 +145,25 @@ def test_update_begins_an_item_that_is_not_there(call, orders):
 
 
 @pytest.mark.parametrize(
+    "update",
+    [
+        {"UpdateExpression": "REMOVE note"},
+        {"UpdateExpression": "REMOVE note DELETE tags :t", "ExpressionAttributeValues": {":t": {"SS": ["a"]}}},
+        {"AttributeUpdates": {"note": {"Action": "DELETE"}}},
+    ],
+)
+def test_update_that_only_deletes_begins_no_item(call, orders, update):
+    """Deleting attributes of an item that does not exist changes nothing.
+
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LegacyConditionalParameters.AttributeUpdates.html
+    """
+    answer = call("UpdateItem", TableName=orders, Key=key("ann", 1), ReturnValues="ALL_NEW", **update)
+
+    assert answer == {}
+    assert call("GetItem", TableName=orders, Key=key("ann", 1)) == {}
+
+
+@pytest.mark.parametrize(
     ("return_values", "attributes"),
     [
         (None, None),

@@ -126,6 +126,11 @@ def test_results_come_in_pages_in_the_order_asked(iam, role):
             f"Invalid Entity Arn: {QUEUE} does not clearly define entity type and name.",
         ),
         (
+            {"ContextEntries": [{"ContextKeyName": "aws:RequestedRegion", "ContextKeyType": "string"}]},
+            "InvalidInput",
+            "A context entry lacks its ContextKeyValues.",
+        ),
+        (
             {"ResourceHandlingOption": "EC2-VPC-InstanceStore"},
             "NotImplemented",
             "redrive does not implement ResourceHandlingOption of SimulatePrincipalPolicy: leave it out.",

@@ -216,7 +216,7 @@ def test_page_weighs_one_megabyte_at_most(world: World) -> None:
     assert [text[0] for text in search(world, nextToken=next_token)[0]] == ["c"]
 
 
-@pytest.mark.parametrize("token", ["f/1", "x", "b/" + "0" * 55 + "/s"])
+@pytest.mark.parametrize("token", ["f/1", "x", "b/" + "0" * 55 + "/s", "f/" + "9" * 56 + "/s"])
 def test_token_that_is_none_of_ours_is_refused(world: World, token: str) -> None:
     refusal = ("InvalidParameterException", "The specified nextToken is invalid.")
 
@@ -267,6 +267,13 @@ def test_both_ends_are_part_of_the_range_of_a_search(world: World) -> None:
     put(world, ["a", "b", "c", "d"])
 
     assert search(world, startTime=world.now + 1000, endTime=world.now + 2000)[0] == ["b", "c"]
+
+
+def test_search_may_end_at_the_last_instant_there_is(world: World) -> None:
+    """Any Long is an endTime. Source: AWS's model of FilterLogEvents gives it no maximum."""
+    put(world, ["a"])
+
+    assert search(world, endTime=2**63 - 1)[0] == ["a"]
 
 
 def test_search_goes_on_where_its_token_says(world: World) -> None:

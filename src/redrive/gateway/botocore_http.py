@@ -1,0 +1,49 @@
+"""botocore's HTTP messages and ours: for clients whose requests are answered in their own process.
+
+No client is made here and none is known: whoever stands between a client and its connection translates with these.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+
+from redrive.wire.message import HttpRequest, HttpResponse
+
+
+def request_of(request: AWSPreparedRequest) -> HttpRequest:
+    """What botocore is about to send, as a server would have received it."""
+    url = urlsplit(str(request.url))
+    headers = {name.lower(): _text(value) for name, value in request.headers.items()}
+    headers.setdefault("host", url.netloc)
+    return HttpRequest(str(request.method), url.path or "/", url.query, headers, body_of(request.body))
+
+
+def body_of(body: object) -> bytes:
+    """The bytes of what botocore takes for a body: bytes, a text, or a file."""
+    if isinstance(body, io.IOBase):
+        body = body.read()
+    if isinstance(body, str):
+        return body.encode()
+    return bytes(body) if isinstance(body, bytes | bytearray) else b""
+
+
+def response_to(request: AWSPreparedRequest, response: HttpResponse) -> AWSResponse:
+    """An answer as botocore receives it."""
+    return AWSResponse(str(request.url), response.status, dict(response.headers), _Raw(response.body))
+
+
+def _text(value: object) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+class _Raw(io.BytesIO):
+    """What botocore expects of urllib3's response: a stream of the body."""
+
+    def stream(self, amount: int = 65_536, **_: object) -> Iterator[bytes]:
+        """The body, in pieces."""
+        while piece := self.read(amount):
+            yield piece

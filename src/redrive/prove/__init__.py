@@ -1,0 +1,25 @@
+"""Searches the histories of a handler for one in which work is lost, repeated or stuck.
+
+    subject.py       the user's code: imported anew for each run, as in a new execution environment
+    surroundings.py  what a run sees of its process: virtual time, seeded randomness, no network
+    stage.py         an engine in memory and virtual time that can be saved and put back
+    trigger.py       the queue, dead-letter queue, mapping and function in front of the handler, and its event
+    template.py      the same from a CloudFormation template
+    tables.py        tables and queues that nobody declared, made by what the handler asks of them
+    faults.py        what can go wrong, and a history: the legs of a message's way and the faults on each
+    calls.py         a call of the handler: who is asked what, and whether that changes anything
+    transport.py     how a call is answered: shortened for the search, or through the whole wire
+    outside.py       answers of services that the engine does not have
+    journal.py       the effects that are left behind
+    performance.py   plays one leg of a history: the handler runs, faults strike at its calls
+    ledger.py        which table is the handler's memory, and which of its records say that a run goes on
+    judge.py         the rules, and which one a history has broken
+    search.py        all histories up to so many faults, fewest first
+    story.py         a history told in numbered steps
+    verdict.py       what a search came to
+    export.py        a counterexample as a test
+    proving.py       all of it together
+
+What is searched is what the handler does at the calls that are seen: boto3's and declared effects. It says nothing of
+threads that outlive a run, of memory kept between runs, nor of the network, to which no byte goes.
+"""

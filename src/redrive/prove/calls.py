@@ -1,0 +1,70 @@
+"""A call of the handler to the world outside it: who is asked what, and whether that changes anything."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import cast
+
+Params = Mapping[str, object]
+
+EFFECT_SERVICE = "effect"
+"""The service of calls that are declared effects of `redrive.handler`."""
+
+_READS = ("BatchGet", "Describe", "Filter", "Get", "Head", "List", "Lookup", "Query", "Receive", "Scan", "Select")
+_TARGETS = (
+    "TableName", "QueueUrl", "FunctionName", "TopicArn", "TargetArn", "StateMachineArn", "Bucket", "StreamName",
+    "EventBusName", "Name", "Destination",
+)  # fmt: skip
+_SILENT_SERVICES = frozenset({"cloudwatch", "logs", "sts", "xray"})
+"""What is written there tells of work and is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call. `target` is the name of what it is about: a table, a queue, a topic."""
+
+    service: str
+    operation: str
+    target: str
+    params: Params = field(default_factory=dict, compare=False)
+
+    @property
+    def name(self) -> str:
+        """`dynamodb:PutItem:reports`, which patterns are matched with."""
+        return f"{self.service}:{self.operation}:{self.target}"
+
+    @property
+    def changes(self) -> bool:
+        """Whether it can change something."""
+        return not self.operation.startswith(_READS)
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether what it changes is only ever looked at by people."""
+        return self.service in _SILENT_SERVICES
+
+    def matches(self, patterns: tuple[str, ...]) -> bool:
+        """Whether one of the patterns (`dynamodb:PutItem:reports*`) is of this call."""
+        return any(fnmatch.fnmatchcase(self.name, pattern) for pattern in patterns)
+
+    def __str__(self) -> str:
+        if self.service == EFFECT_SERVICE:
+            return f"the effect {self.operation}"
+        return f"{self.service} {self.operation}" + (f" on {self.target}" if self.target else "")
+
+
+def call_of(service: str, operation: str, params: Params) -> Call:
+    """A call from what boto3 was asked for."""
+    target = next((str(params[name]) for name in _TARGETS if isinstance(params.get(name), str)), "")
+    if target.startswith(("http://", "https://")):
+        target = target.rpartition("/")[2]
+    elif target.startswith("arn:"):
+        target = target.rpartition(":")[2].rpartition("/")[2]
+    return Call(service, operation, target, params)
+
+
+def mapping_of(value: object) -> Params:
+    """A parameter that is a document; empty if there is none."""
+    return cast("Params", value) if isinstance(value, Mapping) else {}

@@ -1,0 +1,103 @@
+"""What a run sees of its process: time is the stage's, randomness is seeded, the network is not there.
+
+Entered once for a whole search, because the process is the same for all of its runs; `begin` makes it a new one for
+the next run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+import time_machine
+
+from redrive.core.clock import SECOND_MS, Instant
+from redrive.core.entropy import seeded_process
+
+Sleep = Callable[[float], None]
+
+
+class NetworkReached(ConnectionError):
+    """The user's code wanted to open a connection. No byte of it has left."""
+
+
+class Surroundings:
+    """The process of the runs, between `entered` and its end."""
+
+    def __init__(self) -> None:
+        self.reached: list[str] = []
+        """The addresses to which a connection was wanted."""
+        self._reseed: Callable[[str], None] = _nothing
+        self._traveller: time_machine.Traveller | None = None
+
+    @contextmanager
+    def entered(self, now: Instant, sleep: Sleep) -> Iterator[None]:
+        """Take the process over. `sleep` is what `time.sleep` does meanwhile."""
+        with contextlib.ExitStack() as stack:
+            self._reseed = stack.enter_context(seeded_process())
+            stack.enter_context(_replaced(socket.socket, "connect", self._refuse_connection))
+            stack.enter_context(_replaced(socket, "getaddrinfo", self._refuse_name))
+            stack.enter_context(_replaced(time, "sleep", sleep))
+            travel = time_machine.travel(now / SECOND_MS, tick=False)
+            self._traveller = travel.start()
+            stack.callback(travel.stop)
+            yield
+
+    def begin(self, seed: str, now: Instant) -> None:
+        """A new process: its randomness and its time begin."""
+        self._reseed(seed)
+        self.move_to(now)
+
+    def move_to(self, now: Instant) -> None:
+        """It is now that time for the user's code."""
+        if self._traveller is not None:
+            self._traveller.move_to(now / SECOND_MS)
+
+    def _refuse_connection(self, _: socket.socket, address: object) -> None:
+        self.reached.append(str(address))
+        raise NetworkReached(f"redrive prove lets no connection out, and this one was to {address}")
+
+    def _refuse_name(self, host: object, *_: object, **__: object) -> None:
+        self.reached.append(str(host))
+        raise NetworkReached(f"redrive prove lets no connection out, and this one was to {host}")
+
+
+@contextmanager
+def variables(given: Mapping[str, str]) -> Iterator[None]:
+    """While inside, the environment has these variables, and none of AWS's besides."""
+    saved = dict(os.environ)
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        del os.environ[name]
+    os.environ.update(given)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(saved)
+
+
+@contextmanager
+def silenced() -> Iterator[None]:
+    """While inside, what is printed goes nowhere."""
+    sink = io.StringIO()
+    with contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink):
+        yield
+
+
+@contextmanager
+def _replaced(place: object, name: str, value: object) -> Iterator[None]:
+    original = getattr(place, name)
+    setattr(place, name, value)
+    try:
+        yield
+    finally:
+        setattr(place, name, original)
+
+
+def _nothing(_: str) -> None:
+    """No process has been taken over yet."""
