@@ -25,7 +25,9 @@ def command() -> None:
 @click.option("--error", help="The error that calls answer: ThrottlingException, InternalServerError, AccessDenied …")
 @click.option("--message", help="The error's message.")
 @click.option("--times", type=click.IntRange(min=1), help="Strike so many calls, then no more.")
-@click.option("--rate", type=click.FloatRange(0, 1, min_open=True), help="Strike this share of the calls: 1 is all of them.")
+@click.option(
+    "--rate", type=click.FloatRange(0, 1, min_open=True), help="Strike this share of the calls: 1 is all of them."
+)
 @click.option("--latency", type=Duration(), help="How long each call takes first: 5s, 2m.")
 @endpoint_option
 @output_option

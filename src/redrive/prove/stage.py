@@ -10,7 +10,7 @@ import functools
 import zlib
 from dataclasses import dataclass
 
-from redrive.core.clock import Instant, VirtualClock, parse_instant
+from redrive.core.clock import Instant, parse_instant
 from redrive.core.documents import Document
 from redrive.core.entropy import Entropy, SeededEntropy, new_uuid
 from redrive.core.errors import Bug
@@ -49,20 +49,32 @@ def models() -> Models:
     return Models()
 
 
+class StageClock:
+    """A clock that stands where it was put."""
+
+    def __init__(self, now: Instant) -> None:
+        self._now = now
+
+    def now(self) -> Instant:
+        return self._now
+
+    def set(self, instant: Instant) -> None:
+        """It is now that time, later or earlier than before."""
+        self._now = instant
+
+
 class Stage:
     """One engine, its clock and its ids. Time moves only when it is told to."""
 
     def __init__(self, invoker: Invoker, *, seed: int) -> None:
-        self.clock = VirtualClock(START)
+        self.clock = StageClock(START)
         self._seed = seed
         self._entropy = _Reseeded(f"{seed}")
         self._store = SqliteStore(None, clock=self.clock, entropy=self._entropy)
         registry = bind_registry(self._store, models())
         workers = [worker for worker in build_workers() if not worker.upkeep]
         self.engine = Engine(self._store.run, registry, workers, invoker, SilentLog())
-        self.gateway = Gateway(
-            self.engine, models(), account=SCOPE.account, entropy=self._entropy, log=SilentLog()
-        )  # fmt: skip
+        self.gateway = Gateway(self.engine, models(), account=SCOPE.account, entropy=self._entropy, log=SilentLog())
 
     @property
     def now(self) -> Instant:
@@ -84,7 +96,7 @@ class Stage:
     def load(self, saved: Saved) -> None:
         """Be again as it was then. Time may go backwards by this, and by nothing else."""
         self._store.load(zlib.decompress(saved.store))
-        self.clock.__init__(saved.now)  # type: ignore[misc]
+        self.clock.set(saved.now)
 
     def digest(self) -> bytes:
         """A hash of all that decides what happens next."""
@@ -106,7 +118,7 @@ class Stage:
 
     def move_to(self, instant: Instant) -> None:
         """Let time pass in which nobody is given anything to do: what was due meanwhile is done at its end."""
-        self.clock.move_to(max(instant, self.now))
+        self.clock.set(max(instant, self.now))
 
     def next_due(self) -> Instant | None:
         """When something is next due."""

@@ -40,9 +40,9 @@ class Surroundings:
         """Take the process over. `sleep` is what `time.sleep` does meanwhile."""
         with contextlib.ExitStack() as stack:
             self._reseed = stack.enter_context(seeded_process())
-            stack.enter_context(_replaced(socket.socket, "connect", self._refuse_connection))
-            stack.enter_context(_replaced(socket, "getaddrinfo", self._refuse_name))
-            stack.enter_context(_replaced(time, "sleep", sleep))
+            stack.enter_context(replaced(socket.socket, "connect", self._refuse_connection))
+            stack.enter_context(replaced(socket, "getaddrinfo", self._refuse_name))
+            stack.enter_context(replaced(time, "sleep", sleep))
             travel = time_machine.travel(now / SECOND_MS, tick=False)
             self._traveller = travel.start()
             stack.callback(travel.stop)
@@ -90,7 +90,8 @@ def silenced() -> Iterator[None]:
 
 
 @contextmanager
-def _replaced(place: object, name: str, value: object) -> Iterator[None]:
+def replaced(place: object, name: str, value: object) -> Iterator[None]:
+    """While inside, that attribute of a module or class has this value."""
     original = getattr(place, name)
     setattr(place, name, value)
     try:

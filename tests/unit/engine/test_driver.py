@@ -11,6 +11,11 @@ from redrive.store.tables.deliveries import OUTSIDE
 from redrive.testing.world import World
 from tests.unit.services.lambda_.functions import archive
 
+TRUST = {
+    "Version": "2012-10-17",
+    "Statement": {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"},
+}
+
 
 def test_event_that_was_running_when_its_server_died_runs_again_at_the_next_start() -> None:
     """A lease outlives the process that held it; its successor does not wait for the lease to end."""
@@ -18,7 +23,7 @@ def test_event_that_was_running_when_its_server_died_runs_again_at_the_next_star
     assert isinstance(world.clock, VirtualClock)
     ran: list[object] = []
     world.functions.register("work", lambda event, _: ran.append(event))
-    role = world.client("iam").create_role(RoleName="work", AssumeRolePolicyDocument=TRUST)["Role"]["Arn"]
+    role = world.client("iam").create_role(RoleName="work", AssumeRolePolicyDocument=json.dumps(TRUST))["Role"]["Arn"]
     world.client("lambda").create_function(
         FunctionName="work", Role=role, Runtime="python3.12", Handler="app.handler", Code={"ZipFile": archive()}
     )

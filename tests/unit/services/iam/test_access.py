@@ -79,6 +79,52 @@ def test_inline_policy_allows_what_it_names(authorize, iam, role, allow):
     assert authorize(resource=f"{QUEUE}-dlq") != ""
 
 
+def test_denial_under_a_condition_is_weighed_at_each_request(authorize, iam, role):
+    """What was allowed in one context is not remembered for another."""
+    elsewhere = {"StringEquals": {"aws:RequestedRegion": "eu-west-1"}}
+    statements = [
+        {"Effect": "Allow", "Action": "sqs:*", "Resource": "*"},
+        {"Effect": "Deny", "Action": "sqs:*", "Resource": "*", "Condition": elsewhere},
+    ]
+    document = json.dumps({"Version": "2012-10-17", "Statement": statements})
+    iam.put_role_policy(RoleName="worker", PolicyName="own", PolicyDocument=document)
+
+    assert authorize() == authorize() == ""
+    assert "explicit deny" in authorize(who=caller(region="eu-west-1"))
+
+
+def test_denial_by_a_variable_is_weighed_at_each_request(authorize, iam, role):
+    statements = [
+        {"Effect": "Allow", "Action": "sqs:*", "Resource": "*"},
+        {"Effect": "Deny", "Action": "sqs:*", "Resource": f"{QUEUE}-${{aws:RequestedRegion}}"},
+    ]
+    document = json.dumps({"Version": "2012-10-17", "Statement": statements})
+    iam.put_role_policy(RoleName="worker", PolicyName="own", PolicyDocument=document)
+
+    assert authorize() == ""
+    assert "explicit deny" in authorize(resource=f"{QUEUE}-us-east-1")
+
+
+def test_trust_under_a_condition_is_weighed_at_each_request(world, iam):
+    source = {"StringEquals": {"aws:SourceArn": "arn:aws:lambda:us-east-1:000000000000:function:bad"}}
+    principal = {"Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}
+    statements = [{"Effect": "Allow", **principal}, {"Effect": "Deny", **principal, "Condition": source}]
+    document = json.dumps({"Version": "2012-10-17", "Statement": statements})
+    iam.create_role(RoleName="worker", AssumeRolePolicyDocument=document)
+
+    def assume(source_arn: str) -> Caller:
+        return world.store.run(
+            lambda tx: access.assume_role(
+                tx, ROLE, service="lambda.amazonaws.com", session_name="s", region="us-east-1", request_id="r",
+                source_arn=source_arn,
+            )
+        )  # fmt: skip
+
+    assert assume("arn:aws:lambda:us-east-1:000000000000:function:f").role_arn == ROLE
+    with pytest.raises(ServiceError):
+        assume("arn:aws:lambda:us-east-1:000000000000:function:bad")
+
+
 def test_attached_policy_of_aws_allows_what_it_names(authorize, iam, role):
     iam.attach_role_policy(RoleName="worker", PolicyArn="arn:aws:iam::aws:policy/AmazonSQSFullAccess")
 

@@ -1,0 +1,256 @@
+"""How a call of the handler's boto3 clients is answered, whatever endpoint they have: by the engine, in this process.
+
+    handler ─► BaseClient._make_api_call ─► Performance.ask ─► Short.send   for the search
+                                                            └► Wire.send    for what is shown to a person
+
+`Short` leaves out what costs most of a call's time and decides nothing: resolving the endpoint, signing, the retry
+loop. It serialises, routes, decodes, validates, runs and parses as always, with botocore's own code on the client's
+side. `Wire` leaves out nothing but the socket: botocore prepares, signs and retries, and bytes go through the gateway.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import io
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Protocol
+
+import botocore.parsers
+import botocore.serialize
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse, create_request_object, prepare_request_dict
+from botocore.client import BaseClient
+from botocore.endpoint import Endpoint
+from botocore.exceptions import ClientError, ConnectionClosedError
+from botocore.response import StreamingBody
+
+from redrive.core.errors import Bug, ServiceError
+from redrive.gateway.botocore_http import request_of, response_to
+from redrive.gateway.chain import Gateway
+from redrive.prove.calls import Call, Params
+from redrive.prove.outside import made_up_answer
+from redrive.prove.stage import SCOPE, models
+from redrive.prove.surroundings import replaced
+from redrive.wire.message import HttpRequest, HttpResponse
+
+ENDPOINT_URL = "http://in-process.redrive.internal"
+"""Where the handler's clients think that they send: a host that does not exist."""
+
+TOTAL_ATTEMPTS_DEFAULT = 5  # https://docs.aws.amazon.com/boto3/latest/guide/retries.html (legacy mode)
+
+_THROTTLES = {
+    "dynamodb": ("ThrottlingException", "Rate of requests exceeds the allowed throughput."),
+    "lambda": ("TooManyRequestsException", "Rate Exceeded."),
+    "sqs": ("RequestThrottled", "Rate of requests exceeds the allowed throughput."),
+}
+_THROTTLE_ELSEWHERE = ("ThrottlingException", "Rate exceeded")
+
+
+class Way(enum.Enum):
+    """How a call goes."""
+
+    NORMAL = enum.auto()
+    REFUSED = enum.auto()
+    LOST = enum.auto()
+    RETRIED = enum.auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A call of a client. `params` are as the user gave them, those of `call` as they are sent.
+
+    `noted` is told the answer each time that the call has taken effect.
+    """
+
+    client: BaseClient
+    call: Call
+    params: Params
+    way: Way
+    noted: Callable[[Params], None]
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether the engine has no such service."""
+        return self.call.service not in models().specs
+
+
+class Transport(Protocol):
+    """Answers calls."""
+
+    def entered(self) -> AbstractContextManager[None]:
+        """While inside, calls can be sent."""
+        ...
+
+    def send(self, asked: Asked) -> object:
+        """The answer, as botocore gives it. Errors: ClientError; ConnectionClosedError if the answer is lost."""
+        ...
+
+
+def can_retry(client: BaseClient) -> bool:
+    """Whether a client asks again by itself when an answer is lost."""
+    retries = client.meta.config.retries or {}
+    return int(retries.get("total_max_attempts", TOTAL_ATTEMPTS_DEFAULT)) > 1
+
+
+class Short:
+    """Answers calls without endpoint, signature and retry loop."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+
+    def entered(self) -> AbstractContextManager[None]:
+        """Nothing needs to be prepared."""
+        return nullcontext()
+
+    def send(self, asked: Asked) -> object:
+        """The answer; a call that is retried is made twice."""
+        if asked.is_outside:
+            return _outside_answer(asked)
+        model = _operation(asked)
+        prepared, request = _prepared(asked)
+        response = _refusal(self._gateway, request, asked.call) if asked.way is Way.REFUSED else None
+        for _ in range(0 if response else 2 if asked.way is Way.RETRIED else 1):
+            response = self._gateway.respond(request)
+            _note(asked, response)
+        if asked.way is Way.LOST:
+            raise ConnectionClosedError(endpoint_url=ENDPOINT_URL)
+        if response is None:
+            raise Bug("a call has neither an answer nor an error")
+        return _concluded(asked, response_to(prepared, response), _parsed(model, response))
+
+
+class Wire:
+    """Answers calls as a server would: botocore does all that it does, up to its connection."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._original = BaseClient._make_api_call  # noqa: SLF001 - botocore has no other place that all calls pass.
+        self._asked: Asked | None = None
+        self._sends = 0
+
+    def entered(self) -> AbstractContextManager[None]:
+        """Take the place of botocore's connections."""
+        return replaced(Endpoint, "_send", lambda _, request: self._answer(request))
+
+    def send(self, asked: Asked) -> object:
+        """The answer, after all retries that the client is set to make."""
+        if asked.is_outside:
+            return _outside_answer(asked)
+        self._asked, self._sends = asked, 0
+        try:
+            return self._original(asked.client, asked.call.operation, asked.params)
+        finally:
+            self._asked = None
+
+    def _answer(self, prepared: AWSPreparedRequest) -> AWSResponse:
+        asked = self._asked
+        if asked is None:
+            raise Bug("a request that nobody asked for")
+        self._sends += 1
+        is_first = self._sends == 1
+        request = request_of(prepared)
+        if asked.way is Way.REFUSED:
+            return response_to(prepared, _refusal(self._gateway, request, asked.call))
+        if asked.way is Way.LOST and not is_first:
+            raise ConnectionClosedError(endpoint_url=ENDPOINT_URL)
+        response = self._gateway.respond(request)
+        _note(asked, response)
+        if asked.way is Way.LOST or (asked.way is Way.RETRIED and is_first):
+            raise ConnectionClosedError(endpoint_url=ENDPOINT_URL)
+        return response_to(prepared, response)
+
+
+def throttle_of(call: Call) -> ServiceError:
+    """The throttling error of a call's service."""
+    return ServiceError(*_THROTTLES.get(call.service, _THROTTLE_ELSEWHERE), http_status=400)
+
+
+def _refusal(gateway: Gateway, request: HttpRequest, call: Call) -> HttpResponse:
+    exchange = gateway.open(request)
+    return exchange if isinstance(exchange, HttpResponse) else gateway.answer(exchange, throttle_of(call))
+
+
+def _note(asked: Asked, response: HttpResponse) -> None:
+    if response.status < 300:
+        asked.noted(_parsed(_operation(asked), response))
+
+
+def _prepared(asked: Asked) -> tuple[AWSPreparedRequest, HttpRequest]:
+    model = _operation(asked)
+    protocol = model.service_model.resolved_protocol
+    made = _serializer(protocol).serialize_to_request(dict(asked.call.params), model)
+    prepare_request_dict(made, ENDPOINT_URL, context={})
+    prepared = create_request_object(made).prepare()
+    name = model.service_model.signing_name
+    credential = f"{SCOPE.account}/20250101/{asked.client.meta.region_name}/{name}/aws4_request"
+    prepared.headers["X-Amz-Date"] = "20250101T000000Z"
+    prepared.headers["Authorization"] = (
+        f"AWS4-HMAC-SHA256 Credential={credential}, SignedHeaders=host, Signature=in-process"
+    )
+    return prepared, request_of(prepared)
+
+
+def _concluded(asked: Asked, response: AWSResponse, parsed: dict[str, object]) -> object:
+    """What botocore does with a parsed answer."""
+    service = asked.client.meta.service_model.service_id.hyphenize()
+    asked.client.meta.events.emit(
+        f"after-call.{service}.{asked.call.operation}",
+        http_response=response, parsed=parsed, model=_operation(asked), context={},
+    )  # fmt: skip
+    if response.status_code >= 300:
+        raise _client_error(asked, parsed)
+    return parsed
+
+
+def _parsed(model: botocore.model.OperationModel, response: HttpResponse) -> dict[str, object]:
+    parser = _parser(model.service_model.resolved_protocol)
+    document: dict[str, object] = {
+        "headers": dict(response.headers), "status_code": response.status, "body": response.body,
+        "context": {"operation_name": model.name},
+    }  # fmt: skip
+    is_error = response.status >= 300
+    if model.has_streaming_output and not is_error:
+        document["body"] = StreamingBody(io.BytesIO(response.body), len(response.body))
+    parsed: dict[str, object] = parser.parse(document, model.output_shape)
+    code = parsed.get("Error", {}).get("Code") if is_error else None  # type: ignore[attr-defined]
+    shape = model.service_model.shape_for_error_code(code) if code else None
+    if shape is not None:
+        parsed.update(parser.parse(document, shape))
+    return parsed
+
+
+def _outside_answer(asked: Asked) -> object:
+    if asked.way is Way.REFUSED:
+        error = throttle_of(asked.call)
+        raise _client_error(asked, {"Error": {"Code": error.code, "Message": error.message}})
+    shape = _operation(asked).output_shape
+    answer: Params = {}
+    for serial in range(2 if asked.way is Way.RETRIED else 1):
+        answer = made_up_answer(asked.call, {} if shape is None else dict(shape.members), serial)
+        asked.noted(answer)
+    if asked.way is Way.LOST:
+        raise ConnectionClosedError(endpoint_url=ENDPOINT_URL)
+    return answer
+
+
+def _client_error(asked: Asked, parsed: Mapping[str, object]) -> ClientError:
+    error = parsed.get("Error")
+    code = error.get("Code") if isinstance(error, dict) else None
+    made: ClientError = asked.client.exceptions.from_code(code)(parsed, asked.call.operation)
+    return made
+
+
+def _operation(asked: Asked) -> botocore.model.OperationModel:
+    return asked.client.meta.service_model.operation_model(asked.call.operation)
+
+
+@functools.cache
+def _serializer(protocol: str) -> botocore.serialize.Serializer:
+    return botocore.serialize.create_serializer(protocol)
+
+
+@functools.cache
+def _parser(protocol: str) -> botocore.parsers.ResponseParser:
+    return botocore.parsers.create_parser(protocol)

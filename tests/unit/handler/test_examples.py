@@ -1,0 +1,210 @@
+"""The examples do what they say, with boto3, on an engine in memory."""
+
+from __future__ import annotations
+
+import io
+import json
+import runpy
+import sqlite3
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from redrive.handler import EffectUncertain
+from redrive.testing.clients import ENDPOINT_URL, reached_by_user_code
+from redrive.testing.world import World
+from tests.unit.handler.conftest import TABLE, create_table
+
+EXAMPLES = Path(__file__).parents[3] / "examples" / "handlers"
+ARN = "arn:aws:sqs:us-east-1:000000000000:jobs"
+
+
+@pytest.fixture
+def example(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., SimpleNamespace]]:
+    """Runs an example's module, whose boto3 clients reach the world."""
+    credentials = {"AWS_ACCESS_KEY_ID": "000000000000", "AWS_SECRET_ACCESS_KEY": "x", "AWS_REGION": "us-east-1"}
+    for name, value in {**credentials, "AWS_DEFAULT_REGION": "us-east-1", "AWS_ENDPOINT_URL": ENDPOINT_URL}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("EXECUTIONS_TABLE", TABLE)
+
+    def load(name: str, **variables: str) -> SimpleNamespace:
+        for variable, value in variables.items():
+            monkeypatch.setenv(variable, value)
+        return SimpleNamespace(**runpy.run_path(str(EXAMPLES / f"{name}.py")))
+
+    with reached_by_user_code(world.gateway):
+        yield load
+
+
+def batch(*bodies: object) -> dict[str, object]:
+    return {
+        "Records": [
+            {"messageId": f"m-{n}", "body": json.dumps(body), "attributes": {}, "eventSourceARN": ARN}
+            for n, body in enumerate(bodies)
+        ]
+    }
+
+
+def test_every_example_starts_with_why_you_would_want_it() -> None:
+    for path in EXAMPLES.glob("*.py"):
+        assert "\nWhy you would want it: " in path.read_text(encoding="utf-8").split('"""')[1], path.name
+
+
+def test_every_example_is_run_here() -> None:
+    own = Path(__file__).read_text(encoding="utf-8")
+
+    assert [path.stem for path in EXAMPLES.glob("*.py") if f'example("{path.stem}"' not in own] == []
+
+
+def test_scheduled_job_writes_one_report_for_an_execution(example, world: World) -> None:
+    create_table(world, "reports")
+    job = example("scheduled_job", REPORTS_TABLE="reports")
+    work = {"context": {"execution_id": "x-1"}, "payload": {"report": "sales"}}
+
+    answers = [job.handler(batch(work), None), job.handler(batch(work, {"context": {}}), None)]
+
+    assert answers == [{"batchItemFailures": []}, {"batchItemFailures": [{"itemIdentifier": "m-1"}]}]
+    assert world.client("dynamodb").scan(TableName="reports")["Items"] == [
+        {"execution_id": {"S": "x-1"}, "report": {"S": "sales"}}
+    ]
+
+
+class Payments:
+    """A payment service behind urllib: it knows a key again until it is told to forget, and may lose an answer."""
+
+    def __init__(self) -> None:
+        self.charges: list[dict[str, object]] = []
+        self.known: dict[str, dict[str, object]] = {}
+        self.loses_answers = False
+
+    @contextmanager
+    def urlopen(self, request: urllib.request.Request, timeout: float) -> Iterator[io.BytesIO]:
+        if request.get_method() == "GET":
+            answer: object = {"charges": self.charges}
+        else:
+            key = str(request.get_header("Idempotency-key"))
+            if key not in self.known:
+                self.known[key] = {"id": f"ch-{len(self.charges)}"}
+                self.charges.append(self.known[key])
+            answer = self.known[key]
+            if self.loses_answers:
+                raise urllib.error.HTTPError(request.full_url, 400, "lost", {}, io.BytesIO())  # type: ignore[arg-type]
+        yield io.BytesIO(json.dumps(answer).encode())
+
+
+def test_order_is_charged_once_though_the_service_forgot_its_key(
+    example, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    payments = Payments()
+    monkeypatch.setattr(urllib.request, "urlopen", payments.urlopen)
+    module = example("charge_once", ORDERS_LEDGER=str(tmp_path / "orders.db"), PAYMENTS_URL="http://payments")
+    later = module.ledger._clock() + 3 * 86_400_000
+    payments.loses_answers = True
+    with pytest.raises(urllib.error.HTTPError):
+        module.handler({"order": "o-1", "cents": 5}, None)
+
+    payments.loses_answers = False
+    payments.known.clear()
+    module.charge._clock = lambda: later
+
+    assert module.handler({"order": "o-1", "cents": 5}, None) == {"charge": "ch-0"}
+    assert len(payments.charges) == 1
+
+
+def test_order_that_nobody_can_look_up_is_not_charged_again(
+    example, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    payments = Payments()
+    monkeypatch.setattr(urllib.request, "urlopen", payments.urlopen)
+    module = example("charge_once", ORDERS_LEDGER=str(tmp_path / "orders.db"), PAYMENTS_URL="http://payments")
+    module.charge._lookup = None
+    payments.loses_answers = True
+    with pytest.raises(urllib.error.HTTPError):
+        module.handler({"order": "o-1", "cents": 5}, None)
+    later = module.ledger._clock() + 3 * 86_400_000
+    module.charge._clock = lambda: later
+
+    with pytest.raises(EffectUncertain):
+        module.handler({"order": "o-1", "cents": 5}, None)
+
+
+def test_object_is_imported_once_for_each_write_of_it(example) -> None:
+    def written(sequencer: str) -> dict[str, object]:
+        detail = {"bucket": {"name": "b"}, "object": {"key": "k.csv", "sequencer": sequencer}}
+        return {"detail-type": "Object Created", "source": "aws.s3", "detail": detail}
+
+    module = example("object_import")
+
+    answer = module.handler(batch(written("01"), written("02")), None)
+    again = module.handler(batch(written("01")), None)
+
+    assert (answer, again) == ({"batchItemFailures": []}, {"batchItemFailures": []})
+    assert module.imported == ["b/k.csv", "b/k.csv"]
+
+
+class FakeClient:
+    """Lambda and EventBridge, as far as the example asks them."""
+
+    def __init__(self) -> None:
+        self.failing: list[str] = ["NotAuthorizedForSourceException"]
+        self.published: list[object] = []
+
+    def invoke(self, **request: object) -> dict[str, object]:
+        return {"StatusCode": 200, "Payload": io.BytesIO(b'{"lines": {"a": 1, "b": 2}}')}
+
+    def put_events(self, Entries: list[dict[str, str]]) -> dict[str, object]:
+        refused = [{"ErrorCode": code, "ErrorMessage": "no"} for code in self.failing]
+        taken = [{"EventId": "id"} for _ in Entries[len(refused) :]]
+        self.published += [json.loads(entry["Detail"])["line"] for entry in Entries[len(refused) :]]
+        self.failing = []
+        return {"FailedEntryCount": len(refused), "Entries": refused + taken}
+
+
+def test_message_stays_until_all_its_events_are_published(
+    example, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = example("publish_results", BUS="orders", PRICE_FUNCTION="prices")
+    client = FakeClient()
+    monkeypatch.setitem(module.run.__wrapped__.__globals__, "lambda_client", client)
+    monkeypatch.setitem(module.run.__wrapped__.__globals__, "events_client", client)
+
+    first = module.handler(batch({"order": "o-1"}), None)
+    second = module.handler(batch({"order": "o-1"}), None)
+
+    assert (first, second) == ({"batchItemFailures": [{"itemIdentifier": "m-0"}]}, {"batchItemFailures": []})
+    assert client.published == ["b", "a", "b"]
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(line["EventsSent"], line["EventsLeft"]) for line in lines] == [(1, 1), (2, 0)]
+
+
+def test_rows_and_success_are_one_transaction(example, tmp_path: Path) -> None:
+    path = str(tmp_path / "books.db")
+    module = example("one_transaction", DATABASE=path)
+    event = {"context": {"schedule_arn": "arn", "scheduled_time": "t"}, "payload": {"cents": 7}}
+
+    assert [module.handler(event, None), module.handler(event, None)] == [{"booked": 7}, {"booked": 7}]
+
+    module.ledger.close()
+    connection = sqlite3.connect(path)
+    assert connection.execute("SELECT * FROM bookings").fetchall() == [("arn@t", 7)]
+    connection.close()
+
+
+def test_stream_goes_on_where_it_failed(example) -> None:
+    def record(number: int, **image: object) -> dict[str, object]:
+        change = {"SequenceNumber": str(number), "Keys": {"id": {"S": "a"}}, "NewImage": image}
+        return {"eventName": "INSERT", "eventSourceARN": "arn:stream", "dynamodb": change}
+
+    module = example("ordered_stream")
+    records = [record(1, title={"S": "one"}), record(2), record(3, title={"S": "three"})]
+
+    assert module.handler({"Records": records}, None) == {"batchItemFailures": [{"itemIdentifier": "2"}]}
+    assert module.index == {"a": "one"}
+    records[1] = record(2, title={"S": "two"})
+    assert module.handler({"Records": records[1:]}, None) == {"batchItemFailures": []}
+    assert module.index == {"a": "three"}
