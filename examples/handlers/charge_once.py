@@ -28,7 +28,7 @@ def call(method: str, url: str, body: object = None, headers: dict[str, str] | N
         return found
 
 
-def find_charge(idempotency_key: str, order: str, cents: int) -> object:
+def find_charge(_idempotency_key: str, order: str, _cents: int) -> object:
     charges = call("GET", f"{PAYMENTS_URL}/charges?order={order}")["charges"]
     return charges[0] if isinstance(charges, list) and charges else None
 
@@ -39,7 +39,7 @@ def charge(idempotency_key: str, order: str, cents: int) -> dict[str, object]:
     return call("POST", f"{PAYMENTS_URL}/charges", body, {"Idempotency-Key": idempotency_key})
 
 
-@idempotent(key=path("order"), ledger=ledger, payload=lambda event, context: [event["order"], event["cents"]])
-def handler(event: dict[str, object], context: object) -> dict[str, object]:
+@idempotent(key=path("order"), ledger=ledger, payload=lambda event, _: [event["order"], event["cents"]])
+def handler(event: dict[str, object], _context: object) -> dict[str, object]:
     receipt = charge(str(event["order"]), int(str(event["cents"])))
     return {"charge": receipt["id"]}

@@ -1,15 +1,15 @@
 """Asking another function with a circuit breaker, publishing what came of it, and counting the rest.
 
 Why you would want it: PutEvents answers 200 although some events failed, so a function that only looks for exceptions
-loses them. Here failed events are sent again, and those that stay behind make the function fail, which leaves its message
-in the queue. A price function that is down is left alone for a minute instead of being called by every message.
+loses them. Here failed events are sent again, and those that stay behind make the function fail, which leaves its
+message in the queue. A price function that is down is left alone for a minute instead of being called by every message.
 
 Needs: EXECUTIONS_TABLE, BUS, and PRICE_FUNCTION, which may be called twice for one order.
 """
 
 import json
 import os
-from typing import Any
+from typing import cast
 
 import boto3
 
@@ -38,9 +38,10 @@ class NotPublished(Exception):
 
 @idempotent(key=path("body.order"), ledger=ledger, prefix="priced#")
 def run(record: SqsRecord) -> dict[str, int]:
-    order: dict[str, Any] = json.loads(record["body"])
-    answer: Any = prices.call(invoke_lambda, lambda_client, os.environ["PRICE_FUNCTION"], order, repeatable=True)
-    lines = [{"order": order["order"], "line": line, "cents": cents} for line, cents in answer["lines"].items()]
+    order = json.loads(record["body"])
+    answer = prices.call(invoke_lambda, lambda_client, os.environ["PRICE_FUNCTION"], order, repeatable=True)
+    priced = cast("dict[str, dict[str, int]]", answer)["lines"]
+    lines = [{"order": order["order"], "line": line, "cents": cents} for line, cents in priced.items()]
     entries = [
         {"Source": "orders", "DetailType": "Line Priced", "Detail": json.dumps(line), "EventBusName": os.environ["BUS"]}
         for line in lines

@@ -1,8 +1,8 @@
 """A scheduled job that runs once for each execution, however often its message is delivered or redriven.
 
-Why you would want it: EventBridge Scheduler puts its execution id into the message, and the id stays the same when the
-message is delivered twice, comes back after a crash, or is redriven from the dead-letter queue next week. With the id as
-key a job that is done is not done again, a job that failed runs again, and a job whose function was killed is not lost.
+Why you would want it: EventBridge Scheduler puts its execution id into the message, and the id stays the same when
+the message is delivered twice, comes back after a crash, or is redriven from the dead-letter queue next week. With the
+id as key what is done is not done again, what failed runs again, and what was killed on the way is not lost.
 
 Needs: EXECUTIONS_TABLE, a table keyed by `execution_id`; a mapping with ReportBatchItemFailures; a schedule with
 `"context": {"execution_id": "<aws.scheduler.execution-id>"}` in its input.

@@ -27,13 +27,16 @@ from redrive.services.cloudformation.workers import StackWorker
 from redrive.services.cloudwatch import api_data, api_metrics, api_statistics
 from redrive.services.dynamodb import (
     api_account,
+    api_batches,
     api_items,
     api_reads,
     api_tables,
     api_time_to_live,
+    api_transactions,
 )
 from redrive.services.dynamodb import api_tags as dynamodb_tags
 from redrive.services.dynamodb.workers import ExpiryWorker
+from redrive.services.dynamodb.workers_tokens import TransactionTokenWorker
 from redrive.services.iam import api_policies, api_policy_versions, api_role_policies, api_roles, api_simulations
 from redrive.services.lambda_ import (
     api_concurrency,
@@ -69,7 +72,16 @@ SERVICES: dict[str, tuple[ModuleType, ...]] = {
     # service: its modules of operations, in order of the alphabet.
     "cloudformation": (api_change_sets, api_descriptions, api_exports, api_stacks, api_templates),
     "cloudwatch": (api_data, api_metrics, api_statistics),
-    "dynamodb": (api_account, api_items, api_reads, api_tables, dynamodb_tags, api_time_to_live),
+    "dynamodb": (
+        api_account,
+        api_batches,
+        api_items,
+        api_reads,
+        api_tables,
+        dynamodb_tags,
+        api_time_to_live,
+        api_transactions,
+    ),
     "iam": (api_policies, api_policy_versions, api_role_policies, api_roles, api_simulations),
     "lambda": (
         api_concurrency,
@@ -152,4 +164,5 @@ def build_workers(settings: Settings = DEFAULTS) -> list[Worker]:
         RetentionWorker(),
         ScheduleWorker(settings.execution_ids),
         StackWorker(is_strict=settings.strict_templates),
+        TransactionTokenWorker(),
     ]

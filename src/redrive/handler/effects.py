@@ -25,6 +25,7 @@ from redrive.handler.clock import Clock, now_ms
 from redrive.handler.errors import EffectRepeated, EffectUncertain
 from redrive.handler.execution import Execution, current_execution
 from redrive.handler.ledger import EffectRecord
+from redrive.handler.signatures import Lookup
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -36,7 +37,7 @@ def effect(
     name: str,
     *,
     key_memory: timedelta | None,
-    lookup: Callable[Concatenate[str, P], object] | None = None,
+    lookup: Lookup | None = None,
     clock: Clock = now_ms,
 ) -> Callable[[Callable[Concatenate[str, P], R]], Effect[P, R]]:
     """Make a function that has an effect, plain or async, safe to repeat within an execution.
@@ -68,7 +69,7 @@ class Effect(Generic[P, R]):
         name: str,
         function: Callable[Concatenate[str, P], R],
         key_memory: timedelta | None,
-        lookup: Callable[Concatenate[str, P], object] | None,
+        lookup: Lookup | None,
         clock: Clock,
     ) -> None:
         self.name = name
@@ -140,7 +141,7 @@ class Effect(Generic[P, R]):
             return False
         return self._clock() >= record.first_at + int(self._key_memory.total_seconds() * 1000)
 
-    def _lookup_of(self, record: EffectRecord) -> Callable[Concatenate[str, P], object]:
+    def _lookup_of(self, record: EffectRecord) -> Lookup:
         if self._lookup is None:
             raise EffectUncertain(
                 f"the effect {self.name!r} was begun at {record.first_at} under the key {record.idempotency_key!r}, "

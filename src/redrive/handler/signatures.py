@@ -22,6 +22,12 @@ class PayloadSource(Protocol):
     def __call__(self, *args: Any, **kwargs: Any) -> object: ...
 
 
+class Lookup(Protocol):
+    """Asks a downstream whether an effect happened: takes what the effect takes, answers what it finds, or None."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> object: ...
+
+
 class Operation(Protocol):
     """An operation of a boto3 client."""
 
@@ -84,6 +90,7 @@ class PostgresConnection(Protocol):
     def closed(self) -> bool: ...
     def execute(self, query: Any, params: Any = None) -> PostgresCursor: ...
     def transaction(self) -> AbstractContextManager[object]: ...
+    def close(self) -> None: ...
 
 
 class PostgresConnect(Protocol):

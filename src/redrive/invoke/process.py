@@ -157,6 +157,10 @@ class ProcessInvoker:
         if isinstance(ran, Exited) and self._pool.is_closed:
             return _failed("The invoker was closed while the function ran.")
         is_error = not isinstance(ran, Reported) or ran.is_error
+        if self._is_virtual:
+            # A run takes no virtual time; what it took in real time would differ from one history to its repetition.
+            duration_ms = float(invocation.timeout_ms) if isinstance(ran, TimedOut) else 0.0
+            init_ms = None if init_ms is None else 0.0
         return InvocationResult(
             InvocationStatus.FUNCTION_ERROR if is_error else InvocationStatus.OK,
             payload=payload_of(ran, invocation),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
@@ -9,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from redrive.handler import DynamoDBLedger, Ledger, MemoryLedger, SqliteLedger
+from redrive.handler import DynamoDBLedger, Ledger, MemoryLedger, PostgresLedger, SqliteLedger
 from redrive.testing.world import World
 
 START = 1_735_689_600_000
 TABLE = "executions"
-LEDGERS = ("memory", "sqlite", "dynamodb")
+# A connection string of a PostgreSQL that tests may write to; without it the suite runs on the other ledgers.
+POSTGRES = os.environ.get("REDRIVE_TEST_POSTGRES", "")
+LEDGERS = ("memory", "sqlite", "dynamodb", *(("postgres",) if POSTGRES else ()))
 
 
 @dataclass
@@ -65,6 +68,15 @@ def create_table(world: World, name: str = TABLE) -> None:
     )
 
 
+def empty_postgres(clock: HandClock) -> PostgresLedger:
+    """A ledger in the PostgreSQL of the tests, without records."""
+    postgres = PostgresLedger(POSTGRES, clock=clock, nonce=numbered_nonces())
+    postgres.create_tables()
+    with postgres.transaction() as connection:
+        connection.execute("TRUNCATE redrive_executions, redrive_cells")
+    return postgres
+
+
 @pytest.fixture
 def clock() -> HandClock:
     return HandClock()
@@ -90,3 +102,7 @@ def ledger(request: pytest.FixtureRequest, clock: HandClock, tmp_path: Path) -> 
         case "dynamodb":
             world = request.getfixturevalue("world")
             yield DynamoDBLedger(TABLE, client=world.client("dynamodb"), clock=clock, nonce=numbered_nonces())
+        case "postgres":
+            postgres = empty_postgres(clock)
+            yield postgres
+            postgres.close()

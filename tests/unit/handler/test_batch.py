@@ -30,7 +30,7 @@ def message(id: str, body: object = "ok", group: str | None = None) -> dict[str,
 
 
 def failures(*ids: str) -> dict[str, list[dict[str, str]]]:
-    return {"batchItemFailures": [{"itemIdentifier": id} for id in ids]}
+    return {"batchItemFailures": [{"itemIdentifier": id_} for id_ in ids]}
 
 
 class Work:
@@ -141,7 +141,7 @@ def test_messages_that_there_is_no_time_for_come_again(clock: HandClock, is_asyn
 def test_duplicate_of_a_running_execution_is_deferred_and_not_acknowledged(clock: HandClock) -> None:
     ledger = MemoryLedger(clock=clock)
     ledger.begin("a")
-    run = idempotent(key=path("body.id"), ledger=ledger)(lambda record: None)
+    run = idempotent(key=path("body.id"), ledger=ledger)(lambda _: None)
 
     assert sqs_batch(run)({"Records": [message("1", {"id": "a"}), message("2", {"id": "b"})]}, None) == failures("1")
 
@@ -181,7 +181,7 @@ def test_failure_is_logged_with_its_traceback(caplog: pytest.LogCaptureFixture) 
 
 
 def test_batch_that_failed_whole_is_raised_for_mappings_that_read_no_answers() -> None:
-    handler = sqs_batch(Work(), on_total_failure="raise", on_failure=lambda identifier, error: None)
+    handler = sqs_batch(Work(), on_total_failure="raise", on_failure=lambda *_: None)
 
     with pytest.raises(BatchFailed):
         handler({"Records": [message("1", "bad")]}, None)

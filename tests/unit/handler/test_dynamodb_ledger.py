@@ -34,6 +34,13 @@ def ledger(client: Counting, clock: HandClock) -> DynamoDBLedger:
     return DynamoDBLedger(TABLE, client=client, clock=clock)
 
 
+def update_of(ledger: DynamoDBLedger, answer: Fresh) -> dict[str, object]:
+    """The Update that records success with the number of the attempt."""
+    update = ledger.finish_item(answer.token, answer.token.attempt)["Update"]
+    assert isinstance(update, dict)
+    return update
+
+
 def test_run_that_meets_nobody_writes_once_to_begin_and_once_to_end(ledger: DynamoDBLedger, client: Counting) -> None:
     answer = ledger.begin("e", "hash", message_id="m-1")
     assert isinstance(answer, Fresh)
@@ -118,11 +125,11 @@ def test_transaction_item_is_refused_to_a_zombie_and_records_the_holders_success
     assert isinstance(holder, Fresh)
 
     with pytest.raises(ClientError, match="ConditionalCheckFailedException"):
-        dynamodb.update_item(**ledger.finish_item(zombie.token, "zombie")["Update"])
-    dynamodb.update_item(**ledger.finish_item(holder.token, "holder")["Update"])
+        dynamodb.update_item(**update_of(ledger, zombie))
+    dynamodb.update_item(**update_of(ledger, holder))
 
-    assert ledger.begin("e") == Replayed("holder")
-    assert ledger.finish(holder.token, "holder")
+    assert ledger.begin("e") == Replayed(2)
+    assert ledger.finish(holder.token, 2)
 
 
 def test_transaction_item_has_the_shape_that_dynamodb_takes(ledger: DynamoDBLedger, world: World) -> None:

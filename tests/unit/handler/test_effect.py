@@ -52,7 +52,9 @@ def bank(clock: HandClock) -> Bank:
     return Bank(clock)
 
 
-def charging(ledger: Ledger, bank: Bank, clock: HandClock, lookup: Callable | None = None, hours: float | None = 24):
+def charging(
+    ledger: Ledger, bank: Bank, clock: HandClock, lookup: Callable[..., object] | None = None, hours: float | None = 24
+):
     memory = None if hours is None else timedelta(hours=hours)
 
     @effect("charge", key_memory=memory, lookup=lookup, clock=clock)
@@ -119,7 +121,7 @@ def test_repeat_past_the_keys_memory_asks_before_it_does(ledger: Ledger, bank: B
 def test_repeat_that_finds_nothing_does_it_and_counts_the_memory_anew(
     ledger: Ledger, bank: Bank, clock: HandClock
 ) -> None:
-    place = charging(ledger, bank, clock, lookup=lambda key, order: None)
+    place = charging(ledger, bank, clock, lookup=lambda *_: None)
     fail_once(place, bank)
     clock.advance(24 * 3600)
     fail_once(place, bank)
@@ -130,9 +132,7 @@ def test_repeat_that_finds_nothing_does_it_and_counts_the_memory_anew(
     assert bank.charges == ["a", "a"]  # What a lookup that is wrong costs, and no more than that.
 
 
-def test_repeat_past_the_keys_memory_without_a_lookup_is_not_made(
-    ledger: Ledger, bank: Bank, clock: HandClock
-) -> None:
+def test_repeat_past_the_keys_memory_without_a_lookup_is_not_made(ledger: Ledger, bank: Bank, clock: HandClock) -> None:
     place = charging(ledger, bank, clock)
     fail_once(place, bank)
     clock.advance(24 * 3600)

@@ -20,7 +20,7 @@ class Bus:
         self.errors: list[Exception] = []
         self.requests: list[list[str]] = []
 
-    def put_events(self, Entries: list[dict[str, str]]) -> dict[str, object]:
+    def put_events(self, Entries: list[dict[str, str]]) -> dict[str, object]:  # noqa: N803 - AWS's name.
         self.requests.append([entry["Detail"] for entry in Entries])
         if self.errors:
             raise self.errors.pop(0)
@@ -97,13 +97,11 @@ def test_request_that_fails_whole_in_passing_is_sent_again(clock: HandClock, is_
 
 
 def test_request_that_is_refused_whole_hides_no_success_before_it(clock: HandClock) -> None:
-    bus = Bus()
     details = [str(number) for number in range(12)]
-    bus.put_events(entries("x"))  # type: ignore[arg-type]
     denied = ClientError({"Error": {"Code": "AccessDeniedException", "Message": "m"}}, "PutEvents")
 
     class Denying(Bus):
-        def put_events(self, Entries: list[dict[str, str]]) -> dict[str, object]:
+        def put_events(self, Entries: list[dict[str, str]]) -> dict[str, object]:  # noqa: N803 - AWS's name.
             if len(self.requests) == 1:
                 raise denied
             return super().put_events(Entries)
@@ -111,7 +109,10 @@ def test_request_that_is_refused_whole_hides_no_success_before_it(clock: HandClo
     report = put(Denying(), details, clock)
 
     assert [one.place for one in report.sent] == list(range(10))
-    assert [(one.place, one.code) for one in report.left] == [(10, "AccessDeniedException"), (11, "AccessDeniedException")]
+    assert [(one.place, one.code) for one in report.left] == [
+        (10, "AccessDeniedException"),
+        (11, "AccessDeniedException"),
+    ]
 
 
 def test_entries_are_split_by_size_too(clock: HandClock) -> None:
@@ -134,7 +135,14 @@ def test_entry_too_large_for_any_request_stays_behind_unsent(clock: HandClock) -
 
 def test_size_counts_bytes_time_and_resources() -> None:
     """14 for the time, and the UTF-8 of source, type, detail and resources; the bus is not counted."""
-    entry = {"Source": "s", "DetailType": "tt", "Detail": "ü", "Resources": ["ab", "c"], "Time": 0, "EventBusName": "bus"}
+    entry = {
+        "Source": "s",
+        "DetailType": "tt",
+        "Detail": "ü",
+        "Resources": ["ab", "c"],
+        "Time": 0,
+        "EventBusName": "bus",
+    }
 
     assert entry_bytes(entry) == 1 + 2 + 2 + 3 + 14
 
@@ -200,5 +208,7 @@ def test_bucket_never_lets_more_pass_than_rate_and_burst_allow(calls: list[tuple
         clock.now += pause_ms
 
     for first, (began, _) in enumerate(passed):
-        for ended, total in ((passed[last][0], sum(n for _, n in passed[first : last + 1])) for last in range(first, len(passed))):
+        for ended, total in (
+            (passed[last][0], sum(n for _, n in passed[first : last + 1])) for last in range(first, len(passed))
+        ):
             assert total <= 3 + 2 * (ended - began) / 1000 + 0.01  # Sleeping is rounded to the millisecond.

@@ -225,7 +225,7 @@ def test_message_and_source_of_each_attempt_are_recorded(ledger: Ledger) -> None
     record = ledger.read("a")
     assert record is not None
     assert [(a.message_id, a.source) for a in record.attempts] == [("m-1", arn)]
-    assert (record.message_ids, record.duplicates) == ({"m-1", "m-2"}, 1)
+    assert (record.message_ids, record.duplicates) == (frozenset({"m-1", "m-2"}), 1)
 
 
 def test_there_is_no_execution_outside_of_one(ledger: Ledger) -> None:

@@ -20,8 +20,9 @@ from redrive.handler import (
 from redrive.handler.keys import KEY_BYTES_MAX, checked
 
 ARN = "arn:aws:scheduler:us-east-1:000000000000:schedule/default/hourly"
+CONTEXT = {"execution_id": "5068e532-bca5", "schedule_arn": ARN, "scheduled_time": "2025-10-07T15:33:16Z"}
 WORK = {
-    "context": {"execution_id": "5068e532-bca5", "schedule_arn": ARN, "scheduled_time": "2025-10-07T15:33:16Z"},
+    "context": CONTEXT,
     "payload": {"lines": [{"id": 7}]},
 }
 RECORD = {"messageId": "m-1", "body": json.dumps(WORK), "eventSourceARN": "arn:aws:sqs:us-east-1:000000000000:jobs"}
@@ -53,12 +54,17 @@ def test_execution_id_may_stand_elsewhere() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["<aws.scheduler.execution_id>", "<aws.scheduler.execution-id>", "<aws.scheduler.executionId>", "a-<aws.scheduler.x"],
+    [
+        "<aws.scheduler.execution_id>",
+        "<aws.scheduler.execution-id>",
+        "<aws.scheduler.executionId>",
+        "a-<aws.scheduler.x",
+    ],
 )
 @pytest.mark.parametrize("source", [scheduler_context(), path("context.execution_id")])
 def test_placeholder_that_nobody_replaced_is_refused_with_the_right_spelling(source, text: str) -> None:
     """One letter wrong, and all executions would share one key: the second would never run."""
-    with pytest.raises(KeyRefused, match="<aws.scheduler.execution-id>"):
+    with pytest.raises(KeyRefused, match=r"<aws\.scheduler\.execution-id>"):
         source({"context": {"execution_id": text}})
 
 
@@ -93,9 +99,9 @@ def test_scheduled_event_of_a_rule_has_an_occurrence_too() -> None:
 
 @pytest.mark.parametrize("member", ["schedule_arn", "scheduled_time"])
 def test_occurrence_of_a_placeholder_is_refused(member: str) -> None:
-    work = {"context": WORK["context"] | {member: f"<aws.scheduler.{member}>"}}
+    work = {"context": CONTEXT | {member: f"<aws.scheduler.{member}>"}}
 
-    with pytest.raises(KeyRefused, match="<aws.scheduler.scheduled-time>"):
+    with pytest.raises(KeyRefused, match=r"<aws\.scheduler\.scheduled-time>"):
         schedule_occurrence()(work)
 
 
@@ -104,7 +110,14 @@ def test_event_id_is_that_of_the_event() -> None:
 
 
 @pytest.mark.parametrize(
-    "event", [OBJECT_EVENT, queued(OBJECT_EVENT), NOTIFICATION, {"Records": [NOTIFICATION]}, queued({"Records": [NOTIFICATION]})]
+    "event",
+    [
+        OBJECT_EVENT,
+        queued(OBJECT_EVENT),
+        NOTIFICATION,
+        {"Records": [NOTIFICATION]},
+        queued({"Records": [NOTIFICATION]}),
+    ],
 )
 def test_object_has_one_key_by_notification_and_by_event(event: object) -> None:
     """Notifications encode the object's key as a URL does, and events do not."""

@@ -5,10 +5,12 @@ The model knows one execution, keeps no history, and shares no code with the led
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from itertools import count
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -17,7 +19,7 @@ from hypothesis import strategies as st
 from redrive.handler import DynamoDBLedger, Fresh, InProgress, Ledger, MemoryLedger, Mismatch, Replayed, SqliteLedger
 from redrive.handler.ledger import EffectRecord, Token
 from redrive.testing.world import World
-from tests.unit.handler.conftest import LEDGERS, START, TABLE, HandClock, create_table
+from tests.unit.handler.conftest import LEDGERS, START, TABLE, HandClock, create_table, empty_postgres
 
 LEASE_S, KEEP_S = 10, 40
 
@@ -96,23 +98,35 @@ def dynamodb_client():
     return world.client("dynamodb")
 
 
-def ledger_of(kind: str, clock: Callable[[], int]) -> Ledger:
-    if kind == "dynamodb":
-        return DynamoDBLedger(TABLE, client=dynamodb_client(), clock=clock)
-    return SqliteLedger(":memory:", clock=clock) if kind == "sqlite" else MemoryLedger(clock=clock)
+@contextmanager
+def ledger_of(kind: str, clock: HandClock) -> Iterator[Ledger]:
+    match kind:
+        case "memory":
+            yield MemoryLedger(clock=clock)
+        case "dynamodb":
+            yield DynamoDBLedger(TABLE, client=dynamodb_client(), clock=clock)
+        case _:
+            with closing(
+                empty_postgres(clock) if kind == "postgres" else SqliteLedger(":memory:", clock=clock)
+            ) as ledger:
+                yield ledger
 
 
 KEYS = count()
 
 
 @pytest.mark.parametrize("kind", LEDGERS)
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(steps=STEPS)
-def test_ledger_does_what_the_model_says_under_any_interleaving(kind: str, steps: list[tuple[str, object]]) -> None:
+def test_ledger_does_what_the_model_says_under_any_interleaving(kind: str, steps: list[tuple[str, Any]]) -> None:
     """Runs begin, end late, end twice and are overtaken in any order; only the last to begin may say how it ended."""
-    clock, model, tokens, key = HandClock(), Model(), [], f"execution-{next(KEYS)}"
-    ledger = ledger_of(kind, clock)
+    clock, model, key = HandClock(), Model(), f"execution-{next(KEYS)}"
+    with ledger_of(kind, clock) as ledger:
+        follow(steps, ledger, clock, model, key)
 
+
+def follow(steps: list[tuple[str, Any]], ledger: Ledger, clock: HandClock, model: Model, key: str) -> None:
+    tokens: list[Token] = []
     for step, value in steps:
         match step, value:
             case "begin", _:

@@ -23,7 +23,11 @@ def test_first_run_of_an_execution_is_fresh(ledger: Ledger) -> None:
     record = ledger.read("e")
     assert record is not None
     assert (record.status, record.first_at, record.lease_ends_at) == (Status.RUNNING, START, START + 30_000)
-    assert (record.expires_at, record.payload_hash, record.message_ids) == (START + 3_600_000, "hash", {"m-1"})
+    assert (record.expires_at, record.payload_hash, record.message_ids) == (
+        START + 3_600_000,
+        "hash",
+        frozenset({"m-1"}),
+    )
     assert [(a.started_at, a.source, a.message_id, a.outcome) for a in record.attempts] == [
         (START, "queue-arn", "m-1", Status.RUNNING)
     ]
@@ -64,7 +68,7 @@ def test_failed_execution_runs_again(ledger: Ledger) -> None:
 
 
 @pytest.mark.parametrize("newer", ["running", "failed", "succeeded"])
-def test_zombie_changes_nothing(ledger: Ledger, clock: HandClock, newer: str) -> None:
+def test_zombie_changes_nothing_in_the_record(ledger: Ledger, clock: HandClock, newer: str) -> None:
     zombie = begun(ledger, lease_s=30)
     clock.advance(31)
     token = begun(ledger, lease_s=30)
@@ -159,7 +163,7 @@ def test_expired_record_is_forgotten_though_nobody_deleted_it(ledger: Ledger, cl
     record = ledger.read("e")
     assert record is not None
     assert (token.attempt, record.first_at, record.result) == (1, START + 60_000, None)
-    assert (record.payload_hash, record.message_ids, record.duplicates) == ("two", {"m-2"}, 0)
+    assert (record.payload_hash, record.message_ids, record.duplicates) == ("two", frozenset({"m-2"}), 0)
     assert ledger.finish(token, "new")
 
 

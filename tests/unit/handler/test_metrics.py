@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from redrive.handler import Metrics
 from tests.unit.handler.conftest import START, HandClock
 
 
-def lines(metrics: Metrics) -> list[dict]:
+def lines(metrics: Metrics) -> list[dict[str, Any]]:
     stream = io.StringIO()
     metrics.write(stream)
     return [json.loads(line) for line in stream.getvalue().splitlines()]
@@ -69,12 +70,16 @@ def test_line_has_no_more_than_a_hundred_metrics_and_a_hundred_values(clock: Han
 
     sizes = [len(line["_aws"]["CloudWatchMetrics"][0]["Metrics"]) for line in found]
     assert (sum(sizes), max(sizes)) == (103, 100)
-    assert sorted(len(line["many"]) if isinstance(line["many"], list) else 1 for line in found if "many" in line) == [1, 100]
+    assert sorted(len(line["many"]) if isinstance(line["many"], list) else 1 for line in found if "many" in line) == [
+        1,
+        100,
+    ]
 
 
 def test_call_sends_a_thousand_at_a_time_and_keeps_what_was_not_sent(clock: HandClock) -> None:
     class CloudWatch:
-        requests: list[dict] = []
+        def __init__(self) -> None:
+            self.requests: list[dict[str, Any]] = []
 
         def put_metric_data(self, **request) -> dict[str, object]:
             if len(self.requests) == 1:
@@ -82,14 +87,15 @@ def test_call_sends_a_thousand_at_a_time_and_keeps_what_was_not_sent(clock: Hand
             self.requests.append(request)
             return {}
 
+    cloudwatch = CloudWatch()
     metrics = Metrics("S3EventProcessing", {"BucketName": "b"}, clock=clock)
     for number in range(1_001):
         metrics.add("ProcessingLatency", number, "Milliseconds")
 
     with pytest.raises(TimeoutError):
-        metrics.send(CloudWatch())
+        metrics.send(cloudwatch)
 
-    (request,) = CloudWatch.requests
+    (request,) = cloudwatch.requests
     assert (request["Namespace"], len(request["MetricData"])) == ("S3EventProcessing", 1_000)
     assert request["MetricData"][0] == {
         "MetricName": "ProcessingLatency",
@@ -113,7 +119,9 @@ def test_call_sends_a_thousand_at_a_time_and_keeps_what_was_not_sent(clock: Hand
         ("_aws", 1, {}),
     ],
 )
-def test_metric_that_cloudwatch_would_drop_is_refused(clock: HandClock, name: str, value: float, dimensions: dict) -> None:
+def test_metric_that_cloudwatch_would_drop_is_refused(
+    clock: HandClock, name: str, value: float, dimensions: dict[str, str]
+) -> None:
     metrics = Metrics("N", clock=clock)
 
     with pytest.raises(ValueError):

@@ -74,9 +74,9 @@ def test_table_with_a_sort_key_and_other_names_is_read(world: World, clock: Hand
     client.put_item(TableName="shared", Item=item)
     names = PowertoolsAttributes(key="pk", sort_key="sk", status="state")
 
-    record = PowertoolsReader(
-        "shared", client=client, attributes=names, static_key="idempotency#f", clock=clock
-    ).read("abc")
+    record = PowertoolsReader("shared", client=client, attributes=names, static_key="idempotency#f", clock=clock).read(
+        "abc"
+    )
 
     assert record is not None
     assert (record.id, record.status, record.expires_at) == ("abc", PowertoolsStatus.COMPLETED, None)

@@ -239,7 +239,12 @@ def test_functions_own_error_is_raised_with_what_it_said(clock: HandClock) -> No
         call(client, clock)
 
     failed = raised.value
-    assert (failed.kind, failed.error_type, failed.message, failed.trace) == ("Unhandled", "Oops", "no luck", ("line 1",))
+    assert (failed.kind, failed.error_type, failed.message, failed.trace) == (
+        "Unhandled",
+        "Oops",
+        "no luck",
+        ("line 1",),
+    )
     assert len(client.requests) == 1
     assert call(FakeLambda(returned(RAISED, FunctionError="Unhandled"), returned(1)), clock, repeatable=True) == 1
 

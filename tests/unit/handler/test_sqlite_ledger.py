@@ -11,7 +11,7 @@ import pytest
 from redrive.handler import Fresh, LeaseLost, Replayed, SqliteLedger, current_execution, idempotent, path
 from tests.unit.handler.conftest import HandClock
 
-RACERS = 4
+RACERS = 3
 RACE = """
 import sys
 from redrive.handler import Fresh, SqliteLedger
@@ -26,7 +26,7 @@ def ledger(tmp_path: Path, clock: HandClock) -> SqliteLedger:
 
 
 def test_each_execution_is_begun_by_one_process_only(tmp_path: Path) -> None:
-    """Four processes begin the same fifty executions; together they are told Fresh fifty times."""
+    """Three processes begin the same fifty executions; together they are told Fresh fifty times."""
     command = [sys.executable, "-c", RACE, str(tmp_path / "shared.db")]
     racers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(RACERS)]
 

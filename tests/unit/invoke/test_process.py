@@ -153,6 +153,13 @@ def test_function_counts_down_from_its_timeout_in_the_engines_virtual_time(invok
     assert 50_000 < remaining <= 60_000
 
 
+def test_run_takes_no_virtual_time_so_that_its_report_is_the_same_each_time(invoker: ProcessInvoker) -> None:
+    first, second = (invoker.invoke(invocation(revision="timed")) for _ in range(2))
+
+    assert (first.duration_ms, first.init_ms) == (0.0, 0.0)
+    assert (second.duration_ms, second.init_ms) == (0.0, None)
+
+
 def test_function_code_reads_virtual_time_that_moves_between_its_runs(runtime: str, tmp_path: Path) -> None:
     clock = VirtualClock(NOW)
     invoker = ProcessInvoker(

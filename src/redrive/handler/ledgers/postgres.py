@@ -65,6 +65,13 @@ class PostgresLedger(RecordLedger):
             with connection.transaction():
                 yield connection
 
+    def close(self) -> None:
+        """Let go of the connection. The next use makes another."""
+        with self._guard:
+            if self._opened is not None:
+                self._opened.close()
+                self._opened = None
+
     def purge(self) -> int:
         """Delete the records that have expired, and answer how many. Nothing else deletes them."""
         with self.transaction() as connection:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -25,6 +26,8 @@ from redrive.languages.template.references import AttributeOf, Reference, output
 from redrive.services.cloudformation import limits
 from redrive.services.cloudformation.model import Blueprint, stack_arn
 from redrive.services.cloudformation.types import CUSTOM_NAMES, IAM_PREFIX, TYPES
+
+_DYNAMIC_REFERENCE = re.compile(r"\{\{resolve:(ssm|ssm-secure|secretsmanager):[^}]*}}")
 
 NO_ECHO = "****"
 """What is shown of a parameter that must not be."""
@@ -96,8 +99,27 @@ def check_types(template: Template) -> None:
                 f"Template error: resource type {resource.type} does not support deletion policy Snapshot"
             )
         _check_attributes(template, resource_references(resource))
+        _refuse_dynamic_references(resource.properties)
     for output in template.outputs.values():
         _check_attributes(template, output_references(output))
+
+
+def _refuse_dynamic_references(value: object) -> None:
+    """Refuse what AWS replaces by a parameter or a secret: it would reach the resource as it is written.
+
+    Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/dynamic-references.html
+    """
+    match value:
+        case str() if (found := _DYNAMIC_REFERENCE.search(value)) is not None:
+            raise validation_error(
+                f"Dynamic references are not supported: there is no SSM and no Secrets Manager here. Found {found[0]}"
+            )
+        case Mapping():
+            for part in value.values():
+                _refuse_dynamic_references(part)
+        case list() | tuple():
+            for part in value:
+                _refuse_dynamic_references(part)
 
 
 def _check_attributes(template: Template, found: Iterable[Reference]) -> None:

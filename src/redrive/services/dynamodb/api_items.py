@@ -35,9 +35,16 @@ from redrive.languages.dynamo import (
     touched_paths,
 )
 from redrive.services.dynamodb.api_tables import authorize, require_table
-from redrive.services.dynamodb.model import Table, invalid_parameter
+from redrive.services.dynamodb.model import Table
 from redrive.services.dynamodb.model_capacity import is_capacity_wanted, read_capacity, write_capacity
-from redrive.services.dynamodb.model_items import failed_condition, item_expiry, key_of_item, read_key, stored_form
+from redrive.services.dynamodb.model_items import (
+    check_key_kept,
+    failed_condition,
+    item_expiry,
+    key_of_item,
+    read_key,
+    stored_form,
+)
 from redrive.services.dynamodb.model_requests import (
     check_returned,
     condition_of,
@@ -82,9 +89,9 @@ def put_item(
     key = key_of_item(table, new)
     old = None
     if condition is not None or return_values == "ALL_OLD" or is_capacity_wanted(return_consumed_capacity):
-        old = _load(tx, table, key)
+        old = find_item(tx, table, key)
         _check(condition, old, return_values_on_condition_check_failure)
-    _store(tx, table, key, new)
+    store_item(tx, table, key, new)
     return {
         **_attributes(old if return_values == "ALL_OLD" else None),
         **write_capacity(table, return_consumed_capacity, (old, new)),
@@ -118,7 +125,7 @@ def get_item(
     placeholders.check_all_used()
     table = require_table(tx, caller, reference)
     _, encoded = read_key(table, key)
-    found = _load(tx, table, encoded)
+    found = find_item(tx, table, encoded)
     answer: Document = {}
     if found is not None:
         answer["Item"] = found if projection is None else project(projection, found)
@@ -146,7 +153,7 @@ def update_item(
     expression_attribute_values: Mapping[str, object] | None = None,
     return_values_on_condition_check_failure: str | None = None,
 ) -> Document:
-    """Change attributes of an item; if there is none with this key, begin one, unless there is only to be less of it.
+    """Change attributes of an item; if there is none with this key, begin one, unless all that it does is to delete.
 
     Errors: ValidationException; ResourceNotFoundException; ConditionalCheckFailedException.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html
@@ -163,16 +170,16 @@ def update_item(
     condition = condition_of(placeholders, condition_expression, expected, conditional_operator)
     placeholders.check_all_used()
     table = require_table(tx, caller, reference)
-    _check_key_kept(table, update)
+    check_key_kept(table, update)
     read, encoded = read_key(table, key)
-    old = _load(tx, table, encoded)
+    old = find_item(tx, table, encoded)
     _check(condition, old, return_values_on_condition_check_failure)
     new = apply_update(update, read if old is None else old)
     check_updated_size(new)
     if old is None and not creates_item(update):
         new = {}
     else:
-        _store(tx, table, encoded, new)
+        store_item(tx, table, encoded, new)
     return {
         **_attributes(_returned(return_values, update, old, new)),
         **write_capacity(table, return_consumed_capacity, (old, new)),
@@ -210,7 +217,7 @@ def delete_item(
     table = require_table(tx, caller, reference)
     _, encoded = read_key(table, key)
     if condition is not None:
-        _check(condition, _load(tx, table, encoded), return_values_on_condition_check_failure)
+        _check(condition, find_item(tx, table, encoded), return_values_on_condition_check_failure)
     taken = tx.items.take(table.id, encoded)
     old = None if taken is None else load_item(taken)
     return {
@@ -219,12 +226,14 @@ def delete_item(
     }
 
 
-def _load(tx: Transaction, table: Table, key: ItemKey) -> dict[str, AttributeValue] | None:
+def find_item(tx: Transaction, table: Table, key: ItemKey) -> dict[str, AttributeValue] | None:
+    """An item of a table, or None."""
     data = tx.items.get(table.id, key)
     return None if data is None else load_item(data)
 
 
-def _store(tx: Transaction, table: Table, key: ItemKey, item: Item) -> None:
+def store_item(tx: Transaction, table: Table, key: ItemKey, item: Item) -> None:
+    """Store an item, in the place of the one with the same key if there is one."""
     tx.items.put(table.id, stored_form(key, item), expires_at=item_expiry(table, item, tx.now))
 
 
@@ -241,13 +250,6 @@ def _update_of(
     if update_expression is not None:
         return parse_update(update_expression, placeholders)
     return attribute_updates(updates or {})
-
-
-def _check_key_kept(table: Table, update: Update) -> None:
-    """Errors: ValidationException for an update of a key attribute."""
-    for path in touched_paths(update):
-        if path.attribute in table.key_names:
-            raise invalid_parameter(f"Cannot update attribute {path.attribute}. This attribute is part of the key")
 
 
 def _returned(return_values: str | None, update: Update, old: Item | None, new: Item) -> Item | None:

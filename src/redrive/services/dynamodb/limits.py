@@ -24,6 +24,18 @@ TAGS_MAX = 50
 # Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html
 PAGE_BYTES_MAX = 1_048_576
 
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
+BATCH_WRITES_MAX = 25
+
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html
+BATCH_GETS_MAX = 100
+BATCH_GET_BYTES_MAX = 16 * 1_048_576
+
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
+TRANSACTION_BYTES_MAX = 4 * 1_048_576
+TRANSACTION_TOKEN_MS = 10 * MINUTE_MS
+TRANSACTION_UNITS_FACTOR = 2
+
 # Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html
 READ_UNIT_BYTES = 4_096
 WRITE_UNIT_BYTES = 1_024
@@ -37,6 +49,7 @@ TIME_TO_LIVE_CHANGE_INTERVAL_MS = HOUR_MS
 # These are ours; docs/semantics/dynamodb.md says why.
 EXPIRY_DELAY_MS = MINUTE_MS
 EXPIRED_ITEMS_PER_STEP_MAX = 500
+TOKENS_FORGOTTEN_PER_STEP_MAX = 500
 EXPIRY_S_MAX = 253_402_300_799  # The last second of the year 9999.
 THROUGHPUT_UNITS_MAX = 1_000_000_000_000
 ENDPOINT_CACHE_MINUTES = 1_440

@@ -5,7 +5,7 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-wr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from redrive.core.documents import Document
 from redrive.languages.dynamo import Item, item_size
@@ -25,8 +25,7 @@ def read_capacity(
 
     An eventually consistent read costs half: 4 KB cost 1 or 0.5, nothing found costs as much as 4 KB.
     """
-    units = _units(size_bytes, limits.READ_UNIT_BYTES)
-    return _consumed(table, return_consumed_capacity, float(units) if consistent else units / 2)
+    return _consumed(table.name, return_consumed_capacity, read_units(size_bytes, consistent=consistent))
 
 
 def write_capacity(table: Table, return_consumed_capacity: str | None, items: Sequence[Item | None]) -> Document:
@@ -36,18 +35,44 @@ def write_capacity(table: Table, return_consumed_capacity: str | None, items: Se
     """
     if not is_capacity_wanted(return_consumed_capacity):
         return {}
+    return _consumed(table.name, return_consumed_capacity, write_units(items))
+
+
+def read_units(size_bytes: int, *, consistent: bool | None) -> float:
+    """What a read of so many bytes costs."""
+    units = _units(size_bytes, limits.READ_UNIT_BYTES)
+    return float(units) if consistent else units / 2
+
+
+def write_units(items: Sequence[Item | None]) -> float:
+    """What a write costs that found the first item and left the second; None stands for no item."""
     size_bytes = max((item_size(item) for item in items if item is not None), default=0)
-    return _consumed(table, return_consumed_capacity, float(_units(size_bytes, limits.WRITE_UNIT_BYTES)))
+    return float(_units(size_bytes, limits.WRITE_UNIT_BYTES))
+
+
+def batch_capacity(
+    units: Mapping[str, float], return_consumed_capacity: str | None, *, spent_as: str | None = None
+) -> Document:
+    """ConsumedCapacity of a request on several tables, by their names; nothing if it is not wanted.
+
+    `spent_as` names the member (`WriteCapacityUnits`) that transactions show beside the total.
+    """
+    if not is_capacity_wanted(return_consumed_capacity):
+        return {}
+    shown = [_consumed(name, return_consumed_capacity, spent)["ConsumedCapacity"] for name, spent in units.items()]
+    if spent_as is not None:
+        shown = [{**each, spent_as: each["CapacityUnits"]} for each in shown]
+    return {"ConsumedCapacity": shown}
 
 
 def _units(size_bytes: int, unit_bytes: int) -> int:
     return max(1, -(-size_bytes // unit_bytes))
 
 
-def _consumed(table: Table, return_consumed_capacity: str | None, units: float) -> Document:
+def _consumed(table_name: str, return_consumed_capacity: str | None, units: float) -> Document:
     if not is_capacity_wanted(return_consumed_capacity):
         return {}
-    consumed: Document = {"TableName": table.name, "CapacityUnits": units}
+    consumed: Document = {"TableName": table_name, "CapacityUnits": units}
     if return_consumed_capacity == "INDEXES":
         consumed["Table"] = {"CapacityUnits": units}
     return {"ConsumedCapacity": consumed}

@@ -9,12 +9,14 @@ from redrive.core.errors import ServiceError
 from redrive.languages.dynamo import (
     AttributeValue,
     Item,
+    Update,
     check_hash_key,
     check_range_key,
     dump_item,
     encode_key,
     item_size,
     read_item,
+    touched_paths,
     type_of,
 )
 from redrive.services.dynamodb.model import Table, invalid, invalid_parameter
@@ -56,6 +58,11 @@ def is_key(table: Table, key: Item) -> bool:
     )
 
 
+def key_within(table: Table, item: Item) -> dict[str, AttributeValue]:
+    """Those of an item's attributes that are of the table's key, as many as there are."""
+    return {name: item[name] for name in table.key_names if name in item}
+
+
 def key_attributes(table: Table, item: Item) -> dict[str, AttributeValue]:
     """The key of an item, as LastEvaluatedKey shows it."""
     return {name: item[name] for name in table.key_names}
@@ -70,6 +77,13 @@ def item_expiry(table: Table, item: Item, now: Instant) -> Instant | None:
     """When an item of this table expires that is written now, or None."""
     attribute = table.expiry_attribute
     return None if attribute is None else expiry_of(item, attribute, now)
+
+
+def check_key_kept(table: Table, update: Update) -> None:
+    """Refuse an update of a key attribute. Errors: ValidationException."""
+    for path in touched_paths(update):
+        if path.attribute in table.key_names:
+            raise invalid_parameter(f"Cannot update attribute {path.attribute}. This attribute is part of the key")
 
 
 def failed_condition(old: Item | None, on_failure: str | None) -> ServiceError:

@@ -101,7 +101,7 @@ def _ignores_context(policy: Policy) -> bool:
     """Whether a policy has neither conditions nor variables, so that a decision by it holds at any time."""
     resources = [statement.resources.patterns for statement in policy.statements if statement.resources is not None]
     has_variables = any("${" in pattern for patterns in resources for pattern in patterns)
-    return True
+    return not has_variables and not any(statement.conditions for statement in policy.statements)
 
 
 def find_role(tx: Transaction, arn: str) -> Role | None:

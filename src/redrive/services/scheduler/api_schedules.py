@@ -19,6 +19,7 @@ from redrive.services.scheduler.model import (
     group_arn,
     schedule_arn,
 )
+from redrive.services.scheduler.model_executions import shown_target
 from redrive.services.scheduler.model_occurrences import begin, left_out, planned, revise
 from redrive.services.scheduler.model_pages import decode_token, encode_token
 from redrive.services.scheduler.model_requests import invalid, read_settings
@@ -131,7 +132,7 @@ def get_schedule(tx: Transaction, caller: Caller, *, name: str, group_name: str 
         "EndDate": settings.end_at,
         "Description": settings.description,
         "KmsKeyArn": settings.kms_key_arn,
-        "Target": settings.target,
+        "Target": shown_target(settings.target),
         "FlexibleTimeWindow": window,
         "ActionAfterCompletion": settings.completion.value,
     }

@@ -108,6 +108,12 @@ def _uuid(scheduled_at: Instant, text: str) -> str:
     return f"{time[:8]}-{time[8:]}-7{digits[:3]}-{variant}{digits[4:7]}-{digits[7:19]}"
 
 
+def shown_target(target: Document) -> Document:
+    """A target as answers show it: with the retry policy that it has, chosen or by default."""
+    policy = {"MaximumEventAgeInSeconds": limits.EVENT_AGE_S_DEFAULT, "MaximumRetryAttempts": limits.RETRIES_DEFAULT}
+    return {**target, "RetryPolicy": {**policy, **(target.get("RetryPolicy") or {})}}
+
+
 def retry_policy(target: Document) -> RetryPolicy:
     """How often and how long a target's deliveries are tried.
 

@@ -283,6 +283,11 @@ def test_acknowledged_permissions_are_deployed(stacks: Stacks, role: dict[str, o
             "Template format error: Unrecognized resource types: [AWS::S3::Bucket]",
         ),
         (
+            {"TemplateBody": json.dumps({"Resources": {"Q": queue(QueueName={"Fn::Sub": "{{resolve:ssm:name:1}}"})}})},
+            "Dynamic references are not supported: there is no SSM and no Secrets Manager here. "
+            "Found {{resolve:ssm:name:1}}",
+        ),
+        (
             {"TemplateBody": json.dumps({"Resources": {"Q": {**queue(), "DeletionPolicy": "Snapshot"}}})},
             "Template error: resource type AWS::SQS::Queue does not support deletion policy Snapshot",
         ),

@@ -49,6 +49,7 @@ def test_schedule_has_the_defaults_of_aws(desk: Any) -> None:
 
     assert (shown["State"], shown["ScheduleExpressionTimezone"]) == ("ENABLED", "UTC")
     assert (shown["ActionAfterCompletion"], shown["FlexibleTimeWindow"]) == ("NONE", {"Mode": "OFF"})
+    assert shown["Target"]["RetryPolicy"] == {"MaximumEventAgeInSeconds": 86_400, "MaximumRetryAttempts": 185}
     assert not {"Description", "StartDate", "EndDate", "KmsKeyArn"} & shown.keys()
 
 

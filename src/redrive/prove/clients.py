@@ -1,0 +1,45 @@
+"""The handler's boto3 clients, made once: its modules are imported for each run, and a client takes longer than a run.
+
+A client keeps nothing of what it was used for, so that one made for an earlier run serves as well. Event handlers that
+a module registers on its client are registered again with each run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import boto3
+from boto3.session import Session
+from botocore.config import Config
+
+from redrive.prove.surroundings import replaced
+
+
+@contextmanager
+def remembered_clients() -> Iterator[None]:
+    """While inside, asking a session for a client or a resource twice gives the same one; the default session is new."""
+    made: dict[tuple[str, ...], object] = {}
+
+    def remembering(kind: str) -> object:
+        original = getattr(Session, kind)
+
+        def make(session: Session, *args: object, **kwargs: object) -> object:
+            words = [kind, str(session.region_name), str(session.profile_name), *map(_text, args)]
+            key = (*words, *(f"{name}={_text(value)}" for name, value in sorted(kwargs.items())))
+            if key not in made:
+                made[key] = original(session, *args, **kwargs)
+            return made[key]
+
+        return make
+
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(replaced(boto3, "DEFAULT_SESSION", None))
+        stack.enter_context(replaced(Session, "client", remembering("client")))
+        stack.enter_context(replaced(Session, "resource", remembering("resource")))
+        yield
+
+
+def _text(value: object) -> str:
+    return repr(sorted(vars(value).items(), key=str)) if isinstance(value, Config) else repr(value)

@@ -1,0 +1,72 @@
+"""Effects that the user declared with `redrive.handler`, seen while they happen.
+
+This module asks for nothing of that library but a class `Effect` whose instances call `__wrapped__` with the
+idempotency key first. Where the library is not there, no effect is declared.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import inspect
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Protocol, cast
+
+from redrive.core.clock import SECOND_MS
+from redrive.prove.surroundings import replaced
+
+_MODULE = "redrive.handler.effects"
+
+
+class _Effect(Protocol):
+    """What is known of a declared effect."""
+
+    name: str
+    __wrapped__: Callable[..., object]
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """One happening of a declared effect. `memory_ms` is how long its downstream knows the key; None is for ever."""
+
+    name: str
+    key: str
+    memory_ms: int | None
+
+
+Watch = Callable[[Declared, Callable[[], object]], object]
+"""Is given an effect that is about to happen, and what makes it happen."""
+
+
+def watched_effects(watch: Watch) -> AbstractContextManager[None]:
+    """While inside, declared effects happen through `watch`."""
+    try:
+        effects = importlib.import_module(_MODULE)
+    except ImportError:
+        return nullcontext()
+    original = effects.Effect.__call__
+
+    def call(effect: _Effect, *args: object, **kwargs: object) -> object:
+        seen = copy.copy(effect)
+        seen.__wrapped__ = _watching(effect, watch)
+        return original(seen, *args, **kwargs)
+
+    return replaced(effects.Effect, "__call__", call)
+
+
+def _watching(effect: _Effect, watch: Watch) -> Callable[..., object]:
+    function = effect.__wrapped__
+    memory = cast("timedelta | None", vars(effect).get("_key_memory"))
+    memory_ms = None if memory is None else int(memory.total_seconds() * SECOND_MS)
+
+    def happen(key: str, *args: object, **kwargs: object) -> object:
+        return watch(Declared(effect.name, key, memory_ms), lambda: function(key, *args, **kwargs))
+
+    async def happen_later(key: str, *args: object, **kwargs: object) -> object:
+        result = await cast("Callable[..., Awaitable[object]]", function)(key, *args, **kwargs)
+        return watch(Declared(effect.name, key, memory_ms), lambda: result)
+
+    return happen_later if inspect.iscoroutinefunction(function) else happen

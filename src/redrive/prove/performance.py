@@ -1,0 +1,485 @@
+"""Plays one leg of a history: brings the message on its way, runs the handler, and lets faults strike at its calls.
+
+It is the engine's invoker, so that whatever the engine gives the function to do is done here; and it stands behind all
+boto3 clients of the process, so that it sees each call before it is made and after.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import cast
+
+from botocore.client import BaseClient
+from botocore.exceptions import BotoCoreError, ClientError
+
+from redrive.core.clock import SECOND_MS, Instant
+from redrive.core.documents import load_json
+from redrive.core.errors import Bug
+from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
+from redrive.invoke.context import LambdaContext
+from redrive.invoke.environment import function_variables
+from redrive.invoke.handlers import Answer, error_answer, run_handler
+from redrive.prove.calls import EFFECT_SERVICE, Call, Params, call_of, mapping_of
+from redrive.prove.declared import Declared, watched_effects
+from redrive.prove.faults import Act, Fault, Leg
+from redrive.prove.journal import Journal, Trace
+from redrive.prove.stage import SCOPE, Saved, Stage
+from redrive.prove.subject import Place, Subject
+from redrive.prove.surroundings import Surroundings, replaced, silenced, variables
+from redrive.prove.tables import Improvised
+from redrive.prove.transport import ENDPOINT_URL, Asked, Transport, Way, can_retry
+from redrive.prove.trigger import Trigger
+
+LATE_MARGIN_MS = 1_000
+"""How long before its timeout a run goes on that another one has overlapped late."""
+
+TASK_ROOT = "/var/task"
+
+
+class Ending(enum.Enum):
+    """How a run ended."""
+
+    RETURNED = "returned"
+    FAILED = "failed"
+    DIED = "died"
+    TIMED_OUT = "timed out"
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """The handler was given messages. `receives` says how often each was received, this time included."""
+
+    at: Instant
+    run: int
+    message_ids: tuple[str, ...]
+    receives: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """The handler made a call. `times` is how often it took effect; `outcome` what the handler was told."""
+
+    at: Instant
+    run: int
+    index: int
+    call: Call
+    place: Place | None
+    outcome: str
+    times: int
+    faults: tuple[Fault, ...]
+    is_nested: bool
+    is_retried: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A run ended. `answer` is what the handler returned, or its error."""
+
+    at: Instant
+    run: int
+    ending: Ending
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A duplicate was sent, or a dead letter redriven."""
+
+    at: Instant
+    act: Act
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLettered:
+    """Messages went to the dead-letter queue."""
+
+    at: Instant
+    count: int
+
+
+Event = Delivered | Called | Ended | Sent | DeadLettered
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Everything that a history goes on from, between two legs."""
+
+    saved: Saved
+    traces: frozenset[Trace]
+    runs: int
+    legs: int
+    outage: str
+    sent_at: Instant
+
+
+class Died(BaseException):
+    """The process of a run ends here. No Exception, so that the handler does not go on after it."""
+
+
+@dataclass(slots=True)
+class _Run:
+    """A run that is going on."""
+
+    number: int
+    deadline_at: Instant
+    throttled: set[str] = field(default_factory=set)
+    death: Ending | None = None
+
+    def die(self, ending: Ending = Ending.DIED) -> None:
+        """End here. Errors: Died, always."""
+        self.death = ending
+        raise Died
+
+
+class Performance:
+    """A handler, its trigger and a stage for them."""
+
+    def __init__(self, subject: Subject, *, seed: int, improvised: Improvised | None = None) -> None:
+        """With `improvised`, tables and queues that do not exist are made when they are first used."""
+        self.stage = Stage(self, seed=seed)
+        self.subject = subject
+        self.journal = Journal((), self._key_names)
+        self.events: list[Event] = []
+        self.surroundings = Surroundings()
+        self.runs = 0
+        self.outage = ""
+        self.after_call: Callable[[], None] = lambda: None
+        self._improvised = improvised
+        self._trigger: Trigger | None = None
+        self._transport: Transport | None = None
+        self._running: list[_Run] = []
+        self._strikes: dict[int, tuple[Fault, ...]] = {}
+        self._index = 0
+        self._legs = 0
+        self._sent_at = self.stage.now
+        self._keys: dict[str, tuple[str, ...]] = {}
+        self._is_inside = False
+
+    @property
+    def trigger(self) -> Trigger:
+        """What stands in front of the handler."""
+        if self._trigger is None:
+            raise Bug("a performance without a trigger")
+        return self._trigger
+
+    def begin(self, trigger: Trigger) -> None:
+        """Send the messages of a trigger, from which every history begins."""
+        self._trigger = trigger
+        self.journal = Journal(trigger.bodies, self._key_names)
+        for number in range(len(trigger.bodies)):
+            self._send(number)
+
+    @contextmanager
+    def entered(self, transport: Transport) -> Iterator[None]:
+        """While inside, the process is that of the handler's runs, and its clients are answered through `transport`."""
+        self._transport = transport
+        ask = lambda client, operation, params: self.ask(client, operation, params)  # noqa: E731 - becomes a method.
+        with ExitStack() as stack:
+            stack.enter_context(variables(self._variables()))
+            stack.enter_context(self.surroundings.entered(self.stage.now, self._sleep))
+            stack.enter_context(replaced(BaseClient, "_make_api_call", ask))
+            stack.enter_context(watched_effects(self._happen))
+            stack.enter_context(transport.entered())
+            yield
+
+    def save(self) -> Moment:
+        """All there is between two legs."""
+        return Moment(self.stage.save(), self.journal.traces, self.runs, self._legs, self.outage, self._sent_at)
+
+    def load(self, moment: Moment) -> None:
+        """Be again as it was then."""
+        self.stage.load(moment.saved)
+        self.journal.traces = moment.traces
+        self.runs, self._legs, self.outage, self._sent_at = (
+            moment.runs, moment.legs, moment.outage, moment.sent_at
+        )  # fmt: skip
+
+    @property
+    def sent_at(self) -> Instant:
+        """When the message was sent, or sent again from the dead-letter queue: its retention counts from then."""
+        return self._sent_at
+
+    def is_pending(self) -> bool:
+        """Whether a message waits in the queue."""
+        return self.stage.next_visible(self.trigger.queue_arn) is not None
+
+    def dead_letters(self) -> int:
+        """How many messages are in the dead-letter queue."""
+        return self.stage.message_count(self.trigger.dead_letter_name) if self.trigger.dead_letter_arn else 0
+
+    def play(self, leg: Leg) -> list[Event]:
+        """Play a leg from here, and answer what happened."""
+        self.events = []
+        self._strikes = {}
+        for strike in leg.strikes:
+            self._strikes[strike.at] = (*self._strikes.get(strike.at, ()), strike.fault)
+        self._index = 0
+        self._legs += 1
+        self.stage.reseed(f"leg {self._legs}")
+        dead = self.dead_letters()
+        self._begin_leg(leg)
+        self._deliver()
+        more = self.dead_letters() - (0 if leg.act is Act.REDRIVE else dead)
+        if more > 0:
+            self.events.append(DeadLettered(self.stage.now, more))
+        if not self.is_pending():
+            self.outage = ""
+        return self.events
+
+    def invoke(self, invocation: Invocation) -> InvocationResult:
+        """Run the handler once, in an environment of its own."""
+        self.runs += 1
+        run = _Run(self.runs, self.stage.now + invocation.timeout_ms)
+        self._running.append(run)
+        self.surroundings.begin(f"run {run.number}", self.stage.now)
+        self.events.append(_delivered(self.stage.now, run.number, invocation))
+        try:
+            answer = self._run(invocation)
+        except (Died, SystemExit):
+            run.death = run.death or Ending.DIED
+            answer = Answer(b"")
+        finally:
+            self._running.pop()
+            self.surroundings.move_to(self.stage.now)
+        return self._result(run, answer)
+
+    def close(self) -> None:
+        """Let go of the stage."""
+        self.stage.close()
+
+    def ask(self, client: BaseClient, operation: str, params: Params) -> object:
+        """Answer a call of a boto3 client."""
+        if self._transport is None:
+            raise Bug("a call before the process was entered")
+        transport = self._transport
+        call = call_of(client.meta.service_model.service_name, operation, _as_sent(client, operation, params))
+        if not self._running or self._is_inside:
+            return transport.send(Asked(client, call, params, Way.NORMAL, lambda _: None))
+        if self._improvised is not None:
+            self._improvised.provide(self.stage, call)
+
+        def perform(way: Way, noted: Callable[[Params], None]) -> object:
+            with self._inside():
+                return transport.send(Asked(client, call, params, way, noted))
+
+        return self._boundary(call, perform, self._note_call(call), is_retried=can_retry(client))
+
+    def _run(self, invocation: Invocation) -> Answer:
+        context = LambdaContext(
+            request_id=invocation.request_id,
+            function_arn=invocation.function_arn,
+            deadline_at=self._running[-1].deadline_at,
+            clock=self.stage.clock,
+            environment=self._variables_of(invocation),
+        )
+        with silenced():
+            try:
+                with self.subject.environment() as handler:
+                    return run_handler(handler, invocation.payload, context, invocation.request_id)
+            except Exception as error:  # noqa: BLE001 - the user's module may raise whatever it likes.
+                return error_answer(error, invocation.request_id)
+
+    def _result(self, run: _Run, answer: Answer) -> InvocationResult:
+        if run.death is not None:
+            self.events.append(Ended(self.stage.now, run.number, run.death, ""))
+            return InvocationResult(InvocationStatus.FUNCTION_ERROR, b'{"errorType":"Runtime.ExitError"}')
+        failed = answer.error_type is not None
+        ending = Ending.FAILED if failed else Ending.RETURNED
+        self.events.append(Ended(self.stage.now, run.number, ending, _told(answer)))
+        status = InvocationStatus.FUNCTION_ERROR if failed else InvocationStatus.OK
+        return InvocationResult(status, answer.payload)
+
+    def _begin_leg(self, leg: Leg) -> None:
+        if leg.act is Act.DELIVER:
+            return
+        if leg.delay_ms:
+            self.stage.move_to(self.stage.now + leg.delay_ms)
+            self.stage.settle()
+        self.events.append(Sent(self.stage.now, leg.act))
+        if leg.act is Act.DUPLICATE:
+            self._send(0)
+        else:
+            self._sent_at = self.stage.now
+            self.stage.call("sqs", "StartMessageMoveTask", SourceArn=self.trigger.dead_letter_arn)
+
+    def _deliver(self) -> None:
+        """Let time pass until the handler has run, or nothing is left that it could be given."""
+        runs = self.runs
+        while self.runs == runs:
+            due = self.stage.next_due()
+            if due is None or (due > self.stage.now and not self.is_pending()):
+                return
+            self.stage.move_to(due)
+            self.stage.turn()
+
+    def _send(self, number: int) -> None:
+        group = {"MessageGroupId": "prove", "MessageDeduplicationId": f"{number}"} if self.trigger.is_fifo else {}
+        body = self.trigger.bodies[number]
+        self.stage.call("sqs", "SendMessage", QueueUrl=self.trigger.queue_url, MessageBody=body, **group)
+
+    def _boundary(
+        self, call: Call, perform: Callable[[Way, Callable[[Params], None]], object], note: Callable[[Params], None], *,
+        is_retried: bool,
+    ) -> object:  # fmt: skip
+        """One call of the handler, with the faults that strike at it."""
+        run = self._running[-1]
+        if run.death is not None:
+            raise Died
+        index, self._index = self._index, self._index + 1
+        faults = self._strikes.get(index, ())
+        place = self.subject.place()
+        took: list[Params] = []
+
+        def noted(answer: Params) -> None:
+            took.append(answer)
+            note(answer)
+
+        def record(outcome: str) -> None:
+            self.events.append(
+                Called(
+                    self.stage.now, run.number, index, call, place, outcome, len(took), faults,
+                    is_nested=len(self._running) > 1, is_retried=is_retried,
+                )
+            )  # fmt: skip
+
+        if Fault.CRASH_BEFORE in faults:
+            record("")
+            run.die()
+        if Fault.OVERLAP in faults or Fault.OVERLAP_LATE in faults:
+            self._overlap(run, is_late=Fault.OVERLAP_LATE in faults)
+        try:
+            answer = perform(self._way(run, call, faults), noted)
+        except ClientError as error:
+            record(str(mapping_of(error.response.get("Error")).get("Code")))
+            self._after(run, faults)
+            raise
+        except (BotoCoreError, OSError) as error:
+            record(type(error).__name__)
+            self._after(run, faults)
+            raise
+        record("")
+        self._after(run, faults)
+        return answer
+
+    def _after(self, run: _Run, faults: tuple[Fault, ...]) -> None:
+        self.after_call()
+        if Fault.CRASH_AFTER in faults:
+            run.die()
+
+    def _way(self, run: _Run, call: Call, faults: tuple[Fault, ...]) -> Way:
+        if Fault.THROTTLED in faults:
+            run.throttled.add(call.name)
+        if Fault.OUTAGE in faults:
+            self.outage = call.name
+        if call.name in run.throttled or call.name == self.outage:
+            return Way.REFUSED
+        if Fault.LOST in faults:
+            return Way.LOST
+        return Way.RETRIED if Fault.LOST_AND_RETRIED in faults else Way.NORMAL
+
+    def _overlap(self, run: _Run, *, is_late: bool) -> None:
+        """A duplicate comes while this run stands still, and is worked on from beginning to end."""
+        if is_late:
+            self.stage.move_to(max(self.stage.now, run.deadline_at - LATE_MARGIN_MS))
+        self.events.append(Sent(self.stage.now, Act.DUPLICATE))
+        self._send(0)
+        with self._inside(False):
+            self.stage.settle()
+        self.surroundings.move_to(self.stage.now)
+
+    def _happen(self, declared: Declared, happen: Callable[[], object]) -> object:
+        """A declared effect is a boundary of its own; calls inside of it are its own affair."""
+        call = Call(EFFECT_SERVICE, declared.name, declared.key)
+
+        def perform(way: Way, noted: Callable[[Params], None]) -> object:
+            if way is Way.REFUSED:
+                raise ConnectionError(f"the downstream of {declared.name} does not answer")
+            with self._inside():
+                result = happen()
+            noted({})
+            if way is Way.LOST:
+                raise ConnectionError(f"the answer of {declared.name} is lost")
+            return result
+
+        def note(_: Params) -> None:
+            self.journal.note_declared(declared.name, declared.key, declared.memory_ms, self.stage.now)
+
+        return self._boundary(call, perform, note, is_retried=False)
+
+    def _note_call(self, call: Call) -> Callable[[Params], None]:
+        def note(answer: Params) -> None:
+            if call.changes and not call.is_silent and not self._is_of_trigger(call):
+                self.journal.note(call, answer)
+
+        return note
+
+    def _is_of_trigger(self, call: Call) -> bool:
+        return call.service == "sqs" and call.target == self.trigger.queue_name
+
+    def _sleep(self, seconds: float) -> None:
+        """`time.sleep` of the handler: virtual time passes. Between two tries of a call none does."""
+        if self._is_inside or not self._running:
+            return
+        run = self._running[-1]
+        self.stage.move_to(min(run.deadline_at, self.stage.now + int(seconds * SECOND_MS)))
+        self.surroundings.move_to(self.stage.now)
+        if self.stage.now >= run.deadline_at:
+            run.die(Ending.TIMED_OUT)
+
+    @contextmanager
+    def _inside(self, inside: bool = True) -> Iterator[None]:
+        """While inside a call, calls and sleeps that it makes itself are no boundaries."""
+        before, self._is_inside = self._is_inside, inside
+        try:
+            yield
+        finally:
+            self._is_inside = before
+
+    def _key_names(self, table: str) -> tuple[str, ...]:
+        if table not in self._keys:
+            described = self.stage.call("dynamodb", "DescribeTable", TableName=table)["Table"]
+            self._keys[table] = tuple(element["AttributeName"] for element in described["KeySchema"])
+        return self._keys[table]
+
+    def _variables(self) -> dict[str, str]:
+        """The process's environment: that of the function, with the account's own credentials."""
+        function = self.stage.call("lambda", "GetFunctionConfiguration", FunctionName=self.trigger.function_name)
+        own = function.get("Environment", {}).get("Variables", {})
+        return {
+            "AWS_ACCESS_KEY_ID": SCOPE.account, "AWS_SECRET_ACCESS_KEY": "in-process",
+            "AWS_DEFAULT_REGION": SCOPE.region, "AWS_REGION": SCOPE.region, "AWS_ENDPOINT_URL": ENDPOINT_URL,
+            "AWS_LAMBDA_FUNCTION_NAME": self.trigger.function_name, "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+            "TZ": ":UTC", **own,
+        }  # fmt: skip
+
+    def _variables_of(self, invocation: Invocation) -> dict[str, str]:
+        return function_variables(invocation, log_stream="", task_root=TASK_ROOT, endpoint_url=ENDPOINT_URL)
+
+
+def _delivered(at: Instant, run: int, invocation: Invocation) -> Delivered:
+    records = load_json(invocation.payload)["Records"]
+    ids = tuple(str(record["messageId"]) for record in records)
+    receives = tuple(int(record["attributes"]["ApproximateReceiveCount"]) for record in records)
+    return Delivered(at, run, ids, receives)
+
+
+def _told(answer: Answer) -> str:
+    if answer.error_type is None:
+        return answer.payload.decode()
+    return f"{answer.error_type}: {json.loads(answer.payload)['errorMessage']}"
+
+
+def _as_sent(client: BaseClient, operation: str, params: Params) -> Params:
+    """The parameters after botocore's and boto3's own changes: what `boto3.resource` takes becomes what is sent."""
+    model = client.meta.service_model.operation_model(operation)
+    place = f"{client.meta.service_model.service_id.hyphenize()}.{operation}"
+    context: dict[str, object] = {"client_region": client.meta.region_name, "client_config": client.meta.config}
+    settled = dict(params)
+    for event in ("provide-client-params", "before-parameter-build"):
+        answers = client.meta.events.emit(f"{event}.{place}", params=settled, model=model, context=context)
+        settled = next((answer for _, answer in answers if answer is not None), settled)
+    return cast("Params", settled)

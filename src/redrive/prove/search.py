@@ -1,0 +1,192 @@
+"""All histories up to so many faults, those with the fewest first.
+
+    a stem is a history that was played up to its last fault; from there it is played on without faults to its end
+    each call and each pause that is passed on the way gives stems with one fault more
+    a moment that was reached before, by no more faults, is not gone on from: everything after it is known
+
+So the first counterexample found is one of the shortest, and equal states are explored once.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from redrive.core.clock import DAY_MS, MINUTE_MS
+from redrive.prove.faults import DUPLICATE_DELAYS_MS, REDRIVE_DELAYS_MS, Act, Fault, History, Leg, Strike
+from redrive.prove.judge import Judge, Violation
+from redrive.prove.performance import Called, Event, Moment, Performance
+from redrive.prove.stage import START
+
+REDRIVES_MAX = 3
+"""How often a dead letter is redriven in one history."""
+DUPLICATES_UNTIL_MS = 14 * DAY_MS
+"""How late after the first message a duplicate may come: no queue keeps one longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stem:
+    """Where to go on: play `leg` from `moment`, to which `path` has led."""
+
+    moment: Moment
+    leg: Leg
+    path: History
+    faults: int
+    redrives: int = 0
+    is_clean: bool = True
+    """Whether no fault has struck since the last redrive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A history that breaks a rule."""
+
+    history: History
+    violation: Violation
+
+
+@dataclass(slots=True)
+class Searched:
+    """What a search has done: histories played, those that ended in a known moment, and by their number of faults."""
+
+    histories: int = 0
+    merged: int = 0
+    runs: int = 0
+    by_faults: dict[int, int] = field(default_factory=dict)
+    found: Found | None = None
+
+
+Progress = Callable[[int, int, int], None]
+"""Is told the number of faults that is being explored, the histories so far, and those that wait."""
+
+
+class Search:
+    """Plays the histories of one performance, from the moment it is in."""
+
+    def __init__(self, performance: Performance, judge: Judge, *, faults_max: int) -> None:
+        self._performance = performance
+        self._judge = judge
+        self._faults_max = faults_max
+        self._stems: deque[Stem] = deque()
+        self._branches: list[Stem] = []
+        self._visited: set[tuple[object, ...]] = set()
+
+    def run(self, progress: Progress) -> Searched:
+        """Search until a rule is broken or there is nothing left to play."""
+        searched = Searched()
+        self._stems.append(Stem(self._performance.save(), Leg(), (), 0))
+        while self._stems and searched.found is None:
+            stem = self._stems.popleft()
+            searched.histories += 1
+            searched.by_faults[stem.faults] = searched.by_faults.get(stem.faults, 0) + 1
+            progress(stem.faults, searched.histories, len(self._stems))
+            searched.found = self._play_out(stem, searched)
+        return searched
+
+    def _play_out(self, stem: Stem, searched: Searched) -> Found | None:
+        """Play a history to its end, and all its ends where a redrive can come at different times."""
+        self._branches = [stem]
+        while self._branches:
+            branch = self._branches.pop()
+            self._performance.load(branch.moment)
+            found = self._play_on(branch, searched)
+            if found is not None:
+                return found
+        return None
+
+    def _play_on(self, stem: Stem, searched: Searched) -> Found | None:
+        while True:
+            runs = self._performance.runs
+            events = self._performance.play(stem.leg)
+            searched.runs += self._performance.runs - runs
+            path = (*stem.path, stem.leg)
+            if stem.faults < self._faults_max:
+                self._stems.extend(_struck(stem, events, is_outage=bool(stem.moment.outage)))
+            violation = self._judge.after_leg(self._performance, events)
+            if violation is not None:
+                return Found(path, violation)
+            clean = stem.is_clean if stem.leg.act is not Act.REDRIVE else not stem.leg.strikes
+            key = self._key(stem, clean)
+            if key in self._visited:
+                searched.merged += 1
+                return None
+            self._visited.add(key)
+            here = Stem(self._performance.save(), Leg(), path, stem.faults, stem.redrives, clean)
+            is_pending = self._performance.is_pending()
+            if stem.faults < self._faults_max:
+                self._stems.extend(self._duplicates(here, is_pending=is_pending))
+            if not is_pending:
+                return self._end(here)
+            stem = here
+
+    def _end(self, here: Stem) -> Found | None:
+        """No message waits: judge, and redrive what is among the dead letters."""
+        violation = self._judge.at_end(self._performance)
+        if violation is None and self._performance.dead_letters():
+            if here.redrives and here.is_clean:
+                if here.path[-1].act is Act.REDRIVE or here.redrives:
+                    violation = self._hopeless(here)
+            elif here.redrives < REDRIVES_MAX:
+                self._branches.extend(reversed(self._redrives(here)))
+        return None if violation is None else Found(here.path, violation)
+
+    def _hopeless(self, here: Stem) -> Violation | None:
+        """A redrive at once may come before a lease has ended; the latest one may not fail."""
+        last = next(leg for leg in reversed(here.path) if leg.act is Act.REDRIVE)
+        return self._judge.after_hopeless_redrive(self._performance) if last.delay_ms >= DAY_MS else None
+
+    def _redrives(self, here: Stem) -> list[Stem]:
+        left_ms = self._performance.trigger.retention_ms - (self._performance.stage.now - self._performance.sent_at)
+        delays = sorted({min(delay, left_ms - MINUTE_MS) for delay in REDRIVE_DELAYS_MS})
+        return [
+            replace(here, leg=Leg(Act.REDRIVE, delay), redrives=here.redrives + 1, is_clean=True)
+            for delay in delays
+            if delay >= 0
+        ]
+
+    def _duplicates(self, here: Stem, *, is_pending: bool) -> Iterator[Stem]:
+        """While a message waits a duplicate comes at once; otherwise as late as it can."""
+        age_ms = self._performance.stage.now - START
+        for delay in DUPLICATE_DELAYS_MS[: 1 if is_pending else None]:
+            if delay == 0 or age_ms + delay <= DUPLICATES_UNTIL_MS + DAY_MS:
+                yield replace(here, leg=Leg(Act.DUPLICATE, delay), faults=here.faults + 1, is_clean=False)
+
+    def _key(self, stem: Stem, is_clean: bool) -> tuple[object, ...]:
+        performance = self._performance
+        traces = performance.journal.traces
+        return performance.stage.digest(), performance.stage.now, traces, performance.outage, stem.redrives, is_clean
+
+
+def _struck(stem: Stem, events: Sequence[Event], *, is_outage: bool) -> Iterator[Stem]:
+    """The stems with one fault more at a call of this leg, after those that have struck already."""
+    last = max((strike.at for strike in stem.leg.strikes), default=-1)
+    for event in events:
+        if isinstance(event, Called) and event.index > last:
+            for fault in _faults_at(event, is_outage=is_outage):
+                leg = replace(stem.leg, strikes=(*stem.leg.strikes, Strike(event.index, fault)))
+                yield replace(stem, leg=leg, faults=stem.faults + 1, is_clean=False)
+
+
+def _faults_at(event: Called, *, is_outage: bool) -> Iterator[Fault]:
+    """What can strike at a call. What would come to the same as a fault at another call is left out.
+
+    Dying before a call is dying after the one before it; dying after a call that has changed nothing is dying before
+    it; a run that overlaps the first call comes before the whole.
+    """
+    took_effect = event.times > 0 and event.call.changes
+    if event.index == 0:
+        yield Fault.CRASH_BEFORE
+    if took_effect:
+        yield Fault.CRASH_AFTER
+    if event.index > 0 and not event.is_nested:
+        yield Fault.OVERLAP
+        yield Fault.OVERLAP_LATE
+    if took_effect:
+        yield Fault.LOST
+        if event.is_retried:
+            yield Fault.LOST_AND_RETRIED
+    if not event.outcome:
+        yield Fault.THROTTLED
+        if not is_outage:
+            yield Fault.OUTAGE
