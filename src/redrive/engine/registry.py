@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
@@ -32,19 +33,21 @@ class Entry:
 class Registry:
     """Who implements which operation.
 
-    Models are read when a service is first used, so that starting up reads none of them.
+    A service's modules are imported, and its model is read, when it is first used: starting up does neither.
     """
 
-    def __init__(self, models: Models, services: Mapping[str, tuple[ModuleType, ...]]) -> None:
+    def __init__(self, models: Models, services: Mapping[str, Sequence[str]]) -> None:
+        """`services` has the full names of each service's modules."""
         self._models = models
-        self._implementations = {name: collect(modules) for name, modules in services.items()}
+        self._modules = services
+        self._implementations: dict[str, Mapping[str, Implementation]] = {}
         self._entries: dict[tuple[str, str], Entry] = {}
         self._validator = Validator()
 
     @property
     def services(self) -> Mapping[str, Mapping[str, Implementation]]:
-        """The implementations by service and operation."""
-        return self._implementations
+        """The implementations by service and operation, those of all services."""
+        return {name: self._of_service(name) for name in self._modules}
 
     def entry(self, service: str, operation: str) -> Entry:
         """An operation. Errors: ServiceError UnknownOperationException if no service implements it."""
@@ -84,8 +87,17 @@ class Registry:
             )
         return entry.implementation(tx, caller, **{keywords[member]: value for member, value in params.items()})
 
+    def _of_service(self, service: str) -> Mapping[str, Implementation]:
+        """The implementations of a service's operations; none if there is no such service."""
+        found = self._implementations.get(service)
+        if found is None:
+            modules = map(importlib.import_module, self._modules.get(service, ()))
+            # Two threads may both be the first; all callers get the same.
+            found = self._implementations.setdefault(service, collect(modules))
+        return found
+
     def _checked(self, service: str, operation: str) -> Entry:
-        implementation = self._implementations.get(service, {}).get(operation)
+        implementation = self._of_service(service).get(operation)
         if implementation is None:
             raise ServiceError(
                 "UnknownOperationException", f"redrive does not implement {service} {operation}.", http_status=501
@@ -97,7 +109,7 @@ class Registry:
         return Entry(implementation, model, keywords, required)
 
 
-def collect(modules: tuple[ModuleType, ...]) -> dict[str, Implementation]:
+def collect(modules: Iterable[ModuleType]) -> dict[str, Implementation]:
     """The functions that are marked with `@operation`, by the name of their operation."""
     found: dict[str, Implementation] = {}
     for module in modules:

@@ -42,7 +42,9 @@ THROTTLED_STATUSES = frozenset({429})
 TRANSIENT_STATUSES = frozenset({408, 425, 500, 502, 503, 504})
 
 # Of botocore, urllib3, requests, httpx, aiohttp and grpc, none of which is imported here.
-_TRANSIENT_NAMES = ("Timeout", "ConnectionError", "ConnectError", "ConnectionClosed", "ReadError", "ProtocolError")
+_TRANSIENT_NAMES = (
+    "Timeout", "ConnectionError", "ConnectError", "ConnectionClosed", "ReadError", "ProtocolError", "gaierror",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,9 @@ def classify(error: BaseException, classes: Classes | None = None) -> Kind:
     status = http_status(error)
     if status is not None:
         return kind_of_status(status)
+    reason = getattr(error, "reason", None)  # urllib wraps what went wrong.
+    if isinstance(reason, BaseException):
+        return classify(reason, classes)
     is_network = isinstance(error, ConnectionError | TimeoutError) or _is_called_transient(error)
     return Kind.TRANSIENT if is_network else Kind.PERMANENT
 

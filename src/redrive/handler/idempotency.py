@@ -52,7 +52,7 @@ def idempotent(
 
     key: finds the execution's key in the arguments; see `redrive.handler.keys`.
     on_running: what a delivery does that finds another one running. "defer" raises StillRunning, so that the delivery
-        comes back later. "skip" returns None, so that the delivery is acknowledged: if the running one then dies,
+        comes back later. "skip" returns None, so that the delivery counts as done: if the running one then dies,
         nobody is left to do the work, and it is lost.
     payload: picks what must be the same whenever the key is; another payload under a used key raises PayloadChanged.
     lease: how long a run may take before another may take over. By default what remains of the Lambda invocation and

@@ -81,6 +81,10 @@ class Journal:
             serial = sum(trace.kind == kind for trace in self.traces)
             self._add(Trace(kind, label, f"{serial}:{key}@{now}" if memory_ms == 0 else f"{key}@{now}"))
 
+    def key_of(self, call: Call) -> str:
+        """The key of the item that a call to a table is about."""
+        return self._item(call).identity
+
     def counts(self) -> Counter[tuple[str, str]]:
         """How many traces there are of each kind and label."""
         return Counter((trace.kind, trace.label) for trace in self.traces)

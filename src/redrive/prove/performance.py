@@ -24,6 +24,7 @@ from redrive.invoke.context import LambdaContext
 from redrive.invoke.environment import function_variables
 from redrive.invoke.handlers import Answer, error_answer, run_handler
 from redrive.prove.calls import EFFECT_SERVICE, Call, Params, call_of, mapping_of
+from redrive.prove.clients import remembered_clients
 from redrive.prove.declared import Declared, watched_effects
 from redrive.prove.faults import Act, Fault, Leg
 from redrive.prove.journal import Journal, Trace
@@ -138,16 +139,20 @@ class _Run:
 class Performance:
     """A handler, its trigger and a stage for them."""
 
-    def __init__(self, subject: Subject, *, seed: int, improvised: Improvised | None = None) -> None:
-        """With `improvised`, tables and queues that do not exist are made when they are first used."""
+    def __init__(self, subject: Subject | None, *, seed: int, improvised: Improvised | None = None) -> None:
+        """With `improvised`, tables and queues that do not exist are made when they are first used.
+
+        The subject may be set later, before the first leg.
+        """
         self.stage = Stage(self, seed=seed)
-        self.subject = subject
+        self._subject = subject
         self.journal = Journal((), self._key_names)
         self.events: list[Event] = []
         self.surroundings = Surroundings()
         self.runs = 0
         self.outage = ""
         self.after_call: Callable[[], None] = lambda: None
+        self.is_effect: Callable[[Call], bool] = lambda _: True
         self._improvised = improvised
         self._trigger: Trigger | None = None
         self._transport: Transport | None = None
@@ -158,6 +163,17 @@ class Performance:
         self._sent_at = self.stage.now
         self._keys: dict[str, tuple[str, ...]] = {}
         self._is_inside = False
+
+    @property
+    def subject(self) -> Subject:
+        """The handler."""
+        if self._subject is None:
+            raise Bug("a performance without a handler")
+        return self._subject
+
+    @subject.setter
+    def subject(self, subject: Subject) -> None:
+        self._subject = subject
 
     @property
     def trigger(self) -> Trigger:
@@ -180,6 +196,7 @@ class Performance:
         ask = lambda client, operation, params: self.ask(client, operation, params)  # noqa: E731 - becomes a method.
         with ExitStack() as stack:
             stack.enter_context(variables(self._variables()))
+            stack.enter_context(remembered_clients())
             stack.enter_context(self.surroundings.entered(self.stage.now, self._sleep))
             stack.enter_context(replaced(BaseClient, "_make_api_call", ask))
             stack.enter_context(watched_effects(self._happen))
@@ -349,8 +366,10 @@ class Performance:
         if Fault.CRASH_BEFORE in faults:
             record("")
             run.die()
-        if Fault.OVERLAP in faults or Fault.OVERLAP_LATE in faults:
+        while Fault.OVERLAP in faults or Fault.OVERLAP_LATE in faults:
             self._overlap(run, is_late=Fault.OVERLAP_LATE in faults)
+            index, self._index = self._index, self._index + 1  # So that further faults can strike at this call itself.
+            faults = self._strikes.get(index, ())
         try:
             answer = perform(self._way(run, call, faults), noted)
         except ClientError as error:
@@ -406,13 +425,14 @@ class Performance:
             return result
 
         def note(_: Params) -> None:
-            self.journal.note_declared(declared.name, declared.key, declared.memory_ms, self.stage.now)
+            if self.is_effect(call):
+                self.journal.note_declared(declared.name, declared.key, declared.memory_ms, self.stage.now)
 
         return self._boundary(call, perform, note, is_retried=False)
 
     def _note_call(self, call: Call) -> Callable[[Params], None]:
         def note(answer: Params) -> None:
-            if call.changes and not call.is_silent and not self._is_of_trigger(call):
+            if call.changes and not call.is_silent and not self._is_of_trigger(call) and self.is_effect(call):
                 self.journal.note(call, answer)
 
         return note

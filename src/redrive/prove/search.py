@@ -84,9 +84,26 @@ class Search:
             searched.found = self._play_out(stem, searched)
         return searched
 
+    def finish(self, path: History, events: list[Event]) -> Violation | None:
+        """Play on without faults after a history that was played already; what happens is added to `events`."""
+        redriven = [number for number, leg in enumerate(path) if leg.act is Act.REDRIVE]
+        after = path[redriven[-1] :] if redriven else path
+        is_clean = not any(leg.faults for leg in after)
+        here = Stem(self._performance.save(), Leg(), path, 0, len(redriven), is_clean)
+        while self._performance.is_pending():
+            events += self._performance.play(Leg())
+            violation = self._judge.after_leg(self._performance, events)
+            if violation is not None:
+                return violation
+        here = replace(here, moment=self._performance.save())
+        found = self._end(here)
+        if found is None and self._branches:
+            found = self._play_out(self._branches.pop(), Searched())
+        return None if found is None else found.violation
+
     def _play_out(self, stem: Stem, searched: Searched) -> Found | None:
         """Play a history to its end, and all its ends where a redrive can come at different times."""
-        self._branches = [stem]
+        self._branches.append(stem)
         while self._branches:
             branch = self._branches.pop()
             self._performance.load(branch.moment)
@@ -106,13 +123,12 @@ class Search:
             violation = self._judge.after_leg(self._performance, events)
             if violation is not None:
                 return Found(path, violation)
-            clean = stem.is_clean if stem.leg.act is not Act.REDRIVE else not stem.leg.strikes
-            key = self._key(stem, clean)
+            key = self._key(stem)
             if key in self._visited:
                 searched.merged += 1
                 return None
             self._visited.add(key)
-            here = Stem(self._performance.save(), Leg(), path, stem.faults, stem.redrives, clean)
+            here = replace(stem, moment=self._performance.save(), leg=Leg(), path=path)
             is_pending = self._performance.is_pending()
             if stem.faults < self._faults_max:
                 self._stems.extend(self._duplicates(here, is_pending=is_pending))
@@ -125,8 +141,7 @@ class Search:
         violation = self._judge.at_end(self._performance)
         if violation is None and self._performance.dead_letters():
             if here.redrives and here.is_clean:
-                if here.path[-1].act is Act.REDRIVE or here.redrives:
-                    violation = self._hopeless(here)
+                violation = self._hopeless(here)
             elif here.redrives < REDRIVES_MAX:
                 self._branches.extend(reversed(self._redrives(here)))
         return None if violation is None else Found(here.path, violation)
@@ -152,10 +167,10 @@ class Search:
             if delay == 0 or age_ms + delay <= DUPLICATES_UNTIL_MS + DAY_MS:
                 yield replace(here, leg=Leg(Act.DUPLICATE, delay), faults=here.faults + 1, is_clean=False)
 
-    def _key(self, stem: Stem, is_clean: bool) -> tuple[object, ...]:
-        performance = self._performance
-        traces = performance.journal.traces
-        return performance.stage.digest(), performance.stage.now, traces, performance.outage, stem.redrives, is_clean
+    def _key(self, stem: Stem) -> tuple[object, ...]:
+        """Two histories with the same key go on alike."""
+        stage, traces, outage = self._performance.stage, self._performance.journal.traces, self._performance.outage
+        return stage.digest(), stage.now, traces, outage, stem.redrives, stem.is_clean
 
 
 def _struck(stem: Stem, events: Sequence[Event], *, is_outage: bool) -> Iterator[Stem]:

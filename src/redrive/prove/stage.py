@@ -7,8 +7,8 @@ here knows of faults.
 from __future__ import annotations
 
 import functools
-import zlib
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from redrive.core.clock import Instant, parse_instant
 from redrive.core.documents import Document
@@ -31,15 +31,17 @@ SCOPE = Scope("000000000000", DEFAULT_REGION)
 ROUNDS_MAX = 10_000
 """More rounds of claims than this without a run mean that something is due for ever."""
 
+_PAGE_BYTES = 4_096
+
 _TELLING_TABLES = ("deliveries", "dedup_receives", "dedup_sends", "items", "messages", "timers")
 """The store's tables whose rows decide what happens next. Resources are made before the first history."""
 
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """A stage as it was at an instant."""
+    """A stage as it was at an instant: its store's pages, of which most are shared with other moments."""
 
-    store: bytes
+    pages: tuple[bytes, ...]
     now: Instant
 
 
@@ -68,6 +70,7 @@ class Stage:
 
     def __init__(self, invoker: Invoker, *, seed: int) -> None:
         self.clock = StageClock(START)
+        self._pages: tuple[bytes, ...] = ()
         self._seed = seed
         self._entropy = _Reseeded(f"{seed}")
         self._store = SqliteStore(None, clock=self.clock, entropy=self._entropy)
@@ -91,11 +94,17 @@ class Stage:
 
     def save(self) -> Saved:
         """All there is, for `load`."""
-        return Saved(zlib.compress(self._store.save(), 1), self.now)
+        content = self._store.save()
+        pages = (content[at : at + _PAGE_BYTES] for at in range(0, len(content), _PAGE_BYTES))
+        self._pages = tuple(
+            known if page == known else page for page, known in zip_longest(pages, self._pages) if page is not None
+        )
+        return Saved(self._pages, self.now)
 
     def load(self, saved: Saved) -> None:
         """Be again as it was then. Time may go backwards by this, and by nothing else."""
-        self._store.load(zlib.decompress(saved.store))
+        self._pages = saved.pages
+        self._store.load(b"".join(saved.pages))
         self.clock.set(saved.now)
 
     def digest(self) -> bytes:

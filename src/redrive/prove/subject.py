@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
 import inspect
 import linecache
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import CodeType, ModuleType
 from typing import Protocol
 
 from redrive.core.errors import UserError
@@ -57,35 +60,72 @@ class NamedSubject:
 
     def __init__(self, module: str, function: str, root: Path) -> None:
         self.name = f"{module}:{function}"
-        self.root = root.resolve()
         self._module = module
         self._function = function
-        self._code = UserCode(self.root)
+        self._code = UserCode(root.resolve())
+        self._modules = _UserModules(root.resolve(), self._code.owns)
 
     @contextmanager
     def environment(self) -> Iterator[Handler]:
         """The module imported anew, with all modules beside it; afterwards the modules are as before."""
-        before = {name: module for name, module in sys.modules.items() if self._is_user_module(name)}
-        for name in before:
-            del sys.modules[name]
-        sys.path.insert(0, str(self.root))
-        try:
+        with self._modules.imported():
             handler: Handler = getattr(importlib.import_module(self._module), self._function)
             yield handler
-        finally:
-            with contextlib.suppress(ValueError):
-                sys.path.remove(str(self.root))
-            for name in [name for name in sys.modules if self._is_user_module(name)]:
-                del sys.modules[name]
-            sys.modules.update(before)
 
     def place(self) -> Place | None:
         """The innermost line of a file under the root."""
         return self._code.place()
 
-    def _is_user_module(self, name: str) -> bool:
-        file = getattr(sys.modules.get(name), "__file__", None)
-        return isinstance(file, str) and name != "__main__" and self._code.owns(file)
+
+class _UserModules(importlib.abc.MetaPathFinder):
+    """The modules under a directory: found once, compiled once, and run each time that they are imported."""
+
+    def __init__(self, root: Path, owns: Callable[[str], bool]) -> None:
+        self._root = str(root)
+        self._owns = owns
+        self._loaders: dict[str, _Loader | None] = {}
+
+    @contextmanager
+    def imported(self) -> Iterator[None]:
+        """While inside, none of them has been imported yet; afterwards those that were are there again."""
+        hidden = self._taken_out()
+        sys.meta_path.insert(0, self)
+        sys.path.insert(0, self._root)
+        try:
+            yield
+        finally:
+            sys.path.remove(self._root)
+            sys.meta_path.remove(self)
+            self._taken_out()
+            sys.modules.update(hidden)
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Where a module under the root is; None leaves it to the other finders."""
+        if fullname not in self._loaders:
+            spec = importlib.machinery.PathFinder.find_spec(fullname, path)
+            is_own = spec is not None and spec.origin is not None and self._owns(spec.origin)
+            self._loaders[fullname] = _Loader(fullname, str(spec.origin)) if spec is not None and is_own else None
+        loader = self._loaders[fullname]
+        return None if loader is None else importlib.util.spec_from_file_location(fullname, loader=loader)
+
+    def _taken_out(self) -> dict[str, ModuleType]:
+        names = [name for name, loader in self._loaders.items() if loader is not None]
+        return {name: sys.modules.pop(name) for name in names if name in sys.modules}
+
+
+class _Loader(importlib.machinery.SourceFileLoader):
+    """Compiles a file once."""
+
+    def __init__(self, fullname: str, path: str) -> None:
+        super().__init__(fullname, path)
+        self._code: CodeType | None = None
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        if self._code is None:
+            self._code = self.source_to_code(self.get_data(self.path), self.path)
+        return self._code
 
 
 class GivenSubject:
@@ -114,6 +154,7 @@ class UserCode:
         self._root = root
         self._own = Path(__file__).resolve().parents[1]
         self.owns = functools.cache(self._owns)
+        self._place_of = functools.cache(self._placed)
 
     def place(self) -> Place | None:
         """The innermost line that is being run now in one of these files."""
@@ -122,9 +163,11 @@ class UserCode:
             frame = frame.f_back
         if frame is None:
             return None
-        file = frame.f_code.co_filename
-        source = linecache.getline(file, frame.f_lineno).strip()
-        return Place(Path(file).resolve().relative_to(self._root).as_posix(), frame.f_lineno, source)
+        return self._place_of(frame.f_code.co_filename, frame.f_lineno)
+
+    def _placed(self, file: str, line: int) -> Place:
+        source = linecache.getline(file, line).strip()
+        return Place(Path(file).resolve().relative_to(self._root).as_posix(), line, source)
 
     def _owns(self, file: str) -> bool:
         path = Path(file).resolve()

@@ -3,9 +3,9 @@
     handler ─► BaseClient._make_api_call ─► Performance.ask ─► Short.send   for the search
                                                             └► Wire.send    for what is shown to a person
 
-`Short` leaves out what costs most of a call's time and decides nothing: resolving the endpoint, signing, the retry
-loop. It serialises, routes, decodes, validates, runs and parses as always, with botocore's own code on the client's
-side. `Wire` leaves out nothing but the socket: botocore prepares, signs and retries, and bytes go through the gateway.
+`Short` leaves out what costs most of a call's time and decides nothing: the client's checks of its parameters, the
+endpoint, the signature, the retry loop. It serialises, routes, decodes, validates, runs and parses as always, with
+botocore's own code on the client's side. `Wire` leaves out nothing but the socket: botocore prepares, signs and retries, and bytes go through the gateway.
 """
 
 from __future__ import annotations
@@ -17,17 +17,18 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Protocol
+from urllib.parse import urlencode
 
 import botocore.parsers
 import botocore.serialize
-from botocore.awsrequest import AWSPreparedRequest, AWSResponse, create_request_object, prepare_request_dict
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.client import BaseClient
 from botocore.endpoint import Endpoint
 from botocore.exceptions import ClientError, ConnectionClosedError
 from botocore.response import StreamingBody
 
 from redrive.core.errors import Bug, ServiceError
-from redrive.gateway.botocore_http import request_of, response_to
+from redrive.gateway.botocore_http import body_of, request_of, response_to
 from redrive.gateway.chain import Gateway
 from redrive.prove.calls import Call, Params
 from redrive.prove.outside import made_up_answer
@@ -37,6 +38,8 @@ from redrive.wire.message import HttpRequest, HttpResponse
 
 ENDPOINT_URL = "http://in-process.redrive.internal"
 """Where the handler's clients think that they send: a host that does not exist."""
+
+_HOST = ENDPOINT_URL.removeprefix("http://")
 
 TOTAL_ATTEMPTS_DEFAULT = 5  # https://docs.aws.amazon.com/boto3/latest/guide/retries.html (legacy mode)
 
@@ -108,17 +111,23 @@ class Short:
         """The answer; a call that is retried is made twice."""
         if asked.is_outside:
             return _outside_answer(asked)
-        model = _operation(asked)
-        prepared, request = _prepared(asked)
-        response = _refusal(self._gateway, request, asked.call) if asked.way is Way.REFUSED else None
-        for _ in range(0 if response else 2 if asked.way is Way.RETRIED else 1):
-            response = self._gateway.respond(request)
-            _note(asked, response)
+        request = _prepared(asked)
+        if asked.way is Way.REFUSED:
+            response = _refusal(self._gateway, request, asked.call)
+            return _concluded(asked, response, _parsed(_operation(asked), response))
+        if asked.way is Way.RETRIED:
+            self._respond(asked, request)
+        response, parsed = self._respond(asked, request)
         if asked.way is Way.LOST:
             raise ConnectionClosedError(endpoint_url=ENDPOINT_URL)
-        if response is None:
-            raise Bug("a call has neither an answer nor an error")
-        return _concluded(asked, response_to(prepared, response), _parsed(model, response))
+        return _concluded(asked, response, parsed)
+
+    def _respond(self, asked: Asked, request: HttpRequest) -> tuple[HttpResponse, dict[str, object]]:
+        response = self._gateway.respond(request)
+        parsed = _parsed(_operation(asked), response)
+        if response.status < 300:
+            asked.noted(parsed)
+        return response, parsed
 
 
 class Wire:
@@ -177,29 +186,34 @@ def _note(asked: Asked, response: HttpResponse) -> None:
         asked.noted(_parsed(_operation(asked), response))
 
 
-def _prepared(asked: Asked) -> tuple[AWSPreparedRequest, HttpRequest]:
+def _prepared(asked: Asked) -> HttpRequest:
+    """What botocore would send, but for a signature: only whom it names is read."""
     model = _operation(asked)
-    protocol = model.service_model.resolved_protocol
-    made = _serializer(protocol).serialize_to_request(dict(asked.call.params), model)
-    prepare_request_dict(made, ENDPOINT_URL, context={})
-    prepared = create_request_object(made).prepare()
-    name = model.service_model.signing_name
-    credential = f"{SCOPE.account}/20250101/{asked.client.meta.region_name}/{name}/aws4_request"
-    prepared.headers["X-Amz-Date"] = "20250101T000000Z"
-    prepared.headers["Authorization"] = (
-        f"AWS4-HMAC-SHA256 Credential={credential}, SignedHeaders=host, Signature=in-process"
-    )
-    return prepared, request_of(prepared)
+    service = model.service_model
+    made = _serializer(service.resolved_protocol).serialize_to_request(asked.call.params, model)
+    credential = f"{SCOPE.account}/20250101/{asked.client.meta.region_name}/{service.signing_name}/aws4_request"
+    headers = {name.lower(): str(value) for name, value in made["headers"].items()}
+    headers |= {
+        "authorization": f"AWS4-HMAC-SHA256 Credential={credential}, SignedHeaders=host, Signature=in-process",
+        "host": _HOST, "x-amz-date": "20250101T000000Z",
+    }  # fmt: skip
+    body = made["body"]
+    if isinstance(body, dict):
+        body = urlencode(body, doseq=True)
+        headers.setdefault("content-type", "application/x-www-form-urlencoded; charset=utf-8")
+    query = urlencode(made["query_string"] or {}, doseq=True)
+    return HttpRequest(made["method"], made["url_path"], query, headers, body_of(body))
 
 
-def _concluded(asked: Asked, response: AWSResponse, parsed: dict[str, object]) -> object:
+def _concluded(asked: Asked, response: HttpResponse, parsed: dict[str, object]) -> object:
     """What botocore does with a parsed answer."""
     service = asked.client.meta.service_model.service_id.hyphenize()
     asked.client.meta.events.emit(
         f"after-call.{service}.{asked.call.operation}",
-        http_response=response, parsed=parsed, model=_operation(asked), context={},
+        http_response=AWSResponse(ENDPOINT_URL, response.status, dict(response.headers), io.BytesIO(response.body)),
+        parsed=parsed, model=_operation(asked), context={},
     )  # fmt: skip
-    if response.status_code >= 300:
+    if response.status >= 300:
         raise _client_error(asked, parsed)
     return parsed
 
@@ -248,7 +262,7 @@ def _operation(asked: Asked) -> botocore.model.OperationModel:
 
 @functools.cache
 def _serializer(protocol: str) -> botocore.serialize.Serializer:
-    return botocore.serialize.create_serializer(protocol)
+    return botocore.serialize.create_serializer(protocol, include_validation=False)
 
 
 @functools.cache

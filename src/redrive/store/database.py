@@ -1,4 +1,4 @@
-"""What a table needs of a database: run one statement with named parameters."""
+"""What a table needs of a database: run one statement, with named parameters or with rows of them."""
 
 from __future__ import annotations
 
@@ -24,6 +24,6 @@ class Database(Protocol):
         """Run a statement; answers how many rows it changed."""
         ...
 
-    def run_many(self, sql: str, rows: Sequence[Params]) -> None:
-        """Run a statement once for each set of parameters."""
+    def run_many(self, sql: str, rows: Sequence[Row]) -> None:
+        """Run a statement with `?` for its parameters once for each row of them."""
         ...

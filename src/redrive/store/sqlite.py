@@ -57,7 +57,7 @@ class SqliteDatabase:
     def run(self, sql: str, params: Params) -> int:
         return self._execute(sql, params).rowcount
 
-    def run_many(self, sql: str, rows: Sequence[Params]) -> None:
+    def run_many(self, sql: str, rows: Sequence[Row]) -> None:
         try:
             if len(rows) == 1:
                 self.connection.execute(sql, rows[0])

@@ -6,7 +6,7 @@ Source: https://smithy.io/2.0/aws/protocols/aws-json-1_0-protocol.html and …/a
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import orjson
@@ -15,7 +15,7 @@ from redrive.core.errors import ServiceError
 from redrive.wire.codec import REQUEST_ID_HEADER, refuse_members
 from redrive.wire.compression import plain_body
 from redrive.wire.errors import query_error_header, resolve
-from redrive.wire.json_body import Convert, JsonReader, JsonWriter, load
+from redrive.wire.json_body import Convert, JsonReader, JsonWriter
 from redrive.wire.message import HttpRequest, HttpResponse
 from redrive.wire.model import OperationModel, ServiceModel
 
@@ -27,7 +27,7 @@ class JsonCodec:
         self._service = service
         self._reader = JsonReader(service.spec.wording)
         self._writer = JsonWriter()
-        self._read: dict[str, Convert] = {}
+        self._read: dict[str, Callable[[bytes], dict[str, Any]]] = {}
         self._write: dict[str, Convert] = {}
         self._content_type = ("Content-Type", f"application/x-amz-json-{service.json_version}")
         self._crc32 = service.spec.sends_crc32
@@ -37,8 +37,7 @@ class JsonCodec:
         read = self._read.get(operation.name)
         if read is None:
             read = self._read[operation.name] = self._compile_read(operation)
-        params: dict[str, Any] = read(load(plain_body(request), self._service.spec.wording))
-        return params
+        return read(plain_body(request))
 
     def encode(self, operation: OperationModel, result: Mapping[str, Any], request_id: str) -> HttpResponse:
         """See Codec. An operation without an output answers with an empty body."""
@@ -69,10 +68,10 @@ class JsonCodec:
             headers = (*headers, ("x-amz-crc32", str(zlib.crc32(body))))
         return HttpResponse(status, (*headers, self._content_type), body)
 
-    def _compile_read(self, operation: OperationModel) -> Convert:
+    def _compile_read(self, operation: OperationModel) -> Callable[[bytes], dict[str, Any]]:
         if operation.input is None:
             return lambda _: {}
-        return self._reader.of_shape(operation.input)
+        return self._reader.of_body(operation.input)
 
     def _compile_write(self, operation: OperationModel) -> Convert:
         if operation.output is None:

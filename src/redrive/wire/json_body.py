@@ -78,10 +78,15 @@ def load(body: bytes, wording: Wording) -> dict[str, Any]:
     if type(document) is not dict:
         message = wording.structure if isinstance(document, list) else "Unexpected value type in payload"
         raise serialization_error(message)
-    # Counting brackets is cheap, and tells at once that most documents cannot be too deep.
-    if body.count(b"{") + body.count(b"[") > NESTING_MAX and _is_too_deep(document):
-        raise serialization_error(f"The request body nests deeper than {NESTING_MAX} levels.")
     return document
+
+
+def _nests_freely(shape: Shape, above: frozenset[Shape] = frozenset()) -> bool:
+    """Whether a value can be as deep as its sender likes: it holds documents, or values of its own shape."""
+    if shape.is_document or shape in above:
+        return True
+    members = (*shape.members.values(), *shape.parts.values())
+    return any(_nests_freely(member.shape, above | {shape}) for member in members)
 
 
 def _is_too_deep(document: Any) -> bool:
@@ -98,6 +103,24 @@ class JsonReader:
     def __init__(self, wording: Wording) -> None:
         self._wording = wording
         self._compiled: dict[str, Convert] = {}
+
+    def of_body(self, shape: Shape) -> Callable[[bytes], dict[str, Any]]:
+        """The function for a body that must hold one JSON object; an empty body is an empty object.
+
+        What is deeper than the shape is skipped or refused on the way, so only shapes without a bottom are measured.
+        """
+        read, wording = self.of_shape(shape), self._wording
+        if not _nests_freely(shape):
+            return lambda body: read(load(body, wording))
+
+        def read_nested(body: bytes) -> Any:
+            document = load(body, wording)
+            # Counting brackets is cheap, and tells at once that most documents cannot be too deep.
+            if body.count(b"{") + body.count(b"[") > NESTING_MAX and _is_too_deep(document):
+                raise serialization_error(f"The request body nests deeper than {NESTING_MAX} levels.")
+            return read(document)
+
+        return read_nested
 
     def of(self, member: Member) -> Convert:
         """The function for a value that stands in a member."""

@@ -16,7 +16,7 @@ from redrive.core.errors import Bug, ServiceError
 from redrive.wire import scalars, timestamps
 from redrive.wire.codec import REQUEST_ID_HEADER, refuse_members
 from redrive.wire.errors import NamedError, resolve
-from redrive.wire.json_body import Convert, JsonReader, JsonWriter, load
+from redrive.wire.json_body import Convert, JsonReader, JsonWriter
 from redrive.wire.message import HttpRequest, HttpResponse
 from redrive.wire.model import Member, OperationModel, ServiceModel, Shape
 
@@ -158,11 +158,9 @@ class RestJsonCodec:
 
     def _body_reader(self, shape: Shape) -> ReadBody:
         if shape.payload is None:
-            read = self._reader.of_shape(shape)
-            wording = self._service.spec.wording
             if all(member.location is not None for member in shape.members.values()):
                 return lambda _: {}
-            return lambda body: read(load(body, wording))
+            return self._reader.of_body(shape)
         return self._payload_reader(shape.members[shape.payload])
 
     def _payload_reader(self, member: Member) -> ReadBody:
@@ -171,9 +169,8 @@ class RestJsonCodec:
             case "blob":
                 return lambda body: {name: body} if body else {}
             case "structure":
-                read = self._reader.of_shape(member.shape)
-                wording = self._service.spec.wording
-                return lambda body: {name: read(load(body, wording))} if body else {}
+                read = self._reader.of_body(member.shape)
+                return lambda body: {name: read(body)} if body else {}
             case kind:
                 raise Bug(f"{member.name} is a {kind}, which is no body of this protocol")
 

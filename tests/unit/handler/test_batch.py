@@ -138,7 +138,7 @@ def test_messages_that_there_is_no_time_for_come_again(clock: HandClock, is_asyn
     assert answer == failures("2", "3")
 
 
-def test_duplicate_of_a_running_execution_is_deferred_and_not_acknowledged(clock: HandClock) -> None:
+def test_duplicate_of_a_running_execution_is_deferred_and_not_taken_for_done(clock: HandClock) -> None:
     ledger = MemoryLedger(clock=clock)
     ledger.begin("a")
     run = idempotent(key=path("body.id"), ledger=ledger)(lambda _: None)
@@ -222,7 +222,7 @@ def test_stream_stops_at_the_first_failure_and_names_it() -> None:
         if record["kinesis"]["data"] == "bad":
             raise ValueError
 
-    records = [kinesis(10), kinesis(11, "bad"), kinesis(12), kinesis(13, "bad")]
+    records = [kinesis(10, key="a"), kinesis(11, "bad", "b"), kinesis(12, key="c"), kinesis(13, "bad", "d")]
 
     assert kinesis_batch(work)({"Records": records}, None) == failures("11")
     assert done == ["10", "11"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from botocore.exceptions import ClientError
 from botocore.validate import ParamValidator
@@ -60,6 +62,51 @@ def test_retry_after_a_failure_begins_with_one_write_too(ledger: DynamoDBLedger,
     assert client.calls == ["update_item"]
 
 
+class Repeating:
+    """A client that sends each write twice, as botocore does when the first answer was lost."""
+
+    def __init__(self, client) -> None:
+        self.client = client
+
+    def update_item(self, **request):
+        self.client.update_item(**request)
+        return self.client.update_item(**request)
+
+
+def test_run_whose_first_answer_was_lost_knows_its_own_execution_again(world: World, clock: HandClock) -> None:
+    """Otherwise it would wait for itself until its own lease has passed."""
+    ledger = DynamoDBLedger(TABLE, client=Repeating(world.client("dynamodb")), clock=clock)  # type: ignore[arg-type]
+
+    answer = ledger.begin("e", message_id="m")
+
+    assert isinstance(answer, Fresh)
+    assert answer.token.attempt == 1
+
+
+def test_lapsed_lease_is_taken_over_with_one_write_too(
+    ledger: DynamoDBLedger, client: Counting, clock: HandClock
+) -> None:
+    ledger.begin("e", lease_s=30, message_id="m-1")
+    clock.advance(30)
+    client.calls.clear()
+
+    assert isinstance(ledger.begin("e"), Fresh)
+
+    assert client.calls == ["update_item"]
+
+
+def test_failure_that_has_expired_is_forgotten_with_its_attempts(ledger: DynamoDBLedger, clock: HandClock) -> None:
+    answer = ledger.begin("e", lease_s=30, keep_s=60)
+    assert isinstance(answer, Fresh)
+    ledger.fail(answer.token, "x")
+    clock.advance(60)
+
+    again = ledger.begin("e")
+
+    assert isinstance(again, Fresh)
+    assert again.token.attempt == 1
+
+
 def test_duplicate_is_answered_without_a_read_and_noted(ledger: DynamoDBLedger, client: Counting) -> None:
     ledger.begin("e", message_id="m-1")
     client.calls.clear()
@@ -98,6 +145,18 @@ def test_record_that_another_tool_finished_is_replayed_without_a_result(ledger: 
     world.client("dynamodb").put_item(TableName=TABLE, Item=item)
 
     assert ledger.begin("e", "hash", message_id="m") == Replayed(None)
+
+
+@pytest.mark.parametrize("status", [{}, {"status": {"S": "RUNNING"}}, {"status": {"S": "SUCCESS"}}])
+def test_record_of_another_tool_that_has_expired_is_forgotten(
+    ledger: DynamoDBLedger, world: World, status: dict[str, Any]
+) -> None:
+    item = {"execution_id": {"S": "e"}, "ttl": {"N": str(START // 1000)}, "owner": {"S": "somebody"}} | status
+    world.client("dynamodb").put_item(TableName=TABLE, Item=item)
+
+    assert isinstance(ledger.begin("e"), Fresh)
+
+    assert "owner" not in world.client("dynamodb").get_item(TableName=TABLE, Key={"execution_id": {"S": "e"}})["Item"]
 
 
 def test_attributes_of_others_survive_a_full_history(ledger: DynamoDBLedger, world: World) -> None:

@@ -63,12 +63,12 @@ def test_every_example_is_run_here() -> None:
     assert [path.stem for path in EXAMPLES.glob("*.py") if f'example("{path.stem}"' not in own] == []
 
 
-def test_scheduled_job_writes_one_report_for_an_execution(example, world: World) -> None:
+def test_scheduled_report_is_written_once_for_an_execution(example, world: World) -> None:
     create_table(world, "reports")
-    job = example("scheduled_job", REPORTS_TABLE="reports")
+    report = example("scheduled_report", REPORTS_TABLE="reports")
     work = {"context": {"execution_id": "x-1"}, "payload": {"report": "sales"}}
 
-    answers = [job.handler(batch(work), None), job.handler(batch(work, {"context": {}}), None)]
+    answers = [report.handler(batch(work), None), report.handler(batch(work, {"context": {}}), None)]
 
     assert answers == [{"batchItemFailures": []}, {"batchItemFailures": [{"itemIdentifier": "m-1"}]}]
     assert world.client("dynamodb").scan(TableName="reports")["Items"] == [

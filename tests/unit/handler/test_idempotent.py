@@ -165,7 +165,7 @@ def test_run_that_was_taken_over_by_one_still_running_is_lost(clock: HandClock) 
     assert (record.status, record.attempts_made) == (Status.RUNNING, 2)
 
 
-def test_skip_acknowledges_a_duplicate_of_a_running_execution(ledger: Ledger) -> None:
+def test_skip_takes_for_done_a_duplicate_of_a_running_execution(ledger: Ledger) -> None:
     """What "skip" loses: had the running one died, this delivery would have been the one to do the work."""
     ledger.begin("a")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import socket
 import urllib.error
 
 import pytest
@@ -54,6 +55,9 @@ class OrderClosed(Exception):
         (TimeoutError(), Kind.TRANSIENT),
         (FileNotFoundError(), Kind.PERMANENT),
         (urllib.error.HTTPError("u", 429, "m", {}, io.BytesIO()), Kind.THROTTLED),  # type: ignore[arg-type]
+        (urllib.error.URLError(ConnectionRefusedError()), Kind.TRANSIENT),
+        (urllib.error.URLError(socket.gaierror()), Kind.TRANSIENT),
+        (urllib.error.URLError("unknown url type"), Kind.PERMANENT),
         (WebError(503), Kind.TRANSIENT),
         (WebError(404), Kind.PERMANENT),
         (ValueError(), Kind.PERMANENT),

@@ -40,15 +40,43 @@ def test_name_that_leads_outside_is_refused_and_writes_nothing_there(name: str, 
     assert [path.name for path in tmp_path.iterdir()] == ["inner"]
 
 
-def test_symbolic_link_is_refused(tmp_path: Path) -> None:
+def linked(**links: str) -> bytes:
+    """An archive with a file `a/b/app.py` and links; a double underscore in a link's name is a slash."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as target:
-        link = zipfile.ZipInfo("link")
-        link.external_attr = (stat.S_IFLNK | 0o777) << 16
-        target.writestr(link, "/etc")
+        for name, text in links.items():
+            link = zipfile.ZipInfo(name.replace("__", "/"))
+            link.external_attr = (stat.S_IFLNK | 0o777) << 16
+            target.writestr(link, text)
+        target.writestr("a/b/app.py", "x = 1")
+    return content.getvalue()
 
+
+def test_symbolic_link_inside_the_package_is_made(tmp_path: Path) -> None:
+    """Packages zipped with their links (`zip -y`), such as those between versions of a library, work as on AWS."""
+    unpack(linked(short="a/b/app.py", a__up="../short"), tmp_path)
+
+    assert (tmp_path / "short").read_text() == (tmp_path / "a" / "up").read_text() == "x = 1"
+
+
+@pytest.mark.parametrize(
+    "links", [{"link": "/etc"}, {"link": "../x"}, {"a__b__root": "../..", "link": "a/b/root/../x"}]
+)
+def test_symbolic_link_that_leads_outside_is_refused(links: dict[str, str], tmp_path: Path) -> None:
     with pytest.raises(UnusableCode, match="symbolic link"):
-        unpack(content.getvalue(), tmp_path)
+        unpack(linked(**links), tmp_path)
+
+
+def test_archive_with_damaged_content_is_refused(tmp_path: Path) -> None:
+    """A sound directory of names, over content that cannot be inflated."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as target:
+        target.writestr("app.py", "x = 1\n" * 100)
+    damaged = bytearray(content.getvalue())
+    damaged[36:40] = b"\xff\xff\xff\xff"
+
+    with pytest.raises(UnusableCode, match="Could not unzip"):
+        unpack(bytes(damaged), tmp_path)
 
 
 def test_bytes_that_are_no_archive_are_refused(tmp_path: Path) -> None:

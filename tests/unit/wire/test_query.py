@@ -187,7 +187,8 @@ def test_character_that_xml_does_not_know_is_replaced(router: Router, character:
 
     Source: https://www.w3.org/TR/xml/#charsets
     """
-    response = router.codec("iam", "query").encode_error(ServiceError("InvalidInputException", f"<{character}>"), "id-1")
+    error = ServiceError("InvalidInputException", f"<{character}>")
+    response = router.codec("iam", "query").encode_error(error, "id-1")
 
     parsed = botocore.parsers.create_parser("query").parse(
         {"status_code": response.status, "headers": dict(response.headers), "body": response.body}, None

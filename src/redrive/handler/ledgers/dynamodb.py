@@ -186,31 +186,30 @@ class DynamoDBLedger:
     def _begin_from(self, item: Item, claim: Claim, now: Instant, nonce: str) -> Began | None:
         """Begin from the item as it is; None if somebody came in between."""
         old = record_of(item) if item else None
+        if old is not None and old.token == nonce:  # botocore asked twice, because the first answer was lost.
+            return _fresh(old, nonce)
         new, answer = transitions.begin(old, claim, now, nonce)
         if not isinstance(answer, Fresh):
             self._note_duplicate(claim)
             return answer
-        foreign = {} if old is None or old.has_expired(now) else _foreign(item)
-        return answer if self._replace(old, foreign | item_of(new)) else None
+        kept = {} if old is None or old.has_expired(now) else dict(item)
+        return answer if self._replace(item, kept | item_of(new)) else None
 
-    def _replace(self, old: Record | None, item: Item) -> bool:
-        """Write a whole item in the place of the one that was read."""
+    def _replace(self, read: Item, item: Item) -> bool:
+        """Write a whole item in the place of the one that was read, if that has no new holder."""
         condition, values = "attribute_not_exists(#id)", {}
-        if old is not None:
-            token = "#token = :token" if old.token is not None else "attribute_not_exists(#token)"
-            condition = f"{token} AND #status = :status"
-            values = to_item({":token": old.token, ":status": old.status})
-        request: dict[str, object] = {"Item": item, "ConditionExpression": condition}
-        request["ExpressionAttributeNames"] = _names_in(condition)
-        if values:
-            request["ExpressionAttributeValues"] = values
-        return isinstance(self._write(self._client.put_item, request), _Written)
+        if read:
+            condition = " AND ".join(_unchanged(read, name) for name in ("token", "status"))
+            values = {f":{name}": read[name] for name in ("token", "status") if name in read}
+        request = {"Item": item, "ConditionExpression": condition, "ExpressionAttributeNames": _names_in(condition)}
+        return isinstance(self._write(self._client.put_item, request | _values_if_any(values)), _Written)
 
     def _note_duplicate(self, claim: Claim) -> None:
         update, values = "ADD #duplicates :one", cast("dict[str, object]", {":one": 1})
         if claim.message_id is not None:
             with_message = values | _message_values(claim.message_id)
-            request = _request(claim.key, f"{update}, #messages :message", _ROOM_FOR_MESSAGE, with_message)
+            condition = f"attribute_exists(#id) AND {_ROOM_FOR_MESSAGE}"
+            request = _request(claim.key, f"{update}, #messages :message", condition, with_message)
             if isinstance(self._update(request), _Written):
                 return
         self._update(_request(claim.key, update, "attribute_exists(#id)", values))
@@ -286,6 +285,14 @@ def _names_in(expression: str) -> dict[str, str]:
     return {placeholder: name for placeholder, name in NAMES.items() if placeholder in words}
 
 
+def _unchanged(item: Item, name: str) -> str:
+    return f"#{name} = :{name}" if name in item else f"attribute_not_exists(#{name})"
+
+
+def _values_if_any(values: Mapping[str, object]) -> dict[str, object]:
+    return {"ExpressionAttributeValues": values} if values else {}
+
+
 def _fence_values(token: Token) -> dict[str, object]:
     return {":token": token.nonce, ":running": Status.RUNNING}
 
@@ -296,10 +303,6 @@ def _message_values(message_id: str) -> dict[str, object]:
 
 def _without_none(values: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in values.items() if value is not None}
-
-
-def _foreign(item: Item) -> dict[str, object]:
-    return {name: value for name, value in item.items() if name not in NAMES.values()}
 
 
 def _fresh(record: Record, nonce: str) -> Fresh:

@@ -155,6 +155,11 @@ class _Grammar:
             self._reader.findings.note(Stage.FUNCTIONS, f"{problem}; function: {node.name}")
             return _NOWHERE
         operands = [self._expression(argument) for argument in node.arguments]
+        if node.name == "list_append" and any(isinstance(operand, ListAppend) for operand in operands):
+            self._reader.findings.note(
+                Stage.FUNCTIONS,
+                "The function is not allowed to be used this way in an expression; function: list_append",
+            )
         if len(operands) != _FUNCTION_OPERANDS:
             self._reader.findings.note_count(node.name, len(operands))
             return _NOWHERE

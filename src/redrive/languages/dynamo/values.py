@@ -60,7 +60,12 @@ def type_of(value: AttributeValue) -> str:
 
 
 def read_item(raw: Mapping[str, object]) -> dict[str, AttributeValue]:
-    """Check a whole item, and give its numbers their canonical spelling. Errors: as `read_value`."""
+    """Check a whole item, and give its numbers their canonical spelling.
+
+    Errors: as `read_value`; ValidationException for an attribute without a name.
+    """
+    if "" in raw:
+        raise invalid_parameter("The name of an attribute must have at least one character")
     return {name: read_value(value) for name, value in raw.items()}
 
 

@@ -31,7 +31,12 @@ def publish_outputs(run: Run, plan: Plan) -> None:
     except TemplateError as error:
         raise OutputFailure(error.message) from None
     old = _exported(run.stack)
-    new = {output.export_name: output.value for output in outputs if output.export_name is not None}
+    new: dict[str, str] = {}
+    for output in outputs:
+        if output.export_name in new:
+            raise OutputFailure(f"Export with name {output.export_name} is already exported by this stack")
+        if output.export_name is not None:
+            new[output.export_name] = output.value
     _check_exports(run, old, new)
     for name in old.keys() - new.keys():
         run.tx.resources.delete(Export, run.scope, name)

@@ -195,6 +195,20 @@ def delete_role(tx: Transaction, caller: Caller, *, role_name: str) -> Document:
     return {}
 
 
+@operation("ListInstanceProfilesForRole")
+def list_instance_profiles_for_role(
+    tx: Transaction, caller: Caller, *, role_name: str, marker: str | None = None, max_items: int | None = None
+) -> Document:
+    """The instance profiles that have the role: none, for no machines are here. Tools ask before they delete a role.
+
+    Errors: NoSuchEntityException; ValidationException (a marker: no list of them gave one).
+    Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_ListInstanceProfilesForRole.html
+    """
+    role_for(tx, caller, role_name, "iam:ListInstanceProfilesForRole")
+    profiles, more = page((), str, marker, max_items)
+    return {"InstanceProfiles": profiles, **more}
+
+
 @operation("TagRole")
 def tag_role(tx: Transaction, caller: Caller, *, role_name: str, tags: Sequence[Mapping[str, str]]) -> Document:
     """Give a role tags, over those with the same keys.

@@ -21,6 +21,13 @@ from redrive.services.lambda_.limits import (
 )
 from redrive.services.lambda_.model import constraint_violation, invalid_parameter, refuse_given
 
+COULD_NOT_UNZIP = "Could not unzip uploaded file. Please check your file, then try to upload again."
+
+ENCRYPTED = 0x1
+"""The flag of an entry that needs a password."""
+
+_LEADS_OUTSIDE = re.compile(r"^/|(^|[\\/])\.\.([\\/]|$)")
+
 _PYTHON3 = re.compile(r"python3\.\d+")
 
 
@@ -44,9 +51,9 @@ def check_archive(content: bytes, operation: str) -> None:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             entries = archive.infolist()
     except (zipfile.BadZipFile, ValueError, NotImplementedError):
-        raise invalid_parameter(
-            "Could not unzip uploaded file. Please check your file, then try to upload again."
-        ) from None
+        raise invalid_parameter(COULD_NOT_UNZIP) from None
+    if any(entry.flag_bits & ENCRYPTED or _LEADS_OUTSIDE.search(entry.filename) for entry in entries):
+        raise invalid_parameter(COULD_NOT_UNZIP)
     if not entries:
         raise invalid_parameter("Uploaded file must be a non-empty zip")
     if sum(entry.file_size for entry in entries) > UNZIPPED_BYTES_MAX:

@@ -11,6 +11,7 @@ invocations. Our readings of AWS's rules stand in docs/semantics/scheduler.md an
     model_failures.py     how the target's errors count, and the dead letter
     model_requests.py     what is checked of a schedule before it is stored
     api_*.py              the operations, by noun
+    api_watch.py          what our own surface tells of schedules: next, missed, runs
     workers*.py           what happens by itself: occurrences, deletion of groups, forgetting of client tokens
     source.py             what the delivery worker asks of a schedule's deliveries
 """

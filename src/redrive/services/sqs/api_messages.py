@@ -114,10 +114,7 @@ def _accept(tx: Transaction, caller: Caller, queue: Queue, drafts: Iterable[Draf
         if not queue.has_groups and any(draft.group_id is not None for _, draft in messages):
             tx.resources.put(queue.scope, dataclasses.replace(queue, has_groups=True))
     _announce(tx, queue, min(message.visible_at for message, _ in messages))
-    metrics = metrics_of(queue.arn)
-    tx.metrics.count(metrics.sent, tx.now, times=len(messages))
-    for _, draft in messages:
-        tx.metrics.count(metrics.sent_bytes, tx.now, draft.size)
+    _count(tx, queue, [draft.size for _, draft in messages])
     return answers
 
 
@@ -168,6 +165,17 @@ def _announce(tx: Transaction, queue: Queue, visible_at: Instant) -> None:
     """Tell those who wait for messages, unless their wait ends before the message is visible."""
     if visible_at - tx.now <= limits.WAIT_S_MAX * SECOND_MS:
         tx.notify(queue.topic)
+
+
+def _count(tx: Transaction, queue: Queue, sizes: Sequence[int]) -> None:
+    """Count messages for the queue's metrics; those of one size are one sample."""
+    metrics = metrics_of(queue.arn)
+    tx.metrics.count(metrics.sent, tx.now, times=len(sizes))
+    occurring: dict[int, int] = {}
+    for size in sizes:
+        occurring[size] = occurring.get(size, 0) + 1
+    for size, times in occurring.items():
+        tx.metrics.count(metrics.sent_bytes, tx.now, size, times=times)
 
 
 def _sent(message_id: str, draft: Draft) -> Document:

@@ -1,6 +1,6 @@
 -- name: put
 INSERT INTO log_events (log_group, stream, at, ingested_at, message)
-VALUES (:log_group, :stream, :at, :ingested_at, :message);
+VALUES (?, ?, ?, ?, ?);
 
 -- name: stream_after -- hot
 SELECT seq, stream, at, ingested_at, message FROM log_events

@@ -7,7 +7,8 @@ events that come in later shift nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from redrive.core.clock import Instant
 from redrive.store.database import Database, Row
@@ -19,9 +20,8 @@ END_OF_TIME = 10**18
 """After every instant that an event can have."""
 
 
-@dataclass(frozen=True, slots=True)
-class NewLogEvent:
-    """An event about to be stored. `log_group` is the group's id."""
+class NewLogEvent(NamedTuple):
+    """An event about to be stored: a row. `log_group` is the group's id."""
 
     log_group: str
     stream: str
@@ -69,7 +69,7 @@ class LogEventTable:
 
     def put_many(self, events: Sequence[NewLogEvent]) -> None:
         """Store events, in this order."""
-        self._database.run_many(_SQL["put"], [asdict(event) for event in events])
+        self._database.run_many(_SQL["put"], events)
 
     def after(
         self, log_group: str, place: Place, *, stream: str | None = None, end: Instant = END_OF_TIME, limit: int

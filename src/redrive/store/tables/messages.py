@@ -14,18 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from redrive.core.clock import Instant
 from redrive.core.documents import dump_json
-from redrive.store.database import Database, Params, Row
+from redrive.store.database import Database, Row
 from redrive.store.queries import load_queries
 
 _SQL = load_queries("messages")
 
 
-@dataclass(frozen=True, slots=True)
-class NewMessage:
-    """A message about to be stored.
+class NewMessage(NamedTuple):
+    """A message about to be stored: a row, whose last columns are empty in most messages.
 
     `queue` is the queue's id; the attributes are JSON text, or None if there are none. A deduplication id marks a
     message of a FIFO queue.
@@ -35,19 +35,23 @@ class NewMessage:
     message_id: str
     body: str
     body_md5: str
-    attributes: str | None
-    system_attributes: str | None
     sender_id: str
-    group_id: str | None
     sent_at: Instant
     visible_at: Instant
     expires_at: Instant
+    attributes: str | None = None
+    system_attributes: str | None = None
+    group_id: str | None = None
     deduplication_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ReceivedMessage:
-    """A message as one receive took it. (`seq`, `receipt`) name that receive."""
+_PLAIN_COLUMNS = NewMessage._fields.index("attributes")
+_COLUMNS = NewMessage._fields.index("deduplication_id")
+"""How many fields of a message its INSERT takes, if it has nothing but the required ones, and if it is in no order."""
+
+
+class ReceivedMessage(NamedTuple):
+    """A message as one receive took it: a row. (`seq`, `receipt`) name that receive."""
 
     seq: int
     message_id: str
@@ -83,8 +87,11 @@ class MessageTable:
         self._database = database
 
     def put_many(self, messages: Sequence[NewMessage]) -> None:
-        """Store new messages, in this order."""
-        self._database.run_many(_SQL["put"], [_columns(message) for message in messages])
+        """Store new messages of standard queues, in this order."""
+        if any(any(message[_PLAIN_COLUMNS:]) for message in messages):
+            self._database.run_many(_SQL["put"], [message[:_COLUMNS] for message in messages])
+        else:
+            self._database.run_many(_SQL["put_plain"], [message[:_PLAIN_COLUMNS] for message in messages])
 
     def claim_visible(
         self, queue: str, now: Instant, *, visible_at: Instant, receipt: str, limit: int
@@ -213,9 +220,8 @@ class MessageTable:
         row = self._database.one(
             _SQL["put_in_order"],
             {
-                **_columns(message), "deduplication_id": message.deduplication_id, "scope": scope,
-                "receive_count": receive_count, "first_received_at": first_received_at,
-                "source_queue_arn": source_queue_arn,
+                **message._asdict(), "scope": scope, "receive_count": receive_count,
+                "first_received_at": first_received_at, "source_queue_arn": source_queue_arn,
             },
         )  # fmt: skip
         return None if row is None else int(row[0])
@@ -293,13 +299,4 @@ class MessageTable:
 
 def _received(rows: Sequence[Row]) -> list[ReceivedMessage]:
     """Messages in the order in which they were sent: what is answered by an update has none of its own."""
-    return sorted((ReceivedMessage(*row) for row in rows), key=lambda message: message.seq)
-
-
-def _columns(message: NewMessage) -> Params:
-    return {
-        "queue": message.queue, "message_id": message.message_id, "body": message.body, "body_md5": message.body_md5,
-        "attributes": message.attributes, "system_attributes": message.system_attributes,
-        "sender_id": message.sender_id, "group_id": message.group_id, "sent_at": message.sent_at,
-        "visible_at": message.visible_at, "expires_at": message.expires_at,
-    }  # fmt: skip
+    return [ReceivedMessage(*row) for row in sorted(rows)]

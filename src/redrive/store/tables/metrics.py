@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from redrive.core.clock import HOUR_MS, MINUTE_MS, Instant
 from redrive.core.documents import dump_json, load_json
@@ -28,17 +29,18 @@ SAMPLES_KEPT_MAX = 1_000
 """How many different values of a minute are kept as they are. Further ones are kept with three digits."""
 
 
-@dataclass(frozen=True, slots=True)
-class Watched:
-    """Something that metrics are about: `dimensions` is the text of `dimensions_text`, `scope` is `account/region`."""
+class Watched(NamedTuple):
+    """Something that metrics are about: `dimensions` is the text of `dimensions_text`, `scope` is `account/region`.
+
+    A tuple, as is a series, because both are hashed for every sample.
+    """
 
     scope: str
     namespace: str
     dimensions: str
 
 
-@dataclass(frozen=True, slots=True)
-class Series:
+class Series(NamedTuple):
     """One metric of one thing."""
 
     watched: Watched

@@ -225,6 +225,10 @@ def test_syntax_error(text: str, token: str, near: str) -> None:
         (" remove Absolute ", "Attribute name is a reserved keyword; reserved keyword: Absolute"),
         ("set #x = if_not_exist(:x) set c = d", "Invalid function name; function: if_not_exist"),
         ("set a = size(b)", "The function is not allowed in an update expression; function: size"),
+        (
+            "set a = list_append(list_append(b, c), d)",
+            "The function is not allowed to be used this way in an expression; function: list_append",
+        ),
         ("set a = #x set c = :x", 'The "SET" section can only be used once in an update expression;'),
         ("remove #x set a = b remove e", 'The "REMOVE" section can only be used once in an update expression;'),
         ("add #x :x set a = b add e :x", 'The "ADD" section can only be used once in an update expression;'),

@@ -73,6 +73,13 @@ def test_valid_value_is_read_as_it_is(value: AttributeValue) -> None:
     assert read_value(value) == value
 
 
+def test_attribute_without_a_name_is_refused() -> None:
+    """Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html"""
+    assert refusal(lambda: read_item({"": {"S": "a"}})) == (
+        INVALID + "The name of an attribute must have at least one character"
+    )
+
+
 def test_numbers_are_canonical_at_every_depth() -> None:
     """Numbers have AWS's spelling wherever they are in an item."""
     item = read_item({"a": {"L": [{"N": "1.0"}, {"M": {"b": {"NS": ["2E1"]}}}]}})

@@ -21,6 +21,7 @@ TOO_LONG = (
     "1 validation error detected: Value at 'templateBody' failed to satisfy constraint: "
     "Member must have length less than or equal to 51200"
 )
+NO_SECRETS = "Dynamic references are not supported: there is no SSM and no Secrets Manager here."
 BY_URL = "TemplateURL is not supported: there is no S3 here. Give the template as TemplateBody."
 BROKEN = {"Dead": queue(), "Bad": {**queue(DelaySeconds=5_000), "DependsOn": "Dead"}}
 
@@ -284,8 +285,7 @@ def test_acknowledged_permissions_are_deployed(stacks: Stacks, role: dict[str, o
         ),
         (
             {"TemplateBody": json.dumps({"Resources": {"Q": queue(QueueName={"Fn::Sub": "{{resolve:ssm:name:1}}"})}})},
-            "Dynamic references are not supported: there is no SSM and no Secrets Manager here. "
-            "Found {{resolve:ssm:name:1}}",
+            f"{NO_SECRETS} Found {{{{resolve:ssm:name:1}}}}",
         ),
         (
             {"TemplateBody": json.dumps({"Resources": {"Q": {**queue(), "DeletionPolicy": "Snapshot"}}})},

@@ -75,6 +75,16 @@ def test_export_of_a_name_that_is_taken_fails_the_stack(stacks: Stacks) -> None:
     )
 
 
+def test_two_outputs_of_a_stack_do_not_export_one_name(stacks: Stacks) -> None:
+    again = {"Value": "1", "Export": {"Name": "orders-name"}}
+
+    stacks.create("shop", {"Q": queue()}, outputs={**EXPORT, "Again": again})
+
+    assert stacks.reason("shop", "shop", "ROLLBACK_IN_PROGRESS") == (
+        "Export with name orders-name is already exported by this stack. Rollback requested by user."
+    )
+
+
 def test_exports_are_of_one_region(stacks: Stacks, world: World) -> None:
     stacks.create("shop", {"Q": queue()}, outputs=EXPORT)
 

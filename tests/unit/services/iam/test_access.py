@@ -35,7 +35,7 @@ class NoDatabase:
     def run(self, sql: str, params: Params) -> int:
         raise AssertionError(sql)
 
-    def run_many(self, sql: str, rows: Sequence[Params]) -> None:
+    def run_many(self, sql: str, rows: Sequence[Row]) -> None:
         raise AssertionError(sql)
 
 

@@ -186,6 +186,16 @@ def test_role_with_policies_cannot_be_deleted(iam, refusal, role, allow):
     assert refusal("get_role", RoleName="worker")[0] == "NoSuchEntity"
 
 
+def test_role_has_no_instance_profiles(iam, role):
+    """Terraform asks for them before it deletes a role.
+
+    Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_ListInstanceProfilesForRole.html
+    """
+    answer = iam.list_instance_profiles_for_role(RoleName="worker")
+
+    assert (answer["InstanceProfiles"], answer["IsTruncated"]) == ([], False)
+
+
 def test_role_created_again_is_another_role(iam, role, trust):
     iam.delete_role(RoleName="worker")
 
@@ -244,6 +254,7 @@ def test_role_has_at_most_50_tags(iam, refusal, role):
         ("tag_role", {"Tags": []}),
         ("untag_role", {"TagKeys": []}),
         ("list_role_tags", {}),
+        ("list_instance_profiles_for_role", {}),
         ("put_role_policy", {"PolicyName": "p", "PolicyDocument": "{}"}),
         ("get_role_policy", {"PolicyName": "p"}),
         ("list_role_policies", {}),

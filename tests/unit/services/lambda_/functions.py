@@ -82,11 +82,11 @@ class TellingInvoker:
         return [json.loads(invocation.payload) for invocation in self.invocations]
 
 
-def archive(text: str = "def handler(event, context):\n    return event\n") -> bytes:
-    """A zip archive with one module, `app`."""
+def archive(text: str = "def handler(event, context):\n    return event\n", *, name: str = "app.py") -> bytes:
+    """A zip archive with one file, the module `app`."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as file:
-        file.writestr(zipfile.ZipInfo("app.py"), text)
+        file.writestr(zipfile.ZipInfo(name), text)
     return content.getvalue()
 
 

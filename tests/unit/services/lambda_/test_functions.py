@@ -128,6 +128,8 @@ def _constraint(value: object, member: str, bound: str) -> str:
         ({"Handler": ""}, INVALID, NO_HANDLER),
         ({"Code": {}}, INVALID, "Please provide a source for function code."),
         ({"Code": {"ZipFile": b"no zip"}}, INVALID, NO_ZIP),
+        ({"Code": {"ZipFile": archive(name="../evil.py")}}, INVALID, NO_ZIP),
+        ({"Code": {"ZipFile": archive(name="/evil.py")}}, INVALID, NO_ZIP),
         (
             {"Timeout": 901},
             "ValidationException",

@@ -73,7 +73,7 @@ def test_operations_have_the_parameters_of_the_model(world: World) -> None:
 
     entries = [registry.entry("lambda", operation) for operation in operations]
 
-    assert len(entries) == 28
+    assert len(entries) == 29
 
 
 def test_function_is_created_invoked_and_deleted(world: World, client: Any) -> None:
@@ -177,6 +177,17 @@ def test_throttled_call_is_429_with_its_reason(world: World, client: Any) -> Non
 def test_role_that_nobody_may_assume_is_refused(world: World, client: Any) -> None:
     with pytest.raises(ClientError, match=r"The role defined for the function cannot be assumed by Lambda\."):
         create(client, Role="arn:aws:iam::000000000000:role/ghost")
+
+
+def test_function_has_no_code_signing_configuration(world: World, client: Any) -> None:
+    """Tools that keep functions in a state file ask for it after each change."""
+    create(client)
+
+    shown = client.get_function_code_signing_config(FunctionName="worker")
+
+    assert (shown["FunctionName"], shown["CodeSigningConfigArn"]) == ("worker", "")
+    with pytest.raises(client.exceptions.ResourceNotFoundException):
+        client.get_function_code_signing_config(FunctionName="ghost")
 
 
 def test_pages_of_functions_are_followed_by_the_paginator(world: World, client: Any) -> None:

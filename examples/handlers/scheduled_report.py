@@ -1,4 +1,4 @@
-"""A scheduled job that runs once for each execution, however often its message is delivered or redriven.
+"""A scheduled report that is written once for each execution, however often its message is delivered or redriven.
 
 Why you would want it: EventBridge Scheduler puts its execution id into the message, and the id stays the same when
 the message is delivered twice, comes back after a crash, or is redriven from the dead-letter queue next week. With the
@@ -21,8 +21,8 @@ ledger = DynamoDBLedger(os.environ["EXECUTIONS_TABLE"], client=dynamodb)
 
 @idempotent(key=scheduler_context(), ledger=ledger)
 def run(record: SqsRecord) -> dict[str, str]:
-    job = json.loads(record["body"])
-    report = job["payload"]["report"]
+    work = json.loads(record["body"])
+    report = work["payload"]["report"]
     # The write carries the execution id, so that a run after a crash writes the same row.
     dynamodb.put_item(
         TableName=os.environ["REPORTS_TABLE"],
