@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redrive.handler import RetryPolicy, TokenBucket, put_events
@@ -163,6 +163,7 @@ def test_limiter_is_asked_for_each_request(clock: HandClock) -> None:
     assert clock.slept == [0.5, 0.5]
 
 
+@settings(max_examples=40)
 @given(
     st.lists(st.integers(1, 60), max_size=40),
     st.dictionaries(st.integers(0, 39), st.sampled_from(["InternalFailure", "MalformedDetail"]), max_size=5),
@@ -196,6 +197,7 @@ def test_bucket_refuses_more_than_a_burst_and_rates_of_nothing(clock: HandClock)
         TokenBucket(0)
 
 
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.integers(1, 3), st.integers(0, 3_000)), max_size=30))
 def test_bucket_never_lets_more_pass_than_rate_and_burst_allow(calls: list[tuple[int, int]]) -> None:
     clock = HandClock()

@@ -10,7 +10,7 @@ import urllib.error
 
 import pytest
 from botocore import exceptions
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redrive.handler import Classes, FunctionFailed, Kind, RetryPolicy, classify, invocation, invoke_lambda, retry
@@ -142,6 +142,7 @@ def test_total_time_is_bounded(clock: HandClock) -> None:
     assert clock.slept == pytest.approx([1.0, 2.0])
 
 
+@settings(max_examples=40)
 @given(failures=st.integers(1, 200), draw=st.floats(0, 1, exclude_max=True), kind=st.sampled_from(list(Kind)))
 def test_wait_is_within_its_doubling_bound_and_its_cap(failures: int, draw: float, kind: Kind) -> None:
     policy = RetryPolicy()
