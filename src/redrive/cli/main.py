@@ -23,6 +23,7 @@ COMMANDS = {
     "deploy": ("redrive.cli.deploy", "Deploy a CloudFormation template to a server."),
     "env": ("redrive.cli.env", "Print the settings that point AWS tools at a server."),
     "fault": ("redrive.cli.fault", "Have calls to a target fail or be slow, to see what happens then."),
+    "prove": ("redrive.cli.prove", "Search for a history in which a handler loses or repeats work."),
     "schedules": ("redrive.cli.schedules", "Show when schedules fire and how it went, or fire one now."),
     "serve": ("redrive.cli.serve", "Serve AWS's APIs from this machine."),
     "sim": ("redrive.cli.sim", "Run the engine under bad weather, from a seed."),

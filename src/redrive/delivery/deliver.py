@@ -54,9 +54,10 @@ class DeliveryWorker:
         return tx.deliveries.next((INSIDE, OUTSIDE) if free > 0 else (INSIDE,))
 
     def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
-        for delivery in tx.deliveries.claim_due(INSIDE, tx.now, lease_ms=self._lease_ms, limit=INSIDE_PER_CLAIM_MAX):
+        for delivery in tx.deliveries.due(INSIDE, tx.now, limit=INSIDE_PER_CLAIM_MAX):
             self._deliver_inside(tx, delivery)
-        if free <= 0:
+        due_at = tx.deliveries.next((OUTSIDE,)) if free > 0 else None
+        if due_at is None or due_at > tx.now:
             return ()
         claimed = tx.deliveries.claim_due(OUTSIDE, tx.now, lease_ms=self._lease_ms, limit=free)
         return [attempt for delivery in claimed if (attempt := self._begin(tx, delivery)) is not None]
@@ -76,7 +77,7 @@ class DeliveryWorker:
             return
         fault = hinder(tx, delivery)
         if isinstance(fault, Held):
-            tx.deliveries.postpone(delivery.id, due_at=fault.until)
+            tx.deliveries.postpone(delivery, due_at=fault.until)
             return
         outcome: Outcome
         try:
@@ -124,7 +125,7 @@ class DeliveryWorker:
         source.attempted(tx, delivery, outcome, verdict)
         match verdict:
             case RetryAt(at, counted):
-                tx.deliveries.release(delivery.id, due_at=at, counted=counted)
+                tx.deliveries.release(delivery, due_at=at, counted=counted)
             case Delivered() | GiveUp():
                 source.settled(tx, delivery, outcome, verdict)
                 tx.deliveries.delete(delivery.id)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from redrive.core.clock import DAY_MS, Instant
+from redrive.core.clock import DAY_MS, MINUTE_MS, Instant
 from redrive.core.errors import Bug
 from redrive.delivery.invocation import InvocationResult
 from redrive.delivery.worker import Attempt
@@ -43,7 +43,11 @@ class MetricsWorker:
         self._samplers: Mapping[str, Sampler] = {sampler.namespace: sampler for sampler in samplers}
 
     def next_due(self, tx: Transaction, *, free: int) -> Instant | None:
-        return tx.metrics.due_at()
+        due_at = tx.metrics.due_at()
+        if due_at is None and tx.metrics.mark:
+            # What this transaction has counted first of all is accumulated when it commits.
+            return tx.now - tx.now % MINUTE_MS + MINUTE_MS
+        return due_at
 
     def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
         due_at = tx.metrics.due_at()

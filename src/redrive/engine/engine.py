@@ -34,7 +34,8 @@ class Runner(Protocol):
 class Claimed:
     """What a round of claims gave: attempts to perform, and whether anything was due at all.
 
-    If nothing was due, `next_due` is when something will be, and `expected` are the workers who will have it then.
+    With no attempts to perform, `next_due` is when something comes due next, and `expected` are the workers who will
+    have it then.
     """
 
     attempts: Sequence[Attempt]
@@ -82,12 +83,13 @@ class Engine:
                 return found
             expected = found.expected
         attempts: list[Attempt] = []
+        ahead = Claimed([], progressed=False)
         progressed = False
         failed: Exception | None = None
         for worker in expected:
             claim = self._claim_of(worker, free - len(attempts))
             try:
-                attempts += self.run(claim)
+                claimed, ahead = self.run(claim)
             except Conflict:
                 if not attempts:
                     raise
@@ -95,11 +97,15 @@ class Engine:
             except Exception as error:  # noqa: BLE001 - logged, and raised unless other workers could go on.
                 self._log.error("claim failed", worker=worker.name, error=repr(error))
                 failed = error
+                ahead = Claimed([], progressed=False)
                 continue  # A defect in one worker must not hold up the others.
+            attempts += claimed
             progressed = True
         if failed is not None and not progressed:
             raise failed
-        return Claimed(attempts, progressed)
+        if attempts:
+            return Claimed(attempts, progressed)
+        return Claimed(attempts, progressed, ahead.next_due, ahead.expected)
 
     def _look(self, tx: Transaction, free: int) -> Claimed:
         """Who has something due now or, if nobody has, who will have it first."""
@@ -111,9 +117,9 @@ class Engine:
         expected = [worker for worker, at in asked if at is not None and at <= until]
         return Claimed([], first_at <= tx.now, first_at, expected)
 
-    @staticmethod
-    def _claim_of(worker: Worker, free: int) -> Callable[[Transaction], Sequence[Attempt]]:
-        return lambda tx: worker.claim(tx, free=free)
+    def _claim_of(self, worker: Worker, free: int) -> Callable[[Transaction], tuple[Sequence[Attempt], Claimed]]:
+        """A worker's claim, and what is due after it: to look in the same transaction saves one."""
+        return lambda tx: (worker.claim(tx, free=free), self._look(tx, free))
 
     def take_over(self) -> None:
         """End the leases that an earlier process left behind. Only for a node that has the store to itself."""

@@ -27,10 +27,11 @@ class VirtualTime:
         """
         for _ in range(ROUNDS_PER_INSTANT_MAX):
             claimed = self._engine.claim(free=1, expected=expected)
-            expected = ()
+            expected = claimed.expected
             for attempt in claimed.attempts:
                 self._engine.settle(attempt, self._engine.perform(attempt))
-            if not claimed.progressed:
+            is_over = claimed.next_due is not None and claimed.next_due > self._clock.now()
+            if is_over or not claimed.progressed:
                 return claimed
         raise Bug("work that is due for ever: a worker is due and makes no progress")
 

@@ -33,7 +33,7 @@ Parked = asyncio.Future[None]
 SYNCHRONOUS_INVOCATIONS_MAX = 64
 
 VIRTUAL_WAIT_MS = 1_000
-"""How long a long poll lasts while virtual time stands still: long enough for work that is due now to be done."""
+"""How long a poll for what may never come lasts while virtual time stands still, in real time."""
 
 
 class App:
@@ -108,9 +108,9 @@ class App:
             return False
         is_virtual = isinstance(self._clock, VirtualClock)
         wait_ms = min(deadline, wait.again_at or deadline) - now
-        woken, _ = await asyncio.wait(
-            [parked], timeout=(min(wait_ms, VIRTUAL_WAIT_MS) if is_virtual else wait_ms) / 1000
-        )
+        if is_virtual and not wait.is_under_way:
+            wait_ms = min(wait_ms, VIRTUAL_WAIT_MS)
+        woken, _ = await asyncio.wait([parked], timeout=wait_ms / 1000)
         parked.cancel()
         return bool(woken) or not is_virtual
 

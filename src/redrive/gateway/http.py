@@ -10,6 +10,7 @@ Why no framework: docs/decisions/0008-http-server.md.
 from __future__ import annotations
 
 import asyncio
+import functools
 import http
 import socket
 from collections import deque
@@ -33,6 +34,8 @@ REQUESTS_AHEAD_MAX = 16
 
 CONNECTIONS_WAITING_MAX = 1024
 """How many clients may wait for their connection to be accepted."""
+
+HEADER_NAMES_REMEMBERED_MAX = 256
 
 LINGER_S = 2
 """How long a refused client may go on sending to nobody."""
@@ -172,7 +175,7 @@ class _Connection(asyncio.Protocol):
         self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        key, text = name.decode("latin-1").lower(), value.decode("latin-1")
+        key, text = _header_name(name), value.decode("latin-1")
         self._headers[key] = f"{self._headers[key]}, {text}" if key in self._headers else text
 
     def on_headers_complete(self) -> None:
@@ -285,6 +288,12 @@ class _Connection(asyncio.Protocol):
         if not self._keeps_alive:
             head += "Connection: close\r\n"
         return f"{head}\r\n".encode("latin-1", "replace") + (b"" if self._is_head else body)
+
+
+@functools.lru_cache(maxsize=HEADER_NAMES_REMEMBERED_MAX)
+def _header_name(name: bytes) -> str:
+    """The name of a header in lower case. Clients send the same few with every request."""
+    return name.decode("latin-1").lower()
 
 
 def _target(url: bytes) -> str:

@@ -7,13 +7,14 @@ an idempotency key) counts each time.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from redrive.core.clock import Instant
-from redrive.languages.dynamo import Placeholders, Update, parse_update
+from redrive.languages.dynamo import Placeholders, parse_update
 from redrive.languages.dynamo.tree import AddTo, Difference, ListAppend, SetTo, Sum
 from redrive.prove.calls import Call, Params, mapping_of
 
@@ -24,6 +25,12 @@ _VOLATILE = re.compile(
     r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?"  # a time as ISO 8601 has it,
     r"|\b1[67]\d{8}(?:\d{3})?(?:\.\d+)?\b"  # or as a number since the epoch.
 )
+
+_SAMPLES: Mapping[str, object] = {
+    "N": {"N": "0"}, "SS": {"SS": ["a"]}, "NS": {"NS": ["0"]}, "BS": {"BS": [b"a"]}, "L": {"L": []}, "M": {"M": {}},
+    "B": {"B": b"a"}, "BOOL": {"BOOL": True}, "NULL": {"NULL": True},
+}  # fmt: skip
+"""A value of each type: an update is read for what it does, not for what it does it with."""
 
 KeyNames = Callable[[str], Sequence[str]]
 """The names of the key attributes of a table."""
@@ -156,13 +163,17 @@ def _accumulated(params: Params) -> list[str]:
     found = [name for name, change in legacy.items() if _adds_a_number(mapping_of(change))]
     text = params.get("UpdateExpression")
     if isinstance(text, str):
-        names: Mapping[str, str] = {key: str(name) for key, name in _values(params, "ExpressionAttributeNames")}
-        values = dict(_values(params, "ExpressionAttributeValues"))
-        found += _accumulating(parse_update(text, Placeholders(names, values)))
+        names = mapping_of(params.get("ExpressionAttributeNames"))
+        types = {key: _type_of(value) for key, value in mapping_of(params.get("ExpressionAttributeValues")).items()}
+        found += _accumulating(text, tuple(sorted(names.items(), key=str)), tuple(sorted(types.items())))
     return found
 
 
-def _accumulating(update: Update) -> list[str]:
+@functools.cache
+def _accumulating(text: str, names: tuple[tuple[str, object], ...], types: tuple[tuple[str, str], ...]) -> list[str]:
+    """The paths to which an update expression adds; only the types of its values matter."""
+    values: dict[str, object] = {key: _SAMPLES.get(type, {"S": ""}) for key, type in types}
+    update = parse_update(text, Placeholders({key: str(name) for key, name in names} or None, values or None))
     found = []
     for action in update.actions:
         match action:
@@ -177,5 +188,5 @@ def _adds_a_number(change: Params) -> bool:
     return change.get("Action") == "ADD" and bool({"N", "L"} & mapping_of(change.get("Value")).keys())
 
 
-def _values(params: Params, name: str) -> Iterable[tuple[str, object]]:
-    return mapping_of(params.get(name)).items()
+def _type_of(value: object) -> str:
+    return next(iter(mapping_of(value)), "")

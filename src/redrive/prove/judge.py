@@ -79,7 +79,7 @@ class Judge:
 
     def at_end(self, performance: Performance) -> Violation | None:
         """What is broken now that no message is left anywhere but among the dead letters."""
-        is_dead = performance.dead_letters() > 0
+        is_dead = performance.waiting.dead > 0
         missing = self.missing(performance)
         if missing and not is_dead:
             return Violation(Rule.ALL, f"No message is left, and the work is not done: {missing} is missing.", missing)

@@ -28,7 +28,7 @@ from redrive.prove.clients import remembered_clients
 from redrive.prove.declared import Declared, watched_effects
 from redrive.prove.faults import Act, Fault, Leg
 from redrive.prove.journal import Journal, Trace
-from redrive.prove.stage import SCOPE, Saved, Stage
+from redrive.prove.stage import SCOPE, Saved, Stage, Waiting
 from redrive.prove.subject import Place, Subject
 from redrive.prove.surroundings import Surroundings, replaced, silenced, variables
 from redrive.prove.tables import Improvised
@@ -115,6 +115,7 @@ class Moment:
     legs: int
     outage: str
     sent_at: Instant
+    waiting: Waiting
 
 
 class Died(BaseException):
@@ -161,7 +162,9 @@ class Performance:
         self._index = 0
         self._legs = 0
         self._sent_at = self.stage.now
+        self._waiting = Waiting(is_pending=False, dead=0)
         self._keys: dict[str, tuple[str, ...]] = {}
+        self._contexts: dict[str, dict[str, str]] = {}
         self._is_inside = False
 
     @property
@@ -205,28 +208,26 @@ class Performance:
 
     def save(self) -> Moment:
         """All there is between two legs."""
-        return Moment(self.stage.save(), self.journal.traces, self.runs, self._legs, self.outage, self._sent_at)
+        return Moment(
+            self.stage.save(), self.journal.traces, self.runs, self._legs, self.outage, self._sent_at, self._waiting
+        )
 
     def load(self, moment: Moment) -> None:
         """Be again as it was then."""
         self.stage.load(moment.saved)
         self.journal.traces = moment.traces
-        self.runs, self._legs, self.outage, self._sent_at = (
-            moment.runs, moment.legs, moment.outage, moment.sent_at
-        )  # fmt: skip
+        self.runs, self._legs, self.outage = moment.runs, moment.legs, moment.outage
+        self._sent_at, self._waiting = moment.sent_at, moment.waiting
 
     @property
     def sent_at(self) -> Instant:
         """When the message was sent, or sent again from the dead-letter queue: its retention counts from then."""
         return self._sent_at
 
-    def is_pending(self) -> bool:
-        """Whether a message waits in the queue."""
-        return self.stage.next_visible(self.trigger.queue_arn) is not None
-
-    def dead_letters(self) -> int:
-        """How many messages are in the dead-letter queue."""
-        return self.stage.message_count(self.trigger.dead_letter_name) if self.trigger.dead_letter_arn else 0
+    @property
+    def waiting(self) -> Waiting:
+        """What was left in the queue, and among the dead letters, when the last leg had ended."""
+        return self._waiting
 
     def play(self, leg: Leg) -> list[Event]:
         """Play a leg from here, and answer what happened."""
@@ -237,13 +238,13 @@ class Performance:
         self._index = 0
         self._legs += 1
         self.stage.reseed(f"leg {self._legs}")
-        dead = self.dead_letters()
+        dead = 0 if leg.act is Act.REDRIVE else self._waiting.dead
         self._begin_leg(leg)
         self._deliver()
-        more = self.dead_letters() - (0 if leg.act is Act.REDRIVE else dead)
-        if more > 0:
-            self.events.append(DeadLettered(self.stage.now, more))
-        if not self.is_pending():
+        self._waiting = self._look()
+        if self._waiting.dead > dead:
+            self.events.append(DeadLettered(self.stage.now, self._waiting.dead - dead))
+        if not self._waiting.is_pending:
             self.outage = ""
         return self.events
 
@@ -328,10 +329,13 @@ class Performance:
         runs = self.runs
         while self.runs == runs:
             due = self.stage.next_due()
-            if due is None or (due > self.stage.now and not self.is_pending()):
+            if due is None or (due > self.stage.now and not self._look().is_pending):
                 return
             self.stage.move_to(due)
             self.stage.turn()
+
+    def _look(self) -> Waiting:
+        return self.stage.waiting(self.trigger.queue_arn, self.trigger.dead_letter_arn)
 
     def _send(self, number: int) -> None:
         group = {"MessageGroupId": "prove", "MessageDeduplicationId": f"{number}"} if self.trigger.is_fifo else {}
@@ -477,7 +481,10 @@ class Performance:
         }  # fmt: skip
 
     def _variables_of(self, invocation: Invocation) -> dict[str, str]:
-        return function_variables(invocation, log_stream="", task_root=TASK_ROOT, endpoint_url=ENDPOINT_URL)
+        if invocation.function_arn not in self._contexts:
+            made = function_variables(invocation, log_stream="", task_root=TASK_ROOT, endpoint_url=ENDPOINT_URL)
+            self._contexts[invocation.function_arn] = made
+        return self._contexts[invocation.function_arn]
 
 
 def _delivered(at: Instant, run: int, invocation: Invocation) -> Delivered:

@@ -181,9 +181,9 @@ def _play_clean(performance: Performance) -> list[Event]:
         for event in events:
             if isinstance(event, Ended) and event.ending is not Ending.RETURNED:
                 raise UserError(_failure(performance, event), next_step=_hint(performance), exit_code=2)
-        if not performance.is_pending():
+        if not performance.waiting.is_pending:
             break
-    if performance.dead_letters() or performance.is_pending():
+    if performance.waiting.dead or performance.waiting.is_pending:
         raise UserError(
             "The handler leaves its message in the queue although nothing goes wrong.",
             next_step="Give it a message that it can work on: --event FILE.", exit_code=2,

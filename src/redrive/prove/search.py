@@ -36,6 +36,8 @@ class Stem:
     redrives: int = 0
     is_clean: bool = True
     """Whether no fault has struck since the last redrive."""
+    is_last: bool = False
+    """Whether no further faults are tried from here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ class Search:
         after = path[redriven[-1] :] if redriven else path
         is_clean = not any(leg.faults for leg in after)
         here = Stem(self._performance.save(), Leg(), path, 0, len(redriven), is_clean)
-        while self._performance.is_pending():
+        while self._performance.waiting.is_pending:
             events += self._performance.play(Leg())
             violation = self._judge.after_leg(self._performance, events)
             if violation is not None:
@@ -118,19 +120,20 @@ class Search:
             events = self._performance.play(stem.leg)
             searched.runs += self._performance.runs - runs
             path = (*stem.path, stem.leg)
-            if stem.faults < self._faults_max:
+            may_fail = stem.faults < self._faults_max and not stem.is_last
+            if may_fail:
                 self._stems.extend(_struck(stem, events, is_outage=bool(stem.moment.outage)))
             violation = self._judge.after_leg(self._performance, events)
             if violation is not None:
                 return Found(path, violation)
-            key = self._key(stem)
+            is_pending = self._performance.waiting.is_pending
+            key = self._key(stem, is_pending=is_pending)
             if key in self._visited:
                 searched.merged += 1
                 return None
             self._visited.add(key)
             here = replace(stem, moment=self._performance.save(), leg=Leg(), path=path)
-            is_pending = self._performance.is_pending()
-            if stem.faults < self._faults_max:
+            if may_fail:
                 self._stems.extend(self._duplicates(here, is_pending=is_pending))
             if not is_pending:
                 return self._end(here)
@@ -139,7 +142,7 @@ class Search:
     def _end(self, here: Stem) -> Found | None:
         """No message waits: judge, and redrive what is among the dead letters."""
         violation = self._judge.at_end(self._performance)
-        if violation is None and self._performance.dead_letters():
+        if violation is None and self._performance.waiting.dead:
             if here.redrives and here.is_clean:
                 violation = self._hopeless(here)
             elif here.redrives < REDRIVES_MAX:
@@ -154,11 +157,17 @@ class Search:
     def _redrives(self, here: Stem) -> list[Stem]:
         left_ms = self._performance.trigger.retention_ms - (self._performance.stage.now - self._performance.sent_at)
         delays = sorted({min(delay, left_ms - MINUTE_MS) for delay in REDRIVE_DELAYS_MS})
+        extremes = (delays[0], delays[-1])
+        if here.faults == self._faults_max:
+            delays = sorted(set(extremes))
         return [
-            replace(here, leg=Leg(Act.REDRIVE, delay), redrives=here.redrives + 1, is_clean=True)
+            replace(
+                here, leg=Leg(Act.REDRIVE, delay), redrives=here.redrives + 1, is_clean=True,
+                is_last=here.is_last or delay not in extremes,
+            )
             for delay in delays
             if delay >= 0
-        ]
+        ]  # fmt: skip
 
     def _duplicates(self, here: Stem, *, is_pending: bool) -> Iterator[Stem]:
         """While a message waits a duplicate comes at once; otherwise as late as it can."""
@@ -167,10 +176,14 @@ class Search:
             if delay == 0 or age_ms + delay <= DUPLICATES_UNTIL_MS + DAY_MS:
                 yield replace(here, leg=Leg(Act.DUPLICATE, delay), faults=here.faults + 1, is_clean=False)
 
-    def _key(self, stem: Stem) -> tuple[object, ...]:
-        """Two histories with the same key go on alike."""
+    def _key(self, stem: Stem, *, is_pending: bool) -> tuple[object, ...]:
+        """Two histories with the same key go on alike.
+
+        Where no message is left, that it is later makes no difference of its own: duplicates come at several times.
+        """
         stage, traces, outage = self._performance.stage, self._performance.journal.traces, self._performance.outage
-        return stage.digest(), stage.now, traces, outage, stem.redrives, stem.is_clean
+        now = stage.now if is_pending or self._performance.waiting.dead else 0
+        return stage.digest(), now, traces, outage, stem.redrives, stem.is_clean, stem.is_last
 
 
 def _struck(stem: Stem, events: Sequence[Event], *, is_outage: bool) -> Iterator[Stem]:

@@ -45,6 +45,14 @@ class Saved:
     now: Instant
 
 
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Whether a queue has a message, seen or unseen, and how many its dead-letter queue has."""
+
+    is_pending: bool
+    dead: int
+
+
 @functools.cache
 def models() -> Models:
     """AWS's models, read once: they do not change."""
@@ -133,13 +141,13 @@ class Stage:
         """When something is next due."""
         return self.engine.next_due(free=1)
 
-    def next_visible(self, queue_arn: str) -> Instant | None:
-        """When a queue has something to give; None if it is empty."""
-        return self.engine.run(lambda tx: next_visible(tx, queue_arn))
-
-    def message_count(self, queue_name: str) -> int:
-        """How many messages a queue has, seen or unseen."""
-        return self.engine.run(lambda tx: _message_count(tx, queue_name))
+    def waiting(self, queue_arn: str, dead_letter_arn: str) -> Waiting:
+        """What is left in a queue and in its dead-letter queue."""
+        return self.engine.run(
+            lambda tx: Waiting(
+                next_visible(tx, queue_arn) is not None, _message_count(tx, dead_letter_arn.rpartition(":")[2])
+            )
+        )
 
     def close(self) -> None:
         """Let go of everything."""
@@ -147,7 +155,7 @@ class Stage:
 
 
 def _message_count(tx: Transaction, queue_name: str) -> int:
-    queue = tx.resources.get(Queue, SCOPE, queue_name)
+    queue = tx.resources.get(Queue, SCOPE, queue_name) if queue_name else None
     if queue is None:
         return 0
     counts = tx.messages.counts(queue.id, tx.now)

@@ -9,7 +9,7 @@ step(tx) ──► tx.now, tx.entropy        drawn and seeded outside; a step re
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol, TypeVar
 
 from redrive.core.clock import Instant
@@ -85,11 +85,13 @@ class Tables:
     """The gateways that keep nothing of a transaction, so that a store makes them once and not for each step."""
 
     __slots__ = (
-        "attempts", "blobs", "database", "dedup", "deliveries", "items", "log_events", "messages", "timers",
+        "attempts", "blobs", "database", "dedup", "deliveries", "items", "log_events", "messages", "resources",
+        "timers",
     )  # fmt: skip
 
     def __init__(self, database: Database) -> None:
         self.database = database
+        self.resources = ResourceTable(database, ResourceCache())
         self.timers = TimerTable(database)
         self.messages = MessageTable(database)
         self.dedup = DedupTable(database)
@@ -99,28 +101,45 @@ class Tables:
         self.blobs = BlobTable(database)
         self.log_events = LogEventTable(database)
 
+    def forget(self) -> None:
+        """Drop what gateways remember of the database: something that was written has been undone."""
+        self.resources.forget()
+        self.timers.forget()
+        self.deliveries.forget()
+        self.items.forget()
+
+
+class StartAnew(BaseException):
+    """Writes have to be undone, and no savepoint was set before them: the transaction starts anew, with savepoints.
+
+    No Exception, so that nobody on its way to the store takes it for something that has gone wrong.
+    """
+
 
 class Transaction:
-    """One unit of work on the store: all of it happens, or none."""
+    """One unit of work on the store: all of it happens, or none.
+
+    `is_guarded` says that savepoints are set, and not only thought of.
+    """
 
     __slots__ = (
-        "_database", "_depth", "attempts", "blobs", "dedup", "deliveries", "entropy", "items", "log_events",
-        "messages", "metrics", "now", "resources", "services", "timers", "topics",
+        "_depth", "_is_guarded", "_tables", "attempts", "blobs", "dedup", "deliveries", "entropy", "items",
+        "log_events", "messages", "metrics", "now", "resources", "services", "timers", "topics",
     )  # fmt: skip
 
     def __init__(
-        self, tables: Tables, *, now: Instant, entropy: Entropy, services: Services, cache: ResourceCache,
-        accumulator: Accumulator,
+        self, tables: Tables, *, now: Instant, entropy: Entropy, services: Services, accumulator: Accumulator,
+        is_guarded: bool,
     ) -> None:  # fmt: skip
-        database = tables.database
-        self._database = database
+        self._tables = tables
+        self._is_guarded = is_guarded
         self._depth = 0
         self.now = now
         self.entropy = entropy
         self.services = services
         self.topics: set[str] = set()
-        self.resources = ResourceTable(database, cache)
-        self.metrics = MetricTable(database, accumulator)
+        self.resources = tables.resources
+        self.metrics = MetricTable(tables.database, accumulator)
         self.timers = tables.timers
         self.messages = tables.messages
         self.dedup = tables.dedup
@@ -134,22 +153,42 @@ class Transaction:
         """Wake whoever waits for this topic, once the transaction has committed. Only ever a hint."""
         self.topics.add(topic)
 
+    def savepoint(self) -> AbstractContextManager[None]:
+        """Undo what happens inside if it raises; the exception goes on.
+
+        Hardly anything that fails has written before, and a savepoint costs as much as a write. So at first none is set;
+        if one is missed, the store is told to start anew, and sets them all.
+        """
+        return self._set_savepoint() if self._is_guarded else self._imagine_savepoint()
+
     @contextmanager
-    def savepoint(self) -> Iterator[None]:
-        """Undo what happens inside if it raises; the exception goes on."""
+    def _imagine_savepoint(self) -> Iterator[None]:
+        counted = self.metrics.mark
+        written = self._tables.database.written
+        try:
+            yield
+        except Exception as error:
+            if self._tables.database.written != written:
+                raise StartAnew from error
+            self.metrics.rewind(counted)
+            raise
+
+    @contextmanager
+    def _set_savepoint(self) -> Iterator[None]:
         self._depth += 1
         name = f"nested_{self._depth}"
         counted = self.metrics.mark
-        self._database.run(f"SAVEPOINT {name}", NO_PARAMS)
+        database = self._tables.database
+        database.run(f"SAVEPOINT {name}", NO_PARAMS)
         try:
             yield
         except BaseException:
-            self._database.run(f"ROLLBACK TO {name}", NO_PARAMS)
-            self.resources.forget()
+            database.run(f"ROLLBACK TO {name}", NO_PARAMS)
+            self._tables.forget()
             self.metrics.rewind(counted)
             raise
         finally:
-            self._database.run(f"RELEASE {name}", NO_PARAMS)
+            database.run(f"RELEASE {name}", NO_PARAMS)
             self._depth -= 1
 
 

@@ -12,6 +12,11 @@ Params = Mapping[str, object]
 class Database(Protocol):
     """One connection inside a transaction. Errors: core.errors.Conflict; StoreFull when the disk has no room."""
 
+    @property
+    def written(self) -> int:
+        """How many rows were written since the connection was made: the same number means that nothing was."""
+        ...
+
     def all(self, sql: str, params: Params) -> list[Row]:
         """Run a statement and take all its rows."""
         ...

@@ -16,25 +16,21 @@ from typing import TypeVar, cast
 from redrive.core.clock import Clock
 from redrive.core.entropy import Entropy
 from redrive.core.errors import Bug, Conflict, UserError
-from redrive.store.api import NO_PARAMS, Services, Step, Tables, Transaction
+from redrive.store.api import NO_PARAMS, Services, StartAnew, Step, Tables, Transaction
 from redrive.store.database import Params, Row
 from redrive.store.migrate import migrate
 from redrive.store.tables.metrics import Accumulator, MetricTable
-from redrive.store.tables.resources import ResourceCache
 
 T = TypeVar("T")
 
 MEMORY = ":memory:"
 STATEMENTS_CACHED = 512
+MAPPED_BYTES_MAX = 32 * 1024 * 1024  # What is mapped counts as the server's memory; more made nothing faster.
 WAL_PAGES_MAX = 4_000  # 16 MB of 4 KiB pages between checkpoints: SQLite's default is 1,000.
 
 
 class StoreFull(UserError):
     """The disk has no room for another write. Nothing of the refused step is stored; what was accepted is safe."""
-
-
-class _Tainted(Exception):
-    """A step failed after it had written, with nothing to undo it by but the whole transaction."""
 
 
 class SqliteDatabase:
@@ -44,6 +40,10 @@ class SqliteDatabase:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
+
+    @property
+    def written(self) -> int:
+        return self.connection.total_changes
 
     def all(self, sql: str, params: Params) -> list[Row]:
         return self._execute(sql, params).fetchall()
@@ -76,15 +76,15 @@ class SqliteDatabase:
 class Batch:
     """Steps that have run in a transaction that is still open; until it is concluded nothing else runs in the store."""
 
-    __slots__ = ("_cache", "_database", "_failure", "_lock", "metrics", "results", "size", "topics")
+    __slots__ = ("_database", "_failure", "_lock", "_tables", "metrics", "results", "size", "topics")
 
-    def __init__(self, size: int, database: SqliteDatabase, cache: ResourceCache, lock: threading.Lock) -> None:
+    def __init__(self, size: int, database: SqliteDatabase, tables: Tables, lock: threading.Lock) -> None:
         self.size = size
         self.results: list[object] = []
         self.topics: set[str] = set()
         self.metrics: list[MetricTable] = []
         self._database = database
-        self._cache = cache
+        self._tables = tables
         self._lock = lock
         self._failure: Exception | None = None
 
@@ -118,7 +118,7 @@ class Batch:
     def roll_back(self) -> None:
         """Undo all that was done."""
         self.results, self.topics, self.metrics = [], set(), []
-        self._cache.entries.clear()
+        self._tables.forget()
         if self._database.connection.in_transaction:
             self._database.connection.execute("ROLLBACK")
 
@@ -138,7 +138,6 @@ class SqliteStore:
         self._lock = threading.Lock()
         self._listeners: list[Callable[[frozenset[str]], None]] = []
         self._services: Services | None = None
-        self._cache = ResourceCache()
         self._accumulator = Accumulator()
         self._database = SqliteDatabase(self._open())
         self._tables = Tables(self._database)
@@ -181,12 +180,12 @@ class SqliteStore:
     def begin(self, steps: Sequence[Step[object]]) -> Batch:
         """Run steps in this order, in a transaction that stays open: `commit` and `conclude` the batch, always."""
         self._lock.acquire()
-        batch = Batch(len(steps), self._database, self._cache, self._lock)
+        batch = Batch(len(steps), self._database, self._tables, self._lock)
         try:
             self._database.run("BEGIN IMMEDIATE", NO_PARAMS)
             try:
                 self._attempt_all(steps, batch, guarded=False)
-            except _Tainted:
+            except StartAnew:
                 batch.roll_back()
                 self._database.run("BEGIN IMMEDIATE", NO_PARAMS)
                 self._attempt_all(steps, batch, guarded=True)
@@ -208,20 +207,19 @@ class SqliteStore:
         """Run the steps of a batch; an exception undoes what its step wrote and is its answer.
 
         Hardly a step fails after it has written, and a savepoint for each would have every page copied for each. So
-        they run unguarded first. Errors: _Tainted: one did fail so, and all of them must run again, guarded.
+        they run unguarded first. Errors: StartAnew: one did fail so, and all of them must run again, guarded.
         """
         for step in steps:
-            tx = self._transaction()
+            tx = self._transaction(is_guarded=guarded)
             if guarded:
                 self._database.run("SAVEPOINT step", NO_PARAMS)
-            written = self._database.connection.total_changes
+            written = self._database.written
             try:
                 result = step(tx)
             except (Conflict, StoreFull):
                 raise
             except Exception as error:  # noqa: BLE001 - whatever a step raises is its answer; the batch goes on.
-                tx.resources.forget()
-                if self._database.connection.total_changes != written:
+                if self._database.written != written:
                     self._undo(error, guarded=guarded, alone=len(steps) == 1)
                 result = error
             else:
@@ -233,21 +231,22 @@ class SqliteStore:
 
     def _undo(self, error: Exception, *, guarded: bool, alone: bool) -> None:
         if not guarded and not alone:
-            raise _Tainted from error
+            raise StartAnew from error
         self._database.run("ROLLBACK TO step" if guarded else "ROLLBACK", NO_PARAMS)
+        self._tables.forget()
 
-    def _transaction(self) -> Transaction:
+    def _transaction(self, *, is_guarded: bool) -> Transaction:
         if self._services is None:
             raise Bug("the store runs no step before it is bound to its services")
         return Transaction(
-            self._tables, now=self._clock.now(), entropy=self._entropy, services=self._services, cache=self._cache,
-            accumulator=self._accumulator,
+            self._tables, now=self._clock.now(), entropy=self._entropy, services=self._services,
+            accumulator=self._accumulator, is_guarded=is_guarded,
         )  # fmt: skip
 
     def reset(self) -> None:
         """Forget everything: empties all tables, keeps the file."""
         with self._lock:
-            self._cache.entries.clear()
+            self._tables.forget()
             self._accumulator.clear()
             tables = self._database.all(
                 "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'", NO_PARAMS
@@ -265,7 +264,7 @@ class SqliteStore:
     def load(self, saved: bytes) -> None:
         """Become what a store was when it was saved. For stores in memory: a file is left as it is."""
         with self._lock:
-            self._cache.entries.clear()
+            self._tables.forget()
             self._accumulator.clear()
             self._database.connection.deserialize(saved)
 
@@ -298,7 +297,7 @@ class SqliteStore:
             return dict.fromkeys(("journal_mode = MEMORY", "synchronous = OFF", "temp_store = MEMORY"))
         return dict.fromkeys(
             ("busy_timeout = 0", "journal_mode = WAL", f"synchronous = {self._synchronous}", "temp_store = MEMORY",
-             f"wal_autocheckpoint = {WAL_PAGES_MAX}", "mmap_size = 268435456")
+             f"wal_autocheckpoint = {WAL_PAGES_MAX}", f"mmap_size = {MAPPED_BYTES_MAX}")
         )  # fmt: skip
 
 

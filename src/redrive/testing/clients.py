@@ -31,6 +31,7 @@ def client_of(gateway: Gateway, service: str, *, region: str, account: str, **op
         "aws_secret_access_key": "in-process", "config": Config(retries={"total_max_attempts": 1}),
     }  # fmt: skip
     client = _session().client(service, **(settings | options))
+    client.meta.events.unregister("before-send", _REACHED)  # Its own gateway answers, and no other beside it.
     client.meta.events.register_first("before-send", _Responder(gateway))
     return client
 

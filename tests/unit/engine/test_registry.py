@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -37,6 +39,15 @@ def test_parameter_that_aws_does_not_have_is_a_bug() -> None:
 
     with pytest.raises(Bug, match="gently"):
         registry.entry("sqs", "PurgeQueue")
+
+
+def test_engine_is_built_without_importing_operations() -> None:
+    """A service's operations are imported when it is first used, so that a server starts at once."""
+    code = "import sys, redrive.engine.build; print([name for name in sys.modules if '.api_' in name])"
+
+    imported = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+
+    assert [name for name in SERVICES["sqs"] if name in imported] == []
 
 
 def test_operation_that_we_do_not_have_is_refused_by_its_name() -> None:

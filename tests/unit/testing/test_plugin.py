@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from redrive.testing.clients import reached_by_user_code
+from redrive.testing.world import World
+
 pytest_plugins = ["pytester"]
 
 
@@ -27,3 +30,16 @@ def test_fixture_gives_an_engine_in_virtual_time_with_boto3_clients(pytester: py
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
 
     result.assert_outcomes(passed=2)
+
+
+def test_client_of_a_world_used_inside_a_function_makes_each_call_once() -> None:
+    """A test's own client, used by a handler that runs in the world, is answered by one gateway, once."""
+    world = World()
+    sqs = world.client("sqs")
+    queue_url = sqs.create_queue(QueueName="orders")["QueueUrl"]
+
+    with reached_by_user_code(world.gateway):
+        sqs.send_message(QueueUrl=queue_url, MessageBody="once")
+
+    attributes = sqs.get_queue_attributes(QueueUrl=queue_url, AttributeNames=["ApproximateNumberOfMessages"])
+    assert attributes["Attributes"]["ApproximateNumberOfMessages"] == "1"

@@ -103,6 +103,15 @@ def test_document_that_nests_without_end_is_refused(router: Router) -> None:
             decode(router, "DynamoDB_20120810.PutItem", body)
 
 
+def test_what_is_deeper_than_its_shape_is_skipped(router: Router) -> None:
+    """A member that the model does not know is left out, whatever is inside."""
+    body = b'{"QueueName":"orders","Unknown":' + b"[" * 400 + b"]" * 400 + b"}"
+
+    params = decode(router, "AmazonSQS.CreateQueue", body)
+
+    assert params == {"QueueName": "orders"}
+
+
 def test_wide_document_is_not_a_deep_one(router: Router) -> None:
     """Many small values are as good as few."""
     items = [{"S": "x"}] * 1000

@@ -15,6 +15,9 @@ from redrive.core.errors import ServiceError
 from redrive.languages.dynamo.refusals import invalid
 from redrive.languages.dynamo.values import AttributeValue, read_value
 
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-expression-parameters
+PLACEHOLDER_LENGTH_MAX = 255
+
 _NAME = re.compile(r"#[A-Za-z0-9_]+")
 _VALUE = re.compile(r":[A-Za-z0-9_]+")
 
@@ -60,6 +63,8 @@ def _check_keys(parameter: str, members: Mapping[str, object] | None, form: re.P
     for key in members:
         if not form.fullmatch(key):
             raise invalid(f'{parameter} contains invalid key: Syntax error; key: "{key}"')
+        if len(key) > PLACEHOLDER_LENGTH_MAX:
+            raise invalid(f"{parameter} contains invalid key: It has more than {PLACEHOLDER_LENGTH_MAX} characters")
 
 
 def _read(key: str, raw: object) -> AttributeValue:

@@ -21,7 +21,7 @@ def describe_stacks(
 ) -> Document | Wait:
     """One stack, or all that are not deleted, the newest first; by its id a deleted one too.
 
-    The description of a stack that is under way is held back for up to a second, until its status is final: waiters,
+    The description of a stack that is under way is held back for up to ten seconds, until its status is final: waiters,
     which ask every 5 or 30 seconds, then hear of a stack that took milliseconds at their first question.
 
     Errors: ValidationError (no such stack).
@@ -31,7 +31,7 @@ def describe_stacks(
         stack = existing_stack(tx, caller, stack_name, "DescribeStacks")
         description = {"Stacks": [_described(stack)]}
         if stack.is_under_way:
-            return Wait(description, (stack.topic,), tx.now + limits.DESCRIPTION_HELD_MS)
+            return Wait(description, (stack.topic,), tx.now + limits.DESCRIPTION_HELD_MS, is_under_way=True)
         return description
     tx.services.authorize(tx, caller, "cloudformation:DescribeStacks", stack_arn(caller.scope, "*", "*"))
     live = [one for one in _newest_first(tx, caller) if one.status is not StackStatus.DELETE_COMPLETE]

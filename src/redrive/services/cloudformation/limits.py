@@ -13,4 +13,4 @@ DELETED_KEPT_MS = 90 * DAY_MS  # https://docs.aws.amazon.com/AWSCloudFormation/l
 STACKS_PER_CLAIM = 10  # Ours: how many stacks one transaction takes a step further.
 PENDING_POLL_MS = SECOND_MS  # Ours: how soon to ask again whether a service has finished with a resource.
 TEMPLATES_READ_KEPT = 64  # Ours: how many templates stay read between the steps of their stacks.
-DESCRIPTION_HELD_MS = SECOND_MS  # Ours: how long the description of a stack under way is held back.
+DESCRIPTION_HELD_MS = 10 * SECOND_MS  # Ours: how long the description of a stack under way is held back.

@@ -22,10 +22,8 @@ from redrive.services.cloudformation.model import (
 from redrive.services.cloudformation.model_exports import Export
 from redrive.services.cloudformation.model_templates import Plan, make_plan
 from redrive.services.cloudformation.types.resource import Place
+from redrive.services.cloudformation.workers import STACK_TIMER
 from redrive.store.api import Transaction
-
-STACK_TIMER = "cloudformation.stack"
-"""The kind of the timers of stacks that are being worked on, and the name of their worker."""
 
 
 def timer_name(scope: Scope, stack_name: str) -> str:

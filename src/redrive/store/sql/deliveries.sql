@@ -3,6 +3,10 @@ INSERT INTO deliveries (id, scope, source, source_arn, target_arn, document, pol
 VALUES (:id, :scope, :source, :source_arn, :target_arn, :document, :policy, :place, :due_at, :first_at)
 ON CONFLICT (id) DO NOTHING;
 
+-- name: due -- hot
+SELECT id, scope, source, source_arn, target_arn, document, policy, place, due_at, first_at, attempts + 1, failures, fence, leases
+FROM deliveries WHERE place = :place AND due_at <= :now ORDER BY due_at, id LIMIT :limit;
+
 -- name: claim_due -- hot
 UPDATE deliveries SET due_at = :lease_until, fence = fence + 1, leases = leases + 1, attempts = attempts + 1
 WHERE id IN (SELECT id FROM deliveries WHERE place = :place AND due_at <= :now ORDER BY due_at, id LIMIT :limit)
@@ -14,10 +18,10 @@ SELECT id, scope, source, source_arn, target_arn, document, policy, place, due_a
 FROM deliveries WHERE id = :id AND fence = :fence;
 
 -- name: release
-UPDATE deliveries SET due_at = :due_at, leases = 0, failures = failures + :counted WHERE id = :id;
+UPDATE deliveries SET due_at = :due_at, leases = 0, attempts = :attempts, failures = failures + :counted WHERE id = :id;
 
 -- name: postpone
-UPDATE deliveries SET due_at = :due_at, leases = 0, attempts = attempts - 1 WHERE id = :id;
+UPDATE deliveries SET due_at = :due_at WHERE id = :id;
 
 -- name: end_leases
 UPDATE deliveries SET due_at = :now WHERE due_at > :now AND (leases > 0 OR place NOT IN ('inside', 'outside'));
@@ -26,7 +30,7 @@ UPDATE deliveries SET due_at = :now WHERE due_at > :now AND (leases > 0 OR place
 DELETE FROM deliveries WHERE id = :id;
 
 -- name: next -- hot
-SELECT min(due_at) FROM deliveries WHERE place = :place;
+SELECT min(due_at) FROM deliveries WHERE place = :kind;
 
 -- name: count_of_source
 SELECT count(*) FROM deliveries WHERE source = :source AND source_arn = :source_arn;

@@ -15,6 +15,7 @@ from redrive.core.documents import Document, dump_dataclass, dump_json, load_dat
 from redrive.core.retry import RetryPolicy
 from redrive.core.scope import Scope
 from redrive.store.database import Database, Row
+from redrive.store.earliest import Earliest
 from redrive.store.queries import load_queries
 
 _SQL = load_queries("deliveries")
@@ -57,10 +58,11 @@ class Delivery:
 class DeliveryTable:
     """The deliveries that are not settled for good."""
 
-    __slots__ = ("_database",)
+    __slots__ = ("_database", "_earliest")
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._earliest = Earliest(database, _SQL["next"])
 
     def put(self, delivery: Delivery) -> bool:
         """Make the promise; False if it was made before."""
@@ -73,10 +75,20 @@ class DeliveryTable:
                 "place": delivery.place, "due_at": delivery.due_at, "first_at": delivery.first_at,
             },
         )  # fmt: skip
+        self._earliest.changed(delivery.place)
         return changed > 0
+
+    def due(self, place: str, now: Instant, *, limit: int) -> list[Delivery]:
+        """Deliveries that are due, earliest first, as attempts at them begin; to be released or deleted in this step.
+
+        What is settled in the transaction that found it needs no lease: nobody else can see it between the two.
+        """
+        rows = self._database.all(_SQL["due"], {"place": place, "now": now, "limit": limit})
+        return sorted(map(_delivery, rows), key=lambda one: (one.first_at, one.id))
 
     def claim_due(self, place: str, now: Instant, *, lease_ms: int, limit: int) -> list[Delivery]:
         """Take deliveries that are due, earliest first, each under a lease that ends at `now + lease_ms`."""
+        self._earliest.changed(place)
         rows = self._database.all(
             _SQL["claim_due"], {"place": place, "now": now, "lease_until": now + lease_ms, "limit": limit}
         )
@@ -87,13 +99,18 @@ class DeliveryTable:
         row = self._database.one(_SQL["held"], {"id": id, "fence": fence})
         return None if row is None else _delivery(row)
 
-    def release(self, id: str, *, due_at: Instant, counted: bool) -> None:
-        """End the lease and have the delivery due again; `counted` failures use up a retry."""
-        self._database.run(_SQL["release"], {"id": id, "due_at": due_at, "counted": int(counted)})
+    def release(self, delivery: Delivery, *, due_at: Instant, counted: bool) -> None:
+        """The attempt has ended: have the delivery due again; `counted` failures use up a retry."""
+        self._database.run(
+            _SQL["release"],
+            {"id": delivery.id, "due_at": due_at, "attempts": delivery.attempts, "counted": int(counted)},
+        )
+        self._earliest.changed(delivery.place)
 
-    def postpone(self, id: str, *, due_at: Instant) -> None:
-        """Take a claim back, as if it had not been made, and have the delivery due again at this instant."""
-        self._database.run(_SQL["postpone"], {"id": id, "due_at": due_at})
+    def postpone(self, delivery: Delivery, *, due_at: Instant) -> None:
+        """Have a delivery due again at this instant; the attempt at it has not begun."""
+        self._database.run(_SQL["postpone"], {"id": delivery.id, "due_at": due_at})
+        self._earliest.changed(delivery.place)
 
     def end_leases(self, now: Instant) -> None:
         """Have all that is under way due now: whoever held it is gone. Only for a node that has the store to itself.
@@ -101,15 +118,21 @@ class DeliveryTable:
         Rows of places other than the two above are leases themselves.
         """
         self._database.run(_SQL["end_leases"], {"now": now})
+        self._earliest.forget()
 
     def delete(self, id: str) -> None:
         """The promise is kept, or given up."""
         self._database.run(_SQL["delete"], {"id": id})
+        self._earliest.forget()
 
     def next(self, places: Sequence[str]) -> Instant | None:
         """When the earliest delivery at one of these places comes due."""
-        found = (self._database.one(_SQL["next"], {"place": place}) for place in places)
-        return min((int(row[0]) for row in found if row is not None and row[0] is not None), default=None)
+        found = [at for place in places if (at := self._earliest.of(place)) is not None]
+        return min(found) if found else None
+
+    def forget(self) -> None:
+        """Drop what is remembered: what was written has been undone."""
+        self._earliest.forget()
 
     def count_of_source(self, source: str, source_arn: str) -> int:
         """How many deliveries of one source resource are open."""

@@ -12,9 +12,13 @@ from typing import NamedTuple
 
 from redrive.core.clock import Instant
 from redrive.store.database import Database, Params
+from redrive.store.earliest import Earliest
 from redrive.store.queries import load_queries
 
 _SQL = load_queries("items")
+
+_EXPIRY = "expiry"
+"""The one kind of instant that is remembered of items."""
 
 NO_RANGE_KEY = b""
 """The range key of items in a table that has none."""
@@ -56,10 +60,11 @@ class RangeKeys(NamedTuple):
 class ItemTable:
     """The items of all tables."""
 
-    __slots__ = ("_database",)
+    __slots__ = ("_database", "_earliest")
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._earliest = Earliest(database, _SQL["next_expiry"])
 
     def get(self, table_id: str, key: ItemKey) -> bytes | None:
         """The item with this key, or None."""
@@ -68,6 +73,7 @@ class ItemTable:
 
     def put(self, table_id: str, stored: StoredItem, *, expires_at: Instant | None) -> None:
         """Store an item, over the one with the same key if there is one."""
+        self._earliest.forget()
         self._database.run(
             _SQL["put"],
             {
@@ -78,6 +84,7 @@ class ItemTable:
 
     def take(self, table_id: str, key: ItemKey) -> bytes | None:
         """Delete the item with this key; answers what it was, or None."""
+        self._earliest.forget()
         row = self._database.one(_SQL["take"], _located(table_id, key))
         return None if row is None else bytes(row[0])
 
@@ -127,10 +134,12 @@ class ItemTable:
 
     def drop(self, table_id: str) -> None:
         """Forget all items of a table."""
+        self._earliest.forget()
         self._database.run(_SQL["drop"], {"table_id": table_id})
 
     def set_expiries(self, table_id: str, expiry_of: Callable[[bytes], Instant | None], *, bytes_max: int) -> None:
         """Decide anew when each item of a table expires; reads them in pages of `bytes_max`."""
+        self._earliest.forget()
         for stored in self._all(table_id, bytes_max):
             expires_at = expiry_of(stored.item)
             if expires_at is not None:
@@ -140,16 +149,21 @@ class ItemTable:
 
     def forget_expiries(self, table_id: str) -> None:
         """Have no item of a table expire any more."""
+        self._earliest.forget()
         self._database.run(_SQL["forget_expiries"], {"table_id": table_id})
 
     def next_expiry(self) -> Instant | None:
         """When the next item of any table expires, or None. It may have passed."""
-        row = self._database.one(_SQL["next_expiry"], {})
-        return None if row is None or row[0] is None else int(row[0])
+        return self._earliest.of(_EXPIRY)
 
     def expire(self, before: Instant, *, limit: int) -> int:
         """Delete items that expired at this instant or before, the earliest first; answers how many."""
+        self._earliest.forget()
         return self._database.run(_SQL["expire"], {"before": before, "limit": limit})
+
+    def forget(self) -> None:
+        """Drop what is remembered: what was written has been undone."""
+        self._earliest.forget()
 
     def _all(self, table_id: str, bytes_max: int) -> Iterator[StoredItem]:
         after: ItemKey | None = None

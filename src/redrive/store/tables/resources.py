@@ -33,14 +33,16 @@ _Key = tuple[str, str, str]
 
 
 class ResourceCache:
-    """Decoded documents by key, shared by the transactions of one store. A missing resource is cached as None."""
+    """Decoded documents by key, a missing one as None; and for kinds that were asked for everywhere, all there are."""
 
-    __slots__ = ("entries",)
+    __slots__ = ("entries", "everywhere")
 
     ENTRIES_MAX = 50_000
+    EVERYWHERE_MAX = 1_000
 
     def __init__(self) -> None:
         self.entries: dict[_Key, object | None] = {}
+        self.everywhere: dict[str, Sequence[tuple[Scope, object]]] = {}
 
     def remember(self, key: _Key, value: object | None) -> None:
         """Keep a document; when the cache is full it starts anew."""
@@ -48,16 +50,25 @@ class ResourceCache:
             self.entries.clear()
         self.entries[key] = value
 
+    def wrote(self, key: _Key, value: object | None) -> None:
+        """Keep a document that was written, or None for one that was deleted."""
+        self.everywhere.pop(key[0], None)
+        self.remember(key, value)
+
+    def forget(self) -> None:
+        """Drop everything."""
+        self.entries.clear()
+        self.everywhere.clear()
+
 
 class ResourceTable:
     """Documents by (kind, scope, name)."""
 
-    __slots__ = ("_cache", "_database", "_wrote")
+    __slots__ = ("_cache", "_database")
 
     def __init__(self, database: Database, cache: ResourceCache) -> None:
         self._database = database
         self._cache = cache
-        self._wrote = False
 
     def get(self, cls: type[R], scope: Scope, name: str) -> R | None:
         """The resource of that name, or None. Costs no statement when it is in the cache."""
@@ -76,15 +87,13 @@ class ResourceTable:
         self._database.run(
             _SQL["put"], {"kind": key[0], "scope": key[1], "name": key[2], "document": dump_dataclass(value)}
         )
-        self._wrote = True
-        self._cache.remember(key, value)
+        self._cache.wrote(key, value)
 
     def delete(self, cls: type[R], scope: Scope, name: str) -> bool:
         """Forget a resource; answers whether it was there."""
         key = (cls.KIND, str(scope), name)
         changed = self._database.run(_SQL["delete"], {"kind": key[0], "scope": key[1], "name": name})
-        self._wrote = True
-        self._cache.remember(key, None)
+        self._cache.wrote(key, None)
         return changed > 0
 
     def list(self, cls: type[R], scope: Scope, *, prefix: str = "", after: str = "", limit: int = PAGE_MAX) -> list[R]:
@@ -99,9 +108,15 @@ class ResourceTable:
         return [load_dataclass(cls, document) for _, document in rows]
 
     def everywhere(self, cls: type[R]) -> Sequence[tuple[Scope, R]]:
-        """All resources of one kind in all scopes."""
+        """All resources of one kind in all scopes. Costs no statement while none of a moderate number is written."""
+        known = self._cache.everywhere.get(cls.KIND)
+        if known is not None:
+            return cast("Sequence[tuple[Scope, R]]", known)
         rows = self._database.all(_SQL["everywhere"], {"kind": cls.KIND})
-        return [(Scope(*scope.split("/", 1)), load_dataclass(cls, document)) for scope, _, document in rows]
+        found = [(Scope(*scope.split("/", 1)), load_dataclass(cls, document)) for scope, _, document in rows]
+        if len(found) <= self._cache.EVERYWHERE_MAX:
+            self._cache.everywhere[cls.KIND] = found
+        return found
 
     def count(self, cls: type[R], scope: Scope, *, prefix: str = "") -> int:
         """How many resources of one kind a scope holds."""
@@ -112,6 +127,5 @@ class ResourceTable:
         return int(row[0]) if row else 0
 
     def forget(self) -> None:
-        """Drop the cache after a rollback, if this transaction wrote a resource."""
-        if self._wrote:
-            self._cache.entries.clear()
+        """Drop the cache: what was written has been undone."""
+        self._cache.forget()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from redrive.core.clock import Instant
 from redrive.store.database import Database
+from redrive.store.earliest import Earliest
 from redrive.store.queries import load_queries
 
 _SQL = load_queries("timers")
@@ -12,18 +13,21 @@ _SQL = load_queries("timers")
 class TimerTable:
     """At most one timer per (kind, name). Names carry their scope: `account/region/…`."""
 
-    __slots__ = ("_database",)
+    __slots__ = ("_database", "_earliest")
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._earliest = Earliest(database, _SQL["next"])
 
     def set(self, kind: str, name: str, at: Instant) -> None:
         """Set the timer, or move it."""
         self._database.run(_SQL["set"], {"kind": kind, "name": name, "at": at})
+        self._earliest.put(kind, at)
 
     def clear(self, kind: str, name: str) -> None:
         """Take the timer away, if it is set."""
         self._database.run(_SQL["clear"], {"kind": kind, "name": name})
+        self._earliest.changed(kind)
 
     def get(self, kind: str, name: str) -> Instant | None:
         """When the timer is set for, or None."""
@@ -38,5 +42,8 @@ class TimerTable:
 
     def next(self, kind: str) -> Instant | None:
         """The earliest instant for which a timer of this kind is set, or None."""
-        row = self._database.one(_SQL["next"], {"kind": kind})
-        return None if row is None or row[0] is None else int(row[0])
+        return self._earliest.of(kind)
+
+    def forget(self) -> None:
+        """Drop what is remembered: what was written has been undone."""
+        self._earliest.forget()

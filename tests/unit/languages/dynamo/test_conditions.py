@@ -523,6 +523,11 @@ def test_error_names_the_parameter() -> None:
         (None, {}, "ExpressionAttributeValues must not be empty"),
         ({"a": "a"}, None, 'ExpressionAttributeNames contains invalid key: Syntax error; key: "a"'),
         ({"#a-b": "a"}, None, 'ExpressionAttributeNames contains invalid key: Syntax error; key: "#a-b"'),
+        (
+            {"#" + "a" * 255: "a"},
+            None,
+            "ExpressionAttributeNames contains invalid key: It has more than 255 characters",
+        ),
         (None, {"b": {"S": ""}}, 'ExpressionAttributeValues contains invalid key: Syntax error; key: "b"'),
         (
             None,

@@ -6,7 +6,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from redrive.services.dynamodb.model_transactions import TransactionToken
-from tests.unit.services.dynamodb.conftest import key
+from tests.unit.services.dynamodb.conftest import Call, key
 
 MISSING = "attribute_not_exists(customer)"
 
@@ -46,9 +46,11 @@ def reasons(world, orders):
     return reasons
 
 
-def items(call) -> list[dict[str, object]]:
-    return call("Query", TableName="orders", KeyConditionExpression="customer = :c",
-                ExpressionAttributeValues={":c": {"S": "ann"}})["Items"]  # fmt: skip
+def items(call: Call) -> list[dict[str, object]]:
+    """Ann's orders."""
+    wanted = {"KeyConditionExpression": "customer = :c", "ExpressionAttributeValues": {":c": {"S": "ann"}}}
+    found: list[dict[str, object]] = call("Query", TableName="orders", **wanted)["Items"]
+    return found
 
 
 def test_transaction_does_all_its_actions(call, put):

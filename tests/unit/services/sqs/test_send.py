@@ -35,7 +35,7 @@ def test_empty_body_is_a_missing_parameter(refusal, queue):
     assert answer == ("MissingRequiredParameterException", "The request must contain the parameter MessageBody.")
 
 
-@pytest.mark.parametrize("body", ["a\x00", "\x1f", "\ufffe", "\uffff", "\x0b"])
+@pytest.mark.parametrize("body", ["a\x00", "\x1f", "\ufffe", "\uffff", "\x0b", "ü\x00"])
 def test_character_that_xml_does_not_know_is_refused(refusal, queue, body):
     assert refusal("SendMessage", QueueUrl=queue, MessageBody=body)[0] == "InvalidMessageContents"
 
@@ -45,6 +45,19 @@ def test_characters_at_the_edges_of_the_allowed_ranges_are_taken(call, queue, bo
     call("SendMessage", QueueUrl=queue, MessageBody=body)
 
     assert call("ReceiveMessage", QueueUrl=queue)["Messages"][0]["Body"] == body
+
+
+def test_messages_with_and_without_attributes_share_a_batch(call, queue):
+    entries = [
+        {"Id": "1", "MessageBody": "plain"},
+        {"Id": "2", "MessageBody": "more", "MessageAttributes": {"a": text("b")}},
+    ]
+
+    call("SendMessageBatch", QueueUrl=queue, Entries=entries)
+
+    received = call("ReceiveMessage", QueueUrl=queue, MaxNumberOfMessages=10, MessageAttributeNames=["All"])["Messages"]
+    shown = [(message["Body"], message.get("MessageAttributes")) for message in received]
+    assert shown == [("plain", None), ("more", {"a": text("b")})]
 
 
 def test_body_of_the_maximum_size_is_taken_and_one_byte_more_refused(call, refusal, queue):

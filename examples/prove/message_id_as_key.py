@@ -1,0 +1,47 @@
+"""Takes the message id for the key of the execution. Caught: a redriven message, or a duplicate, has another one.
+
+    redrive prove message_id_as_key:handler
+"""
+
+import json
+import time
+
+import boto3
+
+dynamodb = boto3.client("dynamodb")
+sns = boto3.client("sns")
+
+
+def handler(event, context):
+    for record in event["Records"]:
+        job = json.loads(record["body"])
+        lease_until = time.time() + context.get_remaining_time_in_millis() / 1000
+        if begin(record["messageId"], lease_until):
+            sns.publish(TopicArn="arn:aws:sns:us-east-1:000000000000:reports", Message=job["payload"]["report"])
+            finish(record["messageId"])
+    return {"statusCode": 200}
+
+
+def begin(key, lease_until):
+    """Claim the execution, or take it over when the lease of a run that died has ended."""
+    try:
+        dynamodb.put_item(
+            TableName="execution-state",
+            Item={"message_id": {"S": key}, "status": {"S": "RUNNING"}, "lease_until": {"N": f"{lease_until:.3f}"}},
+            ConditionExpression="attribute_not_exists(message_id) OR (#status = :running AND lease_until < :now)",
+            ExpressionAttributeNames={"#status": "status"},
+            ExpressionAttributeValues={":running": {"S": "RUNNING"}, ":now": {"N": f"{time.time():.3f}"}},
+        )
+    except dynamodb.exceptions.ConditionalCheckFailedException:
+        return False
+    return True
+
+
+def finish(key):
+    dynamodb.update_item(
+        TableName="execution-state",
+        Key={"message_id": {"S": key}},
+        UpdateExpression="SET #status = :success",
+        ExpressionAttributeNames={"#status": "status"},
+        ExpressionAttributeValues={":success": {"S": "SUCCESS"}},
+    )

@@ -1,0 +1,142 @@
+"""`redrive prove MODULE:HANDLER`: is there a history in which a handler loses or repeats work?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.text import Text
+
+from redrive.core.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from redrive.prove.judge import Invariant
+    from redrive.prove.search import Progress
+    from redrive.prove.subject import Subject
+    from redrive.prove.verdict import Counterexample, Verdict
+
+PROGRESS_EVERY = 25
+"""So many histories pass between two looks at the progress."""
+
+
+@click.command()
+@click.argument("handler", required=False, metavar="MODULE:HANDLER")
+@click.option("--event", type=click.Path(path_type=Path), help="The message, or an SQS event, as JSON.")
+@click.option("--faults", default=3, show_default=True, type=click.IntRange(0, 6), help="How many faults a history has.")
+@click.option("--template", type=click.Path(path_type=Path), help="The CloudFormation template with queue and tables.")
+@click.option("-p", "--parameter", "parameters", multiple=True, metavar="KEY=VALUE", help="A parameter; repeatable.")
+@click.option("--effect", "effects", multiple=True, metavar="PATTERN", help="Calls that are effects; repeatable.")
+@click.option("--ignore", "ignored", multiple=True, metavar="PATTERN", help="Calls that are none; repeatable.")
+@click.option("--invariant", "invariants", multiple=True, metavar="MODULE:FUNCTION", help="What holds in the end.")
+@click.option("--stable-results", is_flag=True, help="Have repeated deliveries return what the first one returned.")
+@click.option("--seed", default=0, show_default=True, help="What ids and the handler's randomness follow from.")
+@click.option("--export", type=click.Path(path_type=Path), help="Write a counterexample as a pytest file.")
+@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to print the result.")
+def command(
+    handler: str | None, event: Path | None, faults: int, template: Path | None, parameters: tuple[str, ...],
+    effects: tuple[str, ...], ignored: tuple[str, ...], invariants: tuple[str, ...], stable_results: bool, seed: int,
+    export: Path | None, output: str,
+) -> None:  # fmt: skip
+    """Search for a history in which a handler of a queue's messages loses work, repeats it, or leaves it stuck.
+
+    The handler runs in this process; its boto3 calls are answered here, and nothing leaves it. In a history, runs
+    crash, calls fail or lose their answers, messages come twice, at once or days later, and dead letters are redriven.
+    Without MODULE:HANDLER the code in the template is proved. Exit code 1 if there is such a history.
+
+    PATTERN is SERVICE:OPERATION:NAME with wildcards, as in 'dynamodb:PutItem:reports*'.
+    """
+    from redrive.prove.export import as_test
+    from redrive.prove.proving import Options, prove
+    from redrive.prove.trigger import read_event
+
+    if handler is None and template is None:
+        raise UserError("There is nothing to prove.", next_step="Name a handler as module:function.", exit_code=2)
+    options = Options(
+        faults=faults, seed=seed, bodies=None if event is None else read_event(event), template=template,
+        parameters=_pairs(parameters), effects=effects, ignored=ignored, invariants=tuple(map(_invariant, invariants)),
+        stable_results=stable_results,
+    )  # fmt: skip
+    console = Console(stderr=True)
+    with console.status("the first run, in which nothing goes wrong") as status:
+        verdict = prove(_subject(handler), options, progress=_progress(lambda text: status.update(text)))
+    if output == "json":
+        click.echo(verdict.as_json())
+    else:
+        _print(verdict)
+    if verdict.counterexample is None:
+        return
+    if export is not None:
+        export.write_text(as_test(verdict, template="" if template is None else str(template)), "utf-8")
+        click.echo(f"The history is in {export}: a test that fails until the handler is mended.", err=True)
+    raise SystemExit(1)
+
+
+def _subject(handler: str | None) -> Subject | None:
+    from redrive.prove.subject import subject_of
+
+    return None if handler is None else subject_of(handler, Path.cwd())
+
+
+def _invariant(name: str) -> Invariant:
+    import importlib
+    import sys
+
+    module, colon, function = name.partition(":")
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        found: Invariant = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UserError(
+            f"The invariant {name!r} cannot be found: {error}.", next_step="Write it as module:function.", exit_code=2
+        ) from error
+    finally:
+        sys.path.remove(str(Path.cwd()))
+    return found
+
+
+def _pairs(given: tuple[str, ...]) -> dict[str, str]:
+    pairs = {}
+    for text in given:
+        key, equals, value = text.partition("=")
+        if not key or not equals:
+            raise UserError(f"--parameter {text!r} is not KEY=VALUE.", exit_code=2)
+        pairs[key] = value
+    return pairs
+
+
+def _progress(say: Callable[[str], None]) -> Progress:
+    def passed(faults: int, histories: int, waiting: int) -> None:
+        if histories % PROGRESS_EVERY == 0:
+            say(f"{histories:,} histories, now with {faults} faults; {waiting:,} wait")
+
+    return passed
+
+
+def _print(verdict: Verdict) -> None:
+    console = Console(highlight=False, soft_wrap=True)
+    found = verdict.counterexample
+    mark = "[green]✓[/green]" if found is None else "[red]✗[/red]"
+    console.print(f"{mark} {escape(verdict.handler)}: {escape(verdict.sentence)}")
+    effects = ", ".join(f"{count} × {kind}" for kind, count in verdict.effects.items())
+    console.print(f"  effects of a clean run: {escape(effects)}")
+    console.print(f"  ledger: {escape(verdict.ledger or 'none was recognised')}")
+    for name, guess in verdict.assumptions.items():
+        console.print(f"  assumed: {escape(name)}: {escape(guess)} (declare it with --template)")
+    if found is not None:
+        _print_story(console, found)
+
+
+def _print_story(console: Console, found: Counterexample) -> None:
+    console.print(f"\n[bold]{escape(found.violation.sentence)}[/bold]\n")
+    width = max(len(step.at) for step in found.steps)
+    for number, step in enumerate(found.steps, 1):
+        console.print(Text(f"{number:>3}. {step.at:<{width}}  {step.text}", style="red" if step.is_fault else ""))
+        if step.place is not None:
+            console.print(Text(f"{'':{width + 7}}{step.place}: {step.place.source}", style="dim"))
+    console.print(f"\n{escape(found.advice)}")
+    console.print("This history was played again through the whole wire: signed requests, HTTP bytes, boto3's retries.")

@@ -1,0 +1,44 @@
+"""The earliest instant of each kind of row: asked of the database once, and remembered until such a row is written.
+
+An engine asks for all of them whenever time moves, and most of them have not changed.
+"""
+
+from __future__ import annotations
+
+from redrive.core.clock import Instant
+from redrive.store.database import Database
+
+
+class Earliest:
+    """For a table: its answers to one statement, which has a parameter `kind` and answers one instant or NULL."""
+
+    __slots__ = ("_database", "_known", "_sql")
+
+    def __init__(self, database: Database, sql: str) -> None:
+        self._database = database
+        self._sql = sql
+        self._known: dict[str, Instant | None] = {}
+
+    def of(self, kind: str) -> Instant | None:
+        """The earliest instant of this kind, or None if there is none."""
+        known = self._known
+        if kind not in known:
+            row = self._database.one(self._sql, {"kind": kind})
+            known[kind] = None if row is None or row[0] is None else int(row[0])
+        return known[kind]
+
+    def put(self, kind: str, at: Instant) -> None:
+        """A row has come, or was moved, to this instant."""
+        earliest = self._known.get(kind)
+        if earliest is not None and at <= earliest:
+            self._known[kind] = at
+        else:
+            self._known.pop(kind, None)  # It may be the earliest one that was moved.
+
+    def changed(self, kind: str) -> None:
+        """Rows of this kind were written."""
+        self._known.pop(kind, None)
+
+    def forget(self) -> None:
+        """Rows of any kind were written, or what was written has been undone."""
+        self._known.clear()
