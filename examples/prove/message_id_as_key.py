@@ -9,7 +9,7 @@ import time
 import boto3
 
 dynamodb = boto3.client("dynamodb")
-sns = boto3.client("sns")
+sqs = boto3.client("sqs")
 
 
 def handler(event, context):
@@ -17,13 +17,27 @@ def handler(event, context):
         job = json.loads(record["body"])
         lease_until = time.time() + context.get_remaining_time_in_millis() / 1000
         if begin(record["messageId"], lease_until):
-            sns.publish(TopicArn="arn:aws:sns:us-east-1:000000000000:reports", Message=job["payload"]["report"])
+            work(job["context"]["execution_id"], job["payload"])
             finish(record["messageId"])
     return {"statusCode": 200}
 
 
+def work(execution_id, payload):
+    """Send the report. The FIFO queue drops what comes again, but forgets it after five minutes."""
+    sqs.send_message(
+        QueueUrl="https://sqs.us-east-1.amazonaws.com/000000000000/reports.fifo",
+        MessageBody=payload["report"],
+        MessageGroupId="reports",
+        MessageDeduplicationId=execution_id,
+    )
+
+
+class StillRunning(Exception):
+    """Another delivery of this execution is being worked on."""
+
+
 def begin(key, lease_until):
-    """Claim the execution, or take it over when the lease of a run that died has ended."""
+    """Claim the execution, or take it over when the lease of a run that died has ended; False if it is done."""
     try:
         dynamodb.put_item(
             TableName="execution-state",
@@ -31,8 +45,11 @@ def begin(key, lease_until):
             ConditionExpression="attribute_not_exists(message_id) OR (#status = :running AND lease_until < :now)",
             ExpressionAttributeNames={"#status": "status"},
             ExpressionAttributeValues={":running": {"S": "RUNNING"}, ":now": {"N": f"{time.time():.3f}"}},
+            ReturnValuesOnConditionCheckFailure="ALL_OLD",
         )
-    except dynamodb.exceptions.ConditionalCheckFailedException:
+    except dynamodb.exceptions.ConditionalCheckFailedException as refused:
+        if refused.response["Item"]["status"]["S"] != "SUCCESS":
+            raise StillRunning(key) from None
         return False
     return True
 

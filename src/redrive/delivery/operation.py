@@ -28,8 +28,8 @@ class Wait:
     """Nothing to answer yet: ask again when a topic is notified, or answer `result` once `until` has come.
 
     Asking again gives the same call, so the driver keeps the first answer's `until`. `again_at` is an instant before it
-    at which to ask again even if nothing is notified. `is_under_way` says that what is waited for needs no time to pass:
-    it is waited for in virtual time, too.
+    at which to ask again even if nothing is notified. `is_under_way`: what is waited for needs no time to pass, so that
+    it is waited for in virtual time too.
     """
 
     result: Document

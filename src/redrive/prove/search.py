@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from redrive.core.clock import DAY_MS, MINUTE_MS
 from redrive.prove.faults import DUPLICATE_DELAYS_MS, REDRIVE_DELAYS_MS, Act, Fault, History, Leg, Strike
-from redrive.prove.judge import Judge, Violation
+from redrive.prove.judge import Judge, Rule, Violation
 from redrive.prove.performance import Called, Event, Moment, Performance
 from redrive.prove.stage import START
 
@@ -50,12 +50,11 @@ class Found:
 
 @dataclass(slots=True)
 class Searched:
-    """What a search has done: histories played, those that ended in a known moment, and by their number of faults."""
+    """What a search has done: histories played, how often one met a known moment, and runs of the handler."""
 
     histories: int = 0
     merged: int = 0
     runs: int = 0
-    by_faults: dict[int, int] = field(default_factory=dict)
     found: Found | None = None
 
 
@@ -78,12 +77,19 @@ class Search:
         """Search until a rule is broken or there is nothing left to play."""
         searched = Searched()
         self._stems.append(Stem(self._performance.save(), Leg(), (), 0))
+        suspected: Found | None = None
         while self._stems and searched.found is None:
             stem = self._stems.popleft()
+            if suspected is not None and stem.faults > sum(leg.faults for leg in suspected.history):
+                break
             searched.histories += 1
-            searched.by_faults[stem.faults] = searched.by_faults.get(stem.faults, 0) + 1
             progress(stem.faults, searched.histories, len(self._stems))
-            searched.found = self._play_out(stem, searched)
+            found = self._play_out(stem, searched)
+            if found is not None and found.violation.rule is Rule.UNSTUCK:
+                suspected = suspected or found  # Work that is lost or repeated with as few faults tells more.
+            else:
+                searched.found = found
+        searched.found = searched.found or suspected
         return searched
 
     def finish(self, path: History, events: list[Event]) -> Violation | None:
@@ -99,20 +105,23 @@ class Search:
                 return violation
         here = replace(here, moment=self._performance.save())
         found = self._end(here)
-        if found is None and self._branches:
-            found = self._play_out(self._branches.pop(), Searched())
+        branches = list(reversed(self._branches))
+        while found is None and branches:
+            found = self._play_out(branches.pop(0), Searched())
         return None if found is None else found.violation
 
     def _play_out(self, stem: Stem, searched: Searched) -> Found | None:
         """Play a history to its end, and all its ends where a redrive can come at different times."""
-        self._branches.append(stem)
+        self._branches = [stem]
+        suspected: Found | None = None
         while self._branches:
             branch = self._branches.pop()
             self._performance.load(branch.moment)
             found = self._play_on(branch, searched)
-            if found is not None:
+            if found is not None and found.violation.rule is not Rule.UNSTUCK:
                 return found
-        return None
+            suspected = suspected or found
+        return suspected
 
     def _play_on(self, stem: Stem, searched: Searched) -> Found | None:
         while True:

@@ -1,0 +1,100 @@
+"""`redrive.testing.prove`: a proof of a handler as a test."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from redrive.prove import proving
+from redrive.prove.faults import parse_history
+from redrive.prove.judge import Invariant
+from redrive.prove.proving import FAULTS_DEFAULT, Options
+from redrive.prove.story import Step
+from redrive.prove.subject import GivenSubject, Subject, subject_of
+from redrive.prove.trigger import bodies_of
+from redrive.prove.verdict import Verdict
+
+Handler = str | Callable[[object, object], object] | None
+
+
+class Prove:
+    """Proves handlers. `redrive.testing.prove` is one; it keeps nothing."""
+
+    def __call__(
+        self,
+        handler: Handler = None,
+        *,
+        event: object = None,
+        faults: int = FAULTS_DEFAULT,
+        template: str | Path | None = None,
+        parameters: Mapping[str, str] | None = None,
+        effects: Sequence[str] = (),
+        ignore: Sequence[str] = (),
+        invariants: Sequence[Invariant] = (),
+        stable_results: bool = False,
+        seed: int = 0,
+    ) -> Verdict:
+        """Search the histories of a handler, and fail with the story of one that loses or repeats work.
+
+            def test_reports_are_written_once():
+                redrive.testing.prove("app:handler", template="template.yaml")
+
+        `handler` is `module:function`, importable from the working directory and imported anew for each run; or a
+        callable, which is taken as it is; or None for the code in the template. Answers the verdict with its bounds.
+        Errors: AssertionError with the counterexample; UserError as of `redrive prove`.
+        """
+        options = Options(
+            faults=faults, seed=seed, bodies=None if event is None else bodies_of(event),
+            template=None if template is None else Path(template), parameters=parameters or {},
+            effects=tuple(effects), ignored=tuple(ignore), invariants=tuple(invariants), stable_results=stable_results,
+        )  # fmt: skip
+        verdict = proving.prove(_subject(handler), options)
+        found = verdict.counterexample
+        if found is not None:
+            history = json.dumps([str(leg) for leg in found.history])
+            raise AssertionError(
+                f"{verdict.handler}: {verdict.sentence}\n{_told(found.violation.sentence, found.steps, found.advice)}\n"
+                f"Play it again: redrive.testing.prove.replay(…, history={history})"
+            )
+        return verdict
+
+    @staticmethod
+    def replay(
+        handler: Handler = None,
+        *,
+        history: Sequence[str],
+        messages: Sequence[str] | None = None,
+        template: str | Path | None = None,
+        parameters: Mapping[str, str] | None = None,
+        invariants: Sequence[Invariant] = (),
+        seed: int = 0,
+    ) -> None:
+        """Play one history through the whole wire, and fail with its story if it loses or repeats work.
+
+        `history` is as `redrive prove --export` writes it. Errors: as of `prove`.
+        """
+        options = Options(
+            seed=seed, bodies=None if messages is None else tuple(messages), parameters=parameters or {},
+            template=None if template is None else Path(template),
+        )  # fmt: skip
+        options = replace(options, invariants=tuple(invariants))
+        found = proving.replay(_subject(handler), parse_history(history), options)
+        if found is not None:
+            raise AssertionError(_told(found.violation.sentence, found.steps, found.advice))
+
+
+def _subject(handler: Handler) -> Subject | None:
+    if handler is None:
+        return None
+    return subject_of(handler, Path.cwd()) if isinstance(handler, str) else GivenSubject(handler)
+
+
+def _told(sentence: str, steps: Sequence[Step], advice: str) -> str:
+    lines = [sentence, ""]
+    for number, step in enumerate(steps, 1):
+        lines.append(f"{number:>3}. {step.at:<10} {step.text}")
+        if step.place is not None:
+            lines.append(f"{'':16}{step.place}: {step.place.source}")
+    return "\n".join([*lines, "", advice])
