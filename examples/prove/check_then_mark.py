@@ -14,7 +14,7 @@ sqs = boto3.client("sqs")
 KEEP_S = 7 * 86_400
 
 
-def handler(event, context):
+def handler(event, _context):
     for record in event["Records"]:
         job = json.loads(record["body"])
         execution_id = job["context"]["execution_id"]

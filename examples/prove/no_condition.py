@@ -1,6 +1,6 @@
 """Writes RUNNING without a condition. Caught: two deliveries of one execution both believe that it is theirs.
 
-    redrive prove no_condition:handler
+redrive prove no_condition:handler
 """
 
 import json
@@ -10,7 +10,7 @@ import boto3
 dynamodb = boto3.client("dynamodb")
 
 
-def handler(event, context):
+def handler(event, _context):
     for record in event["Records"]:
         job = json.loads(record["body"])
         execution_id = job["context"]["execution_id"]

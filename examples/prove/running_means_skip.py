@@ -1,6 +1,6 @@
 """Takes RUNNING for "somebody is at it" and lets the message go. Caught: the work of a run that dies is lost.
 
-    redrive prove running_means_skip:handler
+redrive prove running_means_skip:handler
 """
 
 import json
@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 dynamodb = boto3.client("dynamodb")
 
 
-def handler(event, context):
+def handler(event, _context):
     for record in event["Records"]:
         job = json.loads(record["body"])
         execution_id = job["context"]["execution_id"]

@@ -1,10 +1,10 @@
 """The safe one: a lease instead of a status, the body's own key, and an effect that carries the key. Not caught.
 
-    redrive prove safe:handler
+redrive prove safe:handler
 
-    no record, FAILED, or RUNNING past its lease   take it, under a token of this run's own
-    RUNNING within its lease                       raise: the message stays in its queue and comes back
-    SUCCESS                                        done before: let the message go
+no record, FAILED, or RUNNING past its lease   take it, under a token of this run's own
+RUNNING within its lease                       raise: the message stays in its queue and comes back
+SUCCESS                                        done before: let the message go
 """
 
 import json
@@ -24,7 +24,7 @@ def handler(event, context):
     for record in event["Records"]:
         try:
             run_once(json.loads(record["body"]), f"{context.aws_request_id}/{record['messageId']}", context)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - one bad message must not hold up the others.
             print(f"message {record['messageId']} stays in the queue: {error!r}")
             failed.append({"itemIdentifier": record["messageId"]})
     return {"batchItemFailures": failed}

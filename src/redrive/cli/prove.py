@@ -26,9 +26,9 @@ PROGRESS_EVERY = 25
 
 @click.command()
 @click.argument("handler", required=False, metavar="MODULE:HANDLER")
-@click.option("--event", type=click.Path(path_type=Path), help="The message, or an SQS event, as JSON.")
-@click.option("--faults", default=3, show_default=True, type=click.IntRange(0, 6), help="How many faults a history has.")
-@click.option("--template", type=click.Path(path_type=Path), help="The CloudFormation template with queue and tables.")
+@click.option("--event", type=click.Path(path_type=Path), help="The message, or an SQS event, in JSON.")
+@click.option("--faults", default=3, show_default=True, type=click.IntRange(0, 6), help="Up to how many faults.")
+@click.option("--template", type=click.Path(path_type=Path), help="The template with queue and tables.")
 @click.option("-p", "--parameter", "parameters", multiple=True, metavar="KEY=VALUE", help="A parameter; repeatable.")
 @click.option("--effect", "effects", multiple=True, metavar="PATTERN", help="Calls that are effects; repeatable.")
 @click.option("--ignore", "ignored", multiple=True, metavar="PATTERN", help="Calls that are none; repeatable.")
@@ -63,7 +63,7 @@ def command(
     )  # fmt: skip
     console = Console(stderr=True)
     with console.status("the first run, in which nothing goes wrong") as status:
-        verdict = prove(_subject(handler), options, progress=_progress(lambda text: status.update(text)))
+        verdict = prove(_subject(handler), options, progress=_progress(status.update))
     if output == "json":
         click.echo(verdict.as_json())
     else:
@@ -86,7 +86,7 @@ def _invariant(name: str) -> Invariant:
     import importlib
     import sys
 
-    module, colon, function = name.partition(":")
+    module, _, function = name.partition(":")
     sys.path.insert(0, str(Path.cwd()))
     try:
         found: Invariant = getattr(importlib.import_module(module), function)
@@ -137,6 +137,6 @@ def _print_story(console: Console, found: Counterexample) -> None:
     for number, step in enumerate(found.steps, 1):
         console.print(Text(f"{number:>3}. {step.at:<{width}}  {step.text}", style="red" if step.is_fault else ""))
         if step.place is not None:
-            console.print(Text(f"{'':{width + 7}}{step.place}: {step.place.source}", style="dim"))
+            console.print(Text(f"{'':{width + 7}}{step.place.told}", style="dim"))
     console.print(f"\n{escape(found.advice)}")
     console.print("This history was played again through the whole wire: signed requests, HTTP bytes, boto3's retries.")

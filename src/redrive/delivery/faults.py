@@ -123,7 +123,7 @@ def strike(tx: Transaction, *arns: str) -> Fault | None:
             continue
         if fault.rate is None or tx.entropy.uniform(0.0, 1.0) < fault.rate:
             struck = replace(fault, struck=fault.struck + 1)
-            _store(tx, replace(known, faults=tuple(struck if one is fault else one for one in known.faults)))
+            _store(tx, Faults(tuple(struck if one is fault else one for one in known.faults), known.held))
             return struck
     return None
 

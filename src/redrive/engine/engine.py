@@ -51,6 +51,7 @@ class Engine:
         self.run = run
         self.registry = registry
         self.invoker = invoker
+        self._all = workers
         self._workers: Mapping[str, Worker] = {worker.name: worker for worker in workers}
         self._log = log
 
@@ -109,12 +110,12 @@ class Engine:
 
     def _look(self, tx: Transaction, free: int) -> Claimed:
         """Who has something due now or, if nobody has, who will have it first."""
-        asked = [(worker, worker.next_due(tx, free=free)) for worker in self._workers.values()]
-        first_at = min((at for _, at in asked if at is not None), default=None)
-        if first_at is None:
+        asked = [(at, worker) for worker in self._all if (at := worker.next_due(tx, free=free)) is not None]
+        if not asked:
             return Claimed([], progressed=False)
+        first_at = min([at for at, _ in asked])
         until = max(first_at, tx.now)
-        expected = [worker for worker, at in asked if at is not None and at <= until]
+        expected = [worker for at, worker in asked if at <= until]
         return Claimed([], first_at <= tx.now, first_at, expected)
 
     def _claim_of(self, worker: Worker, free: int) -> Callable[[Transaction], tuple[Sequence[Attempt], Claimed]]:

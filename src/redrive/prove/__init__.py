@@ -7,10 +7,13 @@
     template.py      the same from a CloudFormation template
     tables.py        tables and queues that nobody declared, made by what the handler asks of them
     faults.py        what can go wrong, and a history: the legs of a message's way and the faults on each
+    declared.py      effects that the user declared with redrive.handler
+    clients.py       the handler's boto3 clients, made once
     calls.py         a call of the handler: who is asked what, and whether that changes anything
     transport.py     how a call is answered: shortened for the search, or through the whole wire
     outside.py       answers of services that the engine does not have
     journal.py       the effects that are left behind
+    events.py        what happens on a leg, as values
     performance.py   plays one leg of a history: the handler runs, faults strike at its calls
     ledger.py        which table is the handler's memory, and which of its records say that a run goes on
     judge.py         the rules, and which one a history has broken

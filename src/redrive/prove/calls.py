@@ -65,6 +65,11 @@ def call_of(service: str, operation: str, params: Params) -> Call:
     return Call(service, operation, target, params)
 
 
+def key_text(call: Call) -> str:
+    """The key of the item that a call is about, with all else that may be its key."""
+    return str(call.params.get("Key") or call.params.get("Item"))
+
+
 def mapping_of(value: object) -> Params:
     """A parameter that is a document; empty if there is none."""
     return cast("Params", value) if isinstance(value, Mapping) else {}

@@ -19,7 +19,7 @@ from redrive.prove.surroundings import replaced
 
 @contextmanager
 def remembered_clients() -> Iterator[None]:
-    """While inside, asking a session for a client or a resource twice gives the same one; the default session is new."""
+    """While inside, a session that is asked twice for a client or a resource gives the same one."""
     made: dict[tuple[str, ...], object] = {}
 
     def remembering(kind: str) -> object:

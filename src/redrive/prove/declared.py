@@ -21,11 +21,17 @@ from redrive.prove.surroundings import replaced
 _MODULE = "redrive.handler.effects"
 
 
+class _Function(Protocol):
+    """Makes the effect happen, under an idempotency key."""
+
+    def __call__(self, key: str, /, *args: object, **kwargs: object) -> object: ...
+
+
 class _Effect(Protocol):
     """What is known of a declared effect."""
 
     name: str
-    __wrapped__: Callable[..., object]
+    __wrapped__: _Function
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +63,16 @@ def watched_effects(watch: Watch) -> AbstractContextManager[None]:
     return replaced(effects.Effect, "__call__", call)
 
 
-def _watching(effect: _Effect, watch: Watch) -> Callable[..., object]:
+def _watching(effect: _Effect, watch: Watch) -> _Function:
     function = effect.__wrapped__
     memory = cast("timedelta | None", vars(effect).get("_key_memory"))
     memory_ms = None if memory is None else int(memory.total_seconds() * SECOND_MS)
 
-    def happen(key: str, *args: object, **kwargs: object) -> object:
+    def happen(key: str, /, *args: object, **kwargs: object) -> object:
         return watch(Declared(effect.name, key, memory_ms), lambda: function(key, *args, **kwargs))
 
-    async def happen_later(key: str, *args: object, **kwargs: object) -> object:
-        result = await cast("Callable[..., Awaitable[object]]", function)(key, *args, **kwargs)
+    async def happen_later(key: str, /, *args: object, **kwargs: object) -> object:
+        result = await cast("Awaitable[object]", function(key, *args, **kwargs))
         return watch(Declared(effect.name, key, memory_ms), lambda: result)
 
     return happen_later if inspect.iscoroutinefunction(function) else happen

@@ -8,6 +8,8 @@ import re
 from redrive.core.errors import Bug
 from redrive.prove.verdict import Verdict
 
+_NO_NAME = re.compile("[^a-z0-9]+")
+
 _TEMPLATE = '''"""{title}
 
 Written by redrive prove. Each step as it was found:
@@ -36,13 +38,13 @@ def as_test(verdict: Verdict, *, template: str = "") -> str:
     if found is None:
         raise Bug("there is no counterexample to write down")
     story = "\n".join(
-        f"{number:>3}. {step.at:<10} {step.text}" + (f"\n{'':16}{step.place}: {step.place.source}" if step.place else "")
+        f"{number:>3}. {step.at:<10} {step.text}" + (f"\n{'':16}{step.place.told}" if step.place else "")
         for number, step in enumerate(found.steps, 1)
     )
     return _TEMPLATE.format(
         title=found.violation.sentence,
         story=story.replace("\\", "\\\\").replace('"""', "'''"),
-        name=f"{re.sub('[^a-z0-9]+', '_', verdict.handler.lower()).strip('_')}_work_is_not_{found.violation.rule.value}",
+        name=f"{_NO_NAME.sub('_', verdict.handler.lower()).strip('_')}_work_is_not_{found.violation.rule.value}",
         handler=json.dumps(verdict.handler),
         messages=_listed(list(verdict.bodies)),
         history=_listed([str(leg) for leg in found.history]),

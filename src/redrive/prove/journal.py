@@ -172,7 +172,7 @@ def _accumulated(params: Params) -> list[str]:
 @functools.cache
 def _accumulating(text: str, names: tuple[tuple[str, object], ...], types: tuple[tuple[str, str], ...]) -> list[str]:
     """The paths to which an update expression adds; only the types of its values matter."""
-    values: dict[str, object] = {key: _SAMPLES.get(type, {"S": ""}) for key, type in types}
+    values: dict[str, object] = {key: _SAMPLES.get(kind, {"S": ""}) for key, kind in types}
     update = parse_update(text, Placeholders({key: str(name) for key, name in names} or None, values or None))
     found = []
     for action in update.actions:

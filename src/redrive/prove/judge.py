@@ -1,11 +1,11 @@
 """The rules that hold in every history, and what breaks them.
 
-    once       no effect is left behind more often than by a run in which nothing goes wrong
-    all        none is left behind less often, unless the message is still in a queue, or in the dead-letter queue from
-               which a redrive brings it to its end
-    unstuck    no record says that a run goes on when there is neither a run nor a message
-    stable     if asked for: a repeated delivery returns what the first one did
-    the user's own
+once       no effect is left behind more often than by a run in which nothing goes wrong
+all        none is left behind less often, unless the message is still in a queue, or in the dead-letter queue from
+           which a redrive brings it to its end
+unstuck    no record says that a run goes on when there is neither a run nor a message
+stable     if asked for: a repeated delivery returns what the first one did
+the user's own
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from redrive.core.clock import Instant
+from redrive.prove.events import Ended, Ending, Event
 from redrive.prove.ledger import Status, records_of, stuck_records
-from redrive.prove.performance import Ended, Ending, Event, Performance
+from redrive.prove.performance import Performance
 
 
 class Rule(enum.Enum):
@@ -125,7 +126,8 @@ class Judge:
                 invariant(self.world)
             except AssertionError as error:
                 name = getattr(invariant, "__name__", "invariant")
-                return Violation(Rule.USERS, f"{name} does not hold: {error or 'assertion failed'}", name)
+                reason = next(iter(str(error).splitlines()), "an assertion failed")
+                return Violation(Rule.USERS, f"{name} does not hold: {reason}", name)
         return None
 
 

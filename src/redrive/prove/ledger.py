@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from redrive.prove.calls import mapping_of
-from redrive.prove.performance import Called, Event
+from redrive.prove.events import Called, Event
 from redrive.prove.stage import Stage
 
 _WORD_CHARS_MAX = 40

@@ -6,7 +6,6 @@ boto3 clients of the process, so that it sees each call before it is made and af
 
 from __future__ import annotations
 
-import enum
 import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -26,10 +25,11 @@ from redrive.invoke.handlers import Answer, error_answer, run_handler
 from redrive.prove.calls import EFFECT_SERVICE, Call, Params, call_of, mapping_of
 from redrive.prove.clients import remembered_clients
 from redrive.prove.declared import Declared, watched_effects
+from redrive.prove.events import Called, DeadLettered, Delivered, Ended, Ending, Event, Sent
 from redrive.prove.faults import Act, Fault, Leg
 from redrive.prove.journal import Journal, Trace
 from redrive.prove.stage import SCOPE, Saved, Stage, Waiting
-from redrive.prove.subject import Place, Subject
+from redrive.prove.subject import Subject
 from redrive.prove.surroundings import Surroundings, replaced, silenced, variables
 from redrive.prove.tables import Improvised
 from redrive.prove.transport import ENDPOINT_URL, Asked, Transport, Way, can_retry
@@ -39,70 +39,6 @@ LATE_MARGIN_MS = 1_000
 """How long before its timeout a run goes on that another one has overlapped late."""
 
 TASK_ROOT = "/var/task"
-
-
-class Ending(enum.Enum):
-    """How a run ended."""
-
-    RETURNED = "returned"
-    FAILED = "failed"
-    DIED = "died"
-    TIMED_OUT = "timed out"
-
-
-@dataclass(frozen=True, slots=True)
-class Delivered:
-    """The handler was given messages. `receives` says how often each was received, this time included."""
-
-    at: Instant
-    run: int
-    message_ids: tuple[str, ...]
-    receives: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Called:
-    """The handler made a call. `times` is how often it took effect; `outcome` what the handler was told."""
-
-    at: Instant
-    run: int
-    index: int
-    call: Call
-    place: Place | None
-    outcome: str
-    times: int
-    faults: tuple[Fault, ...]
-    is_nested: bool
-    is_retried: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """A run ended. `answer` is what the handler returned, or its error."""
-
-    at: Instant
-    run: int
-    ending: Ending
-    answer: str
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """A duplicate was sent, or a dead letter redriven."""
-
-    at: Instant
-    act: Act
-
-
-@dataclass(frozen=True, slots=True)
-class DeadLettered:
-    """Messages went to the dead-letter queue."""
-
-    at: Instant
-    count: int
-
-
-Event = Delivered | Called | Ended | Sent | DeadLettered
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +132,10 @@ class Performance:
     def entered(self, transport: Transport) -> Iterator[None]:
         """While inside, the process is that of the handler's runs, and its clients are answered through `transport`."""
         self._transport = transport
-        ask = lambda client, operation, params: self.ask(client, operation, params)  # noqa: E731 - becomes a method.
+
+        def ask(client: BaseClient, operation: str, params: Params) -> object:  # A function becomes a method there.
+            return self.ask(client, operation, params)
+
         with ExitStack() as stack:
             stack.enter_context(variables(self._variables()))
             stack.enter_context(remembered_clients())

@@ -15,11 +15,12 @@ from redrive.core.clock import Instant
 from redrive.core.errors import UserError
 from redrive.gateway.chain import Gateway
 from redrive.prove.calls import Call
+from redrive.prove.events import Ended, Ending, Event
 from redrive.prove.faults import History, Leg
 from redrive.prove.judge import Invariant, Judge
 from redrive.prove.ledger import Records, guess_ledger, records_of, status_of
 from redrive.prove.outside import Unanswerable
-from redrive.prove.performance import Ended, Ending, Event, Moment, Performance
+from redrive.prove.performance import Moment, Performance
 from redrive.prove.search import Found, Progress, Search, Searched
 from redrive.prove.stage import SCOPE, Saved, Stage
 from redrive.prove.story import advice_for, tell
@@ -72,7 +73,7 @@ class EndedWorld:
         """A boto3 client of this world."""
         return boto3.client(
             service, region_name=SCOPE.region, endpoint_url=ENDPOINT_URL, aws_access_key_id=SCOPE.account,
-            aws_secret_access_key="in-process",
+            aws_secret_access_key=SCOPE.account,
         )  # fmt: skip
 
 
@@ -201,7 +202,7 @@ def _failure(performance: Performance, event: Ended) -> str:
 def _hint(performance: Performance) -> str:
     if performance.surroundings.reached:
         return "Prove the handler with that call replaced: redrive.testing.prove takes a callable."
-    return "Its message may not be what it expects (--event FILE), or its tables may be declared elsewhere (--template)."
+    return "Give it the message that it expects (--event FILE), and the tables that it needs (--template)."
 
 
 def _clean(performance: Performance, options: Options) -> _Clean:

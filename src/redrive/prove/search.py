@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from redrive.core.clock import DAY_MS, MINUTE_MS
+from redrive.prove.events import Called, Event
 from redrive.prove.faults import DUPLICATE_DELAYS_MS, REDRIVE_DELAYS_MS, Act, Fault, History, Leg, Strike
 from redrive.prove.judge import Judge, Rule, Violation
-from redrive.prove.performance import Called, Event, Moment, Performance
+from redrive.prove.performance import Moment, Performance
 from redrive.prove.stage import START
 
 REDRIVES_MAX = 3

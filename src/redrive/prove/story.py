@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from redrive.core.clock import SECOND_MS, Instant
+from redrive.prove.calls import key_text
+from redrive.prove.events import Called, DeadLettered, Delivered, Ended, Ending, Event, Sent
 from redrive.prove.faults import ENDS_RUN, Act, Fault
 from redrive.prove.judge import Rule, Violation
-from redrive.prove.performance import Called, DeadLettered, Delivered, Ended, Ending, Event, Sent
 from redrive.prove.stage import START
 from redrive.prove.subject import Place
 
 _UNITS = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
 _ANSWER_CHARS_MAX = 100
+_DEATHS = "a crash, a kill or its timeout"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +38,12 @@ def _steps_of(event: Event) -> Iterator[Step]:
     at = elapsed(event.at)
     match event:
         case Delivered(run=run, message_ids=ids, receives=receives):
-            times = ", ".join(f"{id[:8]}… for the {_ordinal(count)} time" for id, count in zip(ids, receives, strict=True))
-            yield Step(at, f"run {run} begins: it is given the message {times}")
+            words = [f"{one[:8]}… for the {_ordinal(count)} time" for one, count in zip(ids, receives, strict=True)]
+            yield Step(at, f"run {run} begins: it is given the message {', '.join(words)}")
         case Called():
             yield _call_step(at, event)
             if Fault.CRASH_AFTER in event.faults:
-                text = f"run {event.run} dies here (a crash, a kill or its timeout): what it did stays, what follows never happens"
-                yield Step(at, text, event.place, is_fault=True)
+                yield Step(at, f"run {event.run} dies here ({_DEATHS}): what it did stays", event.place, is_fault=True)
         case Ended(run=run, ending=ending, answer=answer):
             yield from _end_steps(at, run, ending, answer)
         case Sent(act=Act.DUPLICATE):
@@ -59,7 +60,7 @@ def _steps_of(event: Event) -> Iterator[Step]:
 def _call_step(at: str, event: Called) -> Step:
     run = f"run {event.run}"
     if Fault.CRASH_BEFORE in event.faults:
-        text = f"{run} dies here (a crash, a kill or its timeout), before {event.call}"
+        text = f"{run} dies here ({_DEATHS}), before {event.call}"
         return Step(at, text, event.place, is_fault=True)
     is_fault = bool(set(event.faults) - ENDS_RUN)
     if Fault.LOST in event.faults:
@@ -105,16 +106,14 @@ def elapsed(at: Instant) -> str:
 
 def advice_for(violation: Violation, events: Sequence[Event], ledger: str | None) -> str:
     """What to do, in a sentence or two."""
-    faults = {fault for event in events if isinstance(event, Called) for fault in event.faults}
-    acts = {event.act for event in events if isinstance(event, Sent)}
     match violation.rule:
         case Rule.ALL | Rule.UNSTUCK:
             return (
-                "Treat a record that says a run goes on as a lease: let it end with the function's timeout, raise while it "
-                "lasts so that the message stays in its queue, and take the work over when it is past."
+                "Treat a record that says a run goes on as a lease: let it end with the function's timeout, raise "
+                "while it lasts so that the message stays in its queue, and take the work over when it is past."
             )
         case Rule.ONCE:
-            return _advice_on_repetition(faults, acts, ledger)
+            return _advice_on_repetition(events, ledger)
         case Rule.STABLE:
             return "Record the result with the key, and return the recorded one when the key comes again."
         case Rule.USERS:
@@ -123,8 +122,18 @@ def advice_for(violation: Violation, events: Sequence[Event], ledger: str | None
             assert_never(violation.rule)
 
 
-def _advice_on_repetition(faults: set[Fault], acts: set[Act], ledger: str | None) -> str:
+def _is_keyed_by_message_id(events: Sequence[Event], ledger: str | None) -> bool:
+    ids = {one for event in events if isinstance(event, Delivered) for one in event.message_ids}
+    calls = [event.call for event in events if isinstance(event, Called) and event.call.target == ledger]
+    return any(one in key_text(call) for call in calls for one in ids)
+
+
+def _advice_on_repetition(events: Sequence[Event], ledger: str | None) -> str:
+    faults = {fault for event in events if isinstance(event, Called) for fault in event.faults}
+    acts = {event.act for event in events if isinstance(event, Sent)}
     key = "take the key from the message's body, never from its message id, which a duplicate and a redrive change"
+    if _is_keyed_by_message_id(events, ledger):
+        return f"The key in {ledger} is the message id, which a duplicate and a redrive change: take it from the body."
     if ledger is None:
         return f"Record each execution under a key, with a condition that refuses the second one; {key}."
     if faults & {Fault.LOST, Fault.LOST_AND_RETRIED, *ENDS_RUN}:

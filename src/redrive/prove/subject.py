@@ -22,8 +22,7 @@ from types import CodeType, ModuleType
 from typing import Protocol
 
 from redrive.core.errors import UserError
-
-Handler = Callable[[object, object], object]
+from redrive.invoke.handlers import Handler, load_handler
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +33,10 @@ class Place:
     line: int
     source: str
 
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+    @property
+    def told(self) -> str:
+        """`app.py:28: table.put_item(`, for a person."""
+        return f"{self.file}:{self.line}: {self.source}"
 
 
 class Subject(Protocol):
@@ -69,8 +70,7 @@ class NamedSubject:
     def environment(self) -> Iterator[Handler]:
         """The module imported anew, with all modules beside it; afterwards the modules are as before."""
         with self._modules.imported():
-            handler: Handler = getattr(importlib.import_module(self._module), self._function)
-            yield handler
+            yield load_handler(f"{self._module}.{self._function}")
 
     def place(self) -> Place | None:
         """The innermost line of a file under the root."""

@@ -52,12 +52,13 @@ class Improvised:
         roles = ("HASH", "RANGE")
         schema = [{"AttributeName": name, "KeyType": role} for name, role in zip(key, roles, strict=False)]
         definitions = [{"AttributeName": name, "AttributeType": kind} for name, kind in key.items()]
-        self._make(
+        is_made = self._make(
             stage, "CreateTable",
             {"TableName": call.target, "KeySchema": schema[:2], "AttributeDefinitions": definitions[:2],
              "BillingMode": "PAY_PER_REQUEST"},
         )  # fmt: skip
-        self.assumptions[f"table {call.target}"] = f"key {', '.join(list(key)[:2])}"
+        if is_made:
+            self.assumptions[f"table {call.target}"] = f"key {', '.join(list(key)[:2])}"
 
     def _provide_expiry(self, stage: Stage, call: Call) -> None:
         place = ("expiry", call.target)
@@ -66,19 +67,24 @@ class Improvised:
             return
         self._known.add(place)
         specification = {"Enabled": True, "AttributeName": name}
-        self._make(stage, "UpdateTimeToLive", {"TableName": call.target, "TimeToLiveSpecification": specification})
-        self.assumptions[f"table {call.target}"] += f", items expire by {name}"
+        if self._make(stage, "UpdateTimeToLive", {"TableName": call.target, "TimeToLiveSpecification": specification}):
+            self.assumptions[f"table {call.target}"] += f", items expire by {name}"
 
     def _provide_queue(self, stage: Stage, name: str) -> None:
         if _exists(stage, "sqs", "GetQueueUrl", QueueName=name):
             return
         fifo = {"FifoQueue": "true", "ContentBasedDeduplication": "true"} if name.endswith(".fifo") else {}
-        self._make(stage, "CreateQueue", {"QueueName": name, "Attributes": fifo})
-        self.assumptions[f"queue {name}"] = "a FIFO queue" if fifo else "a standard queue"
+        if self._make(stage, "CreateQueue", {"QueueName": name, "Attributes": fifo}):
+            self.assumptions[f"queue {name}"] = "a FIFO queue" if fifo else "a standard queue"
 
-    def _make(self, stage: Stage, operation: str, params: Params) -> None:
-        stage.call("sqs" if "Queue" in operation else "dynamodb", operation, **params)
+    def _make(self, stage: Stage, operation: str, params: Params) -> bool:
+        """Make it, and remember how. What cannot be made (a bad name) is left to the call, which is told so."""
+        try:
+            stage.call("sqs" if "Queue" in operation else "dynamodb", operation, **params)
+        except ServiceError:
+            return False
         self._made.append((operation, params))
+        return True
 
     def _key_of(self, params: Params) -> Mapping[str, str]:
         """Key attributes and their types: those of a Key, or the likeliest of an Item's."""
@@ -117,5 +123,5 @@ def _type_of(value: object) -> str:
 def _expiry_name(params: Params) -> str | None:
     names = {str(name) for name in mapping_of(params.get("ExpressionAttributeNames")).values()}
     names |= {name for name, value in mapping_of(params.get("Item")).items() if _type_of(value) == "N"}
-    names |= {word for word in re.findall(r"\w+", str(params.get("UpdateExpression", "")))}
+    names |= set(re.findall(r"\w+", str(params.get("UpdateExpression", ""))))
     return next((name for name in _EXPIRY_NAMES if name in names), None)

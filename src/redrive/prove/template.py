@@ -11,7 +11,6 @@ from typing import cast
 from redrive.core.clock import SECOND_MS
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError, UserError
-from redrive.core.scope import Scope
 from redrive.invoke.unpack import unpack
 from redrive.languages.template import TemplateError
 from redrive.languages.template.source import read_source
@@ -162,7 +161,8 @@ def _scheduled(stage: Stage, queue_arn: str) -> tuple[str, ...]:
             "scheduler", "GetSchedule", Name=schedule["Name"], GroupName=schedule["GroupName"]
         )  # fmt: skip
         if found["Target"]["Arn"] == queue_arn:
-            scope = Scope(SCOPE.account, SCOPE.region)
-            id = execution_id(found["Arn"], START, 0)
-            return (rendered_input(Execution(found["Arn"], scope, id, START, found["Target"]), 1),)
+            execution = Execution(
+                found["Arn"], SCOPE, execution_id(found["Arn"], START, 0), START, found["Target"]
+            )  # fmt: skip
+            return (rendered_input(execution, 1),)
     return ()

@@ -1,11 +1,12 @@
 """How a call of the handler's boto3 clients is answered, whatever endpoint they have: by the engine, in this process.
 
-    handler ─► BaseClient._make_api_call ─► Performance.ask ─► Short.send   for the search
-                                                            └► Wire.send    for what is shown to a person
+    handler ─► BaseClient._make_api_call ─► Performance.ask ─► Short.send    for the search
+                                                            └► Wire.send     for what is shown to a person
 
 `Short` leaves out what costs most of a call's time and decides nothing: the client's checks of its parameters, the
 endpoint, the signature, the retry loop. It serialises, routes, decodes, validates, runs and parses as always, with
-botocore's own code on the client's side. `Wire` leaves out nothing but the socket: botocore prepares, signs and retries, and bytes go through the gateway.
+botocore's own code on the client's side. `Wire` leaves out nothing but the socket: botocore prepares, signs and
+retries, and bytes go through the gateway.
 """
 
 from __future__ import annotations

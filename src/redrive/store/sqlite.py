@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 MEMORY = ":memory:"
 STATEMENTS_CACHED = 512
-MAPPED_BYTES_MAX = 32 * 1024 * 1024  # What is mapped counts as the server's memory; more made nothing faster.
+MAPPED_BYTES_MAX = 32 * 1024 * 1024  # What is mapped counts as the server's memory.
 WAL_PAGES_MAX = 4_000  # 16 MB of 4 KiB pages between checkpoints: SQLite's default is 1,000.
 
 

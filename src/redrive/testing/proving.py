@@ -96,5 +96,5 @@ def _told(sentence: str, steps: Sequence[Step], advice: str) -> str:
     for number, step in enumerate(steps, 1):
         lines.append(f"{number:>3}. {step.at:<10} {step.text}")
         if step.place is not None:
-            lines.append(f"{'':16}{step.place}: {step.place.source}")
+            lines.append(f"{'':16}{step.place.told}")
     return "\n".join([*lines, "", advice])

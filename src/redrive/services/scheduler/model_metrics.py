@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 
+from redrive.core.retry import Failed, FailureKind, Outcome
 from redrive.core.scope import Scope
 from redrive.store.tables.metrics import Series, Watched, dimensions_text
 
@@ -23,8 +24,19 @@ DEAD_LETTER_FAILED = "InvocationsFailedToBeSentToDeadLetterCount"
 
 
 @functools.lru_cache(maxsize=4_096)
-def series_of(scope: Scope, group_name: str, name: str) -> tuple[Series, Series]:
-    """The two series of a metric: the group's, and the account's, which has no dimension."""
+def series_of(scope: Scope, group_name: str, names: tuple[str, ...]) -> tuple[Series, ...]:
+    """The two series of each metric: the group's, and the account's, which has no dimension."""
     group = Watched(str(scope), NAMESPACE, dimensions_text({"ScheduleGroup": group_name}))
     account = Watched(str(scope), NAMESPACE, dimensions_text({}))
-    return Series(group, name, "Count"), Series(account, name, "Count")
+    return tuple(Series(watched, name, "Count") for name in names for watched in (group, account))
+
+
+def of_attempt(outcome: Outcome) -> tuple[str, ...]:
+    """The metrics in which an attempt counts."""
+    match outcome:
+        case Failed(kind=FailureKind.THROTTLED):
+            return (ATTEMPTS, TARGET_ERRORS, TARGET_THROTTLES)
+        case Failed():
+            return (ATTEMPTS, TARGET_ERRORS)
+        case _:
+            return (ATTEMPTS,)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import functools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,6 +17,10 @@ from redrive.core.arn import Arn
 from redrive.core.clock import SECOND_MS, parse_instant
 from redrive.core.documents import Document, load_json
 from redrive.core.errors import ServiceError
+
+
+TARGETS_KEPT = 4_096
+"""How many ARNs of targets are remembered once understood: schedules by the thousand have few targets."""
 
 
 class UnsupportedTarget(ValueError):
@@ -86,6 +91,7 @@ class Universal:
     action: str
 
 
+@functools.lru_cache(maxsize=TARGETS_KEPT)
 def find_target(arn: str) -> Templated | Universal:
     """The kind of target that an ARN stands for. Errors: UnsupportedTarget."""
     try:

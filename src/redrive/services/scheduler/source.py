@@ -8,7 +8,7 @@ from redrive.core.arn import Arn
 from redrive.core.clock import MINUTE_MS, Instant
 from redrive.core.entropy import new_uuid
 from redrive.core.errors import Bug, ServiceError
-from redrive.core.retry import Delivered, Exhausted, Failed, FailureKind, GiveUp, Outcome, RetryAt, Verdict
+from redrive.core.retry import Delivered, Exhausted, Failed, GiveUp, Outcome, RetryAt, Verdict
 from redrive.core.scope import Caller, Scope
 from redrive.delivery.invocation import InvocationResult
 from redrive.delivery.sources import Call
@@ -56,11 +56,7 @@ class SchedulerSource:
 
     def attempted(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Verdict) -> None:
         """Count an attempt. Record it if another will follow; the last one is recorded when it is settled."""
-        _count(tx, delivery, metrics.ATTEMPTS)
-        if isinstance(outcome, Failed):
-            _count(tx, delivery, metrics.TARGET_ERRORS)
-            if outcome.kind is FailureKind.THROTTLED:
-                _count(tx, delivery, metrics.TARGET_THROTTLES)
+        _count(tx, delivery, *metrics.of_attempt(outcome))
         if isinstance(verdict, RetryAt):
             _record(tx, delivery, outcome, "retry", verdict.at)
 
@@ -88,9 +84,9 @@ def _assume(tx: Transaction, execution: Execution, region: str) -> Caller:
     )  # fmt: skip
 
 
-def _count(tx: Transaction, delivery: Delivery, name: str) -> None:
+def _count(tx: Transaction, delivery: Delivery, *names: str) -> None:
     group_name = name_of_arn(delivery.source_arn).partition("/")[0]
-    for series in metrics.series_of(delivery.scope, group_name, name):
+    for series in metrics.series_of(delivery.scope, group_name, names):
         tx.metrics.count(series, tx.now)
 
 
