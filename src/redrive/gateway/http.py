@@ -21,6 +21,7 @@ from typing import Protocol, cast
 import httptools
 
 from redrive.core.clock import Clock
+from redrive.core.documents import dump_json
 from redrive.wire.message import HttpRequest, HttpResponse
 
 BODY_BYTES_MAX = 64 * 1024 * 1024
@@ -43,6 +44,11 @@ LINGER_S = 2
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in http.HTTPStatus}
 _WITHOUT_BODY = frozenset({204, 304})
+_REFUSALS = {
+    400: ("MalformedHttpRequestException", "The request is not HTTP/1.1."),
+    413: ("RequestEntityTooLargeException", f"Request must be smaller than {BODY_BYTES_MAX} bytes."),
+    431: ("RequestHeaderSectionTooLarge", f"The head of the request must be smaller than {HEAD_BYTES_MAX} bytes."),
+}
 
 
 class Reply(Protocol):
@@ -274,7 +280,7 @@ class _Connection(asyncio.Protocol):
         Not at once: closing on a client that is still sending would throw away the answer before it is read.
         """
         self._keeps_alive = self._is_head = False
-        self._transport.write(self._encoded(HttpResponse(status, (), b"")))
+        self._transport.write(self._encoded(_refusal(status)))
         self._loop.call_later(LINGER_S, self._transport.close)
 
     def _encoded(self, response: HttpResponse) -> bytes:
@@ -305,3 +311,10 @@ def _target(url: bytes) -> str:
             return url.decode("latin-1")
         url = (parsed.path or b"/") + (b"?" + parsed.query if parsed.query else b"")
     return url.decode("latin-1")
+
+
+def _refusal(status: int) -> HttpResponse:
+    """What a client is told of a request that could not be read: in a form that AWS's SDKs read as an error."""
+    code, message = _REFUSALS[status]
+    headers = (("Content-Type", "application/json"), ("x-amzn-ErrorType", code))
+    return HttpResponse(status, headers, dump_json({"__type": code, "message": message}).encode())

@@ -83,7 +83,7 @@ class Server:
     def endpoint_url(self) -> str:
         """Where clients reach this server."""
         host = "127.0.0.1" if self._options.host in ("0.0.0.0", "::") else self._options.host  # noqa: S104 - compared, not bound
-        return f"http://{host}:{self.port}"
+        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
 
     def advance(self, seconds: float) -> None:
         """Move a virtual clock; answers when everything due until then has settled. Errors: Bug in real time."""

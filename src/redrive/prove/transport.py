@@ -22,7 +22,7 @@ from urllib.parse import urlencode
 
 import botocore.parsers
 import botocore.serialize
-from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse, HeadersDict
 from botocore.client import BaseClient
 from botocore.endpoint import Endpoint
 from botocore.exceptions import ClientError, ConnectionClosedError
@@ -222,7 +222,7 @@ def _concluded(asked: Asked, response: HttpResponse, parsed: dict[str, object]) 
 def _parsed(model: botocore.model.OperationModel, response: HttpResponse) -> dict[str, object]:
     parser = _parser(model.service_model.resolved_protocol)
     document: dict[str, object] = {
-        "headers": dict(response.headers), "status_code": response.status, "body": response.body,
+        "headers": HeadersDict(dict(response.headers)), "status_code": response.status, "body": response.body,
         "context": {"operation_name": model.name},
     }  # fmt: skip
     is_error = response.status >= 300

@@ -156,7 +156,7 @@ class Transaction:
     def savepoint(self) -> AbstractContextManager[None]:
         """Undo what happens inside if it raises; the exception goes on.
 
-        Hardly anything that fails has written before, and a savepoint costs as much as a write. So at first none is set;
+        Hardly anything that fails has written before, and a savepoint costs as much as a write: at first none is set;
         if one is missed, the store is told to start anew, and sets them all.
         """
         return self._set_savepoint() if self._is_guarded else self._imagine_savepoint()

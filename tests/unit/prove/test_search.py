@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+import urllib.request
 from typing import Any
 
 import boto3
@@ -42,7 +43,7 @@ def history_of(verdict: Any) -> list[str]:
 
 
 def test_handler_that_sends_for_each_delivery_repeats_itself(proved: Prover) -> None:
-    verdict = proved(lambda event, context: send())
+    verdict = proved(lambda *_: send())
 
     assert verdict.counterexample is not None
     assert verdict.counterexample.violation.rule is Rule.ONCE
@@ -120,12 +121,10 @@ def test_handler_that_fails_by_itself_is_refused_with_its_error(proved: Prover) 
 
 def test_handler_without_effects_is_refused(proved: Prover) -> None:
     with pytest.raises(UserError, match="changes nothing"):
-        proved(lambda event, context: None)
+        proved(lambda *_: None)
 
 
 def test_no_connection_leaves_the_process(proved: Prover) -> None:
-    import urllib.request
-
     def handler(event: Any, context: Any) -> None:
         urllib.request.urlopen("http://payments.example.com/charge")
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import boto3
 import pytest
+from boto3.dynamodb.conditions import Attr
 from botocore.exceptions import ClientError, ConnectionClosedError
 
 from redrive.prove.events import Called
@@ -52,7 +53,7 @@ def calls_of(seen: Seen) -> Callable[[Any, Any], None]:
             lambda: boto3.client("sns").publish(TopicArn="arn:aws:sns:us-east-1:000000000000:t", Message="m"),
         ):
             try:
-                answer = call()
+                answer: Any = call()  # type: ignore[no-untyped-call]
             except ClientError as error:
                 answer = error.response
             answer.pop("ResponseMetadata")
@@ -101,7 +102,6 @@ def test_fault_takes_effect_as_often_on_both_ways(
 
 def test_resource_and_its_own_types_are_understood() -> None:
     """boto3.resource takes Python's values and condition objects; what is seen is what is sent."""
-    from boto3.dynamodb.conditions import Attr
 
     def handler(event: Any, context: Any) -> None:
         table = boto3.resource("dynamodb").Table("things")

@@ -18,7 +18,6 @@ from redrive.core.clock import SECOND_MS, parse_instant
 from redrive.core.documents import Document, load_json
 from redrive.core.errors import ServiceError
 
-
 TARGETS_KEPT = 4_096
 """How many ARNs of targets are remembered once understood: schedules by the thousand have few targets."""
 

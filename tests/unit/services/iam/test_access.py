@@ -26,6 +26,8 @@ Authorize = Callable[..., str]
 class NoDatabase:
     """A database that nobody may ask anything."""
 
+    written = 0
+
     def all(self, sql: str, params: Params) -> list[Row]:
         raise AssertionError(sql)
 
