@@ -51,7 +51,8 @@ def command(
     PATTERN is SERVICE:OPERATION:NAME with wildcards, as in 'dynamodb:PutItem:reports*'.
     """
     from redrive.prove.export import as_test
-    from redrive.prove.proving import Options, prove
+    from redrive.prove.options import Options
+    from redrive.prove.proving import prove
     from redrive.prove.trigger import read_event
 
     if handler is None and template is None:
@@ -71,7 +72,7 @@ def command(
     if verdict.counterexample is None:
         return
     if export is not None:
-        export.write_text(as_test(verdict, template="" if template is None else str(template)), "utf-8")
+        export.write_text(as_test(verdict, options), "utf-8")
         click.echo(f"The history is in {export}: a test that fails until the handler is mended.", err=True)
     raise SystemExit(1)
 

@@ -48,10 +48,10 @@ def load_dataclass(cls: type[T], text: str) -> T:
 
 def _plain(value: Any) -> Any:
     """What the JSON encoder is to write instead of a value that it does not know; one level, it asks again."""
+    if isinstance(value, enum.Enum):  # Asked first: to ask an enum whether it is a dataclass takes long.
+        return value.value
     if dataclasses.is_dataclass(value):
         return {name: getattr(value, name) for name in _field_names(value.__class__)}
-    if isinstance(value, enum.Enum):
-        return value.value
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, frozenset):
@@ -87,7 +87,7 @@ def _decoder(hint: Any) -> _Decoder:
         return lambda value: container(item(one) for one in value)
     if origin in (dict, Mapping) or (isinstance(origin, type) and issubclass(origin, Mapping)):
         item = _decoder(arguments[1])
-        return lambda value: {key: item(one) for key, one in value.items()}
+        return _as_it_is if item is _as_it_is else lambda value: {key: item(one) for key, one in value.items()}
     return _as_it_is
 
 
@@ -106,8 +106,14 @@ def _decoder_of_optional(arguments: tuple[Any, ...]) -> _Decoder:
 def _decoder_of_dataclass(cls: type) -> _Decoder:
     hints = typing.get_type_hints(cls)
     decoders = {field.name: _decoder(hints[field.name]) for field in dataclasses.fields(cls)}
+    names = decoders.keys()
+    changing = [(name, decode) for name, decode in decoders.items() if decode is not _as_it_is]
 
     def decode(value: Any) -> Any:
-        return cls(**{name: one(value[name]) for name, one in decoders.items() if name in value})
+        found = value.copy() if value.keys() == names else {name: value[name] for name in names if name in value}
+        for name, decode_field in changing:
+            if name in found:
+                found[name] = decode_field(found[name])
+        return cls(**found)
 
     return decode

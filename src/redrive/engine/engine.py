@@ -51,7 +51,6 @@ class Engine:
         self.run = run
         self.registry = registry
         self.invoker = invoker
-        self._all = workers
         self._workers: Mapping[str, Worker] = {worker.name: worker for worker in workers}
         self._log = log
 
@@ -110,7 +109,8 @@ class Engine:
 
     def _look(self, tx: Transaction, free: int) -> Claimed:
         """Who has something due now or, if nobody has, who will have it first."""
-        asked = [(at, worker) for worker in self._all if (at := worker.next_due(tx, free=free)) is not None]
+        workers = self._workers.values()
+        asked = [(at, worker) for worker in workers if (at := worker.next_due(tx, free=free)) is not None]
         if not asked:
             return Claimed([], progressed=False)
         first_at = min([at for at, _ in asked])

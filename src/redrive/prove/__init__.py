@@ -21,6 +21,7 @@
     story.py         a history told in numbered steps
     verdict.py       what a search came to
     export.py        a counterexample as a test
+    options.py       what a proof is asked to do
     proving.py       all of it together
 
 What is searched is what the handler does at the calls that are seen: boto3's and declared effects. It says nothing of

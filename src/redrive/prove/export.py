@@ -6,6 +6,7 @@ import json
 import re
 
 from redrive.core.errors import Bug
+from redrive.prove.options import Options
 from redrive.prove.verdict import Verdict
 
 _NO_NAME = re.compile("[^a-z0-9]+")
@@ -20,20 +21,20 @@ Written by redrive prove. Each step as it was found:
 from __future__ import annotations
 
 import redrive.testing
-
+{imports}
 
 def test_{name}() -> None:
     redrive.testing.prove.replay(
         {handler},
         messages={messages},
         history={history},
-        seed={seed},{template}
+        seed={seed},{more}
     )
 '''
 
 
-def as_test(verdict: Verdict, *, template: str = "") -> str:
-    """A pytest file. Errors: Bug if there is no counterexample."""
+def as_test(verdict: Verdict, options: Options) -> str:
+    """A pytest file; `options` are those of the search. Errors: Bug if there is no counterexample."""
     found = verdict.counterexample
     if found is None:
         raise Bug("there is no counterexample to write down")
@@ -49,8 +50,24 @@ def as_test(verdict: Verdict, *, template: str = "") -> str:
         messages=_listed(list(verdict.bodies)),
         history=_listed([str(leg) for leg in found.history]),
         seed=verdict.bounds.seed,
-        template=f"\n        template={json.dumps(template)}," if template else "",
+        imports="".join(f"from {one.__module__} import {one.__name__}\n" for one in options.invariants),
+        more="".join(f"\n        {name}={value}," for name, value in _settings(options).items()),
     )
+
+
+def _settings(options: Options) -> dict[str, str]:
+    """The arguments that are not what they are by default, as Python writes them."""
+    settings: dict[str, object] = {
+        "template": None if options.template is None else str(options.template),
+        "parameters": dict(options.parameters),
+        "effects": list(options.effects),
+        "ignore": list(options.ignored),
+        "stable_results": options.stable_results,
+    }
+    written = {name: repr(value) for name, value in settings.items() if value}
+    if options.invariants:
+        written["invariants"] = f"[{', '.join(one.__name__ for one in options.invariants)}]"
+    return written
 
 
 def _listed(texts: list[str]) -> str:

@@ -188,7 +188,9 @@ class Performance:
         return self.events
 
     def invoke(self, invocation: Invocation) -> InvocationResult:
-        """Run the handler once, in an environment of its own."""
+        """Run the handler once, in an environment of its own. Other functions are called, and do nothing."""
+        if self._trigger is None or invocation.function_name != self._trigger.function_name:
+            return InvocationResult(InvocationStatus.OK, b"null")
         self.runs += 1
         run = _Run(self.runs, self.stage.now + invocation.timeout_ms)
         self._running.append(run)

@@ -6,7 +6,7 @@ import contextlib
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import boto3
@@ -17,8 +17,9 @@ from redrive.gateway.chain import Gateway
 from redrive.prove.calls import Call
 from redrive.prove.events import Ended, Ending, Event
 from redrive.prove.faults import History, Leg
-from redrive.prove.judge import Invariant, Judge
+from redrive.prove.judge import Judge
 from redrive.prove.ledger import Records, guess_ledger, records_of, status_of
+from redrive.prove.options import DEFAULTS, Options
 from redrive.prove.outside import Unanswerable
 from redrive.prove.performance import Moment, Performance
 from redrive.prove.search import Found, Progress, Search, Searched
@@ -31,31 +32,8 @@ from redrive.prove.transport import ENDPOINT_URL, Short, Transport, Wire
 from redrive.prove.trigger import SAMPLE_EVENT, Trigger, bodies_of, usual_trigger
 from redrive.prove.verdict import Bounds, Counterexample, Verdict
 
-FAULTS_DEFAULT = 3
 CLEAN_RUNS_MAX = 20
 """More runs than this without the queue being empty, and nothing gone wrong: the handler does not let go."""
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What is proved, and how far.
-
-    `bodies` are the messages; None takes them from the template's schedule, or a sample. `effects` and `ignored` are
-    patterns of calls, as in `dynamodb:PutItem:reports*`.
-    """
-
-    faults: int = FAULTS_DEFAULT
-    seed: int = 0
-    bodies: tuple[str, ...] | None = None
-    template: Path | None = None
-    parameters: Mapping[str, str] = field(default_factory=dict)
-    effects: tuple[str, ...] = ()
-    ignored: tuple[str, ...] = ()
-    invariants: tuple[Invariant, ...] = ()
-    stable_results: bool = False
-
-
-DEFAULTS = Options()
 
 
 class EndedWorld:

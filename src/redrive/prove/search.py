@@ -72,7 +72,8 @@ class Search:
         self._faults_max = faults_max
         self._stems: deque[Stem] = deque()
         self._branches: list[Stem] = []
-        self._visited: set[tuple[object, ...]] = set()
+        self._visited: dict[tuple[object, ...], bool] = {}
+        """The moments that were gone on from, and whether further faults were tried there."""
 
     def run(self, progress: Progress) -> Searched:
         """Search until a rule is broken or there is nothing left to play."""
@@ -138,10 +139,10 @@ class Search:
                 return Found(path, violation)
             is_pending = self._performance.waiting.is_pending
             key = self._key(stem, is_pending=is_pending)
-            if key in self._visited:
+            if key in self._visited and self._visited[key] >= may_fail:
                 searched.merged += 1
                 return None
-            self._visited.add(key)
+            self._visited[key] = may_fail
             here = replace(stem, moment=self._performance.save(), leg=Leg(), path=path)
             if may_fail:
                 self._stems.extend(self._duplicates(here, is_pending=is_pending))
@@ -193,7 +194,7 @@ class Search:
         """
         stage, traces, outage = self._performance.stage, self._performance.journal.traces, self._performance.outage
         now = stage.now if is_pending or self._performance.waiting.dead else 0
-        return stage.digest(), now, traces, outage, stem.redrives, stem.is_clean, stem.is_last
+        return stage.digest(), now, traces, outage, stem.redrives, stem.is_clean
 
 
 def _struck(stem: Stem, events: Sequence[Event], *, is_outage: bool) -> Iterator[Stem]:

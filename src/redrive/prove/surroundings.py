@@ -40,8 +40,9 @@ class Surroundings:
         """Take the process over. `sleep` is what `time.sleep` does meanwhile."""
         with contextlib.ExitStack() as stack:
             self._reseed = stack.enter_context(seeded_process())
-            stack.enter_context(replaced(socket.socket, "connect", self._refuse_connection))
-            stack.enter_context(replaced(socket, "getaddrinfo", self._refuse_name))
+            stack.enter_context(replaced(socket.socket, "connect", self._refuse))
+            stack.enter_context(replaced(socket.socket, "connect_ex", self._refuse))
+            stack.enter_context(replaced(socket, "getaddrinfo", self._refuse))
             stack.enter_context(replaced(time, "sleep", sleep))
             travel = time_machine.travel(now / SECOND_MS, tick=False)
             self._traveller = travel.start()
@@ -58,13 +59,10 @@ class Surroundings:
         if self._traveller is not None:
             self._traveller.move_to(now / SECOND_MS)
 
-    def _refuse_connection(self, _: socket.socket, address: object) -> None:
+    def _refuse(self, address: object, *_: object, **__: object) -> None:
+        """Stands where an address or a host name is asked for. Errors: NetworkReached, always."""
         self.reached.append(str(address))
         raise NetworkReached(f"redrive prove lets no connection out, and this one was to {address}")
-
-    def _refuse_name(self, host: object, *_: object, **__: object) -> None:
-        self.reached.append(str(host))
-        raise NetworkReached(f"redrive prove lets no connection out, and this one was to {host}")
 
 
 @contextmanager

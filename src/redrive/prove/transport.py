@@ -16,7 +16,7 @@ import functools
 import io
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 from urllib.parse import urlencode
 
@@ -24,6 +24,7 @@ import botocore.parsers
 import botocore.serialize
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse, HeadersDict
 from botocore.client import BaseClient
+from botocore.credentials import Credentials
 from botocore.endpoint import Endpoint
 from botocore.exceptions import ClientError, ConnectionClosedError
 from botocore.response import StreamingBody
@@ -149,8 +150,11 @@ class Wire:
         if asked.is_outside:
             return _outside_answer(asked)
         self._asked, self._sends = asked, 0
+        signer = vars(asked.client)["_request_signer"]
+        own = vars(signer)["_credentials"] or Credentials(SCOPE.account, SCOPE.account)  # Made before the proof began.
         try:
-            return self._original(asked.client, asked.call.operation, asked.params)
+            with replaced(signer, "_credentials", own):
+                return self._original(asked.client, asked.call.operation, asked.params)
         finally:
             self._asked = None
 
@@ -160,7 +164,7 @@ class Wire:
             raise Bug("a request that nobody asked for")
         self._sends += 1
         is_first = self._sends == 1
-        request = request_of(prepared)
+        request = _brought_home(request_of(prepared), asked.client.meta.region_name)
         if asked.way is Way.REFUSED:
             return response_to(prepared, _refusal(self._gateway, request, asked.call))
         if asked.way is Way.LOST and not is_first:
@@ -175,6 +179,13 @@ class Wire:
 def throttle_of(call: Call) -> ServiceError:
     """The throttling error of a call's service."""
     return ServiceError(*_THROTTLES.get(call.service, _THROTTLE_ELSEWHERE), http_status=400)
+
+
+def _brought_home(request: HttpRequest, region: str) -> HttpRequest:
+    """The request as one to the stage's region: there is only one world, whatever region its clients name."""
+    headers = dict(request.headers)
+    headers["authorization"] = headers.get("authorization", "").replace(f"/{region}/", f"/{SCOPE.region}/", 1)
+    return replace(request, headers=headers)
 
 
 def _refusal(gateway: Gateway, request: HttpRequest, call: Call) -> HttpResponse:
@@ -192,7 +203,7 @@ def _prepared(asked: Asked) -> HttpRequest:
     model = _operation(asked)
     service = model.service_model
     made = _serializer(service.resolved_protocol).serialize_to_request(asked.call.params, model)
-    credential = f"{SCOPE.account}/20250101/{asked.client.meta.region_name}/{service.signing_name}/aws4_request"
+    credential = f"{SCOPE.account}/20250101/{SCOPE.region}/{service.signing_name}/aws4_request"
     headers = {name.lower(): str(value) for name, value in made["headers"].items()}
     headers |= {
         "authorization": f"AWS4-HMAC-SHA256 Credential={credential}, SignedHeaders=host, Signature=in-process",

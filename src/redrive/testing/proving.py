@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from redrive.prove import proving
 from redrive.prove.faults import parse_history
 from redrive.prove.judge import Invariant
-from redrive.prove.proving import FAULTS_DEFAULT, Options
+from redrive.prove.options import FAULTS_DEFAULT, Options
 from redrive.prove.story import Step
 from redrive.prove.subject import GivenSubject, Subject, subject_of
 from redrive.prove.trigger import bodies_of
@@ -68,7 +67,10 @@ class Prove:
         messages: Sequence[str] | None = None,
         template: str | Path | None = None,
         parameters: Mapping[str, str] | None = None,
+        effects: Sequence[str] = (),
+        ignore: Sequence[str] = (),
         invariants: Sequence[Invariant] = (),
+        stable_results: bool = False,
         seed: int = 0,
     ) -> None:
         """Play one history through the whole wire, and fail with its story if it loses or repeats work.
@@ -77,9 +79,9 @@ class Prove:
         """
         options = Options(
             seed=seed, bodies=None if messages is None else tuple(messages), parameters=parameters or {},
-            template=None if template is None else Path(template),
+            template=None if template is None else Path(template), effects=tuple(effects), ignored=tuple(ignore),
+            invariants=tuple(invariants), stable_results=stable_results,
         )  # fmt: skip
-        options = replace(options, invariants=tuple(invariants))
         found = proving.replay(_subject(handler), parse_history(history), options)
         if found is not None:
             raise AssertionError(_told(found.violation.sentence, found.steps, found.advice))

@@ -46,12 +46,15 @@ class Post:
 
     accepted: list[Mapping[str, object]] = field(default_factory=list)
     refusal: Exception | None = None
+    writes_before_refusal: bool = False
     limits: Limits = Limits.STRICT
 
     def call(
         self, tx: Transaction, caller: Caller, service: str, operation: str, params: Mapping[str, object]
     ) -> Document:
         with tx.savepoint():
+            if self.writes_before_refusal:
+                tx.timers.set("post", str(params["Letter"]), START)
             if self.refusal is not None:
                 raise self.refusal
             self.accepted.append(params)
@@ -176,6 +179,20 @@ def test_delivery_waits_until_it_is_due(office: Office) -> None:
 
     assert office.post.accepted == []
     assert office.next_due() == START + 1
+
+
+def test_writes_of_a_failed_call_are_undone_and_the_claim_goes_on(office: Office) -> None:
+    """What a refusing target had written is not there afterwards; what follows from the refusal is."""
+    office.promise("a")
+    office.promise("b")
+    office.post.refusal = ServiceError("Busy", "")
+    office.post.writes_before_refusal = True
+
+    office.claim()
+
+    assert office.store.run(lambda tx: tx.timers.due("post", START, 10)) == []
+    assert office.store.run(lambda tx: tx.timers.next("post")) is None
+    assert office.next_due() == START + 10_000
 
 
 def test_failed_delivery_is_due_again_after_its_wait(office: Office) -> None:

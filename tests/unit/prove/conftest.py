@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from redrive.prove.proving import Options, prove
+from redrive.prove.options import Options
+from redrive.prove.proving import prove
 from redrive.prove.subject import GivenSubject, NamedSubject, subject_of
 from redrive.prove.verdict import Verdict
 

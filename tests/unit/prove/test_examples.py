@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from redrive.prove.judge import Rule
-from redrive.prove.proving import Options, prove
+from redrive.prove.options import Options
+from redrive.prove.proving import prove
 from tests.unit.prove.conftest import TEMPLATE, example
 
 

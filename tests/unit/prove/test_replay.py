@@ -12,7 +12,8 @@ import redrive.testing
 from redrive.cli.main import main
 from redrive.core.errors import UserError
 from redrive.prove.export import as_test
-from redrive.prove.proving import Options, prove
+from redrive.prove.options import Options
+from redrive.prove.proving import prove
 from tests.unit.prove.conftest import EXAMPLES, example
 
 
@@ -32,7 +33,7 @@ def test_proof_in_a_test_answers_the_verdict_of_a_safe_handler() -> None:
 
 def test_exported_history_fails_until_the_handler_is_mended() -> None:
     """The exported file plays the very history: the handler it was found in breaks, a mended one does not."""
-    text = as_test(prove(example("running_means_skip"), Options(faults=1)))
+    text = as_test(prove(example("running_means_skip"), Options(faults=1)), Options(faults=1))
 
     broken: dict[str, object] = {}
     exec(compile(text, "test_exported.py", "exec"), broken)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import time
 import urllib.request
 from typing import Any
@@ -12,6 +13,7 @@ import boto3
 import pytest
 
 from redrive.core.errors import UserError
+from redrive.handler import clock
 from redrive.prove.judge import Rule
 from tests.unit.prove.conftest import Prover
 
@@ -105,7 +107,7 @@ def test_lost_answer_of_a_claim_loses_the_work(proved: Prover) -> None:
 
 def test_sleep_past_the_timeout_ends_the_run_in_virtual_time(proved: Prover) -> None:
     def handler(event: Any, context: Any) -> None:
-        time.sleep(31)
+        clock.sleep(31)
 
     with pytest.raises(UserError, match="timed out"):
         proved(handler)
@@ -130,6 +132,30 @@ def test_no_connection_leaves_the_process(proved: Prover) -> None:
 
     with pytest.raises(UserError, match=r"payments\.example\.com"):
         proved(handler)
+
+
+def test_address_is_refused_as_a_name_is(proved: Prover) -> None:
+    def handler(event: Any, context: Any) -> None:
+        with socket.socket() as connection:
+            connection.connect(("192.0.2.1", 443))
+
+    with pytest.raises(UserError, match=r"192\.0\.2\.1"):
+        proved(handler)
+
+
+def test_client_made_before_the_proof_is_answered_too(proved: Prover, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever its endpoint, and though it has no credentials of its own."""
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID", raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    client = boto3.session.Session().client("sqs", region_name="eu-west-1", endpoint_url="https://sqs.example.com")
+
+    def handler(event: Any, context: Any) -> None:
+        client.send_message(QueueUrl=URL, MessageBody="done")
+
+    verdict = proved(handler)
+
+    assert verdict.counterexample is not None
+    assert verdict.effects == {"message to mails": 1}
 
 
 def test_reading_from_a_service_that_is_not_here_is_refused(proved: Prover) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from redrive.core.retry import Backoff, RetryPolicy
 from redrive.core.scope import Scope
+from redrive.store.api import Transaction
 from redrive.store.sqlite import SqliteStore
 from redrive.store.tables.deliveries import INSIDE, OUTSIDE, Delivery
 
@@ -32,6 +33,30 @@ def test_claimed_delivery_is_not_claimed_again_before_its_lease_ends(store: Sqli
     assert [(one.attempts, one.leases) for one in first] == [(1, 1)]
     assert during == []
     assert [(one.attempts, one.leases) for one in after] == [(2, 2)]
+
+
+def test_delivery_that_is_settled_where_it_is_found_needs_no_lease(store: SqliteStore) -> None:
+    def attempt(tx: Transaction) -> list[Delivery]:
+        found = tx.deliveries.due(INSIDE, tx.now, limit=10)
+        for one in found:
+            tx.deliveries.release(one, due_at=tx.now, counted=True)
+        return found
+
+    store.run(lambda tx: tx.deliveries.put(promise(place=INSIDE)))
+
+    ((first,), (second,)) = store.run(attempt), store.run(attempt)
+
+    assert [(one.attempts, one.failures, one.leases) for one in (first, second)] == [(1, 0, 0), (2, 1, 0)]
+
+
+def test_postponed_delivery_has_not_been_attempted(store: SqliteStore) -> None:
+    store.run(lambda tx: tx.deliveries.put(promise(place=INSIDE)))
+    (first,) = store.run(lambda tx: tx.deliveries.due(INSIDE, 1_000, limit=1))
+
+    store.run(lambda tx: tx.deliveries.postpone(first, due_at=1_500))
+
+    assert store.run(lambda tx: tx.deliveries.next((INSIDE,))) == 1_500
+    assert store.run(lambda tx: [one.attempts for one in tx.deliveries.due(INSIDE, 1_500, limit=1)]) == [1]
 
 
 def test_stale_fence_holds_nothing(store: SqliteStore) -> None:

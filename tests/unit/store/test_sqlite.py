@@ -121,6 +121,35 @@ def test_savepoint_undoes_what_failed_inside_and_keeps_the_rest(store: SqliteSto
     assert store.run(lambda tx: tx.timers.due("kind", 10, 10)) == [("outer", 1)]
 
 
+def test_savepoint_costs_nothing_until_something_that_was_written_fails_inside(store: SqliteStore) -> None:
+    """Then the whole step runs again, with savepoints; what it did before is not there twice."""
+    runs: list[str] = []
+
+    def step(tx: Transaction) -> None:
+        runs.append("begun")
+        with tx.savepoint():
+            put(tx, Thing("kept"))
+        with suppress(LookupError), tx.savepoint():
+            set_then_fail(tx)
+        runs.append("done")
+
+    store.run(step)
+
+    assert runs == ["begun", "begun", "done"]
+    assert store.run(lambda tx: [one.name for one in tx.resources.list(Thing, HERE)]) == ["kept"]
+
+
+def test_all_resources_of_a_kind_are_those_that_were_written_last(store: SqliteStore) -> None:
+    seen = []
+    for size in (1, 2):
+        store.run(partial(put, thing=Thing("thing", size)))
+        seen.append(store.run(lambda tx: list(tx.resources.everywhere(Thing))))
+    store.run(lambda tx: tx.resources.delete(Thing, HERE, "thing"))
+
+    assert seen == [[(HERE, Thing("thing", 1))], [(HERE, Thing("thing", 2))]]
+    assert list(store.run(lambda tx: tx.resources.everywhere(Thing))) == []
+
+
 def test_committed_state_survives_reopening(tmp_path: Path) -> None:
     first = open_store(tmp_path / "redrive.sqlite")
     first.run(lambda tx: tx.resources.put(HERE, Thing("thing", 7)))

@@ -106,11 +106,18 @@ def _ignores_context(policy: Policy) -> bool:
 
 def find_role(tx: Transaction, arn: str) -> Role | None:
     """The role with this ARN; its path counts."""
+    place = _place_of_role(arn)
+    role = None if place is None else tx.resources.get(Role, *place)
+    return role if role is not None and role.arn == arn else None
+
+
+@functools.lru_cache(maxsize=limits.DECISIONS_KEPT_MAX)
+def _place_of_role(arn: str) -> tuple[Scope, str] | None:
+    """Where the role with this ARN is stored, and under which name; None for an ARN of no role."""
     parts = arn.split(":", 5)
     if len(parts) != 6 or not parts[5].startswith("role/"):
         return None
-    role = tx.resources.get(Role, home(parts[4]), parts[5].rsplit("/", 1)[-1].lower())
-    return role if role is not None and role.arn == arn else None
+    return home(parts[4]), parts[5].rsplit("/", 1)[-1].lower()
 
 
 def find_policy(tx: Transaction, arn: str) -> ManagedPolicy | None:
