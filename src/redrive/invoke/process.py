@@ -61,7 +61,8 @@ class ProcessInvoker:
         With a virtual `clock` there is no other time, and function code reads it too. `endpoint_url` is where function
         code finds AWS. `runtime` is the module that loads handlers: AWS's own if it is installed, ours otherwise.
         """
-        self._code = CodeDirectory(workdir / "code", load_code)
+        # Absolute: a function's process starts in its own folder, where a relative path would lead nowhere.
+        self._code = CodeDirectory(workdir.resolve() / "code", load_code)
         self._endpoint_url = endpoint_url
         self._clock = clock
         self._entropy = entropy

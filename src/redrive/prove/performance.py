@@ -23,7 +23,6 @@ from redrive.invoke.context import LambdaContext
 from redrive.invoke.environment import function_variables
 from redrive.invoke.handlers import Answer, error_answer, run_handler
 from redrive.prove.calls import EFFECT_SERVICE, Call, Params, call_of, mapping_of
-from redrive.prove.clients import remembered_clients
 from redrive.prove.declared import Declared, watched_effects
 from redrive.prove.events import Called, DeadLettered, Delivered, Ended, Ending, Event, Sent
 from redrive.prove.faults import Act, Fault, Leg
@@ -138,7 +137,6 @@ class Performance:
 
         with ExitStack() as stack:
             stack.enter_context(variables(self._variables()))
-            stack.enter_context(remembered_clients())
             stack.enter_context(self.surroundings.entered(self.stage.now, self._sleep))
             stack.enter_context(replaced(BaseClient, "_make_api_call", ask))
             stack.enter_context(watched_effects(self._happen))

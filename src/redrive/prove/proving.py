@@ -15,6 +15,7 @@ from redrive.core.clock import Instant
 from redrive.core.errors import UserError
 from redrive.gateway.chain import Gateway
 from redrive.prove.calls import Call
+from redrive.prove.clients import remembered_clients
 from redrive.prove.events import Ended, Ending, Event
 from redrive.prove.faults import History, Leg
 from redrive.prove.judge import Judge
@@ -102,6 +103,7 @@ def _prepared(subject: Subject | None, options: Options) -> Iterator[_World]:
     """Make the world, and let the handler run once in it to see what it needs."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(_unanswerable_told())
+        stack.enter_context(remembered_clients())
         sample = options.bodies or bodies_of(SAMPLE_EVENT)
         improvised = Improvised(sample) if options.template is None else None
         performance = Performance(subject, seed=options.seed, improvised=improvised)

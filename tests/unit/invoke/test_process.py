@@ -160,6 +160,18 @@ def test_run_takes_no_virtual_time_so_that_its_report_is_the_same_each_time(invo
     assert (second.duration_ms, second.init_ms) == (0.0, None)
 
 
+def test_working_directory_may_be_given_relative_to_where_the_engine_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    invoker = invoker_in(Path("data"), default_runtime())
+
+    result = invoker.invoke(invocation())
+    invoker.close()
+
+    assert body(result)["runs"] == 1
+
+
 def test_function_code_reads_virtual_time_that_moves_between_its_runs(runtime: str, tmp_path: Path) -> None:
     clock = VirtualClock(NOW)
     invoker = ProcessInvoker(

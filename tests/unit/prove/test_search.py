@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import random
+import secrets
 import socket
 import time
 import urllib.request
+import uuid
 from typing import Any
 
 import boto3
@@ -244,3 +247,19 @@ def test_messages_of_a_batch_are_proved_together(proved: Prover) -> None:
 
     assert verdict.effects == {"message to mails": 2}
     assert verdict.counterexample is not None
+
+
+def test_randomness_of_the_handler_follows_from_the_seed(proved: Prover) -> None:
+    drawn: list[list[str]] = []
+
+    def handler(event: Any, context: Any) -> None:
+        drawn.append([str(uuid.uuid4()), secrets.token_hex(8), str(random.random()), os.urandom(4).hex()])
+        send()
+
+    proved(handler, faults=0)
+    first = drawn.copy()
+    drawn.clear()
+    proved(handler, faults=0)
+
+    assert drawn == first
+    assert len({*first[0]}) == 4

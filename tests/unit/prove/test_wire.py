@@ -10,6 +10,7 @@ import pytest
 from boto3.dynamodb.conditions import Attr
 from botocore.exceptions import ClientError, ConnectionClosedError
 
+from redrive.prove.clients import remembered_clients
 from redrive.prove.events import Called
 from redrive.prove.faults import Fault, Leg, Strike
 from redrive.prove.performance import Performance
@@ -25,7 +26,7 @@ def play(handler: Callable[[Any, Any], Any], transport: type[Short | Wire], *str
     """The calls of one leg."""
     performance = Performance(GivenSubject(handler), seed=1, improvised=Improvised(("{}",)))
     performance.begin(usual_trigger(performance.stage, ("{}",)))
-    with performance.entered(transport(performance.stage.gateway)):
+    with remembered_clients(), performance.entered(transport(performance.stage.gateway)):
         events = performance.play(Leg(strikes=strikes))
     performance.close()
     return [event for event in events if isinstance(event, Called)]

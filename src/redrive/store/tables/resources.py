@@ -37,7 +37,7 @@ class ResourceCache:
 
     __slots__ = ("entries", "everywhere")
 
-    ENTRIES_MAX = 50_000
+    ENTRIES_MAX = 120_000  # So many schedules take 150 MB, and 100,000 that are due together are read once.
     EVERYWHERE_MAX = 1_000
 
     def __init__(self) -> None:
