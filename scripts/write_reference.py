@@ -38,7 +38,8 @@ def operations_page() -> str:
 def commands_page() -> str:
     """The help of every command."""
     lines = ["# Commands", "", "What `redrive` can do. Written by `make docs`.", ""]
-    context = click.Context(main, info_name="redrive", terminal_width=WIDTH)
+    # A command keeps the help option of the first context that asks for it: this one's must be that of a real call.
+    context = click.Context(main, info_name="redrive", terminal_width=WIDTH, **main.context_settings)
     for name in sorted(COMMANDS):
         command = main.get_command(context, name)
         assert command is not None

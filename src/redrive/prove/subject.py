@@ -177,7 +177,10 @@ class UserCode:
 
 
 def subject_of(name: str, root: Path) -> NamedSubject:
-    """The handler that `module:function`, or Lambda's `module.function`, names. Errors: UserError."""
+    """The handler that `module:function`, `path/to/file.py:function` or Lambda's `module.function` names.
+
+    A file's own folder is then where its modules are looked for. Errors: UserError.
+    """
     module, colon, function = name.partition(":")
     if not colon:
         module, _, function = name.rpartition(".")
@@ -185,4 +188,9 @@ def subject_of(name: str, root: Path) -> NamedSubject:
         raise UserError(
             f"{name!r} names no handler.", next_step="Write it as module:function, as in app:handler.", exit_code=2
         )
+    if module.endswith(".py"):
+        file = root / module
+        if not file.is_file():
+            raise UserError(f"There is no file {file}.", next_step="Write it as path/to/file.py:handler.", exit_code=2)
+        return NamedSubject(file.stem, function, file.parent)
     return NamedSubject(module.replace("/", "."), function, root)
