@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from redrive.core.errors import Conflict
+from redrive.sim.clients import SCOPE
 from redrive.sim.weather import AnswerLost, Fault
 from redrive.sim.workload import batch_handler, event, message_handler, occurrence_handler, receive
 from redrive.wire.models import Models
@@ -338,3 +339,27 @@ def _payroll(stage: Stage) -> str:
     town.function("pay", handler)
     town.mapping("payroll.fifo", "pay", batch_size=1, reports_failures=True)
     return url
+
+
+def test_crash_inside_a_move_task_neither_loses_nor_doubles_a_message(stage: Stage) -> None:
+    """A move task is taken further step by step, each in one transaction: whoever is left goes on where it stood."""
+    url = stage.town.queue("orders", receives_max=3)
+    dead_url = url + "-dlq"
+    keys = [f"order-{number:02}" for number in range(30)]
+    for key in keys:
+        stage.message(key, dead_url)
+    arn = f"arn:aws:sqs:{SCOPE.region}:{SCOPE.account}:"
+    stage.simulation.reliable.call(
+        "sqs", "StartMessageMoveTask", SourceArn=f"{arn}orders-dlq", DestinationArn=f"{arn}orders",
+        MaxNumberOfMessagesPerSecond=5,
+    )  # fmt: skip
+    stage.simulation.start()
+
+    stage.passes(minutes=0.04)
+    stage.simulation.crash(stage.first, for_ms=60_000)
+    stage.passes(minutes=0.03)
+    stage.simulation.crash(stage.second, for_ms=20_000)
+    stage.passes(minutes=5)
+
+    assert sorted(stage.keys_in(url)) == keys
+    assert stage.keys_in(dead_url) == []
