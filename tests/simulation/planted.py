@@ -20,12 +20,14 @@ from redrive.engine.engine import Engine
 from redrive.services.dynamodb import api_items as dynamodb_items
 from redrive.services.lambda_ import source as lambda_source
 from redrive.services.lambda_ import workers as lambda_workers
+from redrive.services.scheduler import source as scheduler_source
 from redrive.services.scheduler import workers as scheduler_workers
 from redrive.services.scheduler.model import Schedule
 from redrive.services.scheduler.model_occurrences import Occurrence, following
 from redrive.sim.checkers import Conservation, DeadLetters, EffectsOnce, Receives, Retries, Settlements, Slots
 from redrive.sim.checkers_groups import GroupsInOrder
 from redrive.sim.checkers_schedules import ScheduledInstants
+from redrive.sim.world import NO_DEFECTS
 from redrive.store.api import Transaction
 from redrive.store.tables.dedup import DedupTable
 from redrive.store.tables.deliveries import Delivery, DeliveryTable
@@ -157,6 +159,11 @@ def dead_letters_without_a_reason() -> AbstractContextManager[object]:
     return patch.object(lambda_source, "dead_letter_attributes", lambda *_: {})
 
 
+def calling_a_target_with_what_makes_it_fail() -> AbstractContextManager[object]:
+    """A schedule calls its queue with parameters of wrong types, at which the operation fails by a defect of ours."""
+    return patch.object(scheduler_source, "call_params", lambda _: {"QueueUrl": 5, "MessageBody": 5})
+
+
 def _delete(delete: Callable[[DeliveryTable, str], None], delivery_id: str, tx: Transaction) -> None:
     delete(tx.deliveries, delivery_id)
 
@@ -175,5 +182,6 @@ PLANTS: Mapping[Plant, str] = {
     deleting_what_a_batch_reports_as_failed: Conservation.rule,
     writing_without_asking_the_condition: EffectsOnce.rule,
     dead_letters_without_a_reason: DeadLetters.rule,
+    calling_a_target_with_what_makes_it_fail: NO_DEFECTS,
 }
 """Each defect, and the rule that it breaks."""

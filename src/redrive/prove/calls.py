@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
+from botocore.client import BaseClient
+
 Params = Mapping[str, object]
 
 EFFECT_SERVICE = "effect"
@@ -73,3 +75,15 @@ def key_text(call: Call) -> str:
 def mapping_of(value: object) -> Params:
     """A parameter that is a document; empty if there is none."""
     return cast("Params", value) if isinstance(value, Mapping) else {}
+
+
+def as_sent(client: BaseClient, operation: str, params: Params) -> Params:
+    """The parameters after botocore's and boto3's own changes: what `boto3.resource` takes becomes what is sent."""
+    model = client.meta.service_model.operation_model(operation)
+    place = f"{client.meta.service_model.service_id.hyphenize()}.{operation}"
+    context: dict[str, object] = {"client_region": client.meta.region_name, "client_config": client.meta.config}
+    settled = dict(params)
+    for event in ("provide-client-params", "before-parameter-build"):
+        answers = client.meta.events.emit(f"{event}.{place}", params=settled, model=model, context=context)
+        settled = next((answer for _, answer in answers if answer is not None), settled)
+    return cast("Params", settled)

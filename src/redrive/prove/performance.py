@@ -6,27 +6,25 @@ boto3 clients of the process, so that it sees each call before it is made and af
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
-from typing import cast
+from dataclasses import dataclass
 
 from botocore.client import BaseClient
 from botocore.exceptions import BotoCoreError, ClientError
 
 from redrive.core.clock import SECOND_MS, Instant
-from redrive.core.documents import load_json
 from redrive.core.errors import Bug
 from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.invoke.context import LambdaContext
 from redrive.invoke.environment import function_variables
 from redrive.invoke.handlers import Answer, error_answer, run_handler
-from redrive.prove.calls import EFFECT_SERVICE, Call, Params, call_of, mapping_of
+from redrive.prove.calls import EFFECT_SERVICE, Call, Params, as_sent, call_of, mapping_of
 from redrive.prove.declared import Declared, watched_effects
-from redrive.prove.events import Called, DeadLettered, Delivered, Ended, Ending, Event, Sent
+from redrive.prove.events import Called, DeadLettered, Ended, Ending, Event, Sent
 from redrive.prove.faults import Act, Fault, Leg
 from redrive.prove.journal import Journal, Trace
+from redrive.prove.running import Died, Run, delivered, told
 from redrive.prove.stage import SCOPE, Saved, Stage, Waiting
 from redrive.prove.subject import Subject
 from redrive.prove.surroundings import Surroundings, replaced, silenced, variables
@@ -53,25 +51,6 @@ class Moment:
     waiting: Waiting
 
 
-class Died(BaseException):
-    """The process of a run ends here. No Exception, so that the handler does not go on after it."""
-
-
-@dataclass(slots=True)
-class _Run:
-    """A run that is going on."""
-
-    number: int
-    deadline_at: Instant
-    throttled: set[str] = field(default_factory=set)
-    death: Ending | None = None
-
-    def die(self, ending: Ending = Ending.DIED) -> None:
-        """End here. Errors: Died, always."""
-        self.death = ending
-        raise Died
-
-
 class Performance:
     """A handler, its trigger and a stage for them."""
 
@@ -92,7 +71,7 @@ class Performance:
         self._improvised = improvised
         self._trigger: Trigger | None = None
         self._transport: Transport | None = None
-        self._running: list[_Run] = []
+        self._running: list[Run] = []
         self._strikes: dict[int, tuple[Fault, ...]] = {}
         self._index = 0
         self._legs = 0
@@ -190,10 +169,10 @@ class Performance:
         if self._trigger is None or invocation.function_name != self._trigger.function_name:
             return InvocationResult(InvocationStatus.OK, b"null")
         self.runs += 1
-        run = _Run(self.runs, self.stage.now + invocation.timeout_ms)
+        run = Run(self.runs, self.stage.now + invocation.timeout_ms)
         self._running.append(run)
         self.surroundings.begin(f"run {run.number}", self.stage.now)
-        self.events.append(_delivered(self.stage.now, run.number, invocation))
+        self.events.append(delivered(self.stage.now, run.number, invocation))
         try:
             answer = self._run(invocation)
         except (Died, SystemExit):
@@ -213,7 +192,7 @@ class Performance:
         if self._transport is None:
             raise Bug("a call before the process was entered")
         transport = self._transport
-        call = call_of(client.meta.service_model.service_name, operation, _as_sent(client, operation, params))
+        call = call_of(client.meta.service_model.service_name, operation, as_sent(client, operation, params))
         if not self._running or self._is_inside:
             return transport.send(Asked(client, call, params, Way.NORMAL, lambda _: None))
         if self._improvised is not None:
@@ -240,13 +219,13 @@ class Performance:
             except Exception as error:  # noqa: BLE001 - the user's module may raise whatever it likes.
                 return error_answer(error, invocation.request_id)
 
-    def _result(self, run: _Run, answer: Answer) -> InvocationResult:
+    def _result(self, run: Run, answer: Answer) -> InvocationResult:
         if run.death is not None:
             self.events.append(Ended(self.stage.now, run.number, run.death, ""))
             return InvocationResult(InvocationStatus.FUNCTION_ERROR, b'{"errorType":"Runtime.ExitError"}')
         failed = answer.error_type is not None
         ending = Ending.FAILED if failed else Ending.RETURNED
-        self.events.append(Ended(self.stage.now, run.number, ending, _told(answer)))
+        self.events.append(Ended(self.stage.now, run.number, ending, told(answer)))
         status = InvocationStatus.FUNCTION_ERROR if failed else InvocationStatus.OK
         return InvocationResult(status, answer.payload)
 
@@ -327,12 +306,12 @@ class Performance:
         self._after(run, faults)
         return answer
 
-    def _after(self, run: _Run, faults: tuple[Fault, ...]) -> None:
+    def _after(self, run: Run, faults: tuple[Fault, ...]) -> None:
         self.after_call()
         if Fault.CRASH_AFTER in faults:
             run.die()
 
-    def _way(self, run: _Run, call: Call, faults: tuple[Fault, ...]) -> Way:
+    def _way(self, run: Run, call: Call, faults: tuple[Fault, ...]) -> Way:
         if Fault.THROTTLED in faults:
             run.throttled.add(call.name)
         if Fault.OUTAGE in faults:
@@ -343,7 +322,7 @@ class Performance:
             return Way.LOST
         return Way.RETRIED if Fault.LOST_AND_RETRIED in faults else Way.NORMAL
 
-    def _overlap(self, run: _Run, *, is_late: bool) -> None:
+    def _overlap(self, run: Run, *, is_late: bool) -> None:
         """A duplicate comes while this run stands still, and is worked on from beginning to end."""
         if is_late:
             self.stage.move_to(max(self.stage.now, run.deadline_at - LATE_MARGIN_MS))
@@ -424,28 +403,3 @@ class Performance:
             made = function_variables(invocation, log_stream="", task_root=TASK_ROOT, endpoint_url=ENDPOINT_URL)
             self._contexts[invocation.function_arn] = made
         return self._contexts[invocation.function_arn]
-
-
-def _delivered(at: Instant, run: int, invocation: Invocation) -> Delivered:
-    records = load_json(invocation.payload)["Records"]
-    ids = tuple(str(record["messageId"]) for record in records)
-    receives = tuple(int(record["attributes"]["ApproximateReceiveCount"]) for record in records)
-    return Delivered(at, run, ids, receives)
-
-
-def _told(answer: Answer) -> str:
-    if answer.error_type is None:
-        return answer.payload.decode()
-    return f"{answer.error_type}: {json.loads(answer.payload)['errorMessage']}"
-
-
-def _as_sent(client: BaseClient, operation: str, params: Params) -> Params:
-    """The parameters after botocore's and boto3's own changes: what `boto3.resource` takes becomes what is sent."""
-    model = client.meta.service_model.operation_model(operation)
-    place = f"{client.meta.service_model.service_id.hyphenize()}.{operation}"
-    context: dict[str, object] = {"client_region": client.meta.region_name, "client_config": client.meta.config}
-    settled = dict(params)
-    for event in ("provide-client-params", "before-parameter-build"):
-        answers = client.meta.events.emit(f"{event}.{place}", params=settled, model=model, context=context)
-        settled = next((answer for _, answer in answers if answer is not None), settled)
-    return cast("Params", settled)

@@ -18,6 +18,7 @@ from typing import assert_never
 from redrive.core.clock import HOUR_MS, MINUTE_MS, SECOND_MS, Instant, VirtualClock, format_instant, parse_instant
 from redrive.core.entropy import SeededEntropy
 from redrive.core.errors import Conflict
+from redrive.delivery.deliver import INTERNAL_FAILURE
 from redrive.delivery.invocation import InvocationResult, InvocationStatus
 from redrive.delivery.worker import Attempt
 from redrive.engine.build import bind_registry, build_workers
@@ -38,6 +39,8 @@ from redrive.wire.models import Models
 
 START = parse_instant("2025-03-29T12:00:00Z")
 """A day on which, in the zones of Europe, an hour is about to be left out."""
+
+NO_DEFECTS = "no target fails by a defect of ours"
 
 EVENTS_PER_INSTANT_MAX = 20_000
 QUIET_CHECK_MS = 5 * MINUTE_MS
@@ -156,8 +159,14 @@ class Simulation:
     def finish(self, left: Sequence[LeftMessage]) -> None:
         """Let the checkers say their last word on what queues still hold. Errors: SimulationFailed."""
         with self._told_on_failure():
+            self._check_for_defects()
             for checker in self._checkers:
                 checker.finish(left)
+
+    def _check_for_defects(self) -> None:
+        """A defect in a target is survived as a failed attempt; here it must not go unseen."""
+        for record in self._store.run(lambda tx: tx.attempts.with_code(INTERNAL_FAILURE)):
+            raise RuleBroken(NO_DEFECTS, f"{record.delivery_id}: {record.message}")
 
     def close(self) -> None:
         """Let go of the store."""

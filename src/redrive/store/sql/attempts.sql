@@ -25,5 +25,9 @@ FROM attempts WHERE source_arn = :source_arn AND attempt = 0 ORDER BY delivery_i
 SELECT delivery_id FROM attempts WHERE ended_at >= :since AND delivery_id LIKE '%' || :ending
 ORDER BY ended_at LIMIT 1;
 
+-- name: with_code -- for the simulator, which reads the whole history once
+SELECT delivery_id, source_arn, attempt, ended_at, code, message, verdict, next_at
+FROM attempts WHERE code = :code ORDER BY ended_at, delivery_id;
+
 -- name: sweep
 DELETE FROM attempts WHERE ended_at < :before;

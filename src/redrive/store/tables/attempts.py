@@ -70,6 +70,10 @@ class AttemptTable:
         row = self._database.one(_SQL["delivery_ending"], {"ending": ending, "since": since})
         return None if row is None else str(row[0])
 
+    def with_code(self, code: str) -> list[AttemptRecord]:
+        """The attempts of all deliveries that failed with this code. Reads the whole table."""
+        return [AttemptRecord(*row) for row in self._database.all(_SQL["with_code"], {"code": code})]
+
     def sweep(self, before: Instant) -> int:
         """Forget attempts that ended before this instant; answers how many."""
         return self._database.run(_SQL["sweep"], {"before": before})
