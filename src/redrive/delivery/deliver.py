@@ -6,7 +6,8 @@ happens exactly once. Targets outside are attempted under a lease: at least once
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import assert_never
 
 from redrive.core.clock import MINUTE_MS, Instant
@@ -81,7 +82,7 @@ class DeliveryWorker:
             return
         outcome: Outcome
         try:
-            call = source.render(tx, delivery)
+            call = _rendered(tx, source, delivery)
             if not isinstance(call, Call):
                 raise Bug(f"{delivery.source} renders an invocation for a delivery inside the store")
             if fault is not None:
@@ -96,7 +97,7 @@ class DeliveryWorker:
         if self._gave_up_by_age(tx, source, delivery):
             return None
         try:
-            invocation = source.render(tx, delivery)
+            invocation = _rendered(tx, source, delivery)
         except ServiceError as error:
             self._conclude(tx, source, delivery, source.failure(error))
             return None
@@ -139,12 +140,25 @@ class DeliveryWorker:
         return source
 
 
+def _rendered(tx: Transaction, source: Source, delivery: Delivery) -> Call | Invocation:
+    """What the source asks for. Errors: ServiceError."""
+    with _survived(f"render a delivery of {source.name}"):
+        return source.render(tx, delivery)
+
+
 def _called(tx: Transaction, call: Call) -> Document:
-    """The target's answer. A defect of ours in one target is its failure: it must not hold up all other deliveries."""
-    try:
+    """The target's answer. Errors: ServiceError."""
+    with _survived(f"run {call.service} {call.operation}"):
         return tx.services.call(tx, call.caller, call.service, call.operation, call.params)
+
+
+@contextmanager
+def _survived(what: str) -> Iterator[None]:
+    """Make a defect of ours in one delivery the failure of its attempt: it must not hold up all the others."""
+    try:
+        yield
     except (ServiceError, Conflict, UserError):
         raise
     except Exception as defect:
-        message = f"redrive failed to run {call.service} {call.operation}: {defect!r}"
+        message = f"redrive failed to {what}: {defect!r}"
         raise ServiceError(INTERNAL_FAILURE, message, http_status=500, fault="server") from defect

@@ -76,7 +76,7 @@ class Letters:
 
     name: str = "letters"
     lease_ms: int = 90 * SECOND_MS
-    unrenderable: ServiceError | None = None
+    unrenderable: Exception | None = None
     attempts: list[Verdict] = field(default_factory=list)
     ends: list[tuple[Outcome, Delivered | GiveUp]] = field(default_factory=list)
 
@@ -408,3 +408,17 @@ def test_defect_in_a_target_fails_its_own_attempt_and_leaves_the_others_alone(of
 
     assert office.post.accepted == [{"Letter": "b"}]
     assert office.source.ends == [(Succeeded({"Accepted": True}), Delivered())]
+
+
+@pytest.mark.parametrize(("by", "place"), [("post", INSIDE), ("function", OUTSIDE)])
+def test_defect_in_rendering_is_the_failure_of_that_delivery(office: Office, by: str, place: str) -> None:
+    """A delivery that cannot even be rendered waits for its retry; the next one is made."""
+    office.promise("a", by=by, place=place)
+    office.source.unrenderable = ZeroDivisionError("ours")
+    office.claim()
+    office.source.unrenderable = None
+    office.promise("b")
+
+    office.claim()
+
+    assert office.post.accepted == [{"Letter": "b"}]

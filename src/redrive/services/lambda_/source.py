@@ -62,8 +62,9 @@ class LambdaSource:
         return function_invocation(function, delivery.id, payload, function_arn=delivery.target_arn)
 
     def failure(self, error: ServiceError) -> Failed:
-        """What `render` refuses is refused for good."""
-        return Failed(error.code, error.message, FailureKind.PERMANENT)
+        """What `render` refuses is refused for good; a defect of ours is not the event's end."""
+        kind = FailureKind.TRANSIENT if error.fault == "server" else FailureKind.PERMANENT
+        return Failed(error.code, error.message, kind)
 
     def outcome(self, result: InvocationResult) -> Outcome:
         """Errors of the function use up retries; throttles and errors outside of it wait without doing so."""
