@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator
 
 from benchmarks.report import Figure
 from benchmarks.travel import MAY_SEND, ROLE, TRUST
+from redrive.core.limits import Limits
 from redrive.delivery.faults import Fault, add_fault
+from redrive.engine.build import Settings
 from redrive.store.api import Transaction
 from redrive.testing.world import World
 
@@ -47,7 +49,7 @@ def _failing() -> Iterator[Figure]:
 
 
 def _world() -> World:
-    world = World(seed=1)
+    world = World(seed=1, settings=Settings(limits=Limits.RELAXED))
     world.call("iam", "CreateRole", RoleName="bench", AssumeRolePolicyDocument=json.dumps(TRUST))
     world.call("iam", "PutRolePolicy", RoleName="bench", PolicyName="send", PolicyDocument=json.dumps(MAY_SEND))
     for queue in ("bench", "dead"):

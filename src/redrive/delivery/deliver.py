@@ -2,6 +2,7 @@
 
 Targets inside the store need no middle beat: claim, acceptance and settlement share one transaction, so such a delivery
 happens exactly once. Targets outside are attempted under a lease: at least once, and a stale fence settles nothing.
+A call that turns out to need the outside (the synchronous invocation of a function) goes on there.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from redrive.core.retry import (
 )
 from redrive.delivery.faults import Held, hinder, release
 from redrive.delivery.invocation import Invocation, InvocationResult
+from redrive.delivery.operation import OutsideNeeded
 from redrive.delivery.sources import Call, Source
 from redrive.delivery.worker import Attempt
 from redrive.store.api import Transaction
@@ -69,8 +71,14 @@ class DeliveryWorker:
             # Another claim came after this one, or this one was settled before, and its answer lost or repeated.
             return
         source = self._source(delivery)
-        source.answered(tx, delivery, result)
-        self._conclude(tx, source, delivery, source.outcome(result))
+        if attempt.resume is None:
+            source.answered(tx, delivery, result)
+            self._conclude(tx, source, delivery, source.outcome(result))
+            return
+        answer = attempt.resume(tx, result)
+        outcome = source.failure(answer) if isinstance(answer, ServiceError) else Succeeded(answer)
+        # The next attempt is a call again, and calls begin inside.
+        self._conclude(tx, source, delivery, outcome, next_place=INSIDE)
 
     def _deliver_inside(self, tx: Transaction, delivery: Delivery) -> None:
         source = self._source(delivery)
@@ -90,20 +98,29 @@ class DeliveryWorker:
             outcome = Succeeded(_called(tx, call))
         except ServiceError as error:
             outcome = source.failure(error)
+        except OutsideNeeded:
+            tx.deliveries.move(delivery, place=OUTSIDE)
+            tx.notify("due")
+            return
         self._conclude(tx, source, delivery, outcome)
 
     def _begin(self, tx: Transaction, delivery: Delivery) -> Attempt | None:
         source = self._source(delivery)
         if self._gave_up_by_age(tx, source, delivery):
             return None
+        outcome: Outcome
         try:
-            invocation = _rendered(tx, source, delivery)
+            rendered = _rendered(tx, source, delivery)
+            if isinstance(rendered, Invocation):
+                return Attempt(self.name, delivery.id, delivery.fence, rendered)
+            outcome = Succeeded(_called(tx, rendered))
         except ServiceError as error:
-            self._conclude(tx, source, delivery, source.failure(error))
-            return None
-        if not isinstance(invocation, Invocation):
-            raise Bug(f"{delivery.source} renders a call for a delivery outside the store")
-        return Attempt(self.name, delivery.id, delivery.fence, invocation)
+            outcome = source.failure(error)
+        except OutsideNeeded as needed:
+            outside = needed.outside
+            return Attempt(self.name, delivery.id, delivery.fence, outside.invocation, outside.resume)
+        self._conclude(tx, source, delivery, outcome)
+        return None
 
     def _gave_up_by_age(self, tx: Transaction, source: Source, delivery: Delivery) -> bool:
         """A delivery that grew too old while nobody could attempt it is not attempted any more."""
@@ -117,8 +134,10 @@ class DeliveryWorker:
         tx.deliveries.delete(delivery.id)
         return True
 
-    def _conclude(self, tx: Transaction, source: Source, delivery: Delivery, outcome: Outcome) -> None:
-        """Record what became of an attempt, and do what follows from it."""
+    def _conclude(
+        self, tx: Transaction, source: Source, delivery: Delivery, outcome: Outcome, *, next_place: str | None = None
+    ) -> None:
+        """Record what became of an attempt, and do what follows from it; a retry begins where this one was made."""
         verdict: Verdict = decide(
             delivery.policy, failures=delivery.failures, attempts=delivery.attempts, first_at=delivery.first_at,
             now=tx.now, outcome=outcome, spread=tx.entropy.uniform(-1.0, 1.0),
@@ -126,7 +145,7 @@ class DeliveryWorker:
         source.attempted(tx, delivery, outcome, verdict)
         match verdict:
             case RetryAt(at, counted):
-                tx.deliveries.release(delivery, due_at=at, counted=counted)
+                tx.deliveries.release(delivery, place=next_place or delivery.place, due_at=at, counted=counted)
             case Delivered() | GiveUp():
                 source.settled(tx, delivery, outcome, verdict)
                 tx.deliveries.delete(delivery.id)
@@ -147,9 +166,9 @@ def _rendered(tx: Transaction, source: Source, delivery: Delivery) -> Call | Inv
 
 
 def _called(tx: Transaction, call: Call) -> Document:
-    """The target's answer. Errors: ServiceError."""
+    """The target's answer. Errors: ServiceError; OutsideNeeded if there is none inside a transaction."""
     with _survived(f"run {call.service} {call.operation}"):
-        return tx.services.call(tx, call.caller, call.service, call.operation, call.params)
+        return tx.services.call(tx, call.caller, call.service, call.operation, call.params())
 
 
 @contextmanager
@@ -157,7 +176,7 @@ def _survived(what: str) -> Iterator[None]:
     """Make a defect of ours in one delivery the failure of its attempt: it must not hold up all the others."""
     try:
         yield
-    except (ServiceError, Conflict, UserError):
+    except (ServiceError, OutsideNeeded, Conflict, UserError):
         raise
     except Exception as defect:
         message = f"redrive failed to {what}: {defect!r}"

@@ -7,8 +7,7 @@ means is for the source of the delivery to say, as with a real one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar
 
@@ -38,12 +37,6 @@ class Fault:
     times: int | None = None
     rate: float | None = None
     latency_ms: int = 0
-    struck: int = 0
-
-    @property
-    def is_spent(self) -> bool:
-        """Whether it has struck as often as it may."""
-        return self.times is not None and self.struck >= self.times
 
     @property
     def error(self) -> ServiceError:
@@ -54,19 +47,19 @@ class Fault:
         """Whether a call to this ARN is one to fail."""
         return matches(_pattern(self.target), arn)
 
+    def is_spent(self, struck: int) -> bool:
+        """Whether it has struck as often as it may."""
+        return self.times is not None and struck >= self.times
+
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """All faults of a server, oldest first: one document, so that asking whether there are any costs nothing.
-
-    `held` are the deliveries that a slow call holds up, each with the fault's id.
-    """
+    """All faults of a server, oldest first: one document, so that asking whether there are any costs nothing."""
 
     KIND: ClassVar[str] = "engine.fault"
     NAME: ClassVar[str] = "all"
 
     faults: tuple[Fault, ...] = ()
-    held: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -76,6 +69,36 @@ class Faults:
     def find(self, id: str) -> Fault | None:
         """The fault of this id."""
         return next((fault for fault in self.faults if fault.id == id), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Strikes:
+    """How often a fault has struck. Apart from the fault, because it is written at every strike."""
+
+    KIND: ClassVar[str] = "engine.fault.strikes"
+
+    fault_id: str
+    count: int = 0
+
+    @property
+    def name(self) -> str:
+        """The fault's id."""
+        return self.fault_id
+
+
+@dataclass(frozen=True, slots=True)
+class SlowCall:
+    """A delivery that a slow call holds up, and by whose fault."""
+
+    KIND: ClassVar[str] = "engine.fault.slow"
+
+    delivery_id: str
+    fault_id: str
+
+    @property
+    def name(self) -> str:
+        """The delivery's id."""
+        return self.delivery_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,16 +123,24 @@ def add_fault(tx: Transaction, fault: Fault) -> Fault:
     """Have a fault strike from now on; answers it with the id that it got."""
     known = all_faults(tx)
     made = replace(fault, id=tx.entropy.hex(ID_DIGITS))
-    _store(tx, replace(known, faults=(*known.faults, made)))
+    _store(tx, Faults((*known.faults, made)))
     return made
 
 
 def clear_faults(tx: Transaction, id: str | None = None) -> int:
     """Forget one fault, or all without an id; answers how many. What they hold up goes on when its time has come."""
     known = all_faults(tx)
-    left = tuple(fault for fault in known.faults if id is not None and fault.id != id)
-    _store(tx, replace(known, faults=left))
-    return len(known.faults) - len(left)
+    gone = [fault for fault in known.faults if id in (None, fault.id)]
+    for fault in gone:
+        tx.resources.delete(Strikes, _EVERYWHERE, fault.id)
+    _store(tx, Faults(tuple(fault for fault in known.faults if fault not in gone)))
+    return len(gone)
+
+
+def count_of_strikes(tx: Transaction, fault: Fault) -> int:
+    """How often a fault has struck."""
+    strikes = tx.resources.get(Strikes, _EVERYWHERE, fault.id)
+    return 0 if strikes is None else strikes.count
 
 
 def strike(tx: Transaction, *arns: str) -> Fault | None:
@@ -117,41 +148,39 @@ def strike(tx: Transaction, *arns: str) -> Fault | None:
 
     The oldest that is aimed at it and whose rate says so. The draws are the transaction's, seeded in virtual time.
     """
-    known = all_faults(tx)
-    for fault in known.faults:
-        if fault.is_spent or not any(fault.is_aimed_at(arn) for arn in arns):
+    for fault in all_faults(tx).faults:
+        if not any(fault.is_aimed_at(arn) for arn in arns):
+            continue
+        struck = count_of_strikes(tx, fault)
+        if fault.is_spent(struck):
             continue
         if fault.rate is None or tx.entropy.uniform(0.0, 1.0) < fault.rate:
-            struck = replace(fault, struck=fault.struck + 1)
-            _store(tx, Faults(tuple(struck if one is fault else one for one in known.faults), known.held))
-            return struck
+            tx.resources.put(_EVERYWHERE, Strikes(fault.id, struck + 1))
+            return fault
     return None
 
 
 def hinder(tx: Transaction, delivery: Delivery) -> Held | Fault | None:
-    """What an attempt at a delivery inside the store meets: a slow call, then the fault's error, or nothing."""
-    known = all_faults(tx)
-    held_by = known.held.get(delivery.id)
-    if held_by is not None:
+    """What an attempt at a delivery inside the store meets: a slow call, then the fault's error, or nothing.
+
+    A delivery that is held up has a lease: its call is under way.
+    """
+    if delivery.leases:
+        slow = tx.resources.get(SlowCall, _EVERYWHERE, delivery.id)
         release(tx, delivery)
-        return _failing(known.find(held_by))
-    fault = strike(tx, delivery.target_arn) if known.faults else None
+        fault = None if slow is None else all_faults(tx).find(slow.fault_id)
+        return fault if fault is not None and fault.code else None
+    fault = strike(tx, delivery.target_arn)
     if fault is None or not fault.latency_ms:
         return fault
-    known = all_faults(tx)
-    _store(tx, replace(known, held={**known.held, delivery.id: fault.id}))
+    tx.resources.put(_EVERYWHERE, SlowCall(delivery.id, fault.id))
     return Held(tx.now + fault.latency_ms)
 
 
 def release(tx: Transaction, delivery: Delivery) -> None:
     """Hold a delivery up no longer."""
-    known = all_faults(tx)
-    if delivery.id in known.held:
-        _store(tx, replace(known, held={key: by for key, by in known.held.items() if key != delivery.id}))
-
-
-def _failing(fault: Fault | None) -> Fault | None:
-    return fault if fault is not None and fault.code else None
+    if delivery.leases:
+        tx.resources.delete(SlowCall, _EVERYWHERE, delivery.id)
 
 
 def _store(tx: Transaction, faults: Faults) -> None:

@@ -19,6 +19,7 @@ from typing import TypeVar
 
 from redrive.core.clock import Instant
 from redrive.core.documents import Document
+from redrive.core.errors import ServiceError
 from redrive.delivery.invocation import Invocation, InvocationResult
 from redrive.store.api import Transaction
 
@@ -39,12 +40,24 @@ class Wait:
     is_under_way: bool = False
 
 
+Resume = Callable[[Transaction, InvocationResult], "Document | ServiceError"]
+"""Makes the answer of what was done outside. An error is answered, not raised: what was written of the run is kept."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outside:
     """Run the invocation between two transactions, then let `resume` make the answer in the second."""
 
     invocation: Invocation
-    resume: Callable[[Transaction, InvocationResult], Document]
+    resume: Resume
+
+
+class OutsideNeeded(Exception):
+    """An operation that another one has called inside a transaction cannot be answered there."""
+
+    def __init__(self, outside: Outside) -> None:
+        super().__init__("the operation has to be performed between two transactions")
+        self.outside = outside
 
 
 Answer = Document | Wait | Outside

@@ -6,7 +6,7 @@ dead letter looks like. The delivery worker knows none of that.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -20,12 +20,15 @@ from redrive.store.tables.deliveries import Delivery
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """An operation to run as the delivery: under this caller's permissions."""
+    """An operation to run as the delivery: under this caller's permissions.
+
+    `params` is asked for when the operation is run. Errors (of `params`): ServiceError.
+    """
 
     caller: Caller
     service: str
     operation: str
-    params: Mapping[str, object]
+    params: Callable[[], Mapping[str, object]]
 
 
 class Source(Protocol):
@@ -42,7 +45,7 @@ class Source(Protocol):
         ...
 
     def render(self, tx: Transaction, delivery: Delivery) -> Call | Invocation:
-        """What to do for this attempt: a Call for deliveries inside, an Invocation for those outside.
+        """What to do for this attempt. A Call of an operation that needs the outside goes on there.
 
         Errors: ServiceError, which then is the attempt's failure (a role that cannot be assumed, a target gone).
         """

@@ -14,17 +14,22 @@ from typing import Protocol
 
 from redrive.core.clock import Instant
 from redrive.delivery.invocation import Invocation, InvocationResult
+from redrive.delivery.operation import Resume
 from redrive.store.api import Transaction
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """Work to perform outside, under the lease that (`key`, `fence`) name."""
+    """Work to perform outside, under the lease that (`key`, `fence`) name.
+
+    With `resume` it is the operation of a service that needs the outside, which makes the operation's answer.
+    """
 
     worker: str
     key: str
     fence: int
     invocation: Invocation
+    resume: Resume | None = None
 
 
 class Worker(Protocol):

@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 
 from redrive.core.clock import Instant
 from redrive.core.documents import Document
-from redrive.core.errors import Conflict
+from redrive.core.errors import Conflict, ServiceError
 from redrive.core.log import Log
 from redrive.core.scope import Caller
 from redrive.delivery.invocation import InvocationResult, Invoker
@@ -68,7 +68,10 @@ class Engine:
                 return result
             case Outside(invocation, resume):
                 ran = self.invoker.invoke(invocation)
-                return self.run(lambda tx: resume(tx, ran))
+                resumed = self.run(lambda tx: resume(tx, ran))
+                if isinstance(resumed, ServiceError):
+                    raise resumed
+                return resumed
             case _:
                 return answer
 

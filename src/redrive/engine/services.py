@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from redrive.core.documents import Document
-from redrive.core.errors import Bug
 from redrive.core.limits import Limits
 from redrive.core.scope import Caller
-from redrive.delivery.operation import Outside, Wait
+from redrive.delivery.operation import Outside, OutsideNeeded, Wait
 from redrive.engine.registry import Registry
 from redrive.services.iam import access
 from redrive.store.api import Transaction
@@ -24,14 +23,14 @@ class BoundServices:
     def call(
         self, tx: Transaction, caller: Caller, service: str, operation: str, params: Mapping[str, object]
     ) -> Document:
-        """Run an operation in this transaction; what a failing one wrote is undone."""
+        """Run an operation in this transaction; what a failing one wrote is undone. Errors: OutsideNeeded, too."""
         with tx.savepoint():
             answer = self._registry.begin(tx, caller, service, operation, params)
         match answer:
             case Wait(result=result):
                 return result
             case Outside():
-                raise Bug(f"{service} {operation} cannot be answered inside a transaction")
+                raise OutsideNeeded(answer)
             case _:
                 return answer
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from redrive.core.clock import SECOND_MS
 from redrive.core.documents import Document
 from redrive.core.errors import UserError
-from redrive.delivery.faults import Fault, add_fault, all_faults, clear_faults
+from redrive.delivery.faults import Fault, add_fault, all_faults, clear_faults, count_of_strikes
 from redrive.engine.engine import Runner
 from redrive.gateway.admin_requests import Missing, Routes, read_document, read_id
 from redrive.gateway.chain import json_response
@@ -38,12 +38,12 @@ class FaultAdmin:
         }
 
     def _list(self, _: HttpRequest) -> HttpResponse:
-        faults = self._run(all_faults).faults
-        return json_response(200, {"faults": [_shown(fault) for fault in faults]})
+        shown = self._run(lambda tx: [_shown(fault, count_of_strikes(tx, fault)) for fault in all_faults(tx).faults])
+        return json_response(200, {"faults": shown})
 
     def _add(self, request: HttpRequest) -> HttpResponse:
         fault = read_fault(read_document(request, USAGE))
-        return json_response(200, _shown(self._run(lambda tx: add_fault(tx, fault))))
+        return json_response(200, _shown(self._run(lambda tx: add_fault(tx, fault)), struck=0))
 
     def _clear(self, _: HttpRequest) -> HttpResponse:
         return json_response(200, {"cleared": self._run(clear_faults)})
@@ -91,7 +91,7 @@ def _number(value: object, name: str, *, number_max: float) -> float:
     return float(value)
 
 
-def _shown(fault: Fault) -> Document:
+def _shown(fault: Fault, struck: int) -> Document:
     return {
         "id": fault.id,
         "target": fault.target,
@@ -100,6 +100,6 @@ def _shown(fault: Fault) -> Document:
         "times": fault.times,
         "rate": fault.rate,
         "latency_s": fault.latency_ms / SECOND_MS,
-        "struck": fault.struck,
-        "state": "spent" if fault.is_spent else "armed",
+        "struck": struck,
+        "state": "spent" if fault.is_spent(struck) else "armed",
     }

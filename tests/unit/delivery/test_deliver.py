@@ -28,6 +28,7 @@ from redrive.core.retry import (
 from redrive.core.scope import Caller, Scope
 from redrive.delivery.deliver import INSIDE_PER_CLAIM_MAX, LEASE_FLOOR_MS, DeliveryWorker
 from redrive.delivery.invocation import FunctionCode, Invocation, InvocationResult, InvocationStatus
+from redrive.delivery.operation import Outside, OutsideNeeded
 from redrive.delivery.sources import Call
 from redrive.store.api import Transaction
 from redrive.store.sqlite import SqliteStore
@@ -38,15 +39,19 @@ SCOPE = Scope("000000000000", "us-east-1")
 POLICY = RetryPolicy(retries_max=2, backoff=Backoff(steps_ms=(10_000,), jitter=0))
 OK = InvocationResult(InvocationStatus.OK, b"{}")
 CRASHED = InvocationResult(InvocationStatus.FUNCTION_ERROR)
+RUN = Invocation(
+    "request", "arn", "deliver", "$LATEST", "1", FunctionCode("", "", ""), b"{}", 3_000, 128, "role", "logs"
+)
 
 
 @dataclass
 class Post:
-    """Services of one operation: keeps what is posted, until it is told to refuse."""
+    """Services of one operation: keeps what is posted, until it is told to refuse, or to have it read aloud outside."""
 
     accepted: list[Mapping[str, object]] = field(default_factory=list)
     refusal: Exception | None = None
     writes_before_refusal: bool = False
+    reads_aloud: bool = False
     limits: Limits = Limits.STRICT
 
     def call(
@@ -57,8 +62,14 @@ class Post:
                 tx.timers.set("post", str(params["Letter"]), START)
             if self.refusal is not None:
                 raise self.refusal
+            if self.reads_aloud:
+                raise OutsideNeeded(Outside(RUN, self._answer))
             self.accepted.append(params)
         return {"Accepted": True}
+
+    def _answer(self, tx: Transaction, result: InvocationResult) -> Document | ServiceError:
+        tx.timers.set("post", "read aloud", START)
+        return {"Read": True} if result is OK else ServiceError("Busy", "", fault="server")
 
     def assume_role(
         self, tx: Transaction, role_arn: str, *, service: str, session_name: str, region: str, request_id: str,
@@ -84,10 +95,8 @@ class Letters:
         if self.unrenderable is not None:
             raise self.unrenderable
         if delivery.document["by"] == "post":
-            return Call(Caller(SCOPE, "request"), "post", "Accept", {"Letter": delivery.id})
-        return Invocation(
-            "request", "arn", "deliver", "$LATEST", "1", FunctionCode("", "", ""), b"{}", 3_000, 128, "role", "logs"
-        )
+            return Call(Caller(SCOPE, "request"), "post", "Accept", lambda: {"Letter": delivery.id})
+        return RUN
 
     def failure(self, error: ServiceError) -> Failed:
         kinds = {"Gone": FailureKind.PERMANENT}
@@ -369,12 +378,55 @@ def test_error_of_rendering_outside_gives_no_attempt(office: Office, outside: Ca
     assert office.source.attempts == [RetryAt(START + 10_000, counted=True)]
 
 
-@pytest.mark.parametrize(("by", "place"), [("function", INSIDE), ("post", OUTSIDE)])
-def test_source_that_renders_for_the_wrong_place_is_a_bug(office: Office, by: str, place: str) -> None:
-    office.promise("a", by=by, place=place)
+def test_source_that_renders_an_invocation_inside_is_a_bug(office: Office) -> None:
+    office.promise("a", by="function", place=INSIDE)
 
     with pytest.raises(Bug):
         office.claim()
+
+
+def test_call_that_needs_the_outside_is_attempted_there_once_a_slot_is_free(office: Office) -> None:
+    office.promise("a")
+    office.post.reads_aloud = True
+
+    assert office.claim(free=0) == []
+    assert office.next_due(free=0) is None
+    (attempt,) = office.claim(free=1)
+    office.settle(attempt, OK)
+
+    assert office.source.ends == [(Succeeded({"Read": True}), Delivered())]
+    assert office.next_due() is None
+
+
+def test_call_that_fails_outside_is_retried_as_a_call_and_keeps_what_was_written_of_its_run(office: Office) -> None:
+    """The retry of a call meets the faults and the rights that a call meets, so it begins inside again."""
+    office.promise("a")
+    office.post.reads_aloud = True
+    office.claim(free=0)
+    (attempt,) = office.claim()
+    office.settle(attempt, CRASHED)
+    office.post.reads_aloud = False
+
+    office.clock.move_to(START + 10_000)
+    office.claim(free=0)
+
+    assert office.source.attempts == [RetryAt(START + 10_000, counted=True), Delivered()]
+    assert office.post.accepted == [{"Letter": "a"}]
+    assert office.store.run(lambda tx: tx.timers.next("post")) == START
+
+
+def test_call_outside_whose_node_is_lost_is_made_again_after_its_lease(office: Office) -> None:
+    office.promise("a")
+    office.post.reads_aloud = True
+    office.claim(free=0)
+    (lost,) = office.claim()
+
+    office.clock.move_to(START + 90 * SECOND_MS)
+    (again,) = office.claim()
+    office.settle(lost, OK)
+    office.settle(again, OK)
+
+    assert office.source.ends == [(Succeeded({"Read": True}), Delivered())]
 
 
 def test_delivery_of_an_unknown_source_is_a_bug(office: Office) -> None:

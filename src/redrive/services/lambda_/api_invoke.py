@@ -138,15 +138,17 @@ def _promise(tx: Transaction, caller: Caller, function: Function, event: bytes, 
     tx.notify("due")
 
 
-def _answer(tx: Transaction, invocation: Invocation, result: InvocationResult, *, with_tail: bool) -> Document:
-    """What the caller is told of a run that has result."""
+def _answer(
+    tx: Transaction, invocation: Invocation, result: InvocationResult, *, with_tail: bool
+) -> Document | ServiceError:  # fmt: skip
+    """What the caller is told of a run that has ended."""
     record_run(tx, invocation, result)
     answer: Document = {"StatusCode": 200, "ExecutedVersion": LATEST, "Payload": result.payload}
     match result.status:
         case InvocationStatus.THROTTLED:
-            raise _throttled(result.error)
+            return _throttled(result.error)
         case InvocationStatus.SERVICE_ERROR:
-            raise ServiceError("ServiceException", result.error, fault="server", members={"Type": "Service"})
+            return ServiceError("ServiceException", result.error, fault="server", members={"Type": "Service"})
         case InvocationStatus.FUNCTION_ERROR:
             answer["FunctionError"] = UNHANDLED
         case InvocationStatus.OK:

@@ -7,6 +7,7 @@ from redrive.core.clock import HOUR_MS, MINUTE_MS
 # Source: https://docs.aws.amazon.com/scheduler/latest/UserGuide/scheduler-quotas.html
 INPUT_BYTES_MAX = 262_144
 GROUPS_MAX = 500
+INVOCATIONS_PER_S_MAX = 1_000
 
 # Source: https://docs.aws.amazon.com/scheduler/latest/APIReference/API_ListSchedules.html
 PAGE_MAX = 100

@@ -143,3 +143,8 @@ def group_arn(scope: Scope, name: str) -> str:
 def name_of_arn(arn: str) -> str:
     """`group/schedule` of a schedule's ARN, or the name in a group's."""
     return arn.split("/", 1)[1]
+
+
+def group_of_arn(arn: str) -> str:
+    """The name of the group in the ARN of a schedule, or of a group."""
+    return name_of_arn(arn).partition("/")[0]

@@ -16,7 +16,7 @@ from redrive.core.documents import Document, dump_json
 from redrive.core.retry import RetryPolicy
 from redrive.core.scope import Scope
 from redrive.services.scheduler import limits
-from redrive.services.scheduler.model import group_arn, name_of_arn
+from redrive.services.scheduler.model import group_arn, group_of_arn
 from redrive.store.tables.deliveries import Delivery
 
 KEYWORDS = ("schedule-arn", "scheduled-time", "execution-id", "attempt-number")
@@ -75,7 +75,7 @@ class Execution:
     @property
     def group_arn(self) -> str:
         """The ARN of the schedule's group."""
-        return group_arn(self.scope, name_of_arn(self.schedule_arn).partition("/")[0])
+        return group_arn(self.scope, group_of_arn(self.schedule_arn))
 
 
 def execution_id(schedule_arn: str, scheduled_at: Instant, salt: Instant | str) -> str:

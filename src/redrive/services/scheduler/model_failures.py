@@ -11,6 +11,7 @@ from redrive.core.errors import ServiceError
 from redrive.core.retry import Exhausted, Failed, FailureKind
 from redrive.services.scheduler.model_executions import Execution
 from redrive.services.scheduler.model_targets import Request
+from redrive.store.tables.deliveries import Delivery
 
 INTERNAL_CODE = "AWS.Scheduler.InternalServerError"
 INTERNAL_MESSAGE = "Unexpected error occurred while processing the request"
@@ -70,6 +71,12 @@ def letter_attributes(
         "TARGET_ARN": request.universal_arn,
     }
     return {name: {"DataType": "String", "StringValue": value} for name, value in values.items()}
+
+
+def retries_made(delivery: Delivery, failed: Failed) -> int:
+    """How often a target was called again; the attempt that found the delivery too old called nobody."""
+    calls = delivery.attempts - (failed.code == Exhausted.AGE.value)
+    return max(0, calls - 1)
 
 
 def letter_bytes(body: str, attributes: Document) -> int:

@@ -1,6 +1,5 @@
 """The metrics of EventBridge Scheduler: for each schedule group, and for the whole account.
 
-`InvocationThrottleCount` is not among them: there is no quota of invocations here that could throttle any.
 Source: https://docs.aws.amazon.com/scheduler/latest/UserGuide/monitoring-cloudwatch.html
 """
 
@@ -10,11 +9,12 @@ import functools
 
 from redrive.core.retry import Failed, FailureKind, Outcome
 from redrive.core.scope import Scope
-from redrive.store.tables.metrics import Series, Watched, dimensions_text
+from redrive.store.tables.metrics import Series, SeriesGroup, Watched, dimensions_text
 
 NAMESPACE = "AWS/Scheduler"
 
 ATTEMPTS = "InvocationAttemptCount"
+THROTTLED = "InvocationThrottleCount"
 TARGET_ERRORS = "TargetErrorCount"
 TARGET_THROTTLES = "TargetErrorThrottledCount"
 DROPPED = "InvocationDroppedCount"
@@ -24,11 +24,11 @@ DEAD_LETTER_FAILED = "InvocationsFailedToBeSentToDeadLetterCount"
 
 
 @functools.lru_cache(maxsize=4_096)
-def series_of(scope: Scope, group_name: str, names: tuple[str, ...]) -> tuple[Series, ...]:
-    """The two series of each metric: the group's, and the account's, which has no dimension."""
+def series_of(scope: Scope, group_name: str, *names: str) -> SeriesGroup:
+    """The two series of each of these metrics: the group's, and the account's, which has no dimension."""
     group = Watched(str(scope), NAMESPACE, dimensions_text({"ScheduleGroup": group_name}))
     account = Watched(str(scope), NAMESPACE, dimensions_text({}))
-    return tuple(Series(watched, name, "Count") for name in names for watched in (group, account))
+    return SeriesGroup(*(Series(watched, name, "Count") for name in names for watched in (group, account)))
 
 
 def of_attempt(outcome: Outcome) -> tuple[str, ...]:

@@ -20,9 +20,6 @@ from redrive.services.scheduler.model_targets import (
     is_read_only,
 )
 
-UNAWAITED_INVOCATION_TYPES = ("Event", "DryRun")
-"""The ways in which a universal `lambda:invoke` can be answered without waiting for the function."""
-
 
 def invalid(message: str) -> ServiceError:
     """The refusal of a request."""
@@ -129,12 +126,6 @@ def _check_universal(kind: Universal, given: list[str], input: str | None) -> No
     params = {} if input is None else _read_json(input)
     if not isinstance(params, dict):
         raise invalid("The Input of a universal target must be a JSON object with the parameters of the API action.")
-    is_invoke = (kind.service, kind.action) == ("lambda", "invoke")
-    if is_invoke and params.get("InvocationType") not in UNAWAITED_INVOCATION_TYPES:
-        raise invalid(
-            'redrive calls lambda:invoke as a universal target only with "InvocationType":"Event" in the Input: '
-            "a schedule does not wait for the function."
-        )
 
 
 def _read_json(input: str) -> object:

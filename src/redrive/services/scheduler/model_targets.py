@@ -44,11 +44,6 @@ class Request:
         """The service's name here, which is botocore's."""
         return _SERVICE_NAMES.get(self.service, self.service)
 
-    @property
-    def operation(self) -> str:
-        """The operation's name in the service's model."""
-        return self.action[0].upper() + self.action[1:]
-
 
 @dataclass(frozen=True, slots=True)
 class Given:
@@ -126,6 +121,12 @@ def build_request(target: Document, input: str) -> Request:
             block = target.get(kind.block, {}) if kind.block else {}
             given = Given(Arn.parse(target["Arn"]), block, input, is_chosen="Input" in target)
             return Request(kind.service, kind.action, kind.params(given))
+
+
+def called_operation(target: Document) -> tuple[str, str]:
+    """The service, by botocore's name, and the operation that a target stands for."""
+    kind = find_target(target["Arn"])
+    return _SERVICE_NAMES.get(kind.service, kind.service), kind.action[0].upper() + kind.action[1:]
 
 
 def target_region(target: Document, default: str) -> str:

@@ -13,10 +13,24 @@ from redrive.core.scope import Caller, Scope
 from redrive.delivery.invocation import InvocationResult
 from redrive.delivery.sources import Call
 from redrive.services.scheduler import model_metrics as metrics
-from redrive.services.scheduler.model import SOURCE, Schedule, name_of_arn
+from redrive.services.scheduler.model import SOURCE, Schedule, group_of_arn, name_of_arn
 from redrive.services.scheduler.model_executions import Execution, rendered_input
-from redrive.services.scheduler.model_failures import classify, cut, letter_attributes, letter_body, letter_bytes
-from redrive.services.scheduler.model_targets import Request, build_request, call_params, queue_url, target_region
+from redrive.services.scheduler.model_failures import (
+    classify,
+    cut,
+    letter_attributes,
+    letter_body,
+    letter_bytes,
+    retries_made,
+)
+from redrive.services.scheduler.model_targets import (
+    Request,
+    build_request,
+    call_params,
+    called_operation,
+    queue_url,
+    target_region,
+)
 from redrive.services.scheduler.workers_timers import remove_if_completed
 from redrive.store.api import Transaction
 from redrive.store.tables.attempts import AttemptRecord
@@ -26,33 +40,31 @@ from redrive.store.tables.deliveries import Delivery
 class SchedulerSource:
     """Delivers the occurrences of schedules, under their execution roles.
 
-    Everything that a schedule calls is inside the store, so each attempt and what follows from it are one transaction.
+    What a schedule calls is inside the store, so each attempt and what follows from it are one transaction; but for the
+    synchronous invocation of a function.
     """
 
     name = SOURCE
     lease_ms = MINUTE_MS
 
     def render(self, tx: Transaction, delivery: Delivery) -> Call:
-        """The target's API call for this attempt.
-
-        Errors: AccessDenied (the execution role cannot be assumed), SerializationException.
-        """
+        """The target's API call for this attempt. Errors: AccessDenied (the execution role cannot be assumed)."""
         execution = Execution.of(delivery)
-        request = _request(execution, delivery)
+        service, operation = called_operation(execution.target)
         caller = _assume(tx, execution, target_region(execution.target, execution.scope.region))
-        return Call(caller, request.service_name, request.operation, call_params(request))
+        return Call(caller, service, operation, lambda: call_params(_request(execution, delivery)))
 
     def failure(self, error: ServiceError) -> Failed:
         """How the target's error counts."""
         return classify(error)
 
     def outcome(self, result: InvocationResult) -> Outcome:
-        """Never called: no target of a schedule is outside the store. Errors: Bug."""
-        raise Bug("a schedule waits for no invocation")
+        """Never called: what a schedule asks for is a call, even if it runs a function. Errors: Bug."""
+        raise Bug("a schedule asks for calls, not for invocations")
 
     def answered(self, tx: Transaction, delivery: Delivery, result: InvocationResult) -> None:
         """Never called, as `outcome`. Errors: Bug."""
-        raise Bug("a schedule waits for no invocation")
+        raise Bug("a schedule asks for calls, not for invocations")
 
     def attempted(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Verdict) -> None:
         """Count an attempt. Record it if another will follow; the last one is recorded when it is settled."""
@@ -85,9 +97,7 @@ def _assume(tx: Transaction, execution: Execution, region: str) -> Caller:
 
 
 def _count(tx: Transaction, delivery: Delivery, *names: str) -> None:
-    group_name = name_of_arn(delivery.source_arn).partition("/")[0]
-    for series in metrics.series_of(delivery.scope, group_name, names):
-        tx.metrics.count(series, tx.now)
+    tx.metrics.count(metrics.series_of(delivery.scope, group_of_arn(delivery.source_arn), *names), tx.now)
 
 
 def _record(tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: str, next_at: Instant | None) -> None:
@@ -128,7 +138,7 @@ def _send_letter(
     request = _request(execution, delivery)
     failed, exhausted = end
     describe = partial(
-        letter_attributes, execution, request, failed, exhausted=exhausted, retries=max(0, delivery.attempts - 1)
+        letter_attributes, execution, request, failed, exhausted=exhausted, retries=retries_made(delivery, failed)
     )
     body, attributes = letter_body(request), describe(truncated=False)
     bytes_max = _message_bytes_max(tx, queue_arn)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from redrive.core.clock import Instant
 from redrive.core.errors import Bug
+from redrive.core.limits import Limits
 from redrive.core.scope import Scope
 from redrive.delivery.invocation import InvocationResult
 from redrive.delivery.worker import Attempt
@@ -14,6 +15,7 @@ from redrive.services.scheduler.api_tokens import TOKEN_TIMER, ClientToken
 from redrive.services.scheduler.model import Schedule, ScheduleGroup
 from redrive.services.scheduler.model_executions import ExecutionIds, retry_policy
 from redrive.services.scheduler.model_occurrences import Occurrence, following, left_out_by, overdue
+from redrive.services.scheduler.model_quota import InvocationQuota
 from redrive.services.scheduler.workers_promises import promise, record_missed
 from redrive.services.scheduler.workers_timers import (
     GROUP_TIMER,
@@ -52,15 +54,17 @@ class ScheduleWorker(_TimerWorker):
 
     def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
         """Promise one occurrence of each schedule that is due; one that fell behind is due again at once."""
+        admission = _Admission(tx)
         for timer, at in tx.timers.due(OCCURRENCE_TIMER, tx.now, limits.OCCURRENCES_PER_CLAIM_MAX):
             scope, name = scope_and_name(timer)
             schedule = tx.resources.get(Schedule, scope, name)
             if schedule is not None and schedule.next_at is not None:
-                _fire(tx, scope, schedule, Occurrence(schedule.next_at, at), self._ids)
+                _fire(tx, scope, schedule, Occurrence(schedule.next_at, at), self._ids, admission)
             else:
                 tx.timers.clear(OCCURRENCE_TIMER, timer)
                 if schedule is not None:
                     remove_if_completed(tx, scope, schedule, open_max=0)
+        admission.keep()
         return ()
 
 
@@ -98,11 +102,34 @@ class ClientTokenWorker(_TimerWorker):
         return ()
 
 
-def _fire(tx: Transaction, scope: Scope, schedule: Schedule, due: Occurrence, ids: ExecutionIds) -> None:
+class _Admission:
+    """Lets invocations out by the quotas of their accounts; without a bound where quotas do not hold."""
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+        self._quotas: dict[Scope, InvocationQuota] = {}
+
+    def of(self, scope: Scope) -> Instant:
+        """When the next invocation may go out."""
+        if self._tx.services.limits is Limits.RELAXED:
+            return self._tx.now
+        quota = self._quotas.get(scope) or self._tx.resources.get(InvocationQuota, scope, InvocationQuota.NAME)
+        self._quotas[scope], at = (quota or InvocationQuota()).admit(self._tx.now)
+        return at
+
+    def keep(self) -> None:
+        """Store what was used."""
+        for scope, quota in self._quotas.items():
+            self._tx.resources.put(scope, quota)
+
+
+def _fire(
+    tx: Transaction, scope: Scope, schedule: Schedule, due: Occurrence, ids: ExecutionIds, admission: _Admission
+) -> None:  # fmt: skip
     """Promise an occurrence and look for the next one."""
     age_ms_max = retry_policy(schedule.settings.target).age_ms_max
     occurrence = overdue(schedule.settings, due, tx.now)
-    promise(tx, scope, schedule, occurrence, ids=ids)
+    promise(tx, scope, schedule, occurrence, ids=ids, not_before=admission.of(scope))
     moved, upcoming = following(schedule, scope, occurrence, age_ms_max, tx.now)
     store_schedule(tx, scope, moved, upcoming)
     if occurrence != due or tx.now - occurrence.invoke_at > age_ms_max:

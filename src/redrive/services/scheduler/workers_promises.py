@@ -5,13 +5,14 @@ from __future__ import annotations
 from redrive.core.clock import Instant, format_instant
 from redrive.core.scope import Scope
 from redrive.services.scheduler import limits
-from redrive.services.scheduler.model import SOURCE, Schedule
+from redrive.services.scheduler.model import SOURCE, Schedule, group_of_arn
 from redrive.services.scheduler.model_executions import (
     Execution,
     ExecutionIds,
     execution_id,
     retry_policy,
 )
+from redrive.services.scheduler.model_metrics import THROTTLED, series_of
 from redrive.services.scheduler.model_occurrences import LeftOut, Occurrence
 from redrive.store.api import Transaction
 from redrive.store.tables.attempts import AttemptRecord
@@ -24,11 +25,15 @@ _DRAW_DIGITS = 32
 
 
 def promise(
-    tx: Transaction, scope: Scope, schedule: Schedule, occurrence: Occurrence, *, ids: ExecutionIds
+    tx: Transaction, scope: Scope, schedule: Schedule, occurrence: Occurrence, *, ids: ExecutionIds, not_before: Instant
 ) -> None:  # fmt: skip
-    """Promise an occurrence; promising it twice is promising it once."""
+    """Promise an occurrence, to be delivered when the quota lets it; promising it twice is promising it once."""
     execution = _execution(scope, schedule, occurrence.scheduled_at, ids, salt=schedule.created_at)
-    _put(tx, execution, invoke_at=occurrence.invoke_at)
+    if not_before > tx.now:
+        tx.metrics.count(series_of(scope, group_of_arn(execution.schedule_arn), THROTTLED), tx.now)
+        _put(tx, execution, invoke_at=occurrence.invoke_at, due_at=not_before)
+    else:
+        _put(tx, execution, invoke_at=occurrence.invoke_at)
 
 
 def trigger(tx: Transaction, scope: Scope, schedule: Schedule, *, ids: ExecutionIds) -> Execution:
@@ -64,13 +69,13 @@ def _execution(
     return Execution(arn, scope, execution_id(arn, scheduled_at, salt), scheduled_at, schedule.settings.target, ids)
 
 
-def _put(tx: Transaction, execution: Execution, *, invoke_at: Instant) -> None:
+def _put(tx: Transaction, execution: Execution, *, invoke_at: Instant, due_at: Instant | None = None) -> None:
     target = execution.target
     tx.deliveries.put(
         Delivery(
             id=execution.delivery_id, scope=execution.scope, source=SOURCE, source_arn=execution.schedule_arn,
             target_arn=target["Arn"], document=execution.document, policy=retry_policy(target), place=INSIDE,
-            due_at=invoke_at, first_at=invoke_at,
+            due_at=invoke_at if due_at is None else due_at, first_at=invoke_at,
         )
     )  # fmt: skip
     tx.notify("due")

@@ -18,10 +18,14 @@ SELECT id, scope, source, source_arn, target_arn, document, policy, place, due_a
 FROM deliveries WHERE id = :id AND fence = :fence;
 
 -- name: release
-UPDATE deliveries SET due_at = :due_at, leases = 0, attempts = :attempts, failures = failures + :counted WHERE id = :id;
+UPDATE deliveries SET place = :place, due_at = :due_at, leases = 0, attempts = :attempts, failures = failures + :counted
+WHERE id = :id;
+
+-- name: move
+UPDATE deliveries SET place = :place WHERE id = :id;
 
 -- name: postpone
-UPDATE deliveries SET due_at = :due_at WHERE id = :id;
+UPDATE deliveries SET due_at = :due_at, leases = leases + 1 WHERE id = :id;
 
 -- name: end_leases
 UPDATE deliveries SET due_at = :now WHERE due_at > :now AND (leases > 0 OR place NOT IN ('inside', 'outside'));

@@ -99,16 +99,26 @@ class DeliveryTable:
         row = self._database.one(_SQL["held"], {"id": id, "fence": fence})
         return None if row is None else _delivery(row)
 
-    def release(self, delivery: Delivery, *, due_at: Instant, counted: bool) -> None:
-        """The attempt has ended: have the delivery due again; `counted` failures use up a retry."""
+    def release(self, delivery: Delivery, *, place: str, due_at: Instant, counted: bool) -> None:
+        """The attempt has ended: have the delivery due again at a place; `counted` failures use up a retry."""
         self._database.run(
             _SQL["release"],
-            {"id": delivery.id, "due_at": due_at, "attempts": delivery.attempts, "counted": int(counted)},
-        )
+            {
+                "id": delivery.id, "place": place, "due_at": due_at, "attempts": delivery.attempts,
+                "counted": int(counted),
+            },
+        )  # fmt: skip
         self._earliest.changed(delivery.place)
+        self._earliest.changed(place)
+
+    def move(self, delivery: Delivery, *, place: str) -> None:
+        """Have an attempt that is due made at another place."""
+        self._database.run(_SQL["move"], {"id": delivery.id, "place": place})
+        self._earliest.changed(delivery.place)
+        self._earliest.changed(place)
 
     def postpone(self, delivery: Delivery, *, due_at: Instant) -> None:
-        """Have a delivery due again at this instant; the attempt at it has not begun."""
+        """Have a delivery inside due at this instant: until then the attempt at it is under way, under a lease."""
         self._database.run(_SQL["postpone"], {"id": delivery.id, "due_at": due_at})
         self._earliest.changed(delivery.place)
 

@@ -48,6 +48,16 @@ class Series(NamedTuple):
     unit: str
 
 
+class SeriesGroup:
+    """Series in which the same samples are counted. It is told apart by identity, so make it once and keep it."""
+
+    __slots__ = ("members", "watched")
+
+    def __init__(self, *members: Series) -> None:
+        self.members = members
+        self.watched = tuple({series.watched: None for series in members})
+
+
 @dataclass(frozen=True, slots=True)
 class DataPoint:
     """A minute of a series, or a second where it was published so; `minute` is its first instant.
@@ -69,7 +79,8 @@ def dimensions_text(dimensions: Mapping[str, str]) -> str:
     return dump_json(dict(sorted(dimensions.items())))
 
 
-_Sample = tuple[Series, Instant, float, int]
+_Counted = Series | SeriesGroup
+_Sample = tuple[_Counted, Instant, float, int]
 
 
 class _Minute:
@@ -101,7 +112,7 @@ class Accumulator:
     __slots__ = ("due_at", "minutes", "watched")
 
     def __init__(self) -> None:
-        self.minutes: dict[tuple[Series, Instant], _Minute] = {}
+        self.minutes: dict[tuple[_Counted, Instant], _Minute] = {}
         self.watched: dict[Watched, Instant] = {}
         self.due_at: Instant | None = None
 
@@ -113,13 +124,17 @@ class Accumulator:
 
     def add(self, sample: _Sample) -> None:
         """Take a sample in."""
-        series, at, value, times = sample
+        counted, at, value, times = sample
         minute = at - at % MINUTE_MS
-        underway = self.minutes.get((series, minute))
+        underway = self.minutes.get((counted, minute))
         if underway is None:
-            underway = self.minutes[series, minute] = _Minute()
+            underway = self.minutes[counted, minute] = _Minute()
         underway.add(value, times)
-        self.watched[series.watched] = at
+        if isinstance(counted, SeriesGroup):
+            for watched in counted.watched:
+                self.watched[watched] = at
+        else:
+            self.watched[counted.watched] = at
         if self.due_at is None:
             self.due_at = minute + MINUTE_MS
 
@@ -136,7 +151,7 @@ class MetricTable:
         self._flushed_at: Instant | None = None
         self._kept: frozenset[Watched] = frozenset()
 
-    def count(self, series: Series, at: Instant, value: float = 1.0, *, times: int = 1) -> None:
+    def count(self, series: Series | SeriesGroup, at: Instant, value: float = 1.0, *, times: int = 1) -> None:
         """Count a value so many times, if this transaction commits. Costs no statement."""
         self._counted.append((series, at, value, times))
 
@@ -165,9 +180,10 @@ class MetricTable:
 
     def flush(self, now: Instant, *, keep: frozenset[Watched]) -> None:
         """Write what was counted until the end of the last minute; go on measuring only what is kept."""
-        for (series, minute), counted in self._accumulator.minutes.items():
+        for (counted, minute), underway in self._accumulator.minutes.items():
             if minute <= _minute_before(now):
-                self.add(series, counted.point(minute))
+                for series in _members(counted):
+                    self.add(series, underway.point(minute))
         self._flushed_at = now
         self._kept = keep
 
@@ -215,12 +231,16 @@ class MetricTable:
     def _forget_flushed(self, now: Instant) -> None:
         accumulator = self._accumulator
         last = _minute_before(now)
-        accumulator.minutes = {key: counted for key, counted in accumulator.minutes.items() if key[1] > last}
-        underway = {series.watched for series, _ in accumulator.minutes}
+        accumulator.minutes = {key: minute for key, minute in accumulator.minutes.items() if key[1] > last}
+        underway = {series.watched for counted, _ in accumulator.minutes for series in _members(counted)}
         accumulator.watched = {
             one: at for one, at in accumulator.watched.items() if one in self._kept or one in underway
         }
         accumulator.due_at = now - now % MINUTE_MS + MINUTE_MS if accumulator.watched else None
+
+
+def _members(counted: _Counted) -> tuple[Series, ...]:
+    return counted.members if isinstance(counted, SeriesGroup) else (counted,)
 
 
 def _minute_before(now: Instant) -> Instant:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from redrive.delivery.faults import Fault, add_fault
 from redrive.services.cloudwatch.model import Metric
@@ -239,6 +240,19 @@ def test_event_that_is_done_is_not_dropped(shop: Any) -> None:
     shop.world.advance(minutes=1)
 
     assert counted(shop.sums("AWS/Lambda", FunctionName="work")) == {"AsyncEventsReceived": 1, "Invocations": 1}
+
+
+def test_throttled_caller_who_waits_is_counted_too(shop: Any) -> None:
+    """The caller is refused, and what was counted of the refused run stays."""
+    shop.function(fail_on_demand)
+    fault = Fault("", FUNCTION_ARN, code="TooManyRequestsException", times=1)
+    shop.world.store.run(lambda tx: add_fault(tx, fault))
+    with pytest.raises(ClientError, match="TooManyRequestsException"):
+        shop.invoke()
+
+    shop.world.advance(minutes=1)
+
+    assert counted(shop.sums("AWS/Lambda", FunctionName="work")) == {"Throttles": 1}
 
 
 def test_throttled_run_is_no_invocation(shop: Any) -> None:

@@ -192,8 +192,6 @@ class TestRefusals:
             (f"{UNIVERSAL}:sqs:sendMessage", {"Input": "[]"}, "JSON object"),
             (f"{UNIVERSAL}:sqs:sendMessage", {"Input": "{}", "SqsParameters": {}}, "SqsParameters cannot"),
             (f"{UNIVERSAL}:sqs:receiveMessage", {"Input": "{}"}, "receiveMessage cannot"),
-            (f"{UNIVERSAL}:lambda:invoke", {"Input": '{"FunctionName":"f"}'}, '"InvocationType":"Event"'),
-            (f"{UNIVERSAL}:lambda:invoke", {"Input": '{"InvocationType":"RequestResponse"}'}, "does not wait"),
             (None, {"Input": "x" * 262_145}, "262144 bytes"),
         ],
     )

@@ -187,7 +187,7 @@ def test_retries_count_up_the_attempt_and_keep_the_execution_id(desk: Any) -> No
         desk.world.store.run(lambda tx, n=number: source.render(tx, replace(promise, attempts=n))) for number in (1, 2)
     ]
 
-    assert [call.params["MessageBody"] for call in calls] == [
+    assert [call.params()["MessageBody"] for call in calls] == [
         "0194 1 2025-01-01T00:00:00Z", "0194 2 2025-01-01T00:00:00Z",
     ]  # fmt: skip
     assert {call.caller.role_arn for call in calls} == {desk.role}

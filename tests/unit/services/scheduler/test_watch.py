@@ -13,7 +13,7 @@ from redrive.core.clock import SECOND_MS, parse_instant
 from redrive.core.log import LineLog
 from redrive.core.retry import RetryPolicy
 from redrive.core.scope import Scope
-from redrive.delivery.faults import Fault, add_fault, all_faults
+from redrive.delivery.faults import Fault, SlowCall, add_fault
 from redrive.delivery.runs import runs_of
 from redrive.engine.build import Settings
 from redrive.services.scheduler.api_watch import find_schedule, missed_by, next_firings, overview
@@ -96,7 +96,8 @@ class TestFaults:
 
         _, attributes = desk.letter()
         assert attributes["EXHAUSTED_RETRY_CONDITION"] == "MaximumEventAgeInSeconds"
-        assert desk.world.store.run(all_faults).held == {}
+        assert attributes["RETRY_ATTEMPTS"] == "0"
+        assert not desk.world.store.run(lambda tx: tx.resources.everywhere(SlowCall))
 
 
 class TestMissed:
