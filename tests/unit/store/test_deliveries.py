@@ -39,7 +39,7 @@ def test_delivery_that_is_settled_where_it_is_found_needs_no_lease(store: Sqlite
     def attempt(tx: Transaction) -> list[Delivery]:
         found = tx.deliveries.due(INSIDE, tx.now, limit=10)
         for one in found:
-            tx.deliveries.release(one, due_at=tx.now, counted=True)
+            tx.deliveries.release(one, place=INSIDE, due_at=tx.now, counted=True)
         return found
 
     store.run(lambda tx: tx.deliveries.put(promise(place=INSIDE)))

@@ -172,7 +172,6 @@ def _record(
     tx: Transaction, delivery: Delivery, code: str, message: str, verdict: str, *, next_at: int | None = None
 ) -> None:
     tx.attempts.record(
-        delivery.scope,
         AttemptRecord(
             delivery_id=delivery.id, source_arn=delivery.source_arn, attempt=delivery.attempts, ended_at=tx.now,
             code=code, message=message, verdict=verdict, next_at=next_at,

@@ -75,6 +75,8 @@ class Schedule:
     """A schedule. `anchor_at` is where a rate without a StartDate counts from.
 
     `next_at` is the scheduled instant of the next occurrence; None if none is left, or the schedule is disabled.
+    `fired_at` is that of the occurrence that was fired last: no change of the schedule, and no clock that is behind
+    the one by which it was fired, has it fired again.
     """
 
     KIND: ClassVar[str] = "scheduler.schedule"
@@ -86,6 +88,7 @@ class Schedule:
     modified_at: Instant
     anchor_at: Instant
     next_at: Instant | None = None
+    fired_at: Instant | None = None
 
     @property
     def name(self) -> str:
@@ -147,4 +150,4 @@ def name_of_arn(arn: str) -> str:
 
 def group_of_arn(arn: str) -> str:
     """The name of the group in the ARN of a schedule, or of a group."""
-    return name_of_arn(arn).partition("/")[0]
+    return arn.split("/", 2)[1]

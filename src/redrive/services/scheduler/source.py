@@ -103,7 +103,6 @@ def _count(tx: Transaction, delivery: Delivery, *names: str) -> None:
 def _record(tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: str, next_at: Instant | None) -> None:
     failed = outcome if isinstance(outcome, Failed) else None
     tx.attempts.record(
-        delivery.scope,
         AttemptRecord(
             delivery.id, delivery.source_arn, delivery.attempts, tx.now,
             failed.code if failed else "", failed.message if failed else "", verdict, next_at,

@@ -53,7 +53,6 @@ def record_missed(tx: Transaction, scope: Scope, schedule: Schedule, missed: Lef
     execution = _execution(scope, schedule, missed.first_at, ExecutionIds.PER_OCCURRENCE, salt=schedule.created_at)
     counted = f"{missed.count} or more" if missed.count == limits.LEFT_OUT_COUNTED_MAX else str(missed.count)
     tx.attempts.record(
-        scope,
         AttemptRecord(
             delivery_id=execution.delivery_id, source_arn=execution.schedule_arn, attempt=0, ended_at=tx.now,
             code="Missed", message=f"{counted} until {format_instant(missed.last_at)}",

@@ -1,11 +1,13 @@
-"""The history of attempts: what became of each, and what was to follow."""
+"""The history of attempts: what became of each, and what was to follow.
+
+A run is all attempts at one delivery. Its texts are stored once.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from redrive.core.clock import Instant
-from redrive.core.scope import Scope
 from redrive.store.database import Database
 from redrive.store.queries import load_queries
 
@@ -37,16 +39,19 @@ class AttemptTable:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def record(self, scope: Scope, record: AttemptRecord) -> None:
+    def record(self, record: AttemptRecord) -> None:
         """Write down an attempt that has ended."""
-        self._database.run(
-            _SQL["record"],
-            {
-                "delivery_id": record.delivery_id, "scope": str(scope), "source_arn": record.source_arn,
-                "attempt": record.attempt, "ended_at": record.ended_at, "code": record.code,
-                "message": record.message, "verdict": record.verdict, "next_at": record.next_at,
-            },
-        )  # fmt: skip
+        ended = {
+            "attempt": record.attempt, "ended_at": record.ended_at, "code": record.code, "message": record.message,
+            "verdict": record.verdict, "next_at": record.next_at,
+        }  # fmt: skip
+        if record.attempt > 1 and self._database.run(_SQL["record"], {**ended, "delivery_id": record.delivery_id}):
+            return
+        run = self._database.one(
+            _SQL["begin_run"], {"delivery_id": record.delivery_id, "source_arn": record.source_arn}
+        )
+        assert run is not None
+        self._database.run(_SQL["record_first"], {**ended, "run": run[0]})
 
     def of_delivery(self, delivery_id: str) -> list[AttemptRecord]:
         """The attempts of one delivery, first to last."""
@@ -76,4 +81,5 @@ class AttemptTable:
 
     def sweep(self, before: Instant) -> int:
         """Forget attempts that ended before this instant; answers how many."""
+        self._database.run(_SQL["sweep_runs"], {"before": before})
         return self._database.run(_SQL["sweep"], {"before": before})

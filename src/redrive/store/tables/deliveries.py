@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import cast
 
 from redrive.core.clock import Instant
 from redrive.core.documents import Document, dump_dataclass, dump_json, load_dataclass, load_json
@@ -22,6 +23,8 @@ _SQL = load_queries("deliveries")
 
 POLICIES_KEPT = 1_000
 """Most deliveries have one of few policies, and reading one takes longer than the rest of the row."""
+DOCUMENTS_KEPT = 2_000
+"""What is retried is read again and again."""
 
 INSIDE = "inside"
 """The target is in this store: claim, acceptance and settlement share one transaction."""
@@ -34,7 +37,7 @@ class Delivery:
     """A promise that something reaches a target.
 
     `id` makes the promise idempotent: making it twice is making it once. `source` names who renders, classifies and
-    dead-letters it; `document` is that source's own data. `first_at` is where its age counts from.
+    dead-letters it; `document` is that source's own data, which nobody changes. `first_at` is where its age counts from.
     `attempts` counts attempts begun, `failures` those that used up a retry, `leases` claims since the last settlement:
     above 1, an earlier attempt was never heard of again.
     """
@@ -160,10 +163,15 @@ def _policy(text: str) -> RetryPolicy:
     return load_dataclass(RetryPolicy, text)
 
 
+@lru_cache(DOCUMENTS_KEPT)
+def _document(text: str) -> Document:
+    return cast(Document, load_json(text))
+
+
 def _delivery(row: Row) -> Delivery:
     delivery_id, scope, source, source_arn, target_arn, document, policy, *rest = row
     account, region = scope.split("/", 1)
     return Delivery(
-        delivery_id, Scope(account, region), source, source_arn, target_arn, load_json(document),
+        delivery_id, Scope(account, region), source, source_arn, target_arn, _document(document),
         _policy(policy), *rest,
     )  # fmt: skip

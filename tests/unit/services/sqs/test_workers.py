@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from redrive.core.clock import DAY_MS, HOUR_MS
-from redrive.core.scope import Scope
 from redrive.services.sqs.workers import RETENTION
 from redrive.store.tables.attempts import AttemptRecord
 from redrive.testing.world import START, World
@@ -47,7 +46,7 @@ def test_sweep_comes_again_every_hour(world, queue):
 def test_sweep_forgets_attempts_older_than_fourteen_days(world, queue, age_ms, left):
     ended_at = START + HOUR_MS - age_ms
     record = AttemptRecord("d", "arn", 1, ended_at, "", "", "delivered", None)
-    world.store.run(lambda tx: tx.attempts.record(Scope("000000000000", "us-east-1"), record))
+    world.store.run(lambda tx: tx.attempts.record(record))
 
     world.advance(hours=1)
 

@@ -1,0 +1,32 @@
+"""Statements that are marked `-- hot` go by an index: their cost must not grow with what is stored."""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+
+import pytest
+
+from redrive.store.queries import load_queries
+from redrive.store.sqlite import SqliteStore
+
+HOT = [
+    (entry.name.removesuffix(".sql"), name)
+    for entry in sorted(resources.files("redrive.store").joinpath("sql").iterdir(), key=lambda entry: entry.name)
+    for name in re.findall(r"^-- name: (\w+) -- hot", entry.read_text("utf-8"), re.MULTILINE)
+]
+
+
+@pytest.mark.parametrize(("table", "name"), HOT)
+def test_hot_statement_scans_no_table(store: SqliteStore, table: str, name: str) -> None:
+    statement = load_queries(table)[name]
+    params = dict.fromkeys(re.findall(r":(\w+)", statement), 1)
+
+    plan = [step[3] for step in store.connection.execute(f"EXPLAIN QUERY PLAN {statement}", params)]
+
+    tables = {found for (found,) in store.connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    assert not [step for step in plan if step.startswith("SCAN") and step.split()[1] in tables], plan
+
+
+def test_tables_have_hot_statements() -> None:
+    assert {table for table, _ in HOT} >= {"attempts", "deliveries", "messages"}
