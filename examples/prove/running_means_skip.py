@@ -16,24 +16,27 @@ def handler(event, _context):
         job = json.loads(record["body"])
         execution_id = job["context"]["execution_id"]
         if not begin(execution_id):
-            continue  # Done before, or running elsewhere: either way nothing to do. Or is there?
+            continue
         work(execution_id, job["payload"])
         finish(execution_id)
     return {"statusCode": 200}
 
 
 def begin(execution_id):
-    """Claim the execution with a conditional write. The condition is right; what is done when it fails is not."""
+    """Claim the execution; False if there is nothing to do."""
     try:
         dynamodb.put_item(
             TableName="execution-state",
-            Item={"execution_id": {"S": execution_id}, "status": {"S": "RUNNING"}},
+            Item={
+                "execution_id": {"S": execution_id},
+                "status": {"S": "RUNNING"},
+            },
             ConditionExpression="attribute_not_exists(execution_id)",
         )
     except ClientError as error:
         if error.response["Error"]["Code"] != "ConditionalCheckFailedException":
             raise
-        return False
+        return False  # Done before, or running elsewhere: let it go.
     return True
 
 

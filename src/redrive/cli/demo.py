@@ -2,55 +2,153 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from redrive.core.clock import SystemClock
+from redrive.cli.paragraphs import print_paragraph
+from redrive.cli.verdicts import print_steps
+from redrive.core.clock import SECOND_MS, SystemClock, monotonic_ms
 from redrive.core.log import LineLog
+from redrive.demo.mending import BROKEN, FAULTS, MENDED, Mending, changes, proof_of
+from redrive.demo.outcome import Outcome
 from redrive.demo.story import HOURS, Day, Story
 from redrive.gateway.server import Options, running
+from redrive.prove.verdict import Verdict
 
 WIDE = 140
 """From so many columns on, a row holds everything; output that goes to no terminal is that wide."""
+
+CHANGE_STYLES = {"-": "red", "+": "green", " ": "dim"}
+"""By the mark that a line begins with."""
 
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, for scripts.")
 def command(as_json: bool) -> None:
-    """Run a day of scheduled work, with everything that goes wrong in it.
+    """Find the bug in a handler, mend it, and run a day of scheduled work with everything that goes wrong in it.
 
-    A server in virtual time runs an hourly schedule into a queue and a function for 24 hours: some executions fail, one
-    crashes, one is delivered twice, one ends in the dead-letter queue. Exit code 1 if anything was lost or done twice.
+    `redrive prove` finds a history in which a handler loses its work, and none once the handler is mended. Then a
+    server in virtual time runs an hourly schedule into a queue and a function for 24 hours: some executions fail, one
+    crashes, one is delivered twice, one ends in the dead-letter queue. Exit code 1 if the bug is not found, if
+    the mended handler has one, or if the day loses anything or does it twice.
     """
-    console = Console(stderr=True)
-    with running(Options(port=0, virtual=True), LineLog(SystemClock())) as server, _progress(console) as progress:
-        bar = progress.add_task("deploying", total=HOURS)
-        story = Story(server.endpoint_url, server.advance, lambda text: console.print(f"  {text}"))
-        day = story.tell(lambda hour: progress.update(bar, completed=hour, description=f"hour {hour}"))
+    terminal = Console(quiet=as_json, highlight=False)
+    page = terminal if terminal.is_terminal else Console(quiet=as_json, highlight=False, width=WIDE)
+    aside = Console(stderr=True)
+    mending = _mend(page, aside)
+    _print_heading(page, "4. A day of scheduled work")
+    outcome = Outcome(mending, _live(aside))
+    _print_day(outcome.day, page)
+    page.print("\nNow yours: [bold]redrive prove MODULE:HANDLER[/bold]")
     if as_json:
-        click.echo(day.as_json())
-    else:
-        terminal = Console()
-        _print(day, terminal if terminal.is_terminal else Console(width=WIDE))
-    if day.problems:
+        click.echo(outcome.as_json())
+    if not outcome.is_ok:
         raise SystemExit(1)
 
 
+def _mend(page: Console, aside: Console) -> Mending:
+    """Tell of the bug, of what mends it, and that it is gone, each as soon as it is known."""
+    _print_heading(page, "1. A handler, and its bug")
+    print_paragraph(
+        page,
+        f"{BROKEN}.py works on the messages of a schedule. It claims each execution with a conditional write, does the "
+        "work, and lets go of a message whose execution is claimed already: nothing is done twice. Is anything lost?",
+    )
+    page.print()
+    before = _proved(BROKEN, page, aside)
+    found = before.counterexample
+    if found is not None:
+        page.print()
+        print_steps(page, found)
+        page.print(f"\n[bold]{escape(found.violation.sentence)}[/bold]")
+    _print_heading(page, "2. What mends it")
+    if found is not None:
+        print_paragraph(page, found.advice)
+        page.print()
+    changed = changes()
+    _print_changes(changed, page)
+    _print_heading(page, "3. The same search, once it is mended")
+    print_paragraph(
+        page,
+        f"Histories with up to {FAULTS} faults: crashes before and after its calls, lost answers, throttling, "
+        "duplicates at once and days later, redrives at once and days later.",
+    )
+    page.print()
+    mending = Mending(before, changed, _proved(MENDED, page, aside))
+    _print_problems(mending.problems, page)
+    return mending
+
+
+def _proved(name: str, page: Console, aside: Console) -> Verdict:
+    """Prove one of the handlers, and print what it came to in a line."""
+    begun_ms = monotonic_ms()
+    with _progress(aside) as progress:
+        bar = progress.add_task("a run in which nothing goes wrong", total=None)
+
+        def follow(faults: int, histories: int, waiting: int) -> None:
+            progress.update(bar, completed=histories, total=histories + waiting, description=f"faults: {faults}")
+
+        verdict = proof_of(name, follow)
+    took_s = (monotonic_ms() - begun_ms) / SECOND_MS
+    page.print(f"{_mark(verdict.counterexample is None)} {escape(verdict.sentence)} [dim]({took_s:.1f} s)[/dim]")
+    return verdict
+
+
+def _print_changes(changed: Sequence[str], page: Console) -> None:
+    for line in changed:
+        if line:
+            code = line[1:].lstrip()
+            first = f"  {line[0]} {line[1 : len(line) - len(code)]}"
+            print_paragraph(page, code, first=first, style=CHANGE_STYLES[line[0]])
+        else:
+            page.print()
+
+
+def _live(aside: Console) -> Day:
+    """Live through the day on a server of its own."""
+    with running(Options(port=0, virtual=True), LineLog(SystemClock())) as server, _progress(aside) as progress:
+        bar = progress.add_task("deploying", total=HOURS)
+        story = Story(server.endpoint_url, server.advance, lambda text: print_paragraph(aside, text, first="  "))
+        day = story.tell(lambda hour: progress.update(bar, completed=hour, description=f"hour {hour}"))
+    aside.print()
+    return day
+
+
 def _progress(console: Console) -> Progress:
+    """A bar that leaves nothing behind. Its clock is no handler's: a proof sets the others to virtual time."""
     columns = (TextColumn("  {task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=console, transient=True)
+    return Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal,
+        get_time=lambda: monotonic_ms() / SECOND_MS,
+    )  # fmt: skip
 
 
-def _print(day: Day, console: Console) -> None:
+def _print_problems(problems: Sequence[str], page: Console) -> None:
+    for problem in problems:
+        page.print(f"{_mark(False)} {escape(problem)}")
+
+
+def _print_heading(page: Console, text: str) -> None:
+    page.print(f"\n[bold]{text}[/bold]\n")
+
+
+def _mark(is_good: bool) -> str:
+    return "[green]✓[/green]" if is_good else "[red]✗[/red]"
+
+
+def _print_day(day: Day, console: Console) -> None:
     """The day as a table. Where it is too narrow for all of it, what happened stands below."""
     is_wide = console.width >= WIDE
     table = Table(box=box.SIMPLE_HEAD, title="What became of a day of hourly executions", title_justify="left")
-    table.add_column("execution id", no_wrap=True)
-    table.add_column("scheduled (UTC)", no_wrap=True)
-    table.add_column("status", no_wrap=True)
+    table.collapse_padding = not is_wide
+    for heading in ("execution id", "scheduled (UTC)" if is_wide else "UTC", "status"):
+        table.add_column(heading, no_wrap=True)
     for heading in ("tries", "msgs", "effects"):
         table.add_column(heading, justify="right", no_wrap=True)
     if is_wide:
@@ -64,16 +162,16 @@ def _print(day: Day, console: Console) -> None:
         for one in day.executions:
             if one.story:
                 console.print(f"  {one.scheduled_time[11:16]}  {one.story}")
+        console.print()
     _print_sums(day, console)
 
 
 def _print_sums(day: Day, console: Console) -> None:
-    for problem in day.problems:
-        console.print(f"[red]✗[/red] {problem}")
+    _print_problems(day.problems, console)
     if not day.problems:
         count = len(day.executions)
-        console.print(f"[green]✓[/green] Every execution has exactly one effect: {count} of {count}.")
+        console.print(f"{_mark(True)} Every execution has exactly one effect: {count} of {count}.")
         console.print(
-            f"[green]✓[/green] Nothing is lost: {len(day.expected)} were due, {count} were run, "
+            f"{_mark(True)} Nothing is lost: {len(day.expected)} were due, {count} were run, "
             f"{day.queued + day.dead} messages are left in the queues."
         )

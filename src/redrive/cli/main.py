@@ -19,7 +19,7 @@ from redrive.core.errors import UserError
 
 COMMANDS = {
     "clock": ("redrive.cli.clock", "Show a server's clock, or move it."),
-    "demo": ("redrive.cli.demo", "Run a day of scheduled work, with everything that goes wrong in it."),
+    "demo": ("redrive.cli.demo", "Find the bug in a handler, mend it, and run a day of work in which much goes wrong."),
     "deploy": ("redrive.cli.deploy", "Deploy a CloudFormation template to a server."),
     "env": ("redrive.cli.env", "Print the settings that point AWS tools at a server."),
     "fault": ("redrive.cli.fault", "Have calls to a target fail or be slow, to see what happens then."),

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 from rich.markup import escape
-from rich.text import Text
 
+from redrive.cli.paragraphs import print_paragraph
+from redrive.cli.verdicts import print_steps
 from redrive.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -134,10 +135,7 @@ def _print(verdict: Verdict) -> None:
 
 def _print_story(console: Console, found: Counterexample) -> None:
     console.print(f"\n[bold]{escape(found.violation.sentence)}[/bold]\n")
-    width = max(len(step.at) for step in found.steps)
-    for number, step in enumerate(found.steps, 1):
-        console.print(Text(f"{number:>3}. {step.at:<{width}}  {step.text}", style="red" if step.is_fault else ""))
-        if step.place is not None:
-            console.print(Text(f"{'':{width + 7}}{step.place.told}", style="dim"))
-    console.print(f"\n{escape(found.advice)}")
+    print_steps(console, found)
+    console.print()
+    print_paragraph(console, found.advice)
     console.print("This history was played again through the whole wire: signed requests, HTTP bytes, boto3's retries.")

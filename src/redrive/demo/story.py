@@ -6,7 +6,7 @@ import io
 import json
 import zipfile
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from importlib import resources
 from typing import Any
@@ -48,10 +48,6 @@ class Day:
     dead: int
     redriven: str
     problems: list[str] = field(default_factory=list)
-
-    def as_json(self) -> str:
-        """The whole of it, for scripts."""
-        return json.dumps(asdict(self) | {"ok": not self.problems}, indent=2)
 
 
 class Story:

@@ -1,0 +1,18 @@
+"""Texts that a person reads: broken between words on a terminal, and never where a program reads them."""
+
+from __future__ import annotations
+
+import textwrap
+
+from rich.console import Console
+from rich.text import Text
+
+
+def print_paragraph(console: Console, text: str, *, first: str = "", style: str = "") -> None:
+    """Print a text whose further lines begin where the first one does after `first`."""
+    told = first + text
+    if console.is_terminal and len(told) > console.width:
+        told = textwrap.fill(
+            text, console.width, initial_indent=first, subsequent_indent=" " * len(first), break_on_hyphens=False
+        )  # fmt: skip
+    console.print(Text(told, style=style), soft_wrap=True)

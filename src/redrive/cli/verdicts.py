@@ -1,0 +1,22 @@
+"""A counterexample on the terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from redrive.cli.paragraphs import print_paragraph
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from redrive.prove.verdict import Counterexample
+
+
+def print_steps(console: Console, found: Counterexample) -> None:
+    """The numbered steps of its history, faults in red, each with the line of the handler that it is about."""
+    width = max(len(step.at) for step in found.steps)
+    for number, step in enumerate(found.steps, 1):
+        begin = f"{number:>3}. {step.at:<{width}}  "
+        print_paragraph(console, step.text, first=begin, style="red" if step.is_fault else "")
+        if step.place is not None:
+            print_paragraph(console, step.place.told, first=" " * len(begin), style="dim")
