@@ -7,7 +7,7 @@ VirtualDrive  does what is due now; time moves only when it is told to
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
@@ -15,9 +15,9 @@ from redrive.core.clock import Clock, Instant, VirtualClock
 from redrive.core.errors import Conflict
 from redrive.core.log import Log
 from redrive.delivery.invocation import InvocationResult
-from redrive.delivery.worker import Attempt
+from redrive.delivery.worker import Attempt, Worker
 from redrive.engine.engine import Engine
-from redrive.engine.virtual import VirtualTime
+from redrive.engine.virtual import Keep, VirtualTime
 
 IDLE_MS_MAX = 60_000
 """How long a driver sleeps at most: a bound on what a lost wake-up can cost."""
@@ -50,6 +50,7 @@ class RealTime:
         self._clock = clock
         self._log = log
         self._free = slots
+        self._expected: Sequence[Worker] = ()
         self._woken = False
         self._stopping = False
         self._condition = threading.Condition()
@@ -87,18 +88,22 @@ class RealTime:
                 self._sleep(FAILED_ROUND_PAUSE_MS)
 
     def _round(self) -> None:
+        """Claim what is due. Whoever is known to be due next is not asked again: to ask costs a transaction."""
         with self._condition:
             self._woken = False
             free = self._free
-        claimed = self._engine.claim(free)
+        expected, self._expected = self._expected, ()
+        claimed = self._engine.claim(free, expected=expected)
         for attempt in claimed.attempts:
             with self._condition:
                 self._free -= 1
             self._pool.submit(self._attempt, attempt)
-        if claimed.progressed:
-            return
         due = claimed.next_due
+        if due is None and claimed.progressed:
+            return  # What is due now is not known.
         self._sleep(IDLE_MS_MAX if due is None else min(IDLE_MS_MAX, due - self._clock.now()))
+        if due is not None and due <= self._clock.now():
+            self._expected = claimed.expected
 
     def _attempt(self, attempt: Attempt) -> None:
         try:
@@ -127,11 +132,10 @@ class RealTime:
 class VirtualDrive:
     """Turns the engine in virtual time: what is due now happens at once, and time moves when it is told to."""
 
-    def __init__(self, engine: Engine, clock: VirtualClock, log: Log, *, moved: Callable[[Instant], None]) -> None:
-        """`moved` is told each instant at which the clock stops, before anything is done there."""
+    def __init__(self, engine: Engine, clock: VirtualClock, log: Log, *, keep: Keep) -> None:
+        """`keep` stores where the clock stands."""
         self._engine = engine
-        self._time = VirtualTime(engine, clock)
-        self._moved = moved
+        self._time = VirtualTime(engine, clock, keep=keep)
         self._log = log
         self._turn = threading.Lock()
         self._woken = threading.Event()
@@ -158,8 +162,7 @@ class VirtualDrive:
         """Move time; answers when everything due until then has settled. Errors: ValueError if it lies in the past."""
         with self._turn:
             self._take_over()
-            self._time.advance_to(target, moved=self._moved)
-            self._moved(target)
+            self._time.advance_to(target)
 
     def _work(self) -> None:
         while True:

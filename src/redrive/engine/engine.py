@@ -110,6 +110,19 @@ class Engine:
             return Claimed(attempts, progressed)
         return Claimed(attempts, progressed, ahead.next_due, ahead.expected)
 
+    def round(self, tx: Transaction, expected: Sequence[Worker], *, free: int) -> Claimed:
+        """A round of claims inside one transaction, of workers that are known to have something due.
+
+        A defect in one of them undoes the whole transaction: `claim` then finds out whose it is.
+        """
+        attempts: list[Attempt] = []
+        for worker in expected:
+            attempts += worker.claim(tx, free=free - len(attempts))
+        if attempts:
+            return Claimed(attempts, progressed=True)
+        ahead = self._look(tx, free)
+        return Claimed((), progressed=True, next_due=ahead.next_due, expected=ahead.expected)
+
     def _look(self, tx: Transaction, free: int) -> Claimed:
         """Who has something due now or, if nobody has, who will have it first."""
         workers = self._workers.values()

@@ -9,8 +9,9 @@ from redrive.core.limits import Limits
 from redrive.core.scope import Caller
 from redrive.delivery.operation import Outside, OutsideNeeded, Wait
 from redrive.engine.registry import Registry
+from redrive.languages.iam import Context
 from redrive.services.iam import access
-from redrive.store.api import Transaction
+from redrive.store.api import NO_CONTEXT, Transaction
 
 
 class BoundServices:
@@ -44,7 +45,9 @@ class BoundServices:
             source_arn=source_arn,
         )  # fmt: skip
 
-    def authorize(self, tx: Transaction, caller: Caller, action: str, resource: str) -> None:
-        """Refuse what the caller's role does not allow."""
-        if caller.role_arn is not None:
-            access.authorize(tx, caller, action, resource)
+    def authorize(
+        self, tx: Transaction, caller: Caller, action: str, resource: str, *, context: Context = NO_CONTEXT,
+        policy: str = "",
+    ) -> None:  # fmt: skip
+        """Refuse what the caller may not do."""
+        access.authorize(tx, caller, action, resource, context=context, policy=policy)

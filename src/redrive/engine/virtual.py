@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from redrive.core.clock import Instant, VirtualClock
-from redrive.core.errors import Bug
+from redrive.core.errors import Bug, Conflict, UserError
 from redrive.delivery.worker import Worker
 from redrive.engine.engine import Claimed, Engine
+from redrive.store.api import Transaction
 
 ROUNDS_PER_INSTANT_MAX = 100_000
 """More rounds than this without time moving means that a worker claims to be due and does nothing."""
+
+STOPS_PER_TRANSACTION_MAX = 200
+"""At how many instants work is done in one transaction: the transaction costs as much as the work at one of them."""
+
+Keep = Callable[[Transaction, Instant], None]
+"""Stores where the clock stands, in the transaction that has moved it."""
 
 
 class VirtualTime:
     """Drives an engine on a clock that stands still. One thread, one attempt at a time: same input, same history."""
 
-    def __init__(self, engine: Engine, clock: VirtualClock) -> None:
+    def __init__(self, engine: Engine, clock: VirtualClock, *, keep: Keep | None = None) -> None:
         self._engine = engine
         self._clock = clock
+        self._keep = keep
 
     def settle_due(self, *, expected: Sequence[Worker] = ()) -> Claimed:
         """Do everything that is due now, and what follows from it now; answers what is due next, and whose it is.
@@ -38,14 +47,66 @@ class VirtualTime:
     def advance_to(self, target: Instant, *, moved: Callable[[Instant], None] | None = None) -> None:
         """Move time to `target`, doing everything that comes due on the way, each thing at its own instant.
 
-        `moved` is told of each instant at which the clock stops. Errors: ValueError if the target lies in the past.
+        `moved` is told of each instant at which the clock stops, before anything is done there. Errors: ValueError if
+        the target lies in the past.
         """
         if target < self._clock.now():
             raise ValueError("virtual time does not run backwards")
         ahead = self.settle_due()
-        while ahead.next_due is not None and ahead.next_due <= target:
-            self._clock.move_to(max(ahead.next_due, self._clock.now()))
-            if moved is not None:
-                moved(self._clock.now())
-            ahead = self.settle_due(expected=ahead.expected)
+        while (due := ahead.next_due) is not None and due <= target:
+            if moved is None:
+                ahead = self._travel(ahead, target)
+            else:
+                moved(self._move_to(due))
+                ahead = self.settle_due(expected=ahead.expected)
         self._clock.move_to(target)
+        if self._keep is not None:
+            keep = self._keep
+            self._engine.run(lambda tx: keep(tx, target))
+
+    def _travel(self, ahead: Claimed, target: Instant) -> Claimed:
+        """Go on from one due instant to the next in one transaction, as far as nothing is needed from outside."""
+        passed = self._passed(ahead, target, STOPS_PER_TRANSACTION_MAX) or self._passed(ahead, target, 1)
+        if passed is None:
+            return self.settle_due(expected=ahead.expected)
+        for attempt in passed.attempts:
+            self._engine.settle(attempt, self._engine.perform(attempt))
+        is_standing = passed.next_due == ahead.next_due
+        return self.settle_due(expected=passed.expected) if passed.attempts or is_standing else passed
+
+    def _passed(self, ahead: Claimed, target: Instant, stops_max: int) -> Claimed | None:
+        """What is ahead after so many instants; None if there was a defect in a worker, and nothing was done.
+
+        The clock has gone no further than to the defect. Errors: Conflict, UserError (the store is full).
+        """
+        try:
+            return self._engine.run(lambda tx: self._pass(tx, ahead, target, stops_max))
+        except (Conflict, UserError):
+            raise
+        except Exception:  # noqa: BLE001 - done once more with fewer at once, until it shows whose defect it is.
+            return None
+
+    def _pass(self, tx: Transaction, ahead: Claimed, target: Instant, stops_max: int) -> Claimed:
+        """The instants of one transaction. It may run twice, so it begins where it began, wherever the clock is by now.
+
+        Upkeep begins a transaction: it measures what was committed.
+        """
+        next_due = ahead.next_due
+        for _ in range(stops_max):
+            if next_due is None or next_due > target:
+                break
+            tx.move_to(next_due)
+            self._move_to(next_due)
+            ahead = self._engine.round(tx, ahead.expected, free=1)
+            next_due = None if ahead.next_due is None else max(ahead.next_due, tx.now)
+            if any(worker.upkeep for worker in ahead.expected):
+                break
+        if self._keep is not None:
+            self._keep(tx, tx.now)
+        return replace(ahead, next_due=next_due)
+
+    def _move_to(self, at: Instant) -> Instant:
+        """Move the clock to an instant, unless it is there or past it; answers where it stands."""
+        if at > self._clock.now():
+            self._clock.move_to(at)
+        return self._clock.now()

@@ -32,6 +32,7 @@ from redrive.store.tables.timers import TimerTable
 T = TypeVar("T")
 
 NO_PARAMS: Mapping[str, object] = {}
+NO_CONTEXT: Mapping[str, tuple[str, ...]] = {}
 
 
 class Services(Protocol):
@@ -73,10 +74,21 @@ class Services(Protocol):
         """
         ...
 
-    def authorize(self, tx: Transaction, caller: Caller, action: str, resource: str) -> None:
-        """Refuse what the caller's role does not allow: `authorize(tx, caller, "sqs:SendMessage", queue_arn)`.
+    def authorize(
+        self,
+        tx: Transaction,
+        caller: Caller,
+        action: str,
+        resource: str,
+        *,
+        context: Mapping[str, tuple[str, ...]] = NO_CONTEXT,
+        policy: str = "",
+    ) -> None:
+        """Refuse what the caller may not do: `authorize(tx, caller, "sqs:SendMessage", queue_arn)`.
 
-        The account itself may do everything. Errors: ServiceError AccessDeniedException with AWS's sentence.
+        `context` holds condition keys that only the service knows, `policy` is the text of the resource's own policy.
+        The account itself may do in its own account what no policy denies.
+        Errors: ServiceError AccessDeniedException with AWS's sentence.
         """
         ...
 
@@ -148,6 +160,10 @@ class Transaction:
         self.items = tables.items
         self.blobs = tables.blobs
         self.log_events = tables.log_events
+
+    def move_to(self, now: Instant) -> None:
+        """Go on at another instant. Only for virtual time, which has nothing to do until then."""
+        self.now = now
 
     def notify(self, topic: str) -> None:
         """Wake whoever waits for this topic, once the transaction has committed. Only ever a hint."""

@@ -29,7 +29,7 @@ def test_event_that_was_running_when_its_server_died_runs_again_at_the_next_star
     )
     world.client("lambda").invoke(FunctionName="work", InvocationType="Event", Payload=json.dumps({"n": 1}))
     world.store.run(lambda tx: tx.deliveries.claim_due(OUTSIDE, tx.now, lease_ms=960_000, limit=1))
-    drive = VirtualDrive(world.engine, world.clock, SilentLog(), moved=lambda _: None)
+    drive = VirtualDrive(world.engine, world.clock, SilentLog(), keep=lambda tx, at: None)
 
     drive.advance_to(world.clock.now())
 

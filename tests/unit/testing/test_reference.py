@@ -49,7 +49,7 @@ class Desk:
     def __init__(self) -> None:
         world = self.world = World()
         assert isinstance(world.clock, VirtualClock)
-        drive = VirtualDrive(world.engine, world.clock, SilentLog(), moved=lambda _: None)
+        drive = VirtualDrive(world.engine, world.clock, SilentLog(), keep=lambda tx, at: None)
         self.admin = Admin(
             Facts("000000000000", "memory"), world.clock, drive, run=world.store.run, reset=world.store.reset,
             load_blob={"known": b"zip"}.get,

@@ -140,8 +140,12 @@ class DeliveryTable:
 
     def next(self, places: Sequence[str]) -> Instant | None:
         """When the earliest delivery at one of these places comes due."""
-        found = [at for place in places if (at := self._earliest.of(place)) is not None]
-        return min(found) if found else None
+        earliest: Instant | None = None
+        for place in places:
+            at = self._earliest.of(place)
+            if at is not None and (earliest is None or at < earliest):
+                earliest = at
+        return earliest
 
     def forget(self) -> None:
         """Drop what is remembered: what was written has been undone."""

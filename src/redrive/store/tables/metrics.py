@@ -142,13 +142,14 @@ class Accumulator:
 class MetricTable:
     """Counts of this transaction, and the metrics that are stored."""
 
-    __slots__ = ("_accumulator", "_counted", "_database", "_flushed_at", "_kept")
+    __slots__ = ("_accumulator", "_counted", "_database", "_due_after_flush", "_flushed_at", "_kept")
 
     def __init__(self, database: Database, accumulator: Accumulator) -> None:
         self._database = database
         self._accumulator = accumulator
         self._counted: list[_Sample] = []
         self._flushed_at: Instant | None = None
+        self._due_after_flush: Instant | None = None
         self._kept: frozenset[Watched] = frozenset()
 
     def count(self, series: Series | SeriesGroup, at: Instant, value: float = 1.0, *, times: int = 1) -> None:
@@ -157,7 +158,7 @@ class MetricTable:
 
     def due_at(self) -> Instant | None:
         """When there is next something to measure or to write; None while nothing was counted."""
-        return self._accumulator.due_at
+        return self._accumulator.due_at if self._flushed_at is None else self._due_after_flush
 
     def watched(self, now: Instant) -> list[Watched]:
         """What is to be measured: all of which something was counted within the last six hours."""
@@ -186,6 +187,8 @@ class MetricTable:
                     self.add(series, underway.point(minute))
         self._flushed_at = now
         self._kept = keep
+        _, watched = self._left(now)
+        self._due_after_flush = _minute_after(now) if watched else None
 
     def between(self, series: Series, start: Instant, end: Instant) -> list[DataPoint]:
         """The stored minutes of a series that begin in [start, end), in order."""
@@ -230,13 +233,16 @@ class MetricTable:
 
     def _forget_flushed(self, now: Instant) -> None:
         accumulator = self._accumulator
+        accumulator.minutes, accumulator.watched = self._left(now)
+        accumulator.due_at = _minute_after(now) if accumulator.watched else None
+
+    def _left(self, now: Instant) -> tuple[dict[tuple[_Counted, Instant], _Minute], dict[Watched, Instant]]:
+        """The minutes that a flush leaves under way, and what is measured after it."""
         last = _minute_before(now)
-        accumulator.minutes = {key: minute for key, minute in accumulator.minutes.items() if key[1] > last}
-        underway = {series.watched for counted, _ in accumulator.minutes for series in _members(counted)}
-        accumulator.watched = {
-            one: at for one, at in accumulator.watched.items() if one in self._kept or one in underway
-        }
-        accumulator.due_at = now - now % MINUTE_MS + MINUTE_MS if accumulator.watched else None
+        minutes = {key: minute for key, minute in self._accumulator.minutes.items() if key[1] > last}
+        underway = {series.watched for counted, _ in minutes for series in _members(counted)}
+        watched = {one: at for one, at in self._accumulator.watched.items() if one in self._kept or one in underway}
+        return minutes, watched
 
 
 def _members(counted: _Counted) -> tuple[Series, ...]:
@@ -245,6 +251,10 @@ def _members(counted: _Counted) -> tuple[Series, ...]:
 
 def _minute_before(now: Instant) -> Instant:
     return now - now % MINUTE_MS - MINUTE_MS
+
+
+def _minute_after(now: Instant) -> Instant:
+    return now - now % MINUTE_MS + MINUTE_MS
 
 
 def _key(series: Series) -> dict[str, str | int]:
