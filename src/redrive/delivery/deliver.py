@@ -14,6 +14,7 @@ from typing import assert_never
 from redrive.core.clock import MINUTE_MS, Instant
 from redrive.core.documents import Document
 from redrive.core.errors import Bug, Conflict, ServiceError, UserError
+from redrive.core.log import Log
 from redrive.core.retry import (
     Delivered,
     Exhausted,
@@ -39,6 +40,9 @@ INSIDE_PER_CLAIM_MAX = 200
 
 LEASE_FLOOR_MS = MINUTE_MS
 
+PUT_OFF_MS = 8 * MINUTE_MS
+"""When a delivery on which we have failed ourselves is looked at again: it may take a newer redrive to settle it."""
+
 INTERNAL_FAILURE = "InternalFailure"
 """The code of an attempt that failed by a defect of ours. It counts as a failure of the target's side."""
 
@@ -49,7 +53,8 @@ class DeliveryWorker:
     name = "delivery"
     upkeep = False
 
-    def __init__(self, sources: Sequence[Source]) -> None:
+    def __init__(self, sources: Sequence[Source], log: Log) -> None:
+        self._log = log
         self._sources: Mapping[str, Source] = {source.name: source for source in sources}
         self._lease_ms = max([LEASE_FLOOR_MS, *(source.lease_ms for source in sources)])
 
@@ -58,12 +63,17 @@ class DeliveryWorker:
 
     def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
         for delivery in tx.deliveries.due(INSIDE, tx.now, limit=INSIDE_PER_CLAIM_MAX):
-            self._deliver_inside(tx, delivery)
+            with self._alone(tx, delivery):
+                self._deliver_inside(tx, delivery)
         due_at = tx.deliveries.next((OUTSIDE,)) if free > 0 else None
         if due_at is None or due_at > tx.now:
             return ()
         claimed = tx.deliveries.claim_due(OUTSIDE, tx.now, lease_ms=self._lease_ms, limit=free)
-        return [attempt for delivery in claimed if (attempt := self._begin(tx, delivery)) is not None]
+        begun: list[Attempt] = []
+        for delivery in claimed:
+            with self._alone(tx, delivery):
+                begun += self._begin(tx, delivery)
+        return begun
 
     def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
         delivery = tx.deliveries.held(attempt.key, attempt.fence)
@@ -104,23 +114,35 @@ class DeliveryWorker:
             return
         self._conclude(tx, source, delivery, outcome)
 
-    def _begin(self, tx: Transaction, delivery: Delivery) -> Attempt | None:
+    @contextmanager
+    def _alone(self, tx: Transaction, delivery: Delivery) -> Iterator[None]:
+        """Let a defect of ours end with its delivery, which is put off: nothing is lost, and the others go on."""
+        try:
+            with tx.savepoint():
+                yield
+        except (Conflict, UserError):
+            raise
+        except Exception as defect:  # noqa: BLE001 - whatever is wrong with one delivery must not hold up all the others.
+            self._log.error("delivery put off", delivery_id=delivery.id, source=delivery.source, defect=repr(defect))
+            tx.deliveries.release(delivery, place=delivery.place, due_at=tx.now + PUT_OFF_MS, counted=False)
+
+    def _begin(self, tx: Transaction, delivery: Delivery) -> Sequence[Attempt]:
         source = self._source(delivery)
         if self._gave_up_by_age(tx, source, delivery):
-            return None
+            return ()
         outcome: Outcome
         try:
             rendered = _rendered(tx, source, delivery)
             if isinstance(rendered, Invocation):
-                return Attempt(self.name, delivery.id, delivery.fence, rendered)
+                return (Attempt(self.name, delivery.id, delivery.fence, rendered),)
             outcome = Succeeded(_called(tx, rendered))
         except ServiceError as error:
             outcome = source.failure(error)
         except OutsideNeeded as needed:
             outside = needed.outside
-            return Attempt(self.name, delivery.id, delivery.fence, outside.invocation, outside.resume)
+            return (Attempt(self.name, delivery.id, delivery.fence, outside.invocation, outside.resume),)
         self._conclude(tx, source, delivery, outcome)
-        return None
+        return ()
 
     def _gave_up_by_age(self, tx: Transaction, source: Source, delivery: Delivery) -> bool:
         """A delivery that grew too old while nobody could attempt it is not attempted any more."""

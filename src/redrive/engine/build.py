@@ -114,7 +114,7 @@ def build_engine(
     """
     store.on_commit(lambda topics: log_misspellings(log, topics))
     faulty = FaultyInvoker(invoker, run, real_time=real_time)
-    return Engine(run, bind_registry(store, models, settings), build_workers(settings), faulty, log)
+    return Engine(run, bind_registry(store, models, settings), build_workers(log, settings), faulty, log)
 
 
 def bind_registry(store: Store, models: Models, settings: Settings = DEFAULTS) -> Registry:
@@ -124,7 +124,7 @@ def bind_registry(store: Store, models: Models, settings: Settings = DEFAULTS) -
     return registry
 
 
-def build_workers(settings: Settings = DEFAULTS) -> list[Worker]:
+def build_workers(log: Log, settings: Settings = DEFAULTS) -> list[Worker]:
     """All kinds of due work; each engine over a store has its own."""
     sources: list[Source] = [
         # One for each kind of promise, in order of the alphabet.
@@ -132,7 +132,7 @@ def build_workers(settings: Settings = DEFAULTS) -> list[Worker]:
         SchedulerSource(),
     ]
     return [
-        DeliveryWorker(sources),
+        DeliveryWorker(sources, log),
         # In order of the alphabet.
         ClientTokenWorker(),
         ExpiryWorker(),

@@ -83,7 +83,7 @@ class Stage:
         self._entropy = _Reseeded(f"{seed}")
         self._store = SqliteStore(None, clock=self.clock, entropy=self._entropy)
         registry = bind_registry(self._store, models())
-        workers = [worker for worker in build_workers() if not worker.upkeep]
+        workers = [worker for worker in build_workers(SilentLog()) if not worker.upkeep]
         self.engine = Engine(self._store.run, registry, workers, invoker, SilentLog())
         self.gateway = Gateway(self.engine, models(), account=SCOPE.account, entropy=self._entropy, log=SilentLog())
 

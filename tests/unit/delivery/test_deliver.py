@@ -10,8 +10,9 @@ import pytest
 from redrive.core.clock import DAY_MS, MINUTE_MS, SECOND_MS, VirtualClock
 from redrive.core.documents import Document
 from redrive.core.entropy import SeededEntropy
-from redrive.core.errors import Bug, ServiceError
+from redrive.core.errors import ServiceError
 from redrive.core.limits import Limits
+from redrive.core.log import SilentLog
 from redrive.core.retry import (
     Backoff,
     Delivered,
@@ -26,7 +27,7 @@ from redrive.core.retry import (
     Verdict,
 )
 from redrive.core.scope import Caller, Scope
-from redrive.delivery.deliver import INSIDE_PER_CLAIM_MAX, LEASE_FLOOR_MS, DeliveryWorker
+from redrive.delivery.deliver import INSIDE_PER_CLAIM_MAX, LEASE_FLOOR_MS, PUT_OFF_MS, DeliveryWorker
 from redrive.delivery.invocation import FunctionCode, Invocation, InvocationResult, InvocationStatus
 from redrive.delivery.operation import Outside, OutsideNeeded
 from redrive.delivery.sources import Call
@@ -88,6 +89,7 @@ class Letters:
     name: str = "letters"
     lease_ms: int = 90 * SECOND_MS
     unrenderable: Exception | None = None
+    unsettleable: set[str] = field(default_factory=set)
     attempts: list[Verdict] = field(default_factory=list)
     ends: list[tuple[Outcome, Delivered | GiveUp]] = field(default_factory=list)
 
@@ -111,20 +113,35 @@ class Letters:
         """Letters keep nothing of what their reader wrote."""
 
     def settled(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Delivered | GiveUp) -> None:
+        if delivery.id in self.unsettleable:
+            tx.timers.set("settled", delivery.id, START)
+            raise ZeroDivisionError("ours")
         self.ends.append((outcome, verdict))
 
     def attempted(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Verdict) -> None:
         self.attempts.append(verdict)
 
 
+class Errors(SilentLog):
+    """Keeps the deliveries on which we have failed ourselves."""
+
+    def __init__(self) -> None:
+        self.put_off: list[object] = []
+
+    def error(self, event: str, **facts: object) -> None:
+        assert event == "delivery put off"
+        self.put_off.append(facts["delivery_id"])
+
+
 class Office:
     """A delivery worker over a store in memory, and a clock to move."""
 
     def __init__(self) -> None:
+        self.log = Errors()
         self.clock = VirtualClock(START)
         self.post = Post()
         self.source = Letters()
-        self.worker = DeliveryWorker([self.source])
+        self.worker = DeliveryWorker([self.source], self.log)
         self.store = SqliteStore(None, clock=self.clock, entropy=SeededEntropy(1))
         self.store.bind(self.post)
 
@@ -378,11 +395,34 @@ def test_error_of_rendering_outside_gives_no_attempt(office: Office, outside: Ca
     assert office.source.attempts == [RetryAt(START + 10_000, counted=True)]
 
 
-def test_source_that_renders_an_invocation_inside_is_a_bug(office: Office) -> None:
+@pytest.mark.parametrize(("by", "place"), [("post", INSIDE), ("function", OUTSIDE)])
+def test_defect_in_settling_puts_off_its_own_delivery_and_no_other(office: Office, by: str, place: str) -> None:
+    """What the source wrote of it is undone; it is tried again later, as often as it takes. Nothing is lost."""
+    office.source.unsettleable.add("a")
+    office.post.refusal = ServiceError("Gone", "")
+    office.source.unrenderable = ServiceError("Gone", "") if place == OUTSIDE else None
+    office.promise("a", by=by, place=place)
+    office.promise("b", by=by, place=place)
+
+    office.claim(free=2)
+
+    assert office.log.put_off == ["a"]
+    assert [verdict for _, verdict in office.source.ends] == [GiveUp(None)]
+    assert office.next_due() == START + PUT_OFF_MS
+    assert office.store.run(lambda tx: tx.timers.next("settled")) is None
+    office.source.unsettleable.clear()
+    office.clock.move_to(START + PUT_OFF_MS)
+    office.claim(free=2)
+    assert [verdict for _, verdict in office.source.ends] == [GiveUp(None), GiveUp(None)]
+    assert office.next_due() is None
+
+
+def test_source_that_renders_an_invocation_inside_is_a_defect(office: Office) -> None:
     office.promise("a", by="function", place=INSIDE)
 
-    with pytest.raises(Bug):
-        office.claim()
+    office.claim()
+
+    assert office.log.put_off == ["a"]
 
 
 def test_call_that_needs_the_outside_is_attempted_there_once_a_slot_is_free(office: Office) -> None:
@@ -429,17 +469,20 @@ def test_call_outside_whose_node_is_lost_is_made_again_after_its_lease(office: O
     assert office.source.ends == [(Succeeded({"Read": True}), Delivered())]
 
 
-def test_delivery_of_an_unknown_source_is_a_bug(office: Office) -> None:
+def test_delivery_of_an_unknown_source_waits_for_a_redrive_that_knows_it(office: Office) -> None:
+    """A newer redrive has made the promise; an older one, started over the same store, leaves it be."""
     office.promise("a")
-    office.worker = DeliveryWorker([])
+    office.worker = DeliveryWorker([], office.log)
 
-    with pytest.raises(Bug, match="letters"):
-        office.claim()
+    office.claim()
+
+    assert office.log.put_off == ["a"]
+    assert office.next_due() == START + PUT_OFF_MS
 
 
 def test_lease_is_at_least_a_minute(office: Office, outside: Callable[[str], None]) -> None:
     office.source.lease_ms = 1
-    office.worker = DeliveryWorker([office.source])
+    office.worker = DeliveryWorker([office.source], office.log)
     outside("a")
 
     office.claim()

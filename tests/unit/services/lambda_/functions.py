@@ -156,7 +156,7 @@ class Rig:
         self.around = Surroundings(self.registry)
         self.store.bind(self.around)
         self.mappings = MappingWorker(next_visible=next_visible, count_visible=count_visible)
-        workers: list[Worker] = [DeliveryWorker([LambdaSource()]), self.mappings]
+        workers: list[Worker] = [DeliveryWorker([LambdaSource()], SilentLog()), self.mappings]
         self.engine = Engine(self.store.run, self.registry, workers, self.invoker, SilentLog())
         self._time = VirtualTime(self.engine, self.clock)
 
