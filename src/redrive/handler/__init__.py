@@ -3,7 +3,8 @@
 It needs nothing but the standard library, and runs alike on AWS Lambda, on the engine and in a test. boto3 and psycopg
 are imported when a ledger that needs them is first used. It knows no other room of the house, and no other knows it.
 
-A name's module is imported when the name is first asked for: a function that starts cold pays for what it uses.
+A name's module is imported when the name is first asked for: a function that starts cold pays for what it uses. Values
+that most functions need are named tuples therefore; a dataclass imports `inspect`, and compiles code in each process.
 """
 
 from __future__ import annotations

@@ -10,13 +10,12 @@ the answer and takes every record for done. For once-only processing decorate th
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar, cast
+from typing import Generic, Literal, NamedTuple, TypeVar, cast
 
 from redrive.handler.errors import HandlerError
+from redrive.handler.functions import is_async
 from redrive.handler.lambda_context import invocation, remaining_ms
 from redrive.handler.records import BatchResponse, DynamoDBRecord, KinesisRecord, SqsRecord
 
@@ -112,8 +111,7 @@ def dynamodb_batch(
     return handler
 
 
-@dataclass(frozen=True, slots=True)
-class _Item(Generic[Record]):
+class _Item(NamedTuple, Generic[Record]):
     """A record, what the answer calls it, and the lane that it keeps its order in."""
 
     record: Record
@@ -157,7 +155,7 @@ class _Run(Generic[Record]):
         self._reserve_ms = reserve_s * 1000
         self._on_failure = on_failure
         self._stops_at_failure = stops_at_failure
-        self._is_async = inspect.iscoroutinefunction(record_handler)
+        self._is_async = is_async(record_handler)
 
     def __call__(self, items: list[_Item[Record]], context: object) -> list[int]:
         progress = _Progress(self._stops_at_failure)

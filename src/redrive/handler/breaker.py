@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import enum
 import functools
-import inspect
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
@@ -23,6 +22,7 @@ from redrive.handler.clock import Clock, Instant, now_ms
 from redrive.handler.entropy import NewNonce, new_nonce
 from redrive.handler.errors import CircuitOpen
 from redrive.handler.failures import Kind, classify
+from redrive.handler.functions import is_async
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -105,7 +105,7 @@ class CircuitBreaker:
 
     def protect(self, function: Callable[P, R]) -> Callable[P, R]:
         """Make a function, plain or async, go through the breaker whenever it is called."""
-        if inspect.iscoroutinefunction(function):
+        if is_async(function):
 
             @functools.wraps(function)
             async def run_async(*args: P.args, **kwargs: P.kwargs) -> object:

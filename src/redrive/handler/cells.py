@@ -5,12 +5,10 @@ A cell changes only if it is still as it was read. Every ledger keeps cells besi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(NamedTuple):
     """A value as it was read. Version 0 was never written, and its text is empty."""
 
     version: int = 0

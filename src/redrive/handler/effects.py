@@ -14,18 +14,20 @@ downstream is known to remember it, and after that the downstream is asked first
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
-from datetime import timedelta
-from typing import Concatenate, Generic, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Concatenate, Generic, ParamSpec, TypeVar, cast
 
 from redrive.handler import payloads
 from redrive.handler.clock import Clock, now_ms
 from redrive.handler.errors import EffectRepeated, EffectUncertain
 from redrive.handler.execution import Execution, current_execution
+from redrive.handler.functions import is_async
 from redrive.handler.ledger import EffectRecord
-from redrive.handler.signatures import Lookup
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from redrive.handler.signatures import Lookup
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -86,7 +88,7 @@ class Effect(Generic[P, R]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         execution = current_execution()
         self._count_call(execution)
-        if inspect.iscoroutinefunction(self.__wrapped__):
+        if is_async(self.__wrapped__):
             return cast("R", self._run_async(execution, *args, **kwargs))
         record = self._recorded_or_new(execution)
         if record.done_at is not None:
@@ -96,7 +98,7 @@ class Effect(Generic[P, R]):
             found = self._lookup_of(record)(key, *args, **kwargs)
             if found is not None:
                 return cast("R", self._done(execution, record, found))
-            record = replace(record, first_at=self._clock())
+            record = record._replace(first_at=self._clock())
         execution.note_effect(record)
         return cast("R", self._done(execution, record, self.__wrapped__(key, *args, **kwargs)))
 
@@ -110,10 +112,10 @@ class Effect(Generic[P, R]):
         key = record.idempotency_key
         if self._must_look_up(execution, record):
             found = self._lookup_of(record)(key, *args, **kwargs)
-            found = await found if inspect.isawaitable(found) else found
+            found = await found if isinstance(found, Awaitable) else found
             if found is not None:
                 return await to_thread(self._done, execution, record, found)
-            record = replace(record, first_at=self._clock())
+            record = record._replace(first_at=self._clock())
         await to_thread(execution.note_effect, record)
         result = await cast("Awaitable[object]", self.__wrapped__(key, *args, **kwargs))
         return await to_thread(self._done, execution, record, result)
@@ -152,7 +154,7 @@ class Effect(Generic[P, R]):
 
     def _done(self, execution: Execution, record: EffectRecord, result: object) -> object:
         text = payloads.encode(result, bytes_max=payloads.EFFECT_RESULT_BYTES_MAX)
-        execution.note_effect(replace(record, done_at=self._clock(), result=text))
+        execution.note_effect(record._replace(done_at=self._clock(), result=text))
         return result
 
 

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from contextvars import ContextVar
+from contextvars import Token as Before
 
 from redrive.handler.errors import LeaseLost, OutsideExecution
 from redrive.handler.ledger import EffectRecord, Ledger, Token
 
 
 class Execution:
-    """One run of an execution, from its beginning until it is settled."""
+    """One run of an execution, from its beginning until it is settled.
+
+    Inside `with execution:`, `current_execution` answers it.
+    """
 
     def __init__(self, ledger: Ledger, token: Token, effects: Mapping[str, EffectRecord]) -> None:
         self.ledger = ledger
         self.token = token
         self.effects = dict(effects)
         self.effects_called: set[str] = set()
+        self._before: Before[Execution | None] | None = None
 
     @property
     def key(self) -> str:
@@ -43,19 +47,16 @@ class Execution:
             raise LeaseLost(self.key)
         self.effects[effect.name] = effect
 
+    def __enter__(self) -> None:
+        self._before = _CURRENT.set(self)
+
+    def __exit__(self, *_: object) -> None:
+        assert self._before is not None, "an execution is entered before it is left"
+        _CURRENT.reset(self._before)
+
 
 # Belongs to the run, not to the module: each thread and each coroutine has its own.
 _CURRENT: ContextVar[Execution | None] = ContextVar("redrive_execution", default=None)
-
-
-@contextmanager
-def within(execution: Execution) -> Iterator[None]:
-    """While inside, `current_execution` answers this one."""
-    before = _CURRENT.set(execution)
-    try:
-        yield
-    finally:
-        _CURRENT.reset(before)
 
 
 def current_execution() -> Execution:

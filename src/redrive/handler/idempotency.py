@@ -6,15 +6,13 @@ It joins a key, a ledger and a lease. What it does at each answer of the ledger 
 from __future__ import annotations
 
 import functools
-import inspect
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from datetime import timedelta
-from typing import Literal, ParamSpec, TypeVar, assert_never, cast
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Literal, NamedTuple, ParamSpec, TypeVar, assert_never, cast
 
 from redrive.handler import keys, payloads
 from redrive.handler.errors import LeaseLost, PayloadChanged, StillRunning
-from redrive.handler.execution import Execution, within
+from redrive.handler.execution import Execution
+from redrive.handler.functions import Arguments, Parameters, is_async
 from redrive.handler.lambda_context import origin_of, remaining_ms
 from redrive.handler.ledger import (
     KEEP_S_DEFAULT,
@@ -27,7 +25,11 @@ from redrive.handler.ledger import (
     Replayed,
     Status,
 )
-from redrive.handler.signatures import KeySource, PayloadSource
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from redrive.handler.signatures import KeySource, PayloadSource
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -45,7 +47,7 @@ def idempotent(
     on_running: OnRunning = "defer",
     payload: PayloadSource | None = None,
     lease: timedelta | None = None,
-    keep: timedelta = timedelta(seconds=KEEP_S_DEFAULT),
+    keep: timedelta | None = None,
     prefix: str = "",
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Make a function, plain or async, run once for each key, and answer repeats with the recorded result.
@@ -57,7 +59,8 @@ def idempotent(
     payload: picks what must be the same whenever the key is; another payload under a used key raises PayloadChanged.
     lease: how long a run may take before another may take over. By default what remains of the Lambda invocation and
         a second, or 15 minutes outside of Lambda.
-    keep: how long the record is kept after a run began. Longer than a message can wait in a dead-letter queue.
+    keep: how long the record is kept after a run began, 30 days by default: longer than a message can wait in a
+        dead-letter queue.
     prefix: tells functions apart that share a table and find the same keys.
 
     A function that raises is recorded as FAILED, and the next delivery runs it again. A process that dies leaves
@@ -65,18 +68,21 @@ def idempotent(
 
     Errors (of the function): its own, StillRunning, LeaseLost, PayloadChanged, KeyRefused, ResultNotStorable.
     """
-    rule = _Rule(key, ledger, on_running, payload, lease, keep, prefix)
+    if on_running not in {"defer", "skip"}:
+        raise ValueError(f'on_running is "defer" or "skip", not {on_running!r}')
+    lease_s = None if lease is None else lease.total_seconds()
+    keep_s = KEEP_S_DEFAULT if keep is None else keep.total_seconds()
+    rule = _Rule(key, ledger, on_running, payload, lease_s, keep_s, prefix)
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        if inspect.iscoroutinefunction(function):
+        if is_async(function):
             return cast("Callable[P, R]", _async(rule, function))
         return _sync(rule, function)
 
     return decorate
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
+class _Request(NamedTuple):
     """What a call asks of the ledger."""
 
     key: str
@@ -86,41 +92,32 @@ class _Request:
     source: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
+class _Rule(NamedTuple):
     """The arguments of `idempotent`, and what follows from them."""
 
     key: KeySource
     ledger: Ledger
     on_running: OnRunning
     payload: PayloadSource | None
-    lease: timedelta | None
-    keep: timedelta
+    lease_s: float | None
+    keep_s: float
     prefix: str
 
-    def __post_init__(self) -> None:
-        if self.on_running not in {"defer", "skip"}:
-            raise ValueError(f'on_running is "defer" or "skip", not {self.on_running!r}')
-
-    def request(self, signature: inspect.Signature, args: tuple[object, ...], kwargs: Mapping[str, object]) -> _Request:
-        bound = signature.bind(*args, **kwargs)
-        origin = origin_of(bound.args[0]) if bound.args else origin_of(None)
-        key = keys.checked(self.key(*bound.args, **bound.kwargs), origin.message_id)
-        picked = None if self.payload is None else self.payload(*bound.args, **bound.kwargs)
-        return _Request(
-            key=self.prefix + key,
-            payload_hash=None if self.payload is None else payloads.payload_hash(picked),
-            lease_s=self._lease_s((*bound.args, *bound.kwargs.values())),
-            message_id=origin.message_id,
-            source=origin.source,
-        )
+    def request(self, arguments: Arguments) -> _Request:
+        args, kwargs = arguments
+        origin = origin_of(args[0] if args else None)
+        key = keys.checked(self.key(*args, **kwargs), origin.message_id)
+        picked = None if self.payload is None else self.payload(*args, **kwargs)
+        payload_hash = None if self.payload is None else payloads.payload_hash(picked)
+        lease_s = self._lease_of_invocation_s((*args, *kwargs.values())) if self.lease_s is None else self.lease_s
+        return _Request(self.prefix + key, payload_hash, lease_s, origin.message_id, origin.source)
 
     def begin(self, request: _Request) -> Began:
         return self.ledger.begin(
             request.key,
             request.payload_hash,
             request.lease_s,
-            keep_s=max(self.keep.total_seconds(), request.lease_s),
+            keep_s=max(self.keep_s, request.lease_s),
             message_id=request.message_id,
             source=request.source,
         )
@@ -154,25 +151,23 @@ class _Rule:
     def failed(self, execution: Execution, error: Exception) -> None:
         self.ledger.fail(execution.token, payloads.describe(error))
 
-    def _lease_s(self, arguments: tuple[object, ...]) -> float:
-        if self.lease is not None:
-            return self.lease.total_seconds()
+    def _lease_of_invocation_s(self, arguments: tuple[object, ...]) -> float:
         remaining = remaining_ms(arguments)
         return LEASE_S_DEFAULT if remaining is None else max(0, remaining) / 1000 + LEASE_MARGIN_S
 
 
 def _sync(rule: _Rule, function: Callable[P, R]) -> Callable[P, R]:
-    signature = inspect.signature(function)
+    parameters = Parameters(function)
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
-        request = rule.request(signature, args, kwargs)
+        request = rule.request(parameters.matched(args, kwargs))
         began = rule.begin(request)
         if not isinstance(began, Fresh):
             return cast("R", rule.answer(began, request.key))
         execution = Execution(rule.ledger, began.token, began.effects)
         try:
-            with within(execution):
+            with execution:
                 result = function(*args, **kwargs)
             return cast("R", rule.recorded(execution, result))
         except Exception as error:
@@ -186,17 +181,17 @@ def _async(rule: _Rule, function: Callable[P, Awaitable[object]]) -> Callable[P,
     """As `_sync`, line by line, with the ledger in a thread: its calls block, and other coroutines go on meanwhile."""
     from asyncio import to_thread
 
-    signature = inspect.signature(function)
+    parameters = Parameters(function)
 
     @functools.wraps(function)
     async def run(*args: P.args, **kwargs: P.kwargs) -> object:
-        request = rule.request(signature, args, kwargs)
+        request = rule.request(parameters.matched(args, kwargs))
         began = await to_thread(rule.begin, request)
         if not isinstance(began, Fresh):
             return rule.answer(began, request.key)
         execution = Execution(rule.ledger, began.token, began.effects)
         try:
-            with within(execution):
+            with execution:
                 result = await function(*args, **kwargs)
             return await to_thread(rule.recorded, execution, result)
         except Exception as error:

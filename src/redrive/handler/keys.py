@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from redrive.handler.errors import KeyRefused
 from redrive.handler.lambda_context import single_record
-from redrive.handler.signatures import KeySource
+
+if TYPE_CHECKING:
+    from redrive.handler.signatures import KeySource
 
 KEY_BYTES_MAX = 2_048  # Of a DynamoDB partition key.
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import Protocol, TypeGuard
+from typing import NamedTuple, Protocol, TypeGuard
 
 
 class LambdaContext(Protocol):
@@ -21,13 +20,14 @@ class LambdaContext(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(NamedTuple):
     """Where a piece of work came from: the message that brought it, and the queue, stream or bus that sent it."""
 
     message_id: str | None = None
     source: str | None = None
 
+
+UNKNOWN = Origin()
 
 _CURRENT: ContextVar[LambdaContext | None] = ContextVar("redrive_lambda_context", default=None)
 
@@ -58,18 +58,18 @@ def origin_of(event: object) -> Origin:
     """Where an event or a record came from, as far as it says."""
     record = single_record(event)
     match record:
-        case {"messageId": str(message_id), "eventSourceARN": str(arn)}:
+        case {"eventSourceARN": str(arn), "messageId": str(message_id)}:
             return Origin(message_id, arn)
-        case {"messageId": str(message_id)}:
-            return Origin(message_id)
         case {"eventSourceARN": str(arn)}:
             return Origin(None, arn)
+        case {"messageId": str(message_id)}:
+            return Origin(message_id)
         case {"source": str(source), "id": str()}:
             return Origin(None, source)
         case {"context": {"schedule_arn": str(arn)}}:
             return Origin(None, arn)
         case _:
-            return Origin()
+            return UNKNOWN
 
 
 def single_record(event: object) -> object:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from redrive.handler.clock import Instant
 
@@ -28,8 +27,7 @@ class Status(enum.StrEnum):
     FAILED = "FAILED"
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """One run's right to settle an execution. `place` is where the run stands in the kept history."""
 
     key: str
@@ -38,8 +36,7 @@ class Token:
     place: int
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(NamedTuple):
     """One run of an execution. One that stays RUNNING with another after it was lost: it died or outlived its lease."""
 
     started_at: Instant
@@ -50,8 +47,7 @@ class Attempt:
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class EffectRecord:
+class EffectRecord(NamedTuple):
     """An effect that a run meant to have (`done_at` None), or had. `result` is JSON text."""
 
     name: str
@@ -61,8 +57,7 @@ class EffectRecord:
     result: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """All that a ledger knows of one execution.
 
     `attempts_made` counts all runs, `attempts` holds the latest of them, oldest first. `duplicates` counts deliveries
@@ -94,35 +89,27 @@ class Record:
         """Whether the record counts as forgotten, though it may still be there."""
         return self.expires_at is not None and self.expires_at <= now
 
-    def is_held(self, now: Instant) -> bool:
-        """Whether a run holds the execution. The lease ends at its last instant, not after it."""
-        return self.status is Status.RUNNING and self.lease_ends_at is not None and now < self.lease_ends_at
 
-
-@dataclass(frozen=True, slots=True)
-class Fresh:
+class Fresh(NamedTuple):
     """The execution is this run's: do the work. `effects` are those of earlier runs, by name."""
 
     token: Token
     effects: Mapping[str, EffectRecord]
 
 
-@dataclass(frozen=True, slots=True)
-class Replayed:
+class Replayed(NamedTuple):
     """The execution succeeded before: answer with its result."""
 
     result: object
 
 
-@dataclass(frozen=True, slots=True)
-class InProgress:
+class InProgress(NamedTuple):
     """Another run holds the execution until this instant."""
 
     until: Instant
 
 
-@dataclass(frozen=True, slots=True)
-class Mismatch:
+class Mismatch(NamedTuple):
     """The execution was begun with another payload; both hashes."""
 
     recorded: str

@@ -15,12 +15,14 @@ RESULT_BYTES_MAX = 200_000  # A record is one DynamoDB item, of 400 KB at most, 
 EFFECT_RESULT_BYTES_MAX = 16_000
 ERROR_CHARS_MAX = 1_000
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # json.dumps would make one for each call.
+
 
 def encode(value: object, *, bytes_max: int = RESULT_BYTES_MAX) -> str:
     """A value as JSON text. Errors: ResultNotStorable, naming the part that JSON cannot give back as it is."""
     _refuse_unfaithful(value, "result")
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    size = len(text.encode("utf-8", "surrogatepass"))
+    text = _ENCODER.encode(value)
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
     if size > bytes_max:
         raise ResultNotStorable(
             f"the result has {size:,} bytes as JSON and a record keeps {bytes_max:,}: "
@@ -52,7 +54,7 @@ def describe(error: BaseException) -> str:
     return text if len(text) <= ERROR_CHARS_MAX else text[: ERROR_CHARS_MAX - 1] + "…"
 
 
-def _refuse_unfaithful(value: object, place: str) -> None:
+def _refuse_unfaithful(value: object, what: str, *place: str | int) -> None:
     match value:
         case None | bool() | int() | str():
             return
@@ -60,14 +62,19 @@ def _refuse_unfaithful(value: object, place: str) -> None:
             return
         case list():
             for index, member in enumerate(value):
-                _refuse_unfaithful(member, f"{place}[{index}]")
+                _refuse_unfaithful(member, what, *place, index)
         case dict():
             for name, member in value.items():
                 if not isinstance(name, str):
-                    raise ResultNotStorable(f"{place} has the key {name!r}, and JSON knows only texts as keys")
-                _refuse_unfaithful(member, f"{place}[{name!r}]")
+                    where = _shown(what, place)
+                    raise ResultNotStorable(f"{where} has the key {name!r}, and JSON knows only texts as keys")
+                _refuse_unfaithful(member, what, *place, name)
         case _:
             raise ResultNotStorable(
-                f"{place} is a {type(value).__name__}, which does not come back from JSON as it is: "
+                f"{_shown(what, place)} is a {type(value).__name__}, which does not come back from JSON as it is: "
                 "use None, booleans, numbers, texts, and lists and dicts of them"
             )
+
+
+def _shown(what: str, place: tuple[str | int, ...]) -> str:
+    return what + "".join(f"[{step!r}]" for step in place)

@@ -11,7 +11,6 @@ Source: https://aws.amazon.com/builders-library/timeouts-retries-and-backoff-wit
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import ParamSpec, TypeVar, cast
@@ -19,6 +18,7 @@ from typing import ParamSpec, TypeVar, cast
 from redrive.handler.clock import Clock, Sleep, SleepAsync, now_ms, sleep, sleep_async
 from redrive.handler.entropy import Random, fraction
 from redrive.handler.failures import Classes, Kind, classify
+from redrive.handler.functions import is_async
 from redrive.handler.lambda_context import remaining_ms
 
 P = ParamSpec("P")
@@ -132,7 +132,7 @@ def retry(
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        if inspect.iscoroutinefunction(function):
+        if is_async(function):
 
             @functools.wraps(function)
             async def run_async(*args: P.args, **kwargs: P.kwargs) -> object:

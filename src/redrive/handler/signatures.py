@@ -10,6 +10,12 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 
+class Function(Protocol):
+    """A function of whatever parameters."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> object: ...
+
+
 class KeySource(Protocol):
     """Finds an execution's key; called with the arguments of the function, in the order of its signature."""
 
@@ -39,8 +45,6 @@ class DynamoDBClient(Protocol):
 
     @property
     def get_item(self) -> Operation: ...
-    @property
-    def put_item(self) -> Operation: ...
     @property
     def update_item(self) -> Operation: ...
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from redrive.handler import payloads
 from redrive.handler.clock import Instant
@@ -34,8 +34,7 @@ from redrive.handler.ledger import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """What a run asks for when it begins."""
 
     key: str
@@ -45,7 +44,8 @@ class Claim:
     message_id: str | None
     source: str | None
 
-    def __post_init__(self) -> None:
+    def checked(self) -> Claim:
+        """Itself, if it makes sense. Errors: ValueError."""
         if not self.key:
             raise ValueError("an execution needs a key that is not empty")
         if self.lease_s <= 0 or self.keep_s < self.lease_s:
@@ -53,6 +53,7 @@ class Claim:
                 f"a lease of {self.lease_s} s on a record kept for {self.keep_s} s: a lease is longer than nothing, "
                 "and a record outlives it"
             )
+        return self
 
     def lease_ends_at(self, now: Instant) -> Instant:
         """The last instant of a lease that begins now."""
@@ -67,9 +68,9 @@ def begin(old: Record | None, claim: Claim, now: Instant, nonce: str) -> tuple[R
     """The record after a run has asked for the execution, and the answer to the run."""
     if old is None or old.has_expired(now):
         return _taken(_blank(claim.key, now), claim, now, nonce)
-    refusal = _refusal(old, claim, now)
-    if refusal is not None:
-        return with_duplicate(old, claim.message_id), refusal
+    refused = refusal(claim, now, old.status, old.payload_hash, old.result, old.lease_ends_at)
+    if refused is not None:
+        return with_duplicate(old, claim.message_id), refused
     return _taken(old, claim, now, nonce)
 
 
@@ -77,7 +78,7 @@ def finish(old: Record | None, token: Token, result: str, now: Instant) -> tuple
     """The record after a run has succeeded; `result` is JSON text."""
 
     def succeeded(record: Record) -> Record:
-        return replace(_ended(record, Status.SUCCESS, now), result=result)
+        return _ended(record, Status.SUCCESS, now)._replace(result=result)
 
     return _settle(old, token, Status.SUCCESS, succeeded)
 
@@ -92,27 +93,31 @@ def note_effect(old: Record | None, token: Token, effect: EffectRecord, now: Ins
     if old is None or old.token != token.nonce or old.status is not Status.RUNNING:
         return old, False
     others = tuple(other for other in old.effects if other.name != effect.name)
-    return replace(old, effects=(*others, effect), updated_at=now), True
+    return old._replace(effects=(*others, effect), updated_at=now), True
+
+
+def refusal(
+    claim: Claim, now: Instant,
+    status: Status, payload_hash: str | None, result: str | None, lease_ends_at: Instant | None,
+) -> Replayed | InProgress | Mismatch | None:  # fmt: skip
+    """Why a run does not get an execution whose record says this and has not expired; None if it does."""
+    if payload_hash is not None and claim.payload_hash is not None and claim.payload_hash != payload_hash:
+        return Mismatch(recorded=payload_hash, given=claim.payload_hash)
+    if status is Status.SUCCESS:
+        return Replayed(payloads.decode(result))
+    if status is Status.RUNNING and lease_ends_at is not None and now < lease_ends_at:
+        return InProgress(lease_ends_at)
+    return None
 
 
 def with_duplicate(old: Record, message_id: str | None) -> Record:
     """The record after a delivery that found the execution running or done."""
-    return replace(old, duplicates=old.duplicates + 1, message_ids=_with_message(old.message_ids, message_id))
+    return old._replace(duplicates=old.duplicates + 1, message_ids=_with_message(old.message_ids, message_id))
 
 
 def room_for_one(attempts: tuple[Attempt, ...]) -> tuple[Attempt, ...]:
     """The history with room for one more. A full one loses its older half, so that this is seldom needed."""
     return attempts if len(attempts) < ATTEMPTS_KEPT else attempts[-(ATTEMPTS_KEPT // 2) :]
-
-
-def _refusal(old: Record, claim: Claim, now: Instant) -> Began | None:
-    if old.payload_hash is not None and claim.payload_hash not in {None, old.payload_hash}:
-        return Mismatch(recorded=old.payload_hash, given=str(claim.payload_hash))
-    if old.status is Status.SUCCESS:
-        return Replayed(payloads.decode(old.result))
-    if old.is_held(now) and old.lease_ends_at is not None:
-        return InProgress(old.lease_ends_at)
-    return None
 
 
 def _blank(key: str, now: Instant) -> Record:
@@ -121,8 +126,7 @@ def _blank(key: str, now: Instant) -> Record:
 
 def _taken(old: Record, claim: Claim, now: Instant, nonce: str) -> tuple[Record, Fresh]:
     kept = room_for_one(old.attempts)
-    new = replace(
-        old,
+    new = old._replace(
         status=Status.RUNNING,
         token=nonce,
         updated_at=now,
@@ -148,8 +152,8 @@ def _settle(
 
 
 def _ended(old: Record, status: Status, now: Instant, error: str | None = None) -> Record:
-    last = replace(old.attempts[-1], outcome=status, ended_at=now, error=error)
-    return replace(old, status=status, updated_at=now, lease_ends_at=None, attempts=(*old.attempts[:-1], last))
+    last = old.attempts[-1]._replace(outcome=status, ended_at=now, error=error)
+    return old._replace(status=status, updated_at=now, lease_ends_at=None, attempts=(*old.attempts[:-1], last))
 
 
 def _with_message(known: frozenset[str], message_id: str | None) -> frozenset[str]:

@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import ClientError
 from botocore.validate import ParamValidator
 
-from redrive.handler import DynamoDBLedger, Fresh, InProgress, Replayed
+from redrive.handler import DynamoDBLedger, Fresh, InProgress, Replayed, idempotent, path
 from redrive.handler.ledger import ATTEMPTS_KEPT
 from redrive.testing.world import World
 from tests.unit.handler.conftest import START, TABLE, HandClock
@@ -51,7 +51,7 @@ def test_run_that_meets_nobody_writes_once_to_begin_and_once_to_end(ledger: Dyna
     assert client.calls == ["update_item", "update_item"]
 
 
-def test_retry_after_a_failure_begins_with_one_write_too(ledger: DynamoDBLedger, client: Counting) -> None:
+def test_retry_after_a_failure_begins_with_two_writes(ledger: DynamoDBLedger, client: Counting) -> None:
     answer = ledger.begin("e", message_id="m-1")
     assert isinstance(answer, Fresh)
     ledger.fail(answer.token, "x")
@@ -59,7 +59,7 @@ def test_retry_after_a_failure_begins_with_one_write_too(ledger: DynamoDBLedger,
 
     ledger.begin("e", message_id="m-2")
 
-    assert client.calls == ["update_item"]
+    assert client.calls == ["update_item", "update_item"]
 
 
 class Repeating:
@@ -73,6 +73,21 @@ class Repeating:
         return self.client.update_item(**request)
 
 
+class Overtaken:
+    """A client before whose second write another ledger begins the execution."""
+
+    def __init__(self, client, rival: DynamoDBLedger) -> None:
+        self.client = client
+        self.rival = rival
+        self.writes = 0
+
+    def update_item(self, **request):
+        self.writes += 1
+        if self.writes == 2:
+            assert isinstance(self.rival.begin("e"), Fresh)
+        return self.client.update_item(**request)
+
+
 def test_run_whose_first_answer_was_lost_knows_its_own_execution_again(world: World, clock: HandClock) -> None:
     """Otherwise it would wait for itself until its own lease has passed."""
     ledger = DynamoDBLedger(TABLE, client=Repeating(world.client("dynamodb")), clock=clock)  # type: ignore[arg-type]
@@ -83,16 +98,14 @@ def test_run_whose_first_answer_was_lost_knows_its_own_execution_again(world: Wo
     assert answer.token.attempt == 1
 
 
-def test_lapsed_lease_is_taken_over_with_one_write_too(
-    ledger: DynamoDBLedger, client: Counting, clock: HandClock
-) -> None:
+def test_lapsed_lease_is_taken_over_with_two_writes(ledger: DynamoDBLedger, client: Counting, clock: HandClock) -> None:
     ledger.begin("e", lease_s=30, message_id="m-1")
     clock.advance(30)
     client.calls.clear()
 
     assert isinstance(ledger.begin("e"), Fresh)
 
-    assert client.calls == ["update_item"]
+    assert client.calls == ["update_item", "update_item"]
 
 
 def test_failure_that_has_expired_is_forgotten_with_its_attempts(ledger: DynamoDBLedger, clock: HandClock) -> None:
@@ -107,13 +120,50 @@ def test_failure_that_has_expired_is_forgotten_with_its_attempts(ledger: DynamoD
     assert again.token.attempt == 1
 
 
-def test_duplicate_is_answered_without_a_read_and_noted(ledger: DynamoDBLedger, client: Counting) -> None:
-    ledger.begin("e", message_id="m-1")
+def test_duplicate_is_answered_and_noted_with_one_write(ledger: DynamoDBLedger, client: Counting) -> None:
+    answer = ledger.begin("e", "hash", message_id="m-1")
+    assert isinstance(answer, Fresh)
     client.calls.clear()
 
-    assert isinstance(ledger.begin("e", message_id="m-2"), InProgress)
+    assert isinstance(ledger.begin("e", "hash", message_id="m-2"), InProgress)
+    assert client.calls == ["update_item"]
 
-    assert client.calls == ["update_item", "update_item"]
+    ledger.finish(answer.token, 1)
+    client.calls.clear()
+    assert ledger.begin("e", "hash", message_id="m-3") == Replayed(1)
+    assert client.calls == ["update_item"]
+    record = ledger.read("e")
+    assert record is not None
+    assert (record.duplicates, record.message_ids) == (2, frozenset({"m-1", "m-2", "m-3"}))
+
+
+def test_first_invocation_asks_dynamodb_twice_and_a_duplicate_once(ledger: DynamoDBLedger, client: Counting) -> None:
+    """What it costs is a promise of docs/guide/handlers.md."""
+    handler = idempotent(key=path("id"), ledger=ledger)(lambda event, context: {"done": event["id"]})
+
+    first = handler({"id": "e"}, None)
+    calls_of_first = list(client.calls)
+    client.calls.clear()
+    again = handler({"id": "e"}, None)
+
+    assert first == again == {"done": "e"}
+    assert (len(calls_of_first), len(client.calls)) == (2, 1)
+
+
+def test_record_that_changes_between_two_writes_is_looked_at_again(world: World, clock: HandClock) -> None:
+    """Two retries of a failure see the same record; the second to write finds the first one running."""
+    dynamodb = world.client("dynamodb")
+    rival = DynamoDBLedger(TABLE, client=dynamodb, clock=clock)
+    answer = rival.begin("e")
+    assert isinstance(answer, Fresh)
+    rival.fail(answer.token, "x")
+    ledger = DynamoDBLedger(TABLE, client=Overtaken(dynamodb, rival), clock=clock)  # type: ignore[arg-type]
+
+    assert isinstance(ledger.begin("e"), InProgress)
+
+    record = rival.read("e")
+    assert record is not None
+    assert (record.attempts_made, record.duplicates) == (2, 1)
 
 
 def test_table_is_keyed_by_execution_id_and_expires_by_ttl(ledger: DynamoDBLedger, world: World) -> None:
@@ -125,7 +175,6 @@ def test_table_is_keyed_by_execution_id_and_expires_by_ttl(ledger: DynamoDBLedge
     assert item["status"] == {"S": "SUCCESS"}
     assert item["ttl"] == {"N": str(START // 1000 + 86_400)}
     assert (item["attempts"], item["messages"], item["result"]) == ({"N": "1"}, {"SS": ["m-1"]}, {"S": '{"ok":true}'})
-    assert "lease_ends_at" not in item
 
 
 def test_record_that_another_tool_left_running_is_nobodys(ledger: DynamoDBLedger, world: World) -> None:

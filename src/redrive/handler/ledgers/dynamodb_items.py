@@ -7,39 +7,15 @@ left as they are.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import TypedDict, cast
+from typing import TYPE_CHECKING, TypedDict, cast
 
+from redrive.handler.clock import Instant
 from redrive.handler.ledger import Attempt, EffectRecord, Record, Status
 
 Item = Mapping[str, object]
 
-# A name for each attribute in expressions: half of them are reserved words.
-NAMES = {
-    "#id": "execution_id", "#status": "status", "#token": "token", "#first": "first_at", "#updated": "updated_at",
-    "#lease": "lease_ends_at", "#ttl": "ttl", "#hash": "payload_hash", "#result": "result", "#made": "attempts",
-    "#history": "history", "#duplicates": "duplicates", "#messages": "messages", "#effects": "effects",
-    "#outcome": "outcome", "#ended": "ended_at", "#error": "error",
-}  # fmt: skip
-
-
-class _Plain(TypedDict, total=False):
-    """An item after `from_item`."""
-
-    execution_id: str
-    status: str
-    token: str
-    first_at: int
-    updated_at: int
-    lease_ends_at: int
-    ttl: int
-    payload_hash: str
-    result: str
-    attempts: int
-    history: list[dict[str, object]]
-    duplicates: int
-    messages: frozenset[str]
-    effects: dict[str, dict[str, object]]
+# The attributes whose names are reserved words, which expressions may not say.
+NAMES = {"#status": "status", "#token": "token", "#ttl": "ttl", "#result": "result", "#error": "error"}
 
 
 def to_attribute(value: object) -> dict[str, object]:
@@ -105,6 +81,9 @@ def effect_values(effect: EffectRecord) -> dict[str, object]:
     }  # fmt: skip
 
 
+RUNNING, SUCCESS, FAILED = (to_attribute(status) for status in Status)
+
+
 def item_of(record: Record) -> dict[str, object]:
     """A record as an item."""
     return to_item({
@@ -119,60 +98,120 @@ def item_of(record: Record) -> dict[str, object]:
         "result": record.result,
         "attempts": record.attempts_made,
         "history": [attempt_values(attempt) for attempt in record.attempts],
-        "duplicates": record.duplicates or None,
+        "duplicates": record.duplicates,
         "messages": record.message_ids or None,
         "effects": {effect.name: effect_values(effect) for effect in record.effects},
     })  # fmt: skip
 
 
+def begun_attempt(now: Instant, source: str | None, message_id: str | None) -> dict[str, object]:
+    """An attempt that has just begun, as an attribute."""
+    values: dict[str, object] = {"started_at": {"N": str(now)}, "outcome": RUNNING}
+    if source is not None:
+        values["source"] = {"S": source}
+    if message_id is not None:
+        values["message_id"] = {"S": message_id}
+    return {"M": values}
+
+
+def text_in(item: Item, name: str) -> str | None:
+    """An attribute's text; None if the item has no such attribute."""
+    attribute = cast("Mapping[str, str] | None", item.get(name))
+    return None if attribute is None else attribute["S"]
+
+
+def number_in(item: Item, name: str) -> int | None:
+    """An attribute's whole number; None if the item has no such attribute."""
+    attribute = cast("Mapping[str, str] | None", item.get(name))
+    return None if attribute is None else int(attribute["N"])
+
+
+def status_in(item: Item) -> Status:
+    """Where the execution stands. One of which nothing is said may run, as a failed one may."""
+    return Status(text_in(item, "status") or Status.FAILED)
+
+
+def attempts_in(item: Item) -> tuple[int, int]:
+    """How many attempts were made, and the place of the latest in the history that is kept."""
+    history = cast("Mapping[str, list[object]]", item["history"])
+    return number_in(item, "attempts") or 0, len(history["L"]) - 1
+
+
+def effects_in(item: Item) -> dict[str, EffectRecord]:
+    """The effects of all runs, by name."""
+    attribute = cast("Mapping[str, Item] | None", item.get("effects"))
+    if attribute is None or not attribute["M"]:
+        return {}
+    return {name: _effect(name, cast("_KnownEffect", from_attribute(known))) for name, known in attribute["M"].items()}
+
+
 def record_of(item: Item) -> Record:
-    """A record from an item. Attributes that another tool did not write are taken as unknown."""
-    plain = cast("_Plain", from_item(item))
-    first_at = plain.get("first_at", 0)
+    """A record from an item. Attributes that another tool did not write are taken as unknown.
+
+    `lease_ends_at` stays in the item when a run has ended, and means nothing then.
+    """
+    known = cast("_Known", from_item(item))
+    first_at = known.get("first_at", 0)
+    status = status_in(item)
     return Record(
-        key=plain["execution_id"],
-        status=Status(plain["status"]) if "status" in plain else Status.FAILED,
-        token=plain.get("token"),
+        key=known["execution_id"],
+        status=status,
+        token=known.get("token"),
         first_at=first_at,
-        updated_at=plain.get("updated_at", first_at),
-        lease_ends_at=plain.get("lease_ends_at"),
-        expires_at=plain["ttl"] * 1000 if "ttl" in plain else None,
-        payload_hash=plain.get("payload_hash"),
-        result=plain.get("result"),
-        attempts_made=plain.get("attempts", 0),
-        attempts=tuple(_attempt(values) for values in plain.get("history", [])),
-        duplicates=plain.get("duplicates", 0),
-        message_ids=plain.get("messages", frozenset()),
-        effects=tuple(_effect(name, values) for name, values in plain.get("effects", {}).items()),
+        updated_at=known.get("updated_at", first_at),
+        lease_ends_at=known.get("lease_ends_at") if status is Status.RUNNING else None,
+        expires_at=known["ttl"] * 1000 if "ttl" in known else None,
+        payload_hash=known.get("payload_hash"),
+        result=known.get("result"),
+        attempts_made=known.get("attempts", 0),
+        attempts=tuple(_attempt(values) for values in known.get("history", ())),
+        duplicates=known.get("duplicates", 0),
+        message_ids=known.get("messages", frozenset()),
+        effects=tuple(effects_in(item).values()),
     )
 
 
-def _attempt(values: dict[str, object]) -> Attempt:
-    known = cast("_AttemptValues", values)
-    attempt = Attempt(known["started_at"], known.get("source"), known.get("message_id"))
-    return replace(
-        attempt, outcome=Status(known["outcome"]), ended_at=known.get("ended_at"), error=known.get("error")
+def _attempt(known: _KnownAttempt) -> Attempt:
+    return Attempt(
+        known["started_at"], known.get("source"), known.get("message_id"),
+        Status(known["outcome"]), known.get("ended_at"), known.get("error"),
     )  # fmt: skip
 
 
-def _effect(name: str, values: dict[str, object]) -> EffectRecord:
-    known = cast("_EffectValues", values)
+def _effect(name: str, known: _KnownEffect) -> EffectRecord:
     return EffectRecord(
         name, known["idempotency_key"], known["first_at"], known.get("done_at"), known.get("result")
     )  # fmt: skip
 
 
-class _AttemptValues(TypedDict, total=False):
-    started_at: int
-    source: str
-    message_id: str
-    outcome: str
-    ended_at: int
-    error: str
+if TYPE_CHECKING:
 
+    class _Known(TypedDict, total=False):
+        """An item after `from_item`."""
 
-class _EffectValues(TypedDict, total=False):
-    idempotency_key: str
-    first_at: int
-    done_at: int
-    result: str
+        execution_id: str
+        token: str
+        first_at: int
+        updated_at: int
+        lease_ends_at: int
+        ttl: int
+        payload_hash: str
+        result: str
+        attempts: int
+        history: list[_KnownAttempt]
+        duplicates: int
+        messages: frozenset[str]
+
+    class _KnownAttempt(TypedDict, total=False):
+        started_at: int
+        source: str
+        message_id: str
+        outcome: str
+        ended_at: int
+        error: str
+
+    class _KnownEffect(TypedDict, total=False):
+        idempotency_key: str
+        first_at: int
+        done_at: int
+        result: str

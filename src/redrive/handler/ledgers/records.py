@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import TypeVar
 
 from redrive.handler import payloads, transitions
@@ -48,7 +47,7 @@ class RecordLedger(ABC):
         source: str | None = None,
     ) -> Began:
         """See `Ledger.begin`."""
-        claim = transitions.Claim(key, payload_hash, lease_s, keep_s, message_id, source)
+        claim = transitions.Claim(key, payload_hash, lease_s, keep_s, message_id, source).checked()
         return self._change(key, lambda old: transitions.begin(old, claim, self._clock(), self._nonce()))
 
     def finish(self, token: Token, result: object) -> bool:
@@ -72,7 +71,11 @@ class RecordLedger(ABC):
 
 def record_to_text(record: Record) -> str:
     """A record as JSON text."""
-    document = asdict(record) | {"message_ids": sorted(record.message_ids)}
+    document = record._asdict() | {
+        "attempts": [attempt._asdict() for attempt in record.attempts],
+        "message_ids": sorted(record.message_ids),
+        "effects": [effect._asdict() for effect in record.effects],
+    }
     return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
 
 
