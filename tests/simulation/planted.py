@@ -10,21 +10,27 @@ from typing import Any
 from unittest.mock import patch
 
 from redrive.core.clock import Instant
-from redrive.core.retry import RetryPolicy, Verdict, decide
-from redrive.core.scope import Scope
+from redrive.core.errors import ServiceError
+from redrive.core.retry import Backoff, Failed, FailureKind, RetryPolicy, Verdict, decide
+from redrive.core.scope import Caller, Scope
 from redrive.delivery import deliver
 from redrive.delivery.deliver import DeliveryWorker
 from redrive.delivery.invocation import InvocationResult
 from redrive.delivery.worker import Attempt
 from redrive.engine.engine import Engine
+from redrive.engine.services import BoundServices
 from redrive.services.dynamodb import api_items as dynamodb_items
 from redrive.services.lambda_ import source as lambda_source
 from redrive.services.lambda_ import workers as lambda_workers
+from redrive.services.scheduler import api_schedules, model_occurrences
+from redrive.services.scheduler import model_metrics as metrics
 from redrive.services.scheduler import source as scheduler_source
 from redrive.services.scheduler import workers as scheduler_workers
-from redrive.services.scheduler.model import Schedule
-from redrive.services.scheduler.model_occurrences import Occurrence, following
+from redrive.services.scheduler.model import Schedule, Settings
+from redrive.services.scheduler.model_failures import classify
+from redrive.services.scheduler.model_occurrences import Occurrence, following, revise
 from redrive.sim.checkers import Conservation, DeadLetters, EffectsOnce, Receives, Retries, Settlements, Slots
+from redrive.sim.checkers_executions import Ends, Executions, Metrics
 from redrive.sim.checkers_groups import GroupsInOrder
 from redrive.sim.checkers_schedules import ScheduledInstants
 from redrive.sim.world import NO_DEFECTS
@@ -36,6 +42,7 @@ from redrive.store.tables.messages import MessageTable, ReceivedMessage
 Plant = Callable[[], AbstractContextManager[object]]
 
 FENCES_MAX = 30
+AHEAD_MS = 30_000
 
 
 def settling_without_a_fence() -> AbstractContextManager[object]:
@@ -161,7 +168,91 @@ def dead_letters_without_a_reason() -> AbstractContextManager[object]:
 
 def calling_a_target_with_what_makes_it_fail() -> AbstractContextManager[object]:
     """A schedule calls its queue with parameters of wrong types, at which the operation fails by a defect of ours."""
-    return patch.object(scheduler_source, "call_params", lambda _: {"QueueUrl": 5, "MessageBody": 5})
+    return patch.object(scheduler_source, "call_params", lambda *_: {"QueueUrl": 5, "MessageBody": 5})
+
+
+def firing_ahead_of_time() -> AbstractContextManager[object]:
+    """A schedule is invoked a little before its scheduled time, as if windows opened to both sides."""
+    return patch.object(model_occurrences, "window_offset_ms", lambda *_: -AHEAD_MS)
+
+
+def changing_a_schedule_forgets_what_it_fired() -> AbstractContextManager[object]:
+    """The next occurrence of a changed schedule is counted from now alone, by whichever clock."""
+
+    def forgetful(schedule: Schedule, settings: Settings, now: Instant) -> Schedule:
+        return revise(replace(schedule, passed_at=now - 1), settings, now)
+
+    return patch.object(api_schedules, "revise", forgetful)
+
+
+def changing_a_schedule_forgets_what_is_due() -> AbstractContextManager[object]:
+    """An occurrence that is due when its schedule changes is not fired any more."""
+
+    def forgetful(tx: Transaction, scope: Scope, schedule: Schedule) -> Schedule:
+        return replace(schedule, passed_at=tx.now)
+
+    return patch.object(api_schedules, "fire_what_is_due", forgetful)
+
+
+def retrying_without_waiting() -> AbstractContextManager[object]:
+    """A failed attempt is followed by the next at once."""
+    return patch.object(Backoff, "wait_ms", lambda *_: 0)
+
+
+def retrying_beyond_the_age() -> AbstractContextManager[object]:
+    """Only the number of attempts ends them."""
+
+    def patient(policy: RetryPolicy, **facts: Any) -> Verdict:
+        return decide(replace(policy, age_ms_max=policy.age_ms_max + AHEAD_MS), **facts)
+
+    return patch.object(deliver, "decide", patient)
+
+
+def giving_up_when_throttled() -> AbstractContextManager[object]:
+    """A target that throttles passes for one that refuses."""
+
+    def impatient(error: ServiceError) -> Failed:
+        failed = classify(error)
+        return replace(failed, kind=FailureKind.PERMANENT) if failed.kind is FailureKind.THROTTLED else failed
+
+    return patch.object(scheduler_source, "classify", impatient)
+
+
+def losing_letters_of_exhausted_retries() -> AbstractContextManager[object]:
+    """The dead letter of what ran out of retries is counted, and sent nowhere."""
+    original = BoundServices.call
+
+    def call(
+        services: BoundServices, tx: Transaction, caller: Caller, service: str, operation: str, params: Any
+    ) -> Any:
+        is_lost = "EXHAUSTED_RETRY_CONDITION" in params.get("MessageAttributes", ())
+        return {} if is_lost else original(services, tx, caller, service, operation, params)
+
+    return patch.object(BoundServices, "call", call)
+
+
+def sending_letters_twice() -> AbstractContextManager[object]:
+    """Each dead letter of a schedule is sent once more, to be on the safe side."""
+    original = BoundServices.call
+
+    def call(
+        services: BoundServices, tx: Transaction, caller: Caller, service: str, operation: str, params: Any
+    ) -> Any:
+        if "ERROR_CODE" in params.get("MessageAttributes", ()):
+            original(services, tx, caller, service, operation, params)
+        return original(services, tx, caller, service, operation, params)
+
+    return patch.object(BoundServices, "call", call)
+
+
+def dropping_without_counting() -> AbstractContextManager[object]:
+    """What is given up when its retries are exhausted is in no metric."""
+    original = metrics.series_of
+
+    def series_of(scope: Scope, group_name: str, *names: str) -> object:
+        return original(scope, group_name, *(name for name in names if name != metrics.DROPPED))
+
+    return patch.object(metrics, "series_of", series_of)
 
 
 def _delete(delete: Callable[[DeliveryTable, str], None], delivery_id: str, tx: Transaction) -> None:
@@ -172,7 +263,7 @@ PLANTS: Mapping[Plant, str] = {
     settling_without_a_fence: Settlements.rule,
     settling_the_same_attempt_twice: Settlements.rule,
     ending_a_delivery_in_two_commits: Settlements.rule,
-    next_occurrence_counted_from_now: ScheduledInstants.rule,
+    next_occurrence_counted_from_now: Executions.rule,
     claiming_more_than_can_start: Slots.rule,
     removing_the_delivery_before_its_work_is_done: Conservation.rule,
     receiving_without_hiding: Receives.rule,
@@ -183,5 +274,14 @@ PLANTS: Mapping[Plant, str] = {
     writing_without_asking_the_condition: EffectsOnce.rule,
     dead_letters_without_a_reason: DeadLetters.rule,
     calling_a_target_with_what_makes_it_fail: NO_DEFECTS,
+    firing_ahead_of_time: Ends.rule,
+    changing_a_schedule_forgets_what_it_fired: Ends.rule,
+    changing_a_schedule_forgets_what_is_due: Executions.rule,
+    retrying_without_waiting: Executions.rule,
+    retrying_beyond_the_age: Executions.rule,
+    giving_up_when_throttled: Executions.rule,
+    losing_letters_of_exhausted_retries: Ends.rule,
+    sending_letters_twice: ScheduledInstants.rule,
+    dropping_without_counting: Metrics.rule,
 }
 """Each defect, and the rule that it breaks."""

@@ -7,9 +7,14 @@ from collections.abc import Iterator
 import pytest
 
 from redrive.core.errors import Conflict
+from redrive.delivery.faults import Fault as Aimed
+from redrive.delivery.faults import add_fault
+from redrive.delivery.worker import Attempt
 from redrive.sim.clients import SCOPE
+from redrive.sim.inquest import ALARMS
+from redrive.sim.town import SIREN, WAITING
 from redrive.sim.weather import AnswerLost, Fault
-from redrive.sim.workload import batch_handler, event, message_handler, occurrence_handler, receive
+from redrive.sim.workload import alarm_handler, batch_handler, event, message_handler, occurrence_handler, receive
 from redrive.wire.models import Models
 from tests.simulation.stage import LEASE_MINUTES, Stage
 
@@ -318,6 +323,34 @@ def test_poison_goes_to_the_dead_letter_queue_and_no_further(stage: Stage) -> No
     stage.passes(minutes=30)
 
     assert stage.keys_in(stage.town.url("mail-dlq")) == ["poison-1"]
+
+
+def test_late_answer_does_not_settle_the_retry_that_a_slow_call_holds_up(stage: Stage) -> None:
+    """A slow call is an attempt of its own: the echo of the attempt before it settles nothing."""
+    simulation, town = stage.simulation, stage.town
+    simulation.reliable.call("scheduler", "CreateScheduleGroup", Name=ALARMS)
+    town.function(SIREN, alarm_handler(simulation))
+    town.alarm("bell", "at(2025-03-29T13:00:00)", WAITING, letters=None, retries_max=5, age_s_max=3_600)
+    simulation.run(lambda tx: add_fault(tx, Aimed("", f"*:function:{SIREN}", "ThrottlingException", times=1)))
+    stage.passes(minutes=60)
+    attempt = _claimed(stage)
+    answer = stage.runs_and_settles(stage.first, attempt)
+    simulation.run(lambda tx: add_fault(tx, Aimed("", WAITING, latency_ms=30_000, times=1)))
+    stage.passes(minutes=0.05)
+    while simulation.claim(stage.first).progressed:
+        pass
+
+    simulation.settle(stage.first, attempt, answer)
+
+    assert stage.verdicts(attempt) == ["retry"]
+    stage.ends()
+
+
+def _claimed(stage: Stage) -> Attempt:
+    """The first attempt outside that a node gets, once it has done what is due inside."""
+    while not (attempts := stage.simulation.claim(stage.first).attempts):
+        pass
+    return attempts[0]
 
 
 def _orders(stage: Stage) -> str:

@@ -13,6 +13,7 @@ from rich.table import Table
 from redrive.cli.clock import output_option
 from redrive.cli.durations import Duration
 from redrive.cli.endpoint import ask, endpoint_option
+from redrive.core.errors import UserError
 
 
 @click.group()
@@ -38,8 +39,10 @@ def add(
     """Have calls to TARGET fail from now on, or be slow: --times N of them, or a --rate.
 
     Throttles and errors of the service are tried again by whoever calls; AccessDenied and other errors of the caller
-    are not.
+    are not. What a schedule's universal target calls is struck by a fault whose TARGET is the universal ARN
+    (arn:aws:scheduler:::aws-sdk:sqs:sendMessage), not by one whose TARGET is the queue's.
     """
+    _check(target, error, times, rate, latency)
     asked = {
         "target": target, "error": error, "message": message, "times": times, "rate": rate, "latency_s": latency,
     }  # fmt: skip
@@ -81,6 +84,24 @@ def clear(fault_id: str | None, endpoint_url: str, output: str) -> None:
         click.echo(json.dumps(answer))
     else:
         click.echo(f"{answer['cleared']} cleared")
+
+
+def _check(
+    target: str, error: str | None, times: int | None, rate: float | None, latency: float | None
+) -> None:  # fmt: skip
+    """What the server would refuse too, but in the words of the command line. Errors: UserError."""
+    command_line = f"redrive fault add --target '{target}'"
+    if not error and not latency:
+        raise UserError(
+            "The fault has neither an --error nor a --latency: nothing would happen.",
+            next_step=f"{command_line} --error ThrottlingException --times 3", exit_code=2,
+        )  # fmt: skip
+    if (times is None) == (rate is None):
+        effect = f"--error {error}" if error else f"--latency {latency:g}s"
+        raise UserError(
+            "The fault says neither or both of --times and --rate: how often does it strike?",
+            next_step=f"{command_line} {effect} --times 3", exit_code=2,
+        )  # fmt: skip
 
 
 def _effect(fault: dict[str, Any]) -> str:

@@ -33,6 +33,7 @@ PROGRESS_EVERY = 25
 @click.option("-p", "--parameter", "parameters", multiple=True, metavar="KEY=VALUE", help="A parameter; repeatable.")
 @click.option("--effect", "effects", multiple=True, metavar="PATTERN", help="Calls that are effects; repeatable.")
 @click.option("--ignore", "ignored", multiple=True, metavar="PATTERN", help="Calls that are none; repeatable.")
+@click.option("--ledger", "ledgers", multiple=True, metavar="TABLE", help="The handler's memory; repeatable.")
 @click.option("--invariant", "invariants", multiple=True, metavar="MODULE:FUNCTION", help="What holds in the end.")
 @click.option("--stable-results", is_flag=True, help="Have repeated deliveries return what the first one returned.")
 @click.option("--seed", default=0, show_default=True, help="What ids and the handler's randomness follow from.")
@@ -40,8 +41,8 @@ PROGRESS_EVERY = 25
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to print the result.")
 def command(
     handler: str | None, event: Path | None, faults: int, template: Path | None, parameters: tuple[str, ...],
-    effects: tuple[str, ...], ignored: tuple[str, ...], invariants: tuple[str, ...], stable_results: bool, seed: int,
-    export: Path | None, output: str,
+    effects: tuple[str, ...], ignored: tuple[str, ...], ledgers: tuple[str, ...], invariants: tuple[str, ...],
+    stable_results: bool, seed: int, export: Path | None, output: str,
 ) -> None:  # fmt: skip
     """Search for a history in which a handler of a queue's messages loses work, repeats it, or leaves it stuck.
 
@@ -49,7 +50,8 @@ def command(
     crash, calls fail or lose their answers, messages come twice, at once or days later, and dead letters are redriven.
     Without MODULE:HANDLER the code in the template is proved. Exit code 1 if there is such a history.
 
-    PATTERN is SERVICE:OPERATION:NAME with wildcards, as in 'dynamodb:PutItem:reports*'.
+    PATTERN is SERVICE:OPERATION:NAME with wildcards, as in 'dynamodb:PutItem:reports*'. What is not to be looked at can
+    also be an attribute of an item or a parameter of a call: --ignore 'dynamodb:UpdateItem:reports#attempts'.
     """
     from redrive.prove.export import as_test
     from redrive.prove.options import Options
@@ -60,8 +62,8 @@ def command(
         raise UserError("There is nothing to prove.", next_step="Name a handler as module:function.", exit_code=2)
     options = Options(
         faults=faults, seed=seed, bodies=None if event is None else read_event(event), template=template,
-        parameters=_pairs(parameters), effects=effects, ignored=ignored, invariants=tuple(map(_invariant, invariants)),
-        stable_results=stable_results,
+        parameters=_pairs(parameters), effects=effects, ignored=ignored, ledgers=ledgers,
+        invariants=tuple(map(_invariant, invariants)), stable_results=stable_results,
     )  # fmt: skip
     console = Console(stderr=True)
     with console.status("the first run, in which nothing goes wrong") as status:

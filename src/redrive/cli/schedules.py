@@ -64,8 +64,9 @@ def show_next(name: str, count: int, region: str, endpoint_url: str, output: str
         return
     schedule = answer["schedule"]
     if not answer["next"]:
-        what = "it is disabled" if schedule["state"] == "DISABLED" else "it has fired for the last time"
+        what = "it is disabled" if schedule["state"] == "DISABLED" else "its last time has passed"
         click.echo(f"{schedule['name']} will not fire: {what}.", err=True)
+        click.echo(f"  See whether it has fired with: redrive schedules show {name}", err=True)
         return
     window = schedule["window_minutes"]
     note = f", each within {window} minutes from then" if window else ""
@@ -83,7 +84,8 @@ def show_next(name: str, count: int, region: str, endpoint_url: str, output: str
 def missed(name: str | None, region: str, endpoint_url: str, output: str) -> None:
     """Show occurrences that nobody will fire, of NAME or of all schedules of the region.
 
-    They were due while nothing ran, or while their schedule was disabled. What is shown reaches back 14 days.
+    They were due while nothing ran, or while their schedule was disabled; they waited in their flexible window when it
+    was changed; or they were over when it was made. What is shown reaches back 14 days.
     """
     found = _pages(endpoint_url, "schedules/missed", "missed", region, **({"schedule": name} if name else {}))
     if output == "json":

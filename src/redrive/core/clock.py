@@ -6,7 +6,9 @@ An `Instant` is an integer: milliseconds since the Unix epoch, UTC.
 from __future__ import annotations
 
 import functools
+import math
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -29,15 +31,29 @@ class Clock(Protocol):
         ...
 
 
-class SystemClock:
-    """The machine's clock, kept from running backwards when the machine's is set back."""
+def _machine_ms() -> Instant:
+    return time.time_ns() // 1_000_000
 
-    def __init__(self) -> None:
-        self._latest = 0
+
+class SystemClock:
+    """The machine's clock, kept from running backwards: when the machine's is set back, this one goes at half speed
+    until the machine has caught up. It never stands still, so that whatever is due comes.
+    """
+
+    def __init__(self, machine: Callable[[], Instant] = _machine_ms) -> None:
+        """`machine` reads the clock of the machine; the simulator has machines of its own."""
+        self._machine = machine
+        self._read = 0
+        self._ahead_ms = 0.0
 
     def now(self) -> Instant:
-        self._latest = max(self._latest, time.time_ns() // 1_000_000)
-        return self._latest
+        read = self._machine()
+        if read < self._read:
+            self._ahead_ms += self._read - read
+        elif self._ahead_ms:
+            self._ahead_ms = max(0.0, self._ahead_ms - (read - self._read) / 2)
+        self._read = read
+        return read + math.ceil(self._ahead_ms)
 
 
 class VirtualClock:

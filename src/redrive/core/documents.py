@@ -9,15 +9,22 @@ import dataclasses
 import enum
 import functools
 import json
+import math
+import re
 import types
 import typing
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar, Union, cast
+from typing import Any, NoReturn, TypeVar, Union, cast
 
 Document = dict[str, Any]
 """Keys in AWS's own spelling; values are strings, numbers, booleans, bytes, lists and Documents."""
 
+NESTING_MAX = 200
+"""How deep JSON from outside may nest: more than any service needs, less than what writing it again can bear."""
+
 T = TypeVar("T")
+
+_HALF_PAIR = re.compile(r"\\u[dD][89a-fA-F]")
 
 _Decoder = Callable[[Any], Any]
 
@@ -28,8 +35,27 @@ def dump_json(value: object) -> str:
 
 
 def load_json(text: str | bytes) -> Any:
-    """Read JSON. Errors: ValueError."""
-    return json.loads(text)
+    """Read JSON as the standard has it: what comes out can be written again, and stored.
+
+    Python's own reading is wider: NaN and infinite numbers, halves of surrogate pairs, any depth are refused here.
+    Errors: ValueError.
+    """
+    source = text if isinstance(text, str) else text.decode()
+    try:
+        value = _DECODER.decode(source)
+    except RecursionError:
+        raise ValueError(f"it nests deeper than {NESTING_MAX} levels") from None
+    # Counting is cheap, and tells at once that most texts neither are too deep nor name halves of pairs.
+    if len(source) > NESTING_MAX and source.count("[") + source.count("{") > NESTING_MAX and _is_too_deep(value):
+        raise ValueError(f"it nests deeper than {NESTING_MAX} levels")
+    if "\\u" in source and _HALF_PAIR.search(source):
+        refuse_half_pairs(value)
+    return value
+
+
+def refuse_half_pairs(value: object) -> None:
+    """Errors: ValueError if a text in a JSON-shaped value has half of a surrogate pair, which nothing can encode."""
+    dump_json(value).encode()
 
 
 def dump_dataclass(value: object) -> str:
@@ -44,6 +70,25 @@ def load_dataclass(cls: type[T], text: str) -> T:
     """
     decode: _Decoder = _decoder(cast(Any, cls))
     return cast(T, decode(json.loads(text)))
+
+
+def _is_too_deep(value: Any) -> bool:
+    level: list[Any] = [[value]]
+    for _ in range(NESTING_MAX + 1):
+        children = (child for item in level for child in (item.values() if type(item) is dict else item))
+        level = [child for child in children if type(child) is dict or type(child) is list]
+    return bool(level)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is too large a number")
+    return number
 
 
 def _plain(value: Any) -> Any:
@@ -64,7 +109,8 @@ def _field_names(cls: Any) -> tuple[str, ...]:
     return tuple(field.name for field in dataclasses.fields(cls))
 
 
-# Made once: the encoder behind json.dumps is made anew for each call with options.
+# Made once: what stands behind json.dumps and json.loads is made anew for each call with options.
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
 _ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
 _DATACLASS_ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, default=_plain)
 

@@ -129,7 +129,7 @@ def build_workers(log: Log, settings: Settings = DEFAULTS) -> list[Worker]:
     sources: list[Source] = [
         # One for each kind of promise, in order of the alphabet.
         LambdaSource(),
-        SchedulerSource(),
+        SchedulerSource(settings.execution_ids),
     ]
     return [
         DeliveryWorker(sources, log),
@@ -142,7 +142,7 @@ def build_workers(log: Log, settings: Settings = DEFAULTS) -> list[Worker]:
         MetricsWorker([QueueSampler()]),
         MoveTaskWorker(),
         RetentionWorker(),
-        ScheduleWorker(settings.execution_ids),
+        ScheduleWorker(),
         StackWorker(is_strict=settings.strict_templates),
         TransactionTokenWorker(),
     ]

@@ -93,7 +93,7 @@ class RealTime:
             self._woken = False
             free = self._free
         expected, self._expected = self._expected, ()
-        claimed = self._engine.claim(free, expected=expected)
+        claimed = self._engine.turn(free, expected=expected)
         for attempt in claimed.attempts:
             with self._condition:
                 self._free -= 1

@@ -110,6 +110,30 @@ class Engine:
             return Claimed(attempts, progressed)
         return Claimed(attempts, progressed, ahead.next_due, ahead.expected)
 
+    def turn(self, free: int, *, expected: Sequence[Worker] = ()) -> Claimed:
+        """Claim as `claim` does, but in one transaction, if nothing goes wrong: nothing that is due waits for a commit.
+
+        What one claim gives another worker to do is done there, too. Each worker has one claim, which bounds how long
+        others wait for the writer. Upkeep comes first or not at all: it measures what was committed.
+        """
+        try:
+            return self.run(lambda tx: self._turn(tx, free, expected))
+        except Conflict:
+            raise
+        except Exception:  # noqa: BLE001 - once more, a worker at a time: whose defect it is, and whether the others can go on.
+            return self.claim(free)
+
+    def _turn(self, tx: Transaction, free: int, expected: Sequence[Worker]) -> Claimed:
+        ahead = Claimed((), progressed=False, next_due=tx.now, expected=expected) if expected else self._look(tx, free)
+        asked: set[str] = set()
+        while ahead.next_due is not None and ahead.next_due <= tx.now:
+            fresh = [one for one in ahead.expected if one.name not in asked and not (asked and one.upkeep)]
+            if not fresh:
+                break
+            asked.update(one.name for one in fresh)
+            ahead = self.round(tx, sorted(fresh, key=lambda one: not one.upkeep), free=free)
+        return ahead
+
     def round(self, tx: Transaction, expected: Sequence[Worker], *, free: int) -> Claimed:
         """A round of claims inside one transaction, of workers that are known to have something due.
 

@@ -12,6 +12,7 @@ from redrive.core.errors import Bug, ServiceError
 from redrive.core.scope import Caller
 from redrive.delivery.operation import OPERATION_ATTRIBUTE, Answer
 from redrive.store.api import Transaction
+from redrive.wire.inputs import InputReader, missing_members
 from redrive.wire.model import OperationModel
 from redrive.wire.models import Models
 from redrive.wire.names import snake_case
@@ -43,6 +44,7 @@ class Registry:
         self._implementations: dict[str, Mapping[str, Implementation]] = {}
         self._entries: dict[tuple[str, str], Entry] = {}
         self._validator = Validator()
+        self._inputs: dict[str, InputReader] = {}
 
     @property
     def services(self) -> Mapping[str, Mapping[str, Implementation]]:
@@ -68,6 +70,26 @@ class Registry:
             # Nothing has decoded these parameters, so a value may be of another type than the model's.
             raise ServiceError("SerializationException", f"A parameter of {operation} is of a wrong type.") from error
         return self.run(entry, tx, caller, params)
+
+    def read(self, service: str, operation: str, document: Mapping[str, object]) -> Mapping[str, object]:
+        """Parameters from a JSON document. Errors: SerializationException, UnknownOperationException."""
+        entry = self.entry(service, operation)
+        reader = self._inputs.get(service)
+        if reader is None:
+            reader = self._inputs.setdefault(service, InputReader(self._models.specs[service].wording))
+        return reader.read(entry.model, document)
+
+    def missing(self, service: str, operation: str, document: Mapping[str, object]) -> Sequence[str]:
+        """The required members that a JSON document lacks; none of a service that is not here.
+
+        Errors: UnknownOperationException if AWS's model of a service that is here has no such operation.
+        """
+        if service not in self._models.specs:
+            return ()
+        model = self._models.service(service).operations.get(operation)
+        if model is None:
+            raise ServiceError("UnknownOperationException", f"{service} has no operation {operation}.")
+        return missing_members(model, document)
 
     def check(self, entry: Entry, params: Mapping[str, object]) -> None:
         """Hold parameters against AWS's constraints. Errors: ValidationException."""

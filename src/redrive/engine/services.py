@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from redrive.core.documents import Document
 from redrive.core.limits import Limits
 from redrive.core.scope import Caller
 from redrive.delivery.operation import Outside, OutsideNeeded, Wait
 from redrive.engine.registry import Registry
-from redrive.languages.iam import Context
 from redrive.services.iam import access
-from redrive.store.api import NO_CONTEXT, Transaction
+from redrive.store.api import Transaction
 
 
 class BoundServices:
     """Implements store.api.Services."""
+
+    assume_role = staticmethod(access.assume_role)
+    authorize = staticmethod(access.authorize)
 
     def __init__(self, registry: Registry, *, limits: Limits = Limits.STRICT) -> None:
         self.limits = limits
@@ -35,19 +37,10 @@ class BoundServices:
             case _:
                 return answer
 
-    def assume_role(
-        self, tx: Transaction, role_arn: str, *, service: str, session_name: str, region: str, request_id: str,
-        source_arn: str | None = None,
-    ) -> Caller:  # fmt: skip
-        """The session of a role that a service assumes."""
-        return access.assume_role(
-            tx, role_arn, service=service, session_name=session_name, region=region, request_id=request_id,
-            source_arn=source_arn,
-        )  # fmt: skip
+    def read(self, service: str, operation: str, document: Mapping[str, object]) -> Mapping[str, object]:
+        """Parameters from a JSON document."""
+        return self._registry.read(service, operation, document)
 
-    def authorize(
-        self, tx: Transaction, caller: Caller, action: str, resource: str, *, context: Context = NO_CONTEXT,
-        policy: str = "",
-    ) -> None:  # fmt: skip
-        """Refuse what the caller may not do."""
-        access.authorize(tx, caller, action, resource, context=context, policy=policy)
+    def missing(self, service: str, operation: str, document: Mapping[str, object]) -> Sequence[str]:
+        """The required members that a JSON document lacks."""
+        return self._registry.missing(service, operation, document)

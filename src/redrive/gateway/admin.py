@@ -17,7 +17,6 @@ from redrive.gateway.admin_faults import FaultAdmin
 from redrive.gateway.admin_requests import Missing, Routes, read_document
 from redrive.gateway.admin_schedules import ScheduleAdmin
 from redrive.gateway.chain import json_response
-from redrive.services.scheduler.model_executions import ExecutionIds
 from redrive.wire.message import HttpRequest, HttpResponse
 
 BLOBS_PATH = "/_redrive/blobs/"
@@ -32,7 +31,6 @@ class Facts:
 
     account: str
     store: str
-    execution_ids: ExecutionIds = ExecutionIds.PER_OCCURRENCE
 
 
 class Admin:
@@ -59,7 +57,7 @@ class Admin:
             ("POST", "/_redrive/clock"): self._move_clock,
             ("POST", "/_redrive/reset"): self._reset_all,
             **FaultAdmin(run).routes,
-            **ScheduleAdmin(run, facts.account, facts.execution_ids).routes,
+            **ScheduleAdmin(run, facts.account).routes,
         }
 
     @property

@@ -27,7 +27,6 @@ from redrive.services.scheduler.api_watch import (
     run_document,
 )
 from redrive.services.scheduler.model import Schedule
-from redrive.services.scheduler.model_executions import ExecutionIds
 from redrive.services.scheduler.workers_promises import trigger
 from redrive.store.api import Transaction
 from redrive.wire.message import HttpRequest, HttpResponse
@@ -43,10 +42,9 @@ TRIGGER_USAGE = 'Send {"schedule": "NAME"}, "GROUP/NAME", or the ARN of a schedu
 class ScheduleAdmin:
     """Shows schedules and runs, and fires an occurrence by hand."""
 
-    def __init__(self, run: Runner, account: str, ids: ExecutionIds) -> None:
+    def __init__(self, run: Runner, account: str) -> None:
         self._run = run
         self._account = account
-        self._ids = ids
 
     @property
     def routes(self) -> Routes:
@@ -99,7 +97,7 @@ class ScheduleAdmin:
         scope = read_scope(document, self._account)
 
         def fire(tx: Transaction) -> Document:
-            execution = trigger(tx, *find_schedule(tx, scope, written), ids=self._ids)
+            execution = trigger(tx, *find_schedule(tx, scope, written))
             return {
                 "schedule": execution.schedule_arn,
                 "execution_id": execution.execution_id,

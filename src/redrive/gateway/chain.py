@@ -34,8 +34,6 @@ from redrive.wire.sigv4 import Credential, credential_of, session_token
 
 DEFAULT_REGION = "us-east-1"
 _ACCOUNT = re.compile(r"\d{12}")
-_AS_SDKS_WRITE_IT = re.compile(r"(AWS4-HMAC-SHA256 Credential=[^,=]+), ?SignedHeaders=[^,=]+, ?Signature=[^,=]+")
-SCOPES_REMEMBERED_MAX = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +61,6 @@ class Gateway:
         self._account = account
         self._entropy = entropy
         self._log = log
-        self._scopes: dict[str, Scope] = {}
 
     def open(self, request: HttpRequest) -> Exchange | HttpResponse:
         """Understand a request; if that fails, the answer that says why."""
@@ -115,25 +112,10 @@ class Gateway:
         return Caller(Scope(account, scope.region), request_id, session.role_arn, session.session_name, host)
 
     def _scope_of(self, request: HttpRequest) -> Scope:
-        """The account and region of the signature. Errors: IncompleteSignatureException.
-
-        An SDK writes the same credential all day, and only what follows it changes: what it means is remembered.
-        """
-        headers = request.headers
-        usual = _AS_SDKS_WRITE_IT.fullmatch(headers.get("authorization", "")) if "x-amz-date" in headers else None
-        scope = self._scopes.get(usual[1]) if usual else None
-        if scope is None:
-            credential = credential_of(request)
-            region = (credential.region if credential else "") or DEFAULT_REGION
-            scope = Scope(self._account_of(credential), region)
-            if usual:
-                self._remember(usual[1], scope)
-        return scope
-
-    def _remember(self, written: str, scope: Scope) -> None:
-        if len(self._scopes) >= SCOPES_REMEMBERED_MAX:
-            self._scopes.clear()
-        self._scopes[written] = scope
+        """The account and region of the signature. Errors: IncompleteSignatureException."""
+        credential = credential_of(request)
+        region = (credential.region if credential else "") or DEFAULT_REGION
+        return Scope(self._account_of(credential), region)
 
     def _account_of(self, credential: Credential | None) -> str:
         if credential is not None and _ACCOUNT.fullmatch(credential.access_key_id):

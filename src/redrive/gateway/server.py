@@ -119,7 +119,7 @@ class Server:
         gateway = Gateway(
             engine, models, account=self._options.account, entropy=self._entropy.fork("gateway"), log=self._log
         )
-        facts = Facts(self._options.account, str(self._options.data or "memory"), self._options.settings.execution_ids)
+        facts = Facts(self._options.account, str(self._options.data or "memory"))
         admin = Admin(
             facts,
             self._clock,

@@ -173,8 +173,11 @@ class Retries:
 
     rule = "retries stay within the policy"
 
-    def __init__(self, *, retries_max: Mapping[str, int], age_ms_max: Mapping[str, int]) -> None:
-        """Both by the function's name."""
+    def __init__(
+        self, *, retries_max: Mapping[str, int], age_ms_max: Mapping[str, int], disagreement_ms: int = 0
+    ) -> None:  # fmt: skip
+        """Both by the function's name. `disagreement_ms`: how far the clocks of two nodes may be apart."""
+        self._disagreement_ms = disagreement_ms
         self._retries_max = retries_max
         self._age_ms_max = age_ms_max
         self._retries: dict[str, int] = defaultdict(int)
@@ -200,16 +203,21 @@ class Retries:
         self._retries[attempt.key] += counted
         if self._retries[attempt.key] > self._retries_max[name]:
             raise RuleBroken(self.rule, f"event {attempt.key} of {name} has {self._retries[attempt.key]} retries")
-        if next_at > self._first_seen[attempt.key] + self._age_ms_max[name]:
+        if next_at > self._first_seen[attempt.key] + self._age_ms_max[name] + self._disagreement_ms:
             raise RuleBroken(self.rule, f"event {attempt.key} of {name} is to be retried at {next_at}, too old by then")
 
 
 class Receives:
-    """A message has one holder at a time, and its receive count only rises."""
+    """A message has one holder at a time, and its receive count only rises.
+
+    Where clocks disagree, it is hidden for as much less as they do.
+    """
 
     rule = "a received message is hidden, and its receives are counted"
 
-    def __init__(self) -> None:
+    def __init__(self, *, disagreement_ms: int = 0) -> None:
+        """`disagreement_ms`: how far the clocks of two nodes may be apart."""
+        self._disagreement_ms = disagreement_ms
         self._latest: dict[str, Received] = {}
 
     def observe(self, happening: Happening) -> None:
@@ -231,7 +239,7 @@ class Receives:
         self._latest[received.message_id] = received
         if before is None:
             return
-        if received.at < before.hidden_until:
+        if received.at < before.hidden_until - self._disagreement_ms:
             raise RuleBroken(self.rule, f"{received} although it was hidden by {before}")
         if received.count <= before.count:
             raise RuleBroken(self.rule, f"{received} does not count more than {before}")

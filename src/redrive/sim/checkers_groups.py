@@ -22,7 +22,9 @@ class GroupsInOrder:
 
     rule = "a group's messages come in order, to one holder, once"
 
-    def __init__(self) -> None:
+    def __init__(self, *, disagreement_ms: int = 0) -> None:
+        """`disagreement_ms`: how far the clocks of two nodes may be apart."""
+        self._disagreement_ms = disagreement_ms
         self._held: dict[str, dict[str, Instant]] = defaultdict(dict)
         self._latest: dict[str, int] = defaultdict(int)
         self._ids: dict[str, str] = {}
@@ -52,7 +54,7 @@ class GroupsInOrder:
 
     def _receive(self, received: GroupReceived) -> None:
         group = received.group
-        in_flight = [key for key, until in self._held[group].items() if until > received.at]
+        in_flight = [key for key, until in self._held[group].items() if until - self._disagreement_ms > received.at]
         if in_flight:
             raise RuleBroken(self.rule, f"{received} while {in_flight} is in flight")
         for key, message_id in received.messages:

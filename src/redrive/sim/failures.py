@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
 from redrive.sim.trace import Trace
 
 
@@ -25,3 +28,17 @@ class SimulationFailed(AssertionError):
             lines.append(f"  replay: {replay} --until {trace.length + 1} --trace")
         super().__init__("\n".join(lines))
         self.rule = rule
+
+
+@contextmanager
+def told_on_failure(trace: Trace, *, setting: Callable[[], str], replay: str) -> Iterator[None]:
+    """Whatever ends a run early is told with its setting and its last events. Errors: SimulationFailed."""
+    try:
+        yield
+    except SimulationFailed:
+        raise
+    except RuleBroken as error:
+        raise SimulationFailed(error.rule, error.what, setting=setting(), trace=trace, replay=replay) from error
+    except Exception as error:
+        rule = "the engine raises nothing of its own"
+        raise SimulationFailed(rule, repr(error), setting=setting(), trace=trace, replay=replay) from error

@@ -70,6 +70,43 @@ class Occurred:
 
 
 @dataclass(frozen=True, slots=True)
+class Rang:
+    """The target of a schedule with a retry policy was reached: by this attempt at the occurrence of that instant."""
+
+    schedule: str
+    scheduled_at: str
+    attempt: int
+    id: str
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Buried:
+    """A dead letter of a schedule with a retry policy is in its queue."""
+
+    schedule: str
+    scheduled_at: str
+    retries: int
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """In the end: what the engine's history says of a schedule with a retry policy."""
+
+    schedule: str
+    records: Sequence[AttemptRecord]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """In the end: the sum of a metric of all schedules with retry policies."""
+
+    metric: str
+    sum: int
+
+
+@dataclass(frozen=True, slots=True)
 class Recorded:
     """A conditional handler has recorded its effect; never twice for one key."""
 
@@ -95,7 +132,10 @@ class Settled:
     records: Sequence[AttemptRecord]
 
 
-Happening = Tried | Accepted | Received | GroupReceived | Deleting | Handled | Occurred | Recorded | Took | Settled
+Happening = (
+    Tried | Accepted | Received | GroupReceived | Deleting | Handled | Occurred | Rang | Buried | Recalled | Measured
+    | Recorded | Took | Settled
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

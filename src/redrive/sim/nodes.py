@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from redrive.core.clock import Instant
 from redrive.engine.engine import Engine
+from redrive.sim.clocks import Machine
 
 
 @dataclass(slots=True)
@@ -18,6 +19,7 @@ class Node:
 
     name: str
     engine: Engine
+    machine: Machine
     slots: int
     life: int = 0
     in_hand: int = 0
@@ -32,6 +34,7 @@ class Node:
     def crash(self, restart_at: Instant) -> None:
         """Lose everything in hand; start again at that instant."""
         self.life += 1
+        self.machine.restart()
         self.in_hand = 0
         self.awake_at = restart_at
         self.poll_at = None

@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Callable, Mapping
 
 from redrive.core.clock import HOUR_MS, MINUTE_MS, SECOND_MS, Instant
-from redrive.core.documents import Document, dump_json, load_json
+from redrive.core.documents import Document, dump_json
 from redrive.core.entropy import Entropy
 from redrive.sim.checkers import (
     Conservation,
@@ -20,23 +20,27 @@ from redrive.sim.checkers import (
     Settlements,
     Slots,
 )
+from redrive.sim.checkers_executions import Alarm, Ends, Executions, Metrics
 from redrive.sim.checkers_groups import GroupsInOrder
 from redrive.sim.checkers_schedules import Planned, ScheduledInstants
 from redrive.sim.clients import SCOPE
 from redrive.sim.dice import Dice
 from redrive.sim.functions import Handler
-from redrive.sim.happenings import LeftMessage, Occurred
+from redrive.sim.inquest import ALARMS, occurrence, witnesses
+from redrive.sim.meddlers import PERMANENT, THROTTLED, Editor, Saboteur
 from redrive.sim.workload import (
     Consumer,
     Handle,
     Producer,
     Redriver,
+    alarm_handler,
     batch_handler,
     drain,
     event,
     event_handler,
     message_handler,
     occurrence_handler,
+    ring_handler,
 )
 from redrive.sim.world import Simulation
 
@@ -51,6 +55,15 @@ EXPRESSIONS = (
     ("cron(30 * * * ? *)", "Europe/Berlin"), ("cron(15 1-3 * * ? *)", "Europe/London"),
     ("cron(5 0/2 ? * SAT,SUN *)", "America/New_York"), ("cron(45 9 * * ? *)", "Asia/Kolkata"),
 )  # fmt: skip
+
+ALARM_EXPRESSIONS = (
+    "rate(2 minutes)", "rate(25 minutes)", "cron(0/5 * * * ? *)", "cron(7/20 * * * ? *)", "at(2025-03-29T13:17:00)",
+)  # fmt: skip
+SIREN = "siren"
+WAITING = "arn:aws:scheduler:::aws-sdk:lambda:invoke"
+"""The target of schedules that wait for a function to answer."""
+RETRIES_DRAWN = (0, 1, 2, 5, 185)
+AGES_S_DRAWN = (60, 300, 3_600)
 
 ROLE = "everything"
 CLOSING_MS = 10 * MINUTE_MS
@@ -72,24 +85,34 @@ class Town:
         self._until = until
         self._queues: dict[str, str] = {}
         self._planned: list[Planned] = []
+        self.schedules_made: list[Document] = []
+        self._alarms: dict[str, Alarm] = {}
         self._retries_max: dict[str, int] = {}
         self._age_ms_max: dict[str, int] = {}
         self._letters: dict[str, tuple[str, ...]] = {}
         self._sources: dict[str, str] = {}
         self._drained: list[str] = []
         self._role_arn = self._create_role()
+        apart_ms = simulation.weather.disagreement_ms
         simulation.watch(
-            Slots(), Settlements(), Receives(), EffectsOnce(), GroupsInOrder(), NothingInvented(), Conservation(),
-            Drained(self._drained), Retries(retries_max=self._retries_max, age_ms_max=self._age_ms_max),
+            Slots(), Settlements(), Receives(disagreement_ms=apart_ms), EffectsOnce(),
+            GroupsInOrder(disagreement_ms=apart_ms), NothingInvented(), Conservation(), Drained(self._drained),
+            Retries(retries_max=self._retries_max, age_ms_max=self._age_ms_max, disagreement_ms=apart_ms),
             DeadLetters(self._letters, self._sources), ScheduledInstants(self._planned),
+            Executions(self._alarms, PERMANENT), Ends(self._alarms, skew_ms=simulation.weather.skew_ms),
+            Metrics(throttled=THROTTLED, permanent=PERMANENT),
         )  # fmt: skip
 
     def establish(self) -> None:
         """Some of everything."""
-        parts = (self.mail, self.ledger, self.orders, self.events, self.schedules, self.payroll)
+        parts = (self.mail, self.ledger, self.orders, self.events, self.schedules, self.payroll, self.alarms)
         chosen = [part for part in parts if self.dice.chance(0.75)] or [self.orders]
         for part in chosen:
             part()
+        if self.schedules_made:
+            simulation, dice = self.simulation, Dice(self._entropy.fork("editor"))
+            editor = Editor(simulation, simulation.client("editor"), self.schedules_made, dice=dice, until=self._until)
+            simulation.add(editor, at=simulation.now + MINUTE_MS)
 
     def finish(self) -> None:
         """Let the weather end and the fleet finish; then let the checkers judge. Errors: SimulationFailed."""
@@ -98,9 +121,8 @@ class Town:
         simulation.run_until_quiet(within_ms=SETTLING_MS)
         simulation.run_until(simulation.now + HOUR_MS)
         left = [message for url in self._queues.values() for message in drain(simulation, url)]
-        for message in left:
-            self._tell_occurrence(message)
-        simulation.finish(left)
+        seen = [happening for message in left if (happening := occurrence(message, simulation.now)) is not None]
+        simulation.finish(left, [*seen, *witnesses(simulation, list(self._alarms))])
 
     def mail(self) -> None:
         """Producers, a queue with a dead-letter queue, consumers who sometimes take too long."""
@@ -165,6 +187,27 @@ class Town:
                 self.schedule(f"tick-{number}", expression, zone, target="ticks")
         self.schedule("doomed", "rate(50 minutes)", "UTC", target="nowhere")
         self.consumer("clerk", url, occurrence_handler(self.simulation))
+
+    def alarms(self) -> None:
+        """Schedules with retry policies, to a queue, a function, or waiting for it; some have no place for letters."""
+        simulation, dice = self.simulation, self.dice
+        simulation.reliable.call("scheduler", "CreateScheduleGroup", Name=ALARMS)
+        url = self.queue(ALARMS)
+        self.queue(f"{ALARMS}-dlq")
+        self._letters[f"{ALARMS}-dlq"] = SCHEDULER_LETTER
+        self.queue("siren-dlq")
+        self._letters["siren-dlq"] = LAMBDA_LETTER
+        self.function(SIREN, alarm_handler(simulation), dead_letters="siren-dlq")
+        targets = [_arn("sqs", ALARMS), _arn("lambda", f"function:{SIREN}"), WAITING]
+        for number, expression in enumerate(ALARM_EXPRESSIONS):
+            letters = (f"{ALARMS}-dlq", f"{ALARMS}-dlq", "nowhere", None)[dice.between(0, 3)]
+            self.alarm(
+                f"alarm-{number}", expression, targets[dice.between(0, 2)], letters=letters,
+                retries_max=RETRIES_DRAWN[dice.between(0, 4)], age_s_max=AGES_S_DRAWN[dice.between(0, 2)],
+            )  # fmt: skip
+        self.consumer("watchman", url, ring_handler(simulation))
+        saboteur = Saboteur(simulation, targets, dice=Dice(self._entropy.fork("saboteur")), until=self._until)
+        simulation.add(saboteur, at=simulation.now)
 
     def payroll(self) -> None:
         """A producer, a FIFO queue with some groups, and a mapping to a function that stops at its first failure."""
@@ -231,11 +274,36 @@ class Town:
             "Input": dump_json({"schedule": name, "scheduled_at": scheduled_at}),
             "DeadLetterConfig": {"Arn": _arn("sqs", "ticks-dlq")},
         }  # fmt: skip
-        self.simulation.reliable.call(
-            "scheduler", "CreateSchedule", Name=name, ScheduleExpression=expression, ScheduleExpressionTimezone=zone,
-            EndDate=self._until, FlexibleTimeWindow={"Mode": "OFF"}, Target=destination,
-        )  # fmt: skip
-        self._planned.append(Planned(name, expression, zone, self.simulation.now, self._until))
+        self._planned.append(self._schedule(name, expression, zone, destination))
+
+    def alarm(
+        self, name: str, expression: str, target_arn: str, *, letters: str | None, retries_max: int, age_s_max: int
+    ) -> None:  # fmt: skip
+        """A schedule with a retry policy, in a group of its own, that says by which attempt it was delivered."""
+        told = {
+            "schedule": name,
+            "scheduled_at": "<aws.scheduler.scheduled-time>",
+            "attempt": "<aws.scheduler.attempt-number>",
+        }
+        waits = target_arn == WAITING
+        sent = {"FunctionName": SIREN, "Payload": dump_json(told)} if waits else told
+        destination: Document = {
+            "Arn": target_arn, "RoleArn": self._role_arn, "Input": dump_json(sent),
+            "RetryPolicy": {"MaximumRetryAttempts": retries_max, "MaximumEventAgeInSeconds": age_s_max},
+        }  # fmt: skip
+        if letters is not None:
+            destination["DeadLetterConfig"] = {"Arn": _arn("sqs", letters)}
+        planned = self._schedule(name, expression, "UTC", destination, GroupName=ALARMS)
+        self._alarms[name] = Alarm(planned, retries_max, age_s_max * SECOND_MS, waits)
+
+    def _schedule(self, name: str, expression: str, zone: str, target: Document, **more: str) -> Planned:
+        params: Document = {
+            "Name": name, "ScheduleExpression": expression, "ScheduleExpressionTimezone": zone,
+            "EndDate": self._until, "FlexibleTimeWindow": {"Mode": "OFF"}, "Target": target, **more,
+        }  # fmt: skip
+        self.simulation.reliable.call("scheduler", "CreateSchedule", **params)
+        self.schedules_made.append(params)
+        return Planned(name, expression, zone, self.simulation.now, self._until)
 
     def producer(self, name: str, hand_in: Callable[[str], object], *, poison_share: float) -> None:
         """Somebody who hands in work, a piece every few minutes."""
@@ -282,19 +350,6 @@ class Town:
         everything = _policy({"Action": "*", "Resource": "*"})
         call("iam", "PutRolePolicy", RoleName=ROLE, PolicyName=ROLE, PolicyDocument=everything)
         return str(role["Arn"])
-
-    def _tell_occurrence(self, message: LeftMessage) -> None:
-        """An occurrence may be left in its queue, if the clerk had gone home, or be a dead letter."""
-        match message.queue:
-            case "ticks":
-                body = load_json(message.body)
-                name, scheduled_at = body["schedule"], body["scheduled_at"]
-            case "ticks-dlq":
-                name = message.attributes["SCHEDULE_ARN"].rsplit("/", 1)[-1]
-                scheduled_at = message.attributes["SCHEDULED_TIME"]
-            case _:
-                return
-        self.simulation.observe(Occurred(name, scheduled_at, message.message_id, message.sent_at))
 
 
 def _arn(service: str, name: str) -> str:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-from redrive.core.clock import HOUR_MS
+from redrive.core.clock import HOUR_MS, MINUTE_MS, SECOND_MS
 from redrive.core.entropy import Entropy
 from redrive.core.errors import Conflict
+from redrive.sim.clocks import ClockInUse, Machine
 from redrive.sim.dice import Dice
 from redrive.store.api import Step, Store, Transaction
 
@@ -21,6 +22,13 @@ T = TypeVar("T")
 
 ARMED_SHARE = 0.6
 """The share of all faults that a seed arms."""
+
+SKEW_MS_MAX = 2 * SECOND_MS
+"""How far the clocks of machines that keep time are off."""
+WRONG_MS_MAX = 2 * MINUTE_MS
+"""How far those are off that do not: two of them disagree for less than a FIFO queue remembers what was sent."""
+TIMEKEEPING_SHARE = 0.75
+"""The share of the skewed seeds whose machines keep time."""
 
 
 class Fault(enum.Enum):
@@ -32,8 +40,10 @@ class Fault(enum.Enum):
     """A transaction commits, and whoever ran it is not told."""
     WAKEUP_LOST = "wake-up lost"
     """A node does not hear that something came due."""
-    SKEW = "skew"
+    LATE = "late poll"
     """A node polls late."""
+    SKEW = "skew"
+    """The clocks of nodes disagree and drift; now and then one is set forwards or backwards."""
     SLOW = "slow"
     """A run takes most of the function's timeout."""
     HUNG = "hung"
@@ -60,18 +70,24 @@ class Fault(enum.Enum):
 
 # The highest rate of each fault: per occasion, or per hour for those that strike on their own.
 RATES_MAX: Mapping[Fault, float] = {
-    Fault.CONFLICT: 0.1, Fault.ANSWER_LOST: 0.1, Fault.WAKEUP_LOST: 1.0, Fault.SKEW: 0.3, Fault.SLOW: 0.2,
+    Fault.CONFLICT: 0.1, Fault.ANSWER_LOST: 0.1, Fault.WAKEUP_LOST: 1.0, Fault.LATE: 0.3, Fault.SLOW: 0.2,
     Fault.HUNG: 0.1, Fault.DUPLICATE: 0.2, Fault.THROTTLED: 0.2, Fault.FLAKY: 0.3, Fault.DAWDLE: 0.2,
     Fault.CRASH_AT_WORK: 0.05, Fault.PAUSE_AT_WORK: 0.05, Fault.CRASH: 2.0, Fault.PAUSE: 2.0, Fault.SLEEP: 0.5,
+    Fault.SKEW: 6.0,
 }  # fmt: skip
 
 
 class Weather:
     """How often each fault strikes; a fault without a rate never does."""
 
-    def __init__(self, entropy: Entropy, rates: Mapping[Fault, float]) -> None:
-        self.forecast = ", ".join(f"{fault.value} {rate:.2f}" for fault, rate in rates.items()) or "calm"
+    def __init__(self, entropy: Entropy, rates: Mapping[Fault, float], *, skew_ms: int = 0) -> None:
+        """`skew_ms`: how far the clock of any node is off at most."""
+        words = [f"{fault.value} {rate:.2f}" for fault, rate in rates.items()]
+        if skew_ms:
+            words.append(f"clocks off by up to {skew_ms} ms")
+        self.forecast = ", ".join(words) or "calm"
         self.rates = dict(rates)
+        self.skew_ms = skew_ms
         self.dice = Dice(entropy)
 
     @classmethod
@@ -79,12 +95,20 @@ class Weather:
         """A weather of its own for this source of randomness."""
         dice = Dice(entropy)
         rates = {fault: dice.share(rate_max) for fault, rate_max in RATES_MAX.items() if dice.chance(ARMED_SHARE)}
-        return cls(entropy, rates)
+        skew_ms = 0
+        if Fault.SKEW in rates:
+            skew_ms = dice.between(1, SKEW_MS_MAX if dice.chance(TIMEKEEPING_SHARE) else WRONG_MS_MAX)
+        return cls(entropy, rates, skew_ms=skew_ms)
 
     @classmethod
     def calm(cls, entropy: Entropy) -> Weather:
         """No fault at all."""
         return cls(entropy, {})
+
+    @property
+    def disagreement_ms(self) -> int:
+        """How far the clocks of two nodes, or of one before and after it is set, may be apart."""
+        return 2 * self.skew_ms
 
     def clear(self) -> None:
         """No further faults."""
@@ -110,18 +134,26 @@ class AnswerLost(BaseException):
 class UnreliableRun:
     """Runs steps on a store, in bad weather: a step may conflict when it commits, or its answer may be lost."""
 
-    def __init__(self, store: Store, weather: Weather) -> None:
+    def __init__(self, store: Store, weather: Weather, clock: ClockInUse, machines: Sequence[Machine]) -> None:
+        """Steps run on the machine of a node, or on any of several, as those of clients do."""
         self._store = store
         self._weather = weather
+        self._clock = clock
+        self._machines = machines
 
     def __call__(self, step: Step[T]) -> T:
         """Run a step and commit it. Errors: as Store.run; Conflict; AnswerLost."""
         if self._weather.strikes(Fault.CONFLICT):
-            return self._store.run(_conflicting(step))
-        result = self._store.run(step)
+            return self._run(_conflicting(step))
+        result = self._run(step)
         if self._weather.strikes(Fault.ANSWER_LOST):
             raise AnswerLost
         return result
+
+    def _run(self, step: Step[T]) -> T:
+        machine = self._machines[self._weather.dice.between(0, len(self._machines) - 1)]
+        with self._clock.of(machine):
+            return self._store.run(step)
 
 
 def _conflicting(step: Step[T]) -> Step[T]:

@@ -18,6 +18,7 @@ from redrive.sim.happenings import (
     Handled,
     LeftMessage,
     Occurred,
+    Rang,
     Received,
     Recorded,
     Tried,
@@ -196,6 +197,21 @@ def occurrence_handler(simulation: Simulation) -> Handle:
         simulation.observe(Occurred(body["schedule"], body["scheduled_at"], message["MessageId"], sent_at))
 
     return handle
+
+
+def rang(body: Document, id: str, at: Instant) -> Rang:
+    """What a schedule with a retry policy has sent, under the id that it got at its target."""
+    return Rang(body["schedule"], body["scheduled_at"], int(body["attempt"]), id, at)
+
+
+def ring_handler(simulation: Simulation) -> Handle:
+    """What a consumer of such messages does."""
+    return lambda message: simulation.observe(rang(load_json(message["Body"]), message["MessageId"], simulation.now))
+
+
+def alarm_handler(simulation: Simulation) -> Handler:
+    """A function for such events."""
+    return lambda run: simulation.observe(rang(run.event, run.request_id, simulation.now))
 
 
 def event_handler(simulation: Simulation) -> Handler:

@@ -11,9 +11,9 @@ fleet asleep. Knows no service: users of the engine are in `workload`.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import assert_never
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import TypeVar, assert_never
 
 from redrive.core.clock import HOUR_MS, MINUTE_MS, SECOND_MS, Instant, VirtualClock, format_instant, parse_instant
 from redrive.core.entropy import SeededEntropy
@@ -24,18 +24,23 @@ from redrive.delivery.worker import Attempt
 from redrive.engine.build import bind_registry, build_workers
 from redrive.engine.driver import FAILED_ROUND_PAUSE_MS, IDLE_MS_MAX
 from redrive.engine.engine import Claimed, Engine, Runner
+from redrive.engine.faults import FaultyInvoker
 from redrive.sim.checkers import Checker
 from redrive.sim.clients import Client
+from redrive.sim.clocks import DRIFT_MAX, ClockInUse, Machine
 from redrive.sim.events import Act, Actor, Answer, Beat, Begin, Event, Poll, Strike
-from redrive.sim.failures import RuleBroken, SimulationFailed
+from redrive.sim.failures import RuleBroken, told_on_failure
 from redrive.sim.functions import Functions, failure
 from redrive.sim.happenings import Happening, LeftMessage, Settled, Took
 from redrive.sim.nodes import Node
 from redrive.sim.trace import IDLE, Trace, TraceLog
 from redrive.sim.weather import AnswerLost, Fault, UnreliableRun, Weather
+from redrive.store.api import Step
 from redrive.store.sqlite import SqliteStore
 from redrive.store.tables.attempts import AttemptRecord
 from redrive.wire.models import Models
+
+T = TypeVar("T")
 
 START = parse_instant("2025-03-29T12:00:00Z")
 """A day on which, in the zones of Europe, an hour is about to be left out."""
@@ -49,7 +54,7 @@ PAUSE_MS_MAX = 40 * MINUTE_MS  # Longer than any lease.
 SLEEP_MS_MIN, SLEEP_MS_MAX = 10 * MINUTE_MS, 3 * HOUR_MS
 REACTION_MS_MAX = 20
 RUN_MS_MAX = 400
-STRIKING_ALONE = (Fault.CRASH, Fault.PAUSE, Fault.SLEEP)
+STRIKING_ALONE = (Fault.CRASH, Fault.PAUSE, Fault.SLEEP, Fault.SKEW)
 
 
 class Simulation:
@@ -71,15 +76,20 @@ class Simulation:
         self.trace = Trace(echo=echo)
         self.events_max: int | None = None
         self._entropy = SeededEntropy(seed)
-        self._store = SqliteStore(None, clock=self.clock, entropy=self._entropy.fork("store"))
+        in_use = ClockInUse(self.clock)
+        self._store = SqliteStore(None, clock=in_use, entropy=self._entropy.fork("store"))
         self._registry = bind_registry(self._store, models)
         self._log = TraceLog(self.clock, self.trace)
         self.functions = Functions(weather)
         self._reliable = self._engine(self._store.run)
         self.reliable = Client(self._reliable, self._entropy.fork("reliable client"))
-        unreliable = UnreliableRun(self._store, weather)
-        self.nodes = [Node(f"node-{number}", self._engine(unreliable), slots) for number in range(1, nodes + 1)]
-        self._clients = self._engine(unreliable)
+        machines = [Machine(self.clock) for _ in range(nodes)]
+        runs = [UnreliableRun(self._store, weather, in_use, [machine]) for machine in machines]
+        self.nodes = [
+            Node(f"node-{number}", self._engine(run), machine, slots)
+            for number, (run, machine) in enumerate(zip(runs, machines, strict=True), start=1)
+        ]
+        self._clients = self._engine(UnreliableRun(self._store, weather, in_use, machines))
         self._checkers: list[Checker] = []
         self._queue: list[tuple[Instant, int, Event]] = []
         self._pushed = 0
@@ -98,6 +108,14 @@ class Simulation:
     def is_quiet(self) -> bool:
         """Whether nothing that a user waits for is due, under way, or to be done by a user."""
         return not self._acting and not self._in_hand and self._reliable.next_due(free=1, upkeep=False) is None
+
+    def run(self, step: Step[T]) -> T:
+        """Run a step, undisturbed."""
+        return self._reliable.run(step)
+
+    def history(self, source_arn: str) -> list[AttemptRecord]:
+        """What is written down of all deliveries of a schedule, or a function."""
+        return self._store.run(lambda tx: tx.attempts.of_source(source_arn))
 
     def client(self, name: str) -> Client:
         """A client in the weather."""
@@ -122,6 +140,7 @@ class Simulation:
         self._running = True
         for node in self.nodes:
             self._plan_poll(node, self.now + self._dice.between(0, SECOND_MS))
+            self.set_clock(node)
         for fault in STRIKING_ALONE:
             self._plan_strike(fault)
 
@@ -139,6 +158,8 @@ class Simulation:
         """End the weather: from now on nothing fails that can succeed."""
         self.trace.write(self.now, "healed")
         self.weather.clear()
+        for node in self.nodes:
+            node.machine.set_right()
 
     def run_until_quiet(self, *, within_ms: int) -> None:
         """Let the fleet finish. Errors: SimulationFailed, if something is still due after so long."""
@@ -156,10 +177,12 @@ class Simulation:
                         f"next due at {'no time' if due is None else format_instant(due)}",
                     )
 
-    def finish(self, left: Sequence[LeftMessage]) -> None:
-        """Let the checkers say their last word on what queues still hold. Errors: SimulationFailed."""
+    def finish(self, left: Sequence[LeftMessage], told: Sequence[Happening] = ()) -> None:
+        """Tell the checkers the rest, and let them judge what queues still hold. Errors: SimulationFailed."""
         with self._told_on_failure():
             self._check_for_defects()
+            for happening in told:
+                self.observe(happening)
             for checker in self._checkers:
                 checker.finish(left)
 
@@ -255,7 +278,7 @@ class Simulation:
         node.poll_at = None
         try:
             claimed = self.claim(node)
-            due = self.now if claimed.progressed else node.engine.next_due(node.free)
+            due = node.machine.clock.now() if claimed.progressed else node.engine.next_due(node.free)
         except (Conflict, AnswerLost) as error:
             self.trace.write(self.now, "claim failed", node=node.name, error=type(error).__name__)
             self._plan_poll(node, self.now + FAILED_ROUND_PAUSE_MS)
@@ -263,14 +286,20 @@ class Simulation:
         for attempt in claimed.attempts:
             self._in_hand += 1
             self._push(self.now + self._dice.between(0, REACTION_MS_MAX), Begin(node, node.life, attempt))
-        wait_ms = IDLE_MS_MAX if due is None else min(IDLE_MS_MAX, max(0, due - self.now))
-        if self.weather.strikes(Fault.SKEW):
+        wait_ms = IDLE_MS_MAX if due is None else min(IDLE_MS_MAX, max(0, due - node.machine.clock.now()))
+        if self.weather.strikes(Fault.LATE):
             wait_ms += self._dice.between(0, 2 * MINUTE_MS)
         self._plan_poll(node, self.now + wait_ms)
 
     def _begin(self, node: Node, event: Begin) -> None:
         attempt = event.attempt
-        result = self.perform(node, attempt)
+        try:
+            result = self.perform(node, attempt)
+        except (Conflict, AnswerLost) as error:
+            self._in_hand -= 1
+            node.in_hand -= not event.repeats
+            self.trace.write(self.now, "perform failed", node=node.name, error=type(error).__name__)
+            return
         timeout_ms = attempt.invocation.timeout_ms
         run_ms = self._dice.between(1, min(RUN_MS_MAX, timeout_ms))
         if result.status is not InvocationStatus.THROTTLED:
@@ -314,6 +343,8 @@ class Simulation:
                 self.crash(node, for_ms=self._dice.between(SECOND_MS, CRASH_MS_MAX))
             case Fault.PAUSE:
                 self.pause(node, for_ms=self._dice.between(SECOND_MS, PAUSE_MS_MAX))
+            case Fault.SKEW:
+                self.set_clock(node)
             case _:
                 for_ms = self._dice.between(SLEEP_MS_MIN, SLEEP_MS_MAX)
                 for each in self.nodes:
@@ -330,6 +361,14 @@ class Simulation:
         """Have a node stand still, and then go on as if nothing had happened."""
         self.trace.write(self.now, "paused", node=node.name, for_ms=for_ms)
         node.awake_at = max(node.awake_at, self.now + for_ms)
+
+    def set_clock(self, node: Node) -> None:
+        """Set the clock of a node's machine, no further wrong than the weather says."""
+        skew_ms = self.weather.skew_ms
+        if skew_ms:
+            off_ms = self._dice.between(-skew_ms, skew_ms)
+            node.machine.set(off_ms, drift=self._dice.share(2 * DRIFT_MAX) - DRIFT_MAX, skew_ms=skew_ms)
+            self.trace.write(self.now, "clock set", node=node.name, off_ms=off_ms)
 
     def _wake(self) -> None:
         """Something may be due: tell the nodes, unless the telling is lost."""
@@ -369,23 +408,14 @@ class Simulation:
         return self._store.run(lambda tx: tx.attempts.of_delivery(attempt.key))
 
     def _engine(self, run: Runner) -> Engine:
-        return Engine(run, self._registry, build_workers(), self.functions, self._log)
+        invoker = FaultyInvoker(self.functions, run, real_time=False)
+        return Engine(run, self._registry, build_workers(self._log), invoker, self._log)
 
-    @contextmanager
-    def _told_on_failure(self) -> Iterator[None]:
-        """Whatever ends a run early is told with its seed, its weather and its last events."""
-        try:
-            yield
-        except SimulationFailed:
-            raise
-        except RuleBroken as error:
-            raise self._failed(error.rule, error.what) from error
-        except Exception as error:
-            raise self._failed("the engine raises nothing of its own", repr(error)) from error
+    def _told_on_failure(self) -> AbstractContextManager[None]:
+        return told_on_failure(self.trace, setting=self._setting, replay=self._replay)
 
-    def _failed(self, rule: str, what: str) -> SimulationFailed:
-        setting = f"seed {self._seed}, {self.trace.length} events, {len(self.nodes)} nodes; {self.weather.forecast}"
-        return SimulationFailed(rule, what, setting=setting, trace=self.trace, replay=self._replay)
+    def _setting(self) -> str:
+        return f"seed {self._seed}, {self.trace.length} events, {len(self.nodes)} nodes; {self.weather.forecast}"
 
 
 def _short(attempt: Attempt) -> str:

@@ -8,7 +8,7 @@ step(tx) ──► tx.now, tx.entropy        drawn and seeded outside; a step re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol, TypeVar
 
@@ -53,6 +53,23 @@ class Services(Protocol):
 
         Parameters are validated as those of a client are. Writes of a failed call are undone; the transaction goes on.
         Errors: ServiceError, in the words of that service.
+        """
+        ...
+
+    def read(self, service: str, operation: str, document: Mapping[str, object]) -> Mapping[str, object]:
+        """Parameters for `call`, from a document as a user writes it in JSON: `read("sqs", "SendMessage", {…})`.
+
+        Members have the names of AWS's SDKs (`MessageBody`); blobs are base64, or text where they are the body of the
+        request; timestamps are seconds or ISO 8601.
+        Errors: ServiceError SerializationException (a value of a wrong type, a member that there is not),
+        UnknownOperationException (no service here has this operation).
+        """
+        ...
+
+    def missing(self, service: str, operation: str, document: Mapping[str, object]) -> Sequence[str]:
+        """The required members that such a document lacks; none where the service is not here and nobody can tell.
+
+        Errors: ServiceError UnknownOperationException (AWS's service has no such operation).
         """
         ...
 

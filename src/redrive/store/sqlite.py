@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -19,6 +20,7 @@ from redrive.store.api import NO_PARAMS, Services, StartAnew, Step, Tables, Tran
 from redrive.store.database import Params, Row
 from redrive.store.migrate import migrate
 from redrive.store.tables.metrics import Accumulator, MetricTable
+from redrive.store.tables.resources import ResourceCache
 
 T = TypeVar("T")
 
@@ -30,6 +32,14 @@ WAL_PAGES_MAX = 4_000  # 16 MB of 4 KiB pages between checkpoints: SQLite's defa
 
 class StoreFull(UserError):
     """The disk has no room for another write. Nothing of the refused step is stored; what was accepted is safe."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All that a store holds, and what it has read of that already."""
+
+    content: bytes
+    resources: ResourceCache
 
 
 class SqliteDatabase:
@@ -255,17 +265,18 @@ class SqliteStore:
                 self._database.run(f"DELETE FROM {table}", NO_PARAMS)  # noqa: S608 - the schema's own names
             self._database.run("COMMIT", NO_PARAMS)
 
-    def save(self) -> bytes:
+    def save(self) -> Snapshot:
         """All that is stored, for `load`; without what was counted and is not yet in a table."""
         with self._lock:
-            return self._database.connection.serialize()
+            return Snapshot(self._database.connection.serialize(), self._tables.resources.cache.copied())
 
-    def load(self, saved: bytes) -> None:
+    def load(self, saved: Snapshot) -> None:
         """Become what a store was when it was saved. For stores in memory: a file is left as it is."""
         with self._lock:
             self._tables.forget()
+            self._tables.resources.cache = saved.resources.copied()
             self._accumulator.clear()
-            self._database.connection.deserialize(saved)
+            self._database.connection.deserialize(saved.content)
 
     def rows(self, tables: Sequence[str]) -> list[list[Row]]:
         """All rows of these tables, for telling whether two stores are the same."""

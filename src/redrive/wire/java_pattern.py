@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
+from collections.abc import Sequence
 
 _POSIX_CLASSES = {
     "Alnum": "a-zA-Z0-9",
@@ -34,6 +35,7 @@ _SURROGATE_PAIR = re.compile(r"\\u(D[89AB][0-9A-F]{2})\\u(D[C-F][0-9A-F]{2})", r
 _LONG_ESCAPE = re.compile(r"\\u(10{4}|10FFFF)")
 _PROPERTY = re.compile(r"\\p\{(?:Is)?(\w+)\}")
 _NAMED_GROUP = re.compile(r"\(\?<(?=[A-Za-z])")
+_RUN = re.compile(r"([A-Z][a-z])\1*")
 _UNSUPPORTED = re.compile(r"&&|\\[QEGXRhHvVX]|\\P\{|\\x\{")
 
 
@@ -90,17 +92,23 @@ def _ranges(name: str) -> str:
 
 @functools.cache
 def _category_ranges(category: str) -> str:
-    """The code points of a general category such as `L` or `Nd`, as ranges of a class.
+    """The code points of a general category such as `L` or `Nd`, as ranges of a class."""
+    ranges: list[tuple[int, int]] = []
+    for start, stop, name in _runs_of_categories():
+        if not name.startswith(category):
+            continue
+        if ranges and ranges[-1][1] == start:
+            ranges[-1] = (ranges[-1][0], stop)
+        else:
+            ranges.append((start, stop))
+    return "".join(rf"\U{start:08X}-\U{stop - 1:08X}" for start, stop in ranges)
 
-    Reads the whole table of characters (some 30 ms), so it happens only when a pattern asks for it, and once.
+
+@functools.cache
+def _runs_of_categories() -> Sequence[tuple[int, int, str]]:
+    """Where a category begins and ends (exclusive), for all neighbours that share one.
+
+    Reads the whole table of characters (some 30 ms), so it happens only when a pattern asks for a category, and once.
     """
-    ranges: list[str] = []
-    start: int | None = None
-    for code_point in range(_LAST_CODE_POINT + 2):
-        belongs = code_point <= _LAST_CODE_POINT and unicodedata.category(chr(code_point)).startswith(category)
-        if belongs and start is None:
-            start = code_point
-        elif not belongs and start is not None:
-            ranges.append(rf"\U{start:08X}-\U{code_point - 1:08X}")
-            start = None
-    return "".join(ranges)
+    names = "".join(map(unicodedata.category, map(chr, range(_LAST_CODE_POINT + 1))))  # Two letters each.
+    return [(run.start() // 2, run.end() // 2, run[1]) for run in _RUN.finditer(names)]

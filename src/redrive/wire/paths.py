@@ -12,6 +12,8 @@ from urllib.parse import parse_qsl, unquote
 
 from redrive.wire.model import OperationModel
 
+_NO_QUERY: frozenset[tuple[str, str]] = frozenset()
+
 
 @dataclass(frozen=True, slots=True)
 class _Leaf:
@@ -42,7 +44,8 @@ class PathTable:
 
     def match(self, method: str, path: str, query: str) -> tuple[OperationModel, Mapping[str, str]] | None:
         """The operation of a raw path, with the decoded values of its labels; None if no template fits."""
-        found = _walk(self._root, method, _segments(path), [], frozenset(parse_qsl(query, keep_blank_values=True)))
+        given = frozenset(parse_qsl(query, keep_blank_values=True)) if query else _NO_QUERY
+        found = _walk(self._root, method, _segments(path), [], given)
         if found is None:
             return None
         leaf, values = found
@@ -94,4 +97,7 @@ def _walk(
 
 
 def _fitting(leaves: list[_Leaf], query: frozenset[tuple[str, str]]) -> _Leaf | None:
-    return next((leaf for leaf in leaves if leaf.query <= query), None)
+    for leaf in leaves:
+        if leaf.query <= query:
+            return leaf
+    return None

@@ -6,7 +6,9 @@ Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
+import re
 from dataclasses import dataclass
 from typing import NoReturn
 from urllib.parse import parse_qsl
@@ -17,6 +19,10 @@ from redrive.wire.message import HttpRequest
 _TERM = "aws4_request"
 _MULTI_REGION_ALGORITHM = "AWS4-ECDSA-P256-SHA256"
 _HEADER_PARAMETERS = ("Credential", "Signature", "SignedHeaders")
+_AS_SDKS_WRITE_IT = re.compile(r"AWS4-HMAC-SHA256 Credential=([^,=]+), ?SignedHeaders=[^,=]+, ?Signature=[^,=]+")
+
+CREDENTIALS_KEPT = 1_000
+"""An SDK writes the same credential all day; only what follows it changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +42,8 @@ def credential_of(request: HttpRequest) -> Credential | None:
     """
     header = request.headers.get("authorization")
     if header is not None:
-        return _from_header(header, request)
+        usual = _AS_SDKS_WRITE_IT.fullmatch(header) if "x-amz-date" in request.headers else None
+        return _from_header(header, request) if usual is None else _usual(usual[1])
     scope = _query_parameter(request, "X-Amz-Credential")
     if scope is None:
         return None
@@ -75,6 +82,11 @@ def _from_header(header: str, request: HttpRequest) -> Credential:
         hashed = f"(Hashed with SHA-256 and encoded with Base64) Authorization={_hashed(header)}"
         _refuse(" ".join([*problems, hashed]))
     return _from_scope(parameters["Credential"], algorithm, request.headers.get("x-amz-region-set", ""))
+
+
+@functools.lru_cache(CREDENTIALS_KEPT)
+def _usual(scope: str) -> Credential:
+    return _from_scope(scope, "AWS4-HMAC-SHA256", "")
 
 
 def _from_scope(scope: str, algorithm: str, region_set: str) -> Credential:

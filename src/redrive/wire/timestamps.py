@@ -13,6 +13,8 @@ RFC_822 = "rfc822"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
+_YEAR_1 = parse_instant("0001-01-01T00:00:00")
+_YEAR_9999_END = parse_instant("9999-12-31T23:59:59.999")
 
 
 def write_number(instant: Instant) -> int | float:
@@ -33,8 +35,11 @@ def write_text(instant: Instant, spelling: str) -> str:
 
 
 def read_number(seconds: float) -> Instant:
-    """Milliseconds of a number of seconds. Errors: OverflowError, ValueError for infinity and NaN."""
-    return round(seconds * 1000)
+    """Milliseconds of a number of seconds. Errors: OverflowError, ValueError outside of the years 1 to 9999."""
+    instant = round(seconds * 1000)
+    if not _YEAR_1 <= instant <= _YEAR_9999_END:
+        raise OverflowError(f"{seconds} seconds are not in the years 1 to 9999")
+    return instant
 
 
 def read_text(text: str) -> Instant:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pytest
@@ -31,7 +31,7 @@ from redrive.delivery.deliver import INSIDE_PER_CLAIM_MAX, LEASE_FLOOR_MS, PUT_O
 from redrive.delivery.invocation import FunctionCode, Invocation, InvocationResult, InvocationStatus
 from redrive.delivery.operation import Outside, OutsideNeeded
 from redrive.delivery.sources import Call
-from redrive.store.api import Transaction
+from redrive.store.api import NO_CONTEXT, Transaction
 from redrive.store.sqlite import SqliteStore
 from redrive.store.tables.deliveries import INSIDE, OUTSIDE, Delivery
 
@@ -72,13 +72,22 @@ class Post:
         tx.timers.set("post", "read aloud", START)
         return {"Read": True} if result is OK else ServiceError("Busy", "", fault="server")
 
+    def read(self, service: str, operation: str, document: Mapping[str, object]) -> Mapping[str, object]:
+        raise AssertionError("no document is read here")
+
+    def missing(self, service: str, operation: str, document: Mapping[str, object]) -> Sequence[str]:
+        raise AssertionError("no document is read here")
+
     def assume_role(
         self, tx: Transaction, role_arn: str, *, service: str, session_name: str, region: str, request_id: str,
         source_arn: str | None = None,
     ) -> Caller:  # fmt: skip
         return Caller(SCOPE, request_id, role_arn, session_name)
 
-    def authorize(self, tx: Transaction, caller: Caller, action: str, resource: str) -> None:
+    def authorize(
+        self, tx: Transaction, caller: Caller, action: str, resource: str, *,
+        context: Mapping[str, tuple[str, ...]] = NO_CONTEXT, policy: str = "",
+    ) -> None:  # fmt: skip
         return None
 
 

@@ -1,20 +1,34 @@
-"""The drivers at their start: what an earlier process left under way."""
+"""The drivers: what an earlier process left under way, and how many transactions it takes to do what is due."""
 
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Sequence
 
-from redrive.core.clock import VirtualClock
+from redrive.core.clock import Instant, VirtualClock
+from redrive.core.errors import Bug
 from redrive.core.log import SilentLog
-from redrive.engine.driver import VirtualDrive
+from redrive.delivery.invocation import InvocationResult
+from redrive.delivery.worker import Attempt
+from redrive.engine.build import build_workers
+from redrive.engine.driver import RealTime, VirtualDrive
+from redrive.engine.engine import Engine
+from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import OUTSIDE
 from redrive.testing.world import World
 from tests.unit.services.lambda_.functions import archive
 
+QUEUE = "arn:aws:sqs:us-east-1:000000000000:work"
 TRUST = {
     "Version": "2012-10-17",
-    "Statement": {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"},
+    "Statement": {
+        "Effect": "Allow",
+        "Principal": {"Service": ["lambda.amazonaws.com", "scheduler.amazonaws.com"]},
+        "Action": "sts:AssumeRole",
+    },
 }
+MAY_SEND = {"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "sqs:SendMessage", "Resource": QUEUE}}
 
 
 def test_event_that_was_running_when_its_server_died_runs_again_at_the_next_start() -> None:
@@ -34,3 +48,72 @@ def test_event_that_was_running_when_its_server_died_runs_again_at_the_next_star
     drive.advance_to(world.clock.now())
 
     assert ran == [{"n": 1}]
+
+
+class Defective:
+    """A worker that is due for ever, and whose claim always fails."""
+
+    name = "defective"
+    upkeep = False
+
+    def next_due(self, tx: Transaction, *, free: int) -> Instant | None:
+        return tx.now
+
+    def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
+        raise ValueError("a defect")
+
+    def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
+        raise Bug("nothing is attempted")
+
+
+def due_world() -> World:
+    """A schedule that is due, and may send to its queue."""
+    world = World()
+    role = world.client("iam").create_role(RoleName="work", AssumeRolePolicyDocument=json.dumps(TRUST))["Role"]["Arn"]
+    world.client("iam").put_role_policy(RoleName="work", PolicyName="send", PolicyDocument=json.dumps(MAY_SEND))
+    world.client("sqs").create_queue(QueueName="work")
+    world.client("scheduler").create_schedule(
+        Name="work", ScheduleExpression="rate(1 day)", FlexibleTimeWindow={"Mode": "OFF"},
+        Target={"Arn": QUEUE, "RoleArn": role},
+    )  # fmt: skip
+    return world
+
+
+def transactions_until_sent(world: World, engine: Engine) -> int:
+    """How many transactions an engine in real time begins until there is a message; fails if there never is."""
+    begun: list[str] = []
+    sent = threading.Event()
+
+    def trace(statement: str) -> None:
+        if "INSERT INTO messages" in statement:
+            sent.set()
+        elif statement.startswith("BEGIN") and not sent.is_set():
+            begun.append(statement)
+
+    world.store.connection.set_trace_callback(trace)
+    driver = RealTime(engine, world.clock, SilentLog(), slots=1)
+    driver.start()
+    was_sent = sent.wait(timeout=60)
+    driver.stop()
+    assert was_sent
+    return len(begun)
+
+
+def test_due_schedule_reaches_its_queue_in_one_transaction() -> None:
+    """To look, to promise and to deliver share one, after the one that takes over what an earlier process left."""
+    world = due_world()
+
+    begun = transactions_until_sent(world, world.engine)
+
+    assert begun == 2
+
+
+def test_defect_of_one_worker_holds_up_no_other_in_real_time() -> None:
+    """What fails in a transaction with others is claimed again, each worker in a transaction of its own."""
+    world = due_world()
+    workers = [Defective(), *build_workers(log=SilentLog())]
+    engine = Engine(world.store.run, world.engine.registry, workers, world.engine.invoker, SilentLog())
+
+    begun = transactions_until_sent(world, engine)
+
+    assert begun > 2

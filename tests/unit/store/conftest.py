@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ from redrive.core.documents import Document
 from redrive.core.entropy import SeededEntropy
 from redrive.core.limits import Limits
 from redrive.core.scope import Caller
-from redrive.store.api import Transaction
+from redrive.store.api import NO_CONTEXT, Transaction
 from redrive.store.sqlite import SqliteStore
 
 
@@ -25,6 +25,12 @@ class NoServices:
         self, tx: Transaction, caller: Caller, service: str, operation: str, params: Mapping[str, object]
     ) -> Document:
         raise AssertionError("no service is called here")
+
+    def read(self, service: str, operation: str, document: Mapping[str, object]) -> Mapping[str, object]:
+        raise AssertionError("no document is read here")
+
+    def missing(self, service: str, operation: str, document: Mapping[str, object]) -> Sequence[str]:
+        raise AssertionError("no document is read here")
 
     def assume_role(
         self,
@@ -39,7 +45,10 @@ class NoServices:
     ) -> Caller:
         raise AssertionError("no role is assumed here")
 
-    def authorize(self, tx: Transaction, caller: Caller, action: str, resource: str) -> None:
+    def authorize(
+        self, tx: Transaction, caller: Caller, action: str, resource: str, *,
+        context: Mapping[str, tuple[str, ...]] = NO_CONTEXT, policy: str = "",
+    ) -> None:  # fmt: skip
         raise AssertionError("nothing is authorized here")
 
 

@@ -54,6 +54,10 @@ def test_blobs_are_bytes(router: Router) -> None:
     ("target", "body", "message"),
     [
         ("AmazonSQS.SendMessage", b'{"QueueUrl":', "Unable to parse the request body as JSON."),
+        ("AmazonSQS.SendMessage", b'{"MessageBody":"\\ud800"}', "Unable to parse the request body as JSON."),
+        ("AmazonSQS.SendMessage", b'{"MessageBody":"\xed\xa0\x80"}', "Unable to parse the request body as JSON."),
+        ("AmazonSQS.CreateQueue", b'{"tags":{"\\ud800":"a"}}', "Unable to parse the request body as JSON."),
+        ("DynamoDB_20120810.PutItem", b'{"Item":{"a":{"S":"\\udfff"}}}', "Unable to parse the request body as JSON."),
         ("AmazonSQS.SendMessage", b"[1]", "Start of structure or map found where not expected."),
         ("AmazonSQS.SendMessage", b"1", "Unexpected value type in payload"),
         ("AmazonSQS.SendMessage", b'{"MessageBody":1}', "NUMBER_VALUE can not be converted to a String"),

@@ -61,6 +61,15 @@ def test_timestamp_is_read_in_any_of_its_spellings(router: Router, text: str, in
     assert params == {"FunctionName": "f", "StartedAfter": instant}
 
 
+@pytest.mark.parametrize("date", ["1e18", "1e30", "253402300800", "-62135596801", '"1e18"', '"10000-01-01T00:00:00Z"'])
+def test_timestamp_outside_of_the_years_1_to_9999_is_refused(router: Router, date: str) -> None:
+    """No client could read it again."""
+    body = f'{{"EndDate":{date}}}'.encode()
+
+    with pytest.raises(ServiceError, match="SerializationException"):
+        decode(router, "scheduler", "POST", "/schedules/s", body=body)
+
+
 @pytest.mark.parametrize(
     ("query", "message"),
     [

@@ -9,6 +9,7 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Express
 from __future__ import annotations
 
 from redrive.languages.dynamo.findings import Stage
+from redrive.languages.dynamo.forms import read_form
 from redrive.languages.dynamo.operands import FunctionReader, note_bounds, note_distinct, note_unordered
 from redrive.languages.dynamo.placeholders import Placeholders
 from redrive.languages.dynamo.reader import Call, Reader
@@ -40,6 +41,10 @@ def parse_condition(text: str, placeholders: Placeholders, kind: str = "Conditio
     Errors: ValidationException for a text that is empty, larger than 4 KB or not well formed, for undefined
     placeholders, reserved words, functions used wrongly and operands of a wrong type.
     """
+    return read_form(_read, text, kind, placeholders)
+
+
+def _read(text: str, kind: str, placeholders: Placeholders) -> Condition:
     reader = Reader(text, kind, placeholders, _KEYWORDS)
     grammar = _Grammar(reader)
     condition = grammar.condition(grammar.disjunction())

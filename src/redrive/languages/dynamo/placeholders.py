@@ -10,16 +10,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 
 from redrive.core.errors import ServiceError
 from redrive.languages.dynamo.refusals import invalid
-from redrive.languages.dynamo.values import AttributeValue, read_value
+from redrive.languages.dynamo.values import AttributeValue, read_value, type_of
 
 # Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-expression-parameters
 PLACEHOLDER_LENGTH_MAX = 255
 
 _NAME = re.compile(r"#[A-Za-z0-9_]+")
 _VALUE = re.compile(r":[A-Za-z0-9_]+")
+
+
+Names = tuple[tuple[str, str], ...]
+"""Placeholders and the attribute names behind them."""
+Types = tuple[tuple[str, str], ...]
+"""Placeholders and the types of the values behind them."""
 
 
 class Placeholders:
@@ -38,6 +45,35 @@ class Placeholders:
         self._values = {key: _read(key, value) for key, value in (values or {}).items()}
         self._unused_names = set(self._names)
         self._unused_values = set(self._values)
+
+    @classmethod
+    def of(cls, names: Mapping[str, str], values: Mapping[str, AttributeValue]) -> Placeholders:
+        """Placeholders with these values as they are, unchecked."""
+        made = cls()
+        made._names, made._values = dict(names), dict(values)
+        made._unused_names, made._unused_values = set(names), set(values)
+        return made
+
+    @property
+    def names(self) -> Names:
+        """The attribute names."""
+        return tuple(self._names.items())
+
+    @property
+    def types(self) -> Types:
+        """The types of the values."""
+        return tuple([(key, type_of(value)) for key, value in self._values.items()])
+
+    @property
+    def used(self) -> frozenset[str]:
+        """The placeholders that were used."""
+        return frozenset(self._names.keys() - self._unused_names | self._values.keys() - self._unused_values)
+
+    def use(self, placeholders: AbstractSet[str]) -> Mapping[str, AttributeValue]:
+        """Record that these are used; answers all values."""
+        self._unused_names -= placeholders
+        self._unused_values -= placeholders
+        return self._values
 
     def name(self, placeholder: str) -> str | None:
         """The attribute name behind `#name`, which is now used; None if the request does not define it."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from redrive.languages.dynamo.forms import read_form
 from redrive.languages.dynamo.paths import Branch, branches_of, note_entangled
 from redrive.languages.dynamo.placeholders import Placeholders
 from redrive.languages.dynamo.reader import Reader
@@ -20,7 +21,11 @@ def parse_projection(text: str, placeholders: Placeholders) -> Projection:
     Errors: ValidationException for a text that is empty, larger than 4 KB or not well formed, for undefined
     placeholders, reserved words, and paths that overlap or conflict.
     """
-    reader = Reader(text, "ProjectionExpression", placeholders)
+    return read_form(_read, text, "ProjectionExpression", placeholders)
+
+
+def _read(text: str, kind: str, placeholders: Placeholders) -> Projection:
+    reader = Reader(text, kind, placeholders)
     paths = [reader.path()]
     while reader.accept(","):
         paths.append(reader.path())

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from redrive.languages.dynamo.findings import Findings, Stage
+from redrive.languages.dynamo.forms import read_form
 from redrive.languages.dynamo.paths import note_entangled
 from redrive.languages.dynamo.placeholders import Placeholders
 from redrive.languages.dynamo.reader import Call, Reader
@@ -62,7 +63,11 @@ def parse_update(text: str, placeholders: Placeholders) -> Update:
     placeholders, reserved words, repeated sections, paths that overlap or conflict, unknown functions and
     operands of a wrong type.
     """
-    reader = Reader(text, "UpdateExpression", placeholders, _SECTIONS)
+    return read_form(_read, text, "UpdateExpression", placeholders)
+
+
+def _read(text: str, kind: str, placeholders: Placeholders) -> Update:
+    reader = Reader(text, kind, placeholders, _SECTIONS)
     actions = _Grammar(reader).sections()
     note_entangled(reader.findings, (action.path for action in actions))
     reader.findings.report()

@@ -12,11 +12,21 @@ from redrive.languages.iam.managed import ManagedPolicy, managed_policies
 from redrive.languages.iam.messages import denial_message
 from redrive.languages.iam.model import Effect, Policy, PolicyKind, Statement
 from redrive.languages.iam.parse import parse_policy
-from redrive.languages.iam.request import AccessRequest, PrincipalInfo
+from redrive.languages.iam.request import (
+    AccessRequest,
+    Context,
+    PrincipalInfo,
+    account_of,
+    keys_of_tags,
+    passed_to,
+    request_tags,
+    resource_tags,
+)
 
 __all__ = [
     "AccessRequest",
     "Allowed",
+    "Context",
     "Decision",
     "Effect",
     "ExplicitDeny",
@@ -28,8 +38,13 @@ __all__ = [
     "PolicySource",
     "PrincipalInfo",
     "Statement",
+    "account_of",
     "decide",
     "denial_message",
+    "keys_of_tags",
     "managed_policies",
     "parse_policy",
+    "passed_to",
+    "request_tags",
+    "resource_tags",
 ]

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from redrive.core.documents import refuse_half_pairs
 from redrive.languages.iam.errors import SYNTAX_ERRORS, PolicyError
 from redrive.languages.iam.model import (
     CURRENT_VERSION,
@@ -82,6 +83,7 @@ def parse_policy(document: str | Mapping[str, object], kind: PolicyKind = Policy
 def _decode(text: str, kind: PolicyKind) -> Mapping[str, object]:
     try:
         decoded: object = json.loads(text, object_pairs_hook=_unique_fields, parse_constant=_refuse_constant)
+        refuse_half_pairs(decoded)
     except (ValueError, RecursionError):
         message = "This policy contains invalid Json" if kind is PolicyKind.TRUST else SYNTAX_ERRORS
         raise PolicyError(message) from None

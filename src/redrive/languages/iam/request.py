@@ -2,8 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+
+ACCOUNTS_KEPT = 4_096
+"""How many ARNs are remembered with their accounts: nearly every call asks for the one of its resource."""
+
+Context = Mapping[str, tuple[str, ...]]
+"""Condition keys and their values."""
+
+
+@functools.lru_cache(maxsize=ACCOUNTS_KEPT)
+def account_of(resource: str) -> str:
+    """The account that an ARN names; empty for `*`, for resources of no account, and for policies that AWS keeps."""
+    parts = resource.split(":", 5)
+    return parts[4] if len(parts) == 6 and parts[4] != "aws" else ""
+
+
+def resource_tags(tags: Mapping[str, str]) -> Context:
+    """The tags that a resource has, as condition keys.
+
+    Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_condition-keys.html
+    """
+    return {f"aws:ResourceTag/{key}": (value,) for key, value in tags.items()}
+
+
+def request_tags(tags: Mapping[str, str]) -> Context:
+    """The tags that a request would give to a resource, as condition keys."""
+    return {**{f"aws:RequestTag/{key}": (value,) for key, value in tags.items()}, **keys_of_tags(tags)}
+
+
+def keys_of_tags(keys: Iterable[str]) -> Context:
+    """The keys of the tags that a request gives or takes away, as a condition key."""
+    return {"aws:TagKeys": tuple(keys)}
+
+
+def passed_to(service: str, resource: str) -> Context:
+    """To which service, and for which of its resources, a role is passed: the condition keys of `iam:PassRole`.
+
+    Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_iam-condition-keys.html
+    """
+    return {"iam:PassedToService": (service,), "iam:AssociatedResourceArn": (resource,)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +125,7 @@ class AccessRequest:
     action: str
     resource: str
     principal: PrincipalInfo
-    context: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    context: Context = field(default_factory=dict)
     resource_account: str | None = None
 
     @property
@@ -94,10 +134,7 @@ class AccessRequest:
         return self._owner() not in ("", self.principal.account)
 
     def _owner(self) -> str:
-        if self.resource_account is not None:
-            return self.resource_account
-        parts = self.resource.split(":", 5)
-        return parts[4] if len(parts) == 6 else ""
+        return account_of(self.resource) if self.resource_account is None else self.resource_account
 
     def keys(self) -> dict[str, tuple[str, ...]]:
         """All context keys of the request, names in lower case."""

@@ -11,7 +11,7 @@ from redrive.core.clock import Instant
 from redrive.languages.schedule.malformed import Malformed
 from redrive.languages.schedule.wall import first_pass, gap_end
 
-_SHAPE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}")
+_SHAPE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(?::[0-9]{2})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class At:
 
 
 def parse_at(body: str) -> At:
-    """Read `yyyy-mm-ddThh:mm:ss`, past or future.
+    """Read `yyyy-mm-ddThh:mm:ss`, past or future; the seconds may be left out.
 
     Errors: Malformed, also for a zone suffix and for a day that no calendar has.
     """

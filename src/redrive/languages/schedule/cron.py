@@ -21,12 +21,15 @@ _MINUTES = ValueField("minutes", 0, 59)
 _HOURS = ValueField("hours", 0, 23)
 _MONTH_NAMES = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _MONTHS = ValueField("month", 1, 12, names=dict(zip(_MONTH_NAMES, range(1, 13), strict=True)))
-_YEARS = ValueField("year", YEAR_MIN, YEAR_MAX, wraps=False)
+_YEARS = ValueField("year", YEAR_MIN, YEAR_MAX, wraps=False, readable_max=9999)
 
 
 @dataclass(frozen=True, slots=True)
 class Cron:
-    """The minutes, hours, months and years of firing, each ascending, and the rule that picks the days."""
+    """The minutes, hours, months and years of firing, each ascending, and the rule that picks the days.
+
+    There may be no year: that of a cron whose year field names none from 1970 to 2199.
+    """
 
     minutes: tuple[int, ...]
     hours: tuple[int, ...]

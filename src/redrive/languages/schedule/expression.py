@@ -12,7 +12,7 @@ from redrive.languages.schedule.rate import Rate, parse_rate
 
 Expression = At | Rate | Cron
 
-_KIND_AND_BODY = re.compile(r"(at|rate|cron)\(([\t -~]*)\)")
+_KIND_AND_BODY = re.compile(r"(at|rate|cron)\(([\t -~]*)\)", re.IGNORECASE | re.ASCII)
 _LENGTH_MAX = 256
 EXPRESSIONS_KEPT = 4_096
 
@@ -30,8 +30,8 @@ class InvalidExpression(ValueError):
 def parse_expression(text: str) -> Expression:
     """Read `at(...)`, `rate(...)` or `cron(...)`.
 
-    Nothing is trimmed, the kind is in lower case, and 256 characters are the most. An expression that will
-    never fire (a past year, 30 February) is valid.
+    Nothing is trimmed, the kind is in any case, and 256 characters are the most. An expression that will
+    never fire (a past year, 30 February) is an expression.
 
     Errors: InvalidExpression.
     Source: https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html,
@@ -44,7 +44,7 @@ def parse_expression(text: str) -> Expression:
         raise InvalidExpression(text, "it must be at(...), rate(...) or cron(...)")
     kind, body = found.groups()
     try:
-        match kind:
+        match kind.lower():
             case "at":
                 return parse_at(body)
             case "rate":

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from redrive.core.clock import DAY_MS, HOUR_MS, MINUTE_MS, Instant
 from redrive.languages.schedule.malformed import Malformed
 
-_SHAPE = re.compile(r"([0-9]+)[ \t]+(minute|hour|day)s?")
+_SHAPE = re.compile(r"([0-9]+)[ \t]*(minute|hour|day)s?")
 _UNIT_MS = {"minute": MINUTE_MS, "hour": HOUR_MS, "day": DAY_MS}
 
 
@@ -26,7 +26,7 @@ class Rate:
 
 
 def parse_rate(body: str) -> Rate:
-    """Read `value unit`; `1 days` and `5 minute` are fine. Errors: Malformed."""
+    """Read `value unit`; `1 days`, `5 minute` and `5minutes` are fine. Errors: Malformed."""
     found = _SHAPE.fullmatch(body)
     if found is None:
         raise Malformed("rate takes a positive whole number and minutes, hours or days")

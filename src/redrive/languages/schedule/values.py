@@ -15,7 +15,8 @@ _ITEM = re.compile(r"(?P<first>\*|[0-9A-Z]+)(?:-(?P<last>[0-9A-Z]+))?(?:/(?P<ste
 class ValueField:
     """One field's grammar: `low` to `high`, perhaps with names, and its operators beside `,` `-` and `*`.
 
-    `wraps` allows a range to run over the end (`22-2` in hours is 22, 23, 0, 1, 2); `steps` allows `/`.
+    `wraps` allows a range to run over the end (`22-2` in hours is 22, 23, 0, 1, 2); `steps` allows `/`. Up to
+    `readable_max`, values that are none of the field's are read and stand for nothing.
     """
 
     name: str
@@ -24,19 +25,21 @@ class ValueField:
     names: Mapping[str, int] = field(default_factory=dict)
     wraps: bool = True
     steps: bool = True
+    readable_max: int | None = None
 
     def parse(self, text: str) -> tuple[int, ...]:
         """The values that the field stands for, ascending. The text is in upper case. Errors: Malformed."""
         values: set[int] = set()
         for item in text.split(","):
             values.update(self._parse_item(item))
-        return tuple(sorted(values))
+        return tuple(sorted(value for value in values if self.low <= value <= self.high))
 
     def parse_value(self, text: str) -> int:
         """One number or name. Errors: Malformed."""
         if text in self.names:
             return self.names[text]
-        if not text.isdecimal() or not self.low <= int(text) <= self.high:
+        low, high = (self.low, self.high) if self.readable_max is None else (0, self.readable_max)
+        if not text.isdecimal() or not low <= int(text) <= high:
             raise Malformed(f"{text!r} is no value of the {self.name} field ({self.low}-{self.high})")
         return int(text)
 

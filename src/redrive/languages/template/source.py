@@ -14,6 +14,7 @@ from typing import NoReturn, TypeAlias
 
 import yaml
 
+from redrive.core.documents import refuse_half_pairs
 from redrive.languages.template.errors import TemplateError
 
 Node: TypeAlias = "bool | int | float | str | list[Node] | dict[str, Node] | None"
@@ -54,6 +55,10 @@ def read_source(text: str) -> Node:
     """
     node = _read_json(text) if text.lstrip().startswith("{") else _read_yaml(text)
     _check_depth(node, DEPTH_MAX)
+    try:
+        refuse_half_pairs(node)
+    except ValueError:
+        raise TemplateError("Template format error: a text has half of a surrogate pair.") from None
     return node
 
 

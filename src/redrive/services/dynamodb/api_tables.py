@@ -17,6 +17,7 @@ from redrive.core.entropy import new_uuid
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
+from redrive.languages.iam import Context, request_tags
 from redrive.services.dynamodb import limits
 from redrive.services.dynamodb.model import (
     Billing,
@@ -45,23 +46,19 @@ from redrive.services.dynamodb.model_tables import (
     warm_up,
 )
 from redrive.services.dynamodb.model_tags import Tag, merge_tags
-from redrive.store.api import Transaction
+from redrive.store.api import NO_CONTEXT, Transaction
 
 
-def authorize(tx: Transaction, caller: Caller, action: str, table_name: str) -> TableReference:
+def authorize(
+    tx: Transaction, caller: Caller, action: str, table_name: str, context: Context = NO_CONTEXT
+) -> TableReference:
     """The table that a name or an ARN means, if the caller may do this (`PutItem`) to it.
 
     A table of another account would have to allow it by a resource policy, and tables have none here.
     Errors: AccessDeniedException; ValidationException for a text that names no table.
     """
     reference = refer_to_table(caller, table_name)
-    tx.services.authorize(tx, caller, f"dynamodb:{action}", reference.arn)
-    if reference.scope.account != caller.account:
-        raise ServiceError(
-            "AccessDeniedException",
-            f"User: {caller.principal_arn} is not authorized to perform: dynamodb:{action} on resource: "
-            f"{reference.arn} because no resource-based policy allows the dynamodb:{action} action",
-        )
+    tx.services.authorize(tx, caller, f"dynamodb:{action}", reference.arn, context=context)
     return reference
 
 
@@ -115,7 +112,8 @@ def create_table(
     Errors: ValidationException (keys, throughput, what is not supported); ResourceInUseException.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateTable.html
     """
-    reference = authorize(tx, caller, "CreateTable", table_name)
+    asked = request_tags({tag["Key"]: tag["Value"] for tag in tags or ()})
+    reference = authorize(tx, caller, "CreateTable", table_name, asked)
     if reference.scope != caller.scope:
         raise invalid(f"Invalid TableArn: {table_name} is not of region {caller.region}")
     refuse_unsupported(
@@ -128,7 +126,7 @@ def create_table(
     keys = read_keys(key_schema, attribute_definitions)
     tagged = merge_tags({}, tags or ())
     if tagged:
-        tx.services.authorize(tx, caller, "dynamodb:TagResource", reference.arn)
+        tx.services.authorize(tx, caller, "dynamodb:TagResource", reference.arn, context=asked)
     if tx.resources.get(Table, caller.scope, reference.name) is not None:
         raise ServiceError("ResourceInUseException", f"Table already exists: {reference.name}")
     table = Table(

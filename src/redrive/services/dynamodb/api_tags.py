@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from redrive.core.documents import Document
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
+from redrive.languages.iam import Context, keys_of_tags, request_tags
 from redrive.services.dynamodb.api_tables import authorize, find_table
 from redrive.services.dynamodb.model import Table, invalid, not_found
 from redrive.services.dynamodb.model_tags import Tag, merge_tags
-from redrive.store.api import Transaction
+from redrive.store.api import NO_CONTEXT, Transaction
 
 
 @operation("TagResource")
@@ -21,7 +22,8 @@ def tag_resource(tx: Transaction, caller: Caller, *, resource_arn: str, tags: Se
     Errors: ResourceNotFoundException; ValidationException.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TagResource.html
     """
-    table = _tagged_table(tx, caller, "TagResource", resource_arn)
+    asked = request_tags({tag["Key"]: tag["Value"] for tag in tags})
+    table = _tagged_table(tx, caller, "TagResource", resource_arn, asked)
     tx.resources.put(table.scope, dataclasses.replace(table, tags=merge_tags(table.tags, tags)))
     return {}
 
@@ -33,7 +35,7 @@ def untag_resource(tx: Transaction, caller: Caller, *, resource_arn: str, tag_ke
     Errors: ResourceNotFoundException; ValidationException.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UntagResource.html
     """
-    table = _tagged_table(tx, caller, "UntagResource", resource_arn)
+    table = _tagged_table(tx, caller, "UntagResource", resource_arn, keys_of_tags(tag_keys))
     kept = {key: value for key, value in table.tags.items() if key not in tag_keys}
     tx.resources.put(table.scope, dataclasses.replace(table, tags=kept))
     return {}
@@ -54,11 +56,11 @@ def list_tags_of_resource(
     return {"Tags": [{"Key": key, "Value": value} for key, value in table.tags.items()]}
 
 
-def _tagged_table(tx: Transaction, caller: Caller, action: str, arn: str) -> Table:
+def _tagged_table(tx: Transaction, caller: Caller, action: str, arn: str, context: Context = NO_CONTEXT) -> Table:
     """The table of this ARN. Errors: ResourceNotFoundException; ValidationException for what is no table's ARN."""
     if not arn.startswith("arn:"):
         raise invalid(f"Invalid TableArn: Invalid ResourceArn provided as input {arn}")
-    table = find_table(tx, caller, authorize(tx, caller, action, arn))
+    table = find_table(tx, caller, authorize(tx, caller, action, arn, context))
     if table is None:
         # AWS spells it so.
         raise not_found(f"ResourcArn: {arn} not found")

@@ -1,4 +1,4 @@
-"""May this caller do that? What the engine asks of IAM for every call by a role.
+"""May this caller do that? What the engine asks of IAM for every call.
 
 It only reads: roles with their inline policies come from one resource, managed policies from one each, both cached, so
 that a decision costs no statement once they were read. It must not know the services that ask.
@@ -17,16 +17,21 @@ from redrive.core.scope import Caller, Scope
 from redrive.languages.iam import (
     AccessRequest,
     Allowed,
+    Context,
+    ExplicitDeny,
+    ImplicitDeny,
     Policy,
     PolicyKind,
+    PolicySource,
     PrincipalInfo,
+    account_of,
     decide,
     denial_message,
 )
 from redrive.services.iam import limits
 from redrive.services.iam.model import ManagedPolicy, Role, aws_policies, home
 from redrive.services.iam.model_documents import parsed
-from redrive.store.api import Transaction
+from redrive.store.api import NO_CONTEXT, Transaction
 
 ASSUME_ROLE = "sts:AssumeRole"
 
@@ -56,29 +61,49 @@ def assume_role(
     return Caller(Scope(role.account, region), request_id, role_arn, session_name)
 
 
-def authorize(tx: Transaction, caller: Caller, action: str, resource: str) -> None:
-    """Refuse what the caller's role does not allow by its inline and managed policies within its boundary.
+def authorize(
+    tx: Transaction, caller: Caller, action: str, resource: str, *, context: Context = NO_CONTEXT, policy: str = ""
+) -> None:
+    """Refuse what the caller's role, the resource's own `policy` or a boundary denies, or what none of them allows.
 
-    A role that is gone allows nothing. Errors: AccessDeniedException, in AWS's sentence.
+    The account itself needs no policy in its own account, but must heed one that denies. A role that is gone may do
+    nothing. `context` holds condition keys of the service that asks. Errors: AccessDeniedException, in AWS's sentence.
     """
-    if caller.role_arn is None:
+    if caller.role_arn is None and not policy and account_of(resource) in ("", caller.scope.account):
         return
-    role = find_role(tx, caller.role_arn)
-    if role is not None and role.boundary is None:
-        documents = tuple(documents_of(tx, role).values())
-        if _always_allows(documents, caller.role_arn, action, resource):
-            return
-    context = moment(tx.now, caller.region)
-    if role is not None:
-        context |= {f"aws:PrincipalTag/{key}": (value,) for key, value in role.tags.items()}
-        context["aws:userid"] = (f"{role.id}:{caller.session_name}",)
-    principal = PrincipalInfo.session(caller.role_arn, caller.session_name)
-    request = AccessRequest(action, resource, principal, context)
-    policies = [] if role is None else [parsed(document) for document in documents_of(tx, role).values()]
+    role = None if caller.role_arn is None else find_role(tx, caller.role_arn)
+    if role is None and caller.role_arn is not None:
+        raise _refusal(caller, action, resource, ImplicitDeny(PolicySource.IDENTITY))
+    documents = () if role is None else tuple(documents_of(tx, role).values())
+    is_bounded = role is not None and role.boundary is not None
+    if not is_bounded and _always_allows(documents, policy, caller.account, caller.role_arn, action, resource):
+        return
+    keys = {**moment(tx.now, caller.region), **_keys_of_role(role, caller.session_name), **context}
+    request = AccessRequest(action, resource, _principal(caller.account, caller.role_arn, caller.session_name), keys)
     boundary = None if role is None else boundary_of(tx, role)
-    decision = decide(request, policies, None, boundary)
+    decision = decide(request, [parsed(document) for document in documents], _resource_policy(policy), boundary)
     if not isinstance(decision, Allowed):
-        raise ServiceError("AccessDeniedException", denial_message(principal.arn, action, resource, decision))
+        raise _refusal(caller, action, resource, decision)
+
+
+def _principal(account: str, role_arn: str | None, session_name: str) -> PrincipalInfo:
+    return PrincipalInfo.root(account) if role_arn is None else PrincipalInfo.session(role_arn, session_name)
+
+
+def _keys_of_role(role: Role | None, session_name: str) -> Context:
+    """The condition keys that follow from what is stored of a role."""
+    if role is None:
+        return NO_CONTEXT
+    tags = {f"aws:PrincipalTag/{key}": (value,) for key, value in role.tags.items()}
+    return {**tags, "aws:userid": (f"{role.id}:{session_name}",)}
+
+
+def _resource_policy(document: str) -> Policy | None:
+    return parsed(document, PolicyKind.RESOURCE) if document else None
+
+
+def _refusal(caller: Caller, action: str, resource: str, decision: ImplicitDeny | ExplicitDeny) -> ServiceError:
+    return ServiceError("AccessDeniedException", denial_message(caller.principal_arn, action, resource, decision))
 
 
 @functools.lru_cache(maxsize=limits.DECISIONS_KEPT_MAX)
@@ -90,18 +115,25 @@ def _always_trusts(trust: str, role_arn: str, service: str) -> bool:
 
 
 @functools.lru_cache(maxsize=limits.DECISIONS_KEPT_MAX)
-def _always_allows(documents: tuple[str, ...], role_arn: str, action: str, resource: str) -> bool:
-    """Whether policies allow a role something whenever it asks; False also if that depends on the context."""
+def _always_allows(
+    documents: tuple[str, ...], policy: str, account: str, role_arn: str | None, action: str, resource: str
+) -> bool:
+    """Whether policies allow something whenever it is asked for; False also if that depends on context or session."""
     policies = [parsed(document) for document in documents]
-    request = AccessRequest(action, resource, PrincipalInfo.session(role_arn, "any"))
-    return all(map(_ignores_context, policies)) and isinstance(decide(request, policies), Allowed)
+    around = _resource_policy(policy)
+    request = AccessRequest(action, resource, _principal(account, role_arn, "any"))
+    all_policies = policies if around is None else [*policies, around]
+    return all(map(_ignores_context, all_policies)) and isinstance(decide(request, policies, around), Allowed)
 
 
 def _ignores_context(policy: Policy) -> bool:
-    """Whether a policy has neither conditions nor variables, so that a decision by it holds at any time."""
-    resources = [statement.resources.patterns for statement in policy.statements if statement.resources is not None]
-    has_variables = any("${" in pattern for patterns in resources for pattern in patterns)
-    return not has_variables and not any(statement.conditions for statement in policy.statements)
+    """Whether a policy has no conditions, variables or named sessions, so that a decision by it holds at any time."""
+    return not any(
+        statement.conditions
+        or any("${" in pattern for pattern in (statement.resources.patterns if statement.resources else ()))
+        or any(":assumed-role/" in arn for arn in (statement.principals.aws if statement.principals else ()))
+        for statement in policy.statements
+    )
 
 
 def find_role(tx: Transaction, arn: str) -> Role | None:

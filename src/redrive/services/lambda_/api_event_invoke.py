@@ -20,7 +20,7 @@ from redrive.services.lambda_.model import (
     unavailable,
 )
 from redrive.services.lambda_.model_event_invoke import EventInvokeConfig, event_invoke_config
-from redrive.services.lambda_.model_mapping import queue_url
+from redrive.services.lambda_.workers_queues import authorize_on_queue, queue_exists
 from redrive.services.lambda_.workers_runs import function_caller
 from redrive.store.api import Transaction
 
@@ -147,7 +147,7 @@ def _check_destination(tx: Transaction, caller: Caller, function: Function, dest
     match arn.service:
         case "sqs":
             action = "sqs:SendMessage"
-            is_there = _queue_exists(tx, caller, destination)
+            is_there = queue_exists(tx, destination, caller.request_id)
         case "lambda":
             action = "lambda:InvokeFunction"
             reference = parse_reference(destination, None, caller.scope)
@@ -160,19 +160,13 @@ def _check_destination(tx: Transaction, caller: Caller, function: Function, dest
     if not is_there:
         raise invalid_parameter(f"The destination ARN {destination} is invalid.")
     try:
-        tx.services.authorize(tx, function_caller(tx, function, caller.request_id), action, destination)
+        session = function_caller(tx, function, caller.request_id)
+        if arn.service == "sqs":
+            authorize_on_queue(tx, session, action, destination)
+        else:
+            tx.services.authorize(tx, session, action, destination)
     except ServiceError:
         verb = action.partition(":")[2]
         raise invalid_parameter(
             f"The function's execution role does not have permissions to call {verb} on {destination}"
         ) from None
-
-
-def _queue_exists(tx: Transaction, caller: Caller, queue_arn: str) -> bool:
-    """Lambda looks for itself, whatever its caller may see."""
-    params = {"QueueUrl": queue_url(queue_arn), "AttributeNames": ["QueueArn"]}
-    try:
-        tx.services.call(tx, Caller(caller.scope, caller.request_id), "sqs", "GetQueueAttributes", params)
-    except ServiceError:
-        return False
-    return True

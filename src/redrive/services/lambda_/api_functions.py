@@ -11,6 +11,7 @@ from redrive.core.entropy import new_uuid
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
+from redrive.languages.iam import Context, passed_to, request_tags
 from redrive.services.lambda_.limits import FUNCTION_NAME_CHARS_MAX, PAGE_ITEMS_MAX, TAGS_MAX
 from redrive.services.lambda_.model import (
     LATEST,
@@ -35,13 +36,15 @@ from redrive.services.lambda_.model_code import (
     zip_content,
 )
 from redrive.services.lambda_.model_event_invoke import EventInvokeConfig
-from redrive.services.lambda_.workers_runs import assume_function_role
-from redrive.store.api import Transaction
+from redrive.services.lambda_.workers_queues import authorize_on_queue
+from redrive.services.lambda_.workers_runs import PRINCIPAL, assume_function_role
+from redrive.store.api import NO_CONTEXT, Transaction
 
 
 def authorized_reference(
-    tx: Transaction, caller: Caller, action: str, function_name: str, qualifier: str | None = None
-) -> FunctionReference:
+    tx: Transaction, caller: Caller, action: str, function_name: str, qualifier: str | None = None, *,
+    context: Context = NO_CONTEXT,
+) -> FunctionReference:  # fmt: skip
     """The function that a caller named, after asking whether the caller may do this to it.
 
     Errors: ResourceNotFoundException (another region); AccessDeniedException (another account; the role's policies).
@@ -52,14 +55,7 @@ def authorized_reference(
             "ResourceNotFoundException",
             f"Functions from '{reference.scope.region}' are not reachable in this region ('{caller.region}')",
         )
-    if reference.scope.account != caller.account:
-        raise ServiceError(
-            "AccessDeniedException",
-            f"User: {caller.principal_arn} is not authorized to perform: {action} on resource: {reference.arn} because "
-            f"no resource-based policy allows the {action} action",
-            http_status=403,
-        )
-    tx.services.authorize(tx, caller, action, reference.qualified_arn)
+    tx.services.authorize(tx, caller, action, reference.qualified_arn, context=context)
     return reference
 
 
@@ -72,10 +68,11 @@ def get_existing(tx: Transaction, reference: FunctionReference) -> Function:
 
 
 def authorized_function(
-    tx: Transaction, caller: Caller, action: str, function_name: str, qualifier: str | None = None
-) -> Function:
+    tx: Transaction, caller: Caller, action: str, function_name: str, qualifier: str | None = None, *,
+    context: Context = NO_CONTEXT,
+) -> Function:  # fmt: skip
     """The function that a caller named, if it exists and the caller may do this to it. Errors: as the two above."""
-    return get_existing(tx, authorized_reference(tx, caller, action, function_name, qualifier))
+    return get_existing(tx, authorized_reference(tx, caller, action, function_name, qualifier, context=context))
 
 
 def check_revision(function: Function, revision_id: str | None) -> None:
@@ -110,7 +107,8 @@ def create_function(
     RequestEntityTooLargeException (archive over 50 MB).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_CreateFunction.html
     """
-    reference = authorized_reference(tx, caller, "lambda:CreateFunction", function_name)
+    asked = request_tags(tags or {})
+    reference = authorized_reference(tx, caller, "lambda:CreateFunction", function_name, context=asked)
     refuse_given(
         Publish=publish, PublishTo=publish_to, Layers=layers, FileSystemConfigs=file_system_configs,
         CodeSigningConfigArn=code_signing_config_arn, ImageConfig=image_config, TenancyConfig=tenancy_config,
@@ -353,6 +351,8 @@ def _configured(
     check_sizes(timeout_s=configured.timeout_s, memory_mb=configured.memory_mb, ephemeral_mb=configured.ephemeral_mb)
     check_runtime(configured.runtime)
     check_environment(configured.environment or {})
+    if role is not None:
+        tx.services.authorize(tx, caller, "iam:PassRole", role, context=passed_to(PRINCIPAL, function.arn))
     if role is not None or dead_letter_config is not None:
         _check_role(tx, caller, configured)
     return configured
@@ -384,7 +384,7 @@ def _check_role(tx: Transaction, caller: Caller, function: Function) -> None:
     if Arn.parse(function.dead_letter_arn).service != "sqs":
         raise unavailable(f"DeadLetterConfig.TargetArn {function.dead_letter_arn}")
     try:
-        tx.services.authorize(tx, session, "sqs:SendMessage", function.dead_letter_arn)
+        authorize_on_queue(tx, session, "sqs:SendMessage", function.dead_letter_arn)
     except ServiceError:
         raise invalid_parameter(
             "The provided execution role does not have permissions to call SendMessage on SQS"

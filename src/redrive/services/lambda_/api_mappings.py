@@ -28,6 +28,7 @@ from redrive.services.lambda_.model import (
     unavailable,
 )
 from redrive.services.lambda_.model_mapping import EventSourceMapping, mapping_arn, mapping_document, queue_url
+from redrive.services.lambda_.workers_queues import authorize_on_queue
 from redrive.services.lambda_.workers_runs import function_caller
 from redrive.store.api import Transaction
 
@@ -261,7 +262,7 @@ def _queue_visibility_s(tx: Transaction, caller: Caller, mapping: EventSourceMap
     for action in _ROLE_ACTIONS:
         try:
             session = session or function_caller(tx, function, caller.request_id)
-            tx.services.authorize(tx, session, f"sqs:{action}", mapping.source_arn)
+            authorize_on_queue(tx, session, f"sqs:{action}", mapping.source_arn)
         except ServiceError:
             raise invalid_parameter(
                 f"The provided execution role does not have permissions to call {action} on SQS"

@@ -9,11 +9,12 @@ from redrive.core.arn import Arn
 from redrive.core.documents import Document
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
+from redrive.languages.iam import Context, keys_of_tags, request_tags
 from redrive.services.lambda_.api_functions import authorized_function
 from redrive.services.lambda_.limits import TAGS_MAX
 from redrive.services.lambda_.model import Function, invalid_parameter, lambda_error
 from redrive.services.lambda_.model_mapping import EventSourceMapping
-from redrive.store.api import Transaction
+from redrive.store.api import NO_CONTEXT, Transaction
 
 Tagged = Function | EventSourceMapping
 
@@ -25,7 +26,7 @@ def tag_resource(tx: Transaction, caller: Caller, *, resource: str, tags: Mappin
     Errors: ResourceNotFoundException; InvalidParameterValueException (over 50 tags).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_TagResource.html
     """
-    tagged = _tagged(tx, caller, "lambda:TagResource", resource)
+    tagged = _tagged(tx, caller, "lambda:TagResource", resource, request_tags(tags))
     updated = {**tagged.tags, **tags}
     if len(updated) > TAGS_MAX:
         raise invalid_parameter(f"Number of tags exceeds resource tag limit of {TAGS_MAX}.")
@@ -40,7 +41,7 @@ def untag_resource(tx: Transaction, caller: Caller, *, resource: str, tag_keys: 
     Errors: ResourceNotFoundException.
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_UntagResource.html
     """
-    tagged = _tagged(tx, caller, "lambda:UntagResource", resource)
+    tagged = _tagged(tx, caller, "lambda:UntagResource", resource, keys_of_tags(tag_keys))
     left = {key: value for key, value in tagged.tags.items() if key not in tag_keys}
     tx.resources.put(caller.scope, replace(tagged, tags=left))
     return {}
@@ -56,13 +57,13 @@ def list_tags(tx: Transaction, caller: Caller, *, resource: str) -> Document:
     return {"Tags": dict(_tagged(tx, caller, "lambda:ListTags", resource).tags)}
 
 
-def _tagged(tx: Transaction, caller: Caller, action: str, resource: str) -> Tagged:
+def _tagged(tx: Transaction, caller: Caller, action: str, resource: str, context: Context = NO_CONTEXT) -> Tagged:
     kind, _, name = Arn.parse(resource).resource.partition(":")
     match kind:
         case "function":
-            return authorized_function(tx, caller, action, resource)
+            return authorized_function(tx, caller, action, resource, context=context)
         case "event-source-mapping":
-            tx.services.authorize(tx, caller, action, resource)
+            tx.services.authorize(tx, caller, action, resource, context=context)
             mapping = tx.resources.get(EventSourceMapping, caller.scope, name)
             if mapping is not None and mapping.arn == resource:
                 return mapping

@@ -10,13 +10,17 @@ from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller, Scope
 from redrive.delivery.operation import operation
+from redrive.languages.iam import Context, keys_of_tags, request_tags
 from redrive.services.scheduler import limits
 from redrive.services.scheduler.api_tokens import once
 from redrive.services.scheduler.model import DEFAULT_GROUP, GroupState, ScheduleGroup, group_arn, name_of_arn
 from redrive.services.scheduler.model_pages import decode_token, encode_token
 from redrive.services.scheduler.model_requests import invalid
 from redrive.services.scheduler.workers_timers import GROUP_TIMER, timer_name
-from redrive.store.api import Transaction
+from redrive.store.api import NO_CONTEXT, Transaction
+
+DEFAULT_REFUSAL = f"This operation cannot be performed on schedule group {DEFAULT_GROUP}."
+AWS_TAG_PREFIX = "aws:"
 
 
 @operation("CreateScheduleGroup")
@@ -26,13 +30,15 @@ def create_schedule_group(
     """Make a group.
 
     Errors: ConflictException (there is one of that name); ServiceQuotaExceededException (500 groups);
-    ValidationException (more than 50 tags, or a key twice).
+    ValidationException (the name of the default group; more than 50 tags, a key twice, or one of AWS's own).
     Source: https://docs.aws.amazon.com/scheduler/latest/APIReference/API_CreateScheduleGroup.html
     """
     arn = group_arn(caller.scope, name)
-    tx.services.authorize(tx, caller, "scheduler:CreateScheduleGroup", arn)
+    tx.services.authorize(tx, caller, "scheduler:CreateScheduleGroup", arn, context=_asked(tags or []))
 
     def create() -> Document:
+        if name == DEFAULT_GROUP:
+            raise invalid(DEFAULT_REFUSAL)
         if find_group(tx, caller.scope, name) is not None:
             raise ServiceError("ConflictException", f"Schedule group {name} already exists.")
         if tx.resources.count(ScheduleGroup, caller.scope) >= limits.GROUPS_MAX:
@@ -68,7 +74,7 @@ def delete_schedule_group(tx: Transaction, caller: Caller, *, name: str, client_
 
     def delete() -> Document:
         if name == DEFAULT_GROUP:
-            raise invalid("The default schedule group cannot be deleted.")
+            raise invalid(DEFAULT_REFUSAL)
         group = active_group(tx, scope, name)
         tx.resources.put(scope, replace(group, state=GroupState.DELETING, modified_at=tx.now))
         tx.timers.set(GROUP_TIMER, timer_name(scope, name), tx.now)
@@ -90,14 +96,14 @@ def list_schedule_groups(
     """
     tx.services.authorize(tx, caller, "scheduler:ListScheduleGroups", "*")
     the_group(tx, caller.scope, DEFAULT_GROUP)
-    size = max_results or limits.PAGE_MAX
+    size, asked = max_results or limits.PAGE_MAX, ("ListScheduleGroups", name_prefix)
     found = tx.resources.list(
-        ScheduleGroup, caller.scope, prefix=name_prefix or "", after=decode_token(next_token), limit=size + 1
+        ScheduleGroup, caller.scope, prefix=name_prefix or "", after=decode_token(next_token, *asked), limit=size + 1
     )
     page = found[:size]
     return {
         "ScheduleGroups": [_shown(caller.scope, group) for group in page],
-        "NextToken": encode_token(page[-1].name) if len(found) > size else None,
+        "NextToken": encode_token(page[-1].name, *asked) if len(found) > size else None,
     }
 
 
@@ -105,12 +111,12 @@ def list_schedule_groups(
 def tag_resource(tx: Transaction, caller: Caller, *, resource_arn: str, tags: list[Document]) -> Document:
     """Give a group tags, over those of the same keys.
 
-    Errors: ResourceNotFoundException; ValidationException (more than 50 tags, or a key twice).
+    Errors: ResourceNotFoundException; AccessDeniedException (another account's group); ValidationException (more than
+    50 tags, a key twice, or one of AWS's own).
     Source: https://docs.aws.amazon.com/scheduler/latest/APIReference/API_TagResource.html
     """
-    tx.services.authorize(tx, caller, "scheduler:TagResource", resource_arn)
-    scope, group = _tagged(tx, resource_arn)
-    tx.resources.put(scope, replace(group, tags=_merged(group.tags, tags)))
+    group = _tagged(tx, caller, "scheduler:TagResource", resource_arn, _asked(tags))
+    tx.resources.put(caller.scope, replace(group, tags=_merged(group.tags, tags)))
     return {}
 
 
@@ -118,13 +124,12 @@ def tag_resource(tx: Transaction, caller: Caller, *, resource_arn: str, tags: li
 def untag_resource(tx: Transaction, caller: Caller, *, resource_arn: str, tag_keys: list[str]) -> Document:
     """Take tags from a group; keys that it has not are passed over.
 
-    Errors: ResourceNotFoundException.
+    Errors: ResourceNotFoundException; AccessDeniedException (another account's group).
     Source: https://docs.aws.amazon.com/scheduler/latest/APIReference/API_UntagResource.html
     """
-    tx.services.authorize(tx, caller, "scheduler:UntagResource", resource_arn)
-    scope, group = _tagged(tx, resource_arn)
+    group = _tagged(tx, caller, "scheduler:UntagResource", resource_arn, keys_of_tags(tag_keys))
     kept = {key: value for key, value in group.tags.items() if key not in tag_keys}
-    tx.resources.put(scope, replace(group, tags=kept))
+    tx.resources.put(caller.scope, replace(group, tags=kept))
     return {}
 
 
@@ -132,11 +137,10 @@ def untag_resource(tx: Transaction, caller: Caller, *, resource_arn: str, tag_ke
 def list_tags_for_resource(tx: Transaction, caller: Caller, *, resource_arn: str) -> Document:
     """List the tags of a group.
 
-    Errors: ResourceNotFoundException.
+    Errors: ResourceNotFoundException; AccessDeniedException (another account's group).
     Source: https://docs.aws.amazon.com/scheduler/latest/APIReference/API_ListTagsForResource.html
     """
-    tx.services.authorize(tx, caller, "scheduler:ListTagsForResource", resource_arn)
-    _, group = _tagged(tx, resource_arn)
+    group = _tagged(tx, caller, "scheduler:ListTagsForResource", resource_arn)
     return {"Tags": [{"Key": key, "Value": value} for key, value in group.tags.items()]}
 
 
@@ -153,7 +157,7 @@ def the_group(tx: Transaction, scope: Scope, name: str) -> ScheduleGroup:
     """The group of that name. Errors: ResourceNotFoundException."""
     group = find_group(tx, scope, name)
     if group is None:
-        raise ServiceError("ResourceNotFoundException", f"Schedule group {name} does not exist.")
+        raise _unknown(name)
     return group
 
 
@@ -168,16 +172,30 @@ def active_group(tx: Transaction, scope: Scope, name: str) -> ScheduleGroup:
     return group
 
 
-def _tagged(tx: Transaction, arn: str) -> tuple[Scope, ScheduleGroup]:
-    parsed = Arn.parse(arn)
-    scope = Scope(parsed.account, parsed.region)
-    return scope, the_group(tx, scope, name_of_arn(arn))
+def _tagged(tx: Transaction, caller: Caller, action: str, arn: str, context: Context = NO_CONTEXT) -> ScheduleGroup:
+    """The group of an ARN, for something to do with its tags: groups are never shared with other accounts."""
+    tx.services.authorize(tx, caller, action, arn, context=context)
+    name = name_of_arn(arn)
+    if Arn.parse(arn).region != caller.region:
+        raise _unknown(name)
+    return the_group(tx, caller.scope, name)
+
+
+def _unknown(name: str) -> ServiceError:
+    return ServiceError("ResourceNotFoundException", f"Schedule group {name} does not exist.")
+
+
+def _asked(tags: list[Document]) -> Context:
+    """The condition keys of a request that gives these tags."""
+    return request_tags({tag["Key"]: tag["Value"] for tag in tags})
 
 
 def _merged(tags: Mapping[str, str], added: list[Document]) -> dict[str, str]:
     merged = {**tags, **{tag["Key"]: tag["Value"] for tag in added}}
     if len({tag["Key"] for tag in added}) < len(added):
         raise invalid("Tag keys must be unique.")
+    if any(tag["Key"].lower().startswith(AWS_TAG_PREFIX) for tag in added):
+        raise invalid(f"Tag keys that begin with {AWS_TAG_PREFIX} are reserved for AWS.")
     if len(merged) > limits.TAGS_MAX:
         raise invalid(f"A schedule group can have at most {limits.TAGS_MAX} tags.")
     return merged

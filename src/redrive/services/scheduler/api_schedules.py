@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from redrive.core.arn import Arn
 from redrive.core.clock import Instant
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller, Scope
 from redrive.delivery.operation import operation
+from redrive.languages.iam import passed_to
 from redrive.services.scheduler import limits
 from redrive.services.scheduler.api_groups import active_group, the_group
 from redrive.services.scheduler.api_tokens import once
@@ -17,17 +19,21 @@ from redrive.services.scheduler.model import (
     Settings,
     full_name,
     group_arn,
+    group_of_arn,
     schedule_arn,
 )
 from redrive.services.scheduler.model_executions import shown_target
-from redrive.services.scheduler.model_occurrences import begin, left_out, planned, revise
+from redrive.services.scheduler.model_occurrences import begin, given_up, planned, revise
 from redrive.services.scheduler.model_pages import decode_token, encode_token
 from redrive.services.scheduler.model_requests import invalid, read_settings
+from redrive.services.scheduler.workers import end_schedule, fire_what_is_due
 from redrive.services.scheduler.workers_misspellings import tell_of_misspellings
-from redrive.services.scheduler.workers_promises import record_missed
-from redrive.services.scheduler.workers_timers import remove_schedule, store_schedule
+from redrive.services.scheduler.workers_promises import record_unfired
+from redrive.services.scheduler.workers_timers import store_schedule
 from redrive.store.api import Transaction
 
+PRINCIPAL = "scheduler.amazonaws.com"
+SALT_DIGITS = 16
 ROLE_REFUSAL = "The execution role you provide must allow AWS EventBridge Scheduler to assume the role."
 
 
@@ -56,12 +62,12 @@ def create_schedule(
     }  # fmt: skip
 
     def create() -> Document:
-        settings = read_settings(**choices, now=tx.now)
+        settings = read_settings(**choices, region=scope.region, now=tx.now, missing=tx.services.missing)
         active_group(tx, scope, group)
         if tx.resources.get(Schedule, scope, full_name(group, name)) is not None:
             raise ServiceError("ConflictException", f"Schedule {name} already exists.")
-        _check_role(tx, caller, settings, group)
-        schedule = begin(Schedule(group, name, settings, tx.now, tx.now, tx.now), tx.now)
+        _check_role(tx, caller, settings, arn)
+        schedule = begin(group, name, settings, tx.now, salt=tx.entropy.hex(SALT_DIGITS))
         store_schedule(tx, scope, schedule, planned(schedule, scope, tx.now))
         tell_of_misspellings(tx, arn, settings.target)
         return {"ScheduleArn": arn}
@@ -79,6 +85,8 @@ def update_schedule(
 ) -> Document:  # fmt: skip
     """Replace all settings of a schedule: what is not sent goes back to its default.
 
+    What is to be invoked by now is fired before; what waits in its window goes to the new target.
+
     Errors: ValidationException; ResourceNotFoundException (no such group or schedule); ConflictException (the group is
     being deleted, or the ClientToken was used for another request).
     Source: https://docs.aws.amazon.com/scheduler/latest/APIReference/API_UpdateSchedule.html
@@ -94,15 +102,14 @@ def update_schedule(
     }  # fmt: skip
 
     def update() -> Document:
-        settings = read_settings(**choices, now=tx.now)
+        settings = read_settings(**choices, region=scope.region, now=tx.now, missing=tx.services.missing)
         active_group(tx, scope, group)
-        before = _the_schedule(tx, scope, group, name)
-        _check_role(tx, caller, settings, group)
+        found = _the_schedule(tx, scope, group, name)
+        _check_role(tx, caller, settings, arn)
+        before = fire_what_is_due(tx, scope, found)
         schedule = revise(before, settings, tx.now)
-        store_schedule(tx, scope, schedule, planned(schedule, scope, schedule.next_at or tx.now))
-        if before.settings.state is ScheduleState.DISABLED:
-            missed = left_out(before.settings, before.anchor_at, before.modified_at, tx.now)
-            record_missed(tx, scope, before, missed, why="the schedule was disabled")
+        store_schedule(tx, scope, schedule, planned(schedule, scope, tx.now))
+        record_unfired(tx, scope, before, given_up(before, schedule, tx.now), ended="changed")
         if settings.target.get("Input") != before.settings.target.get("Input"):
             tell_of_misspellings(tx, arn, settings.target)
         return {"ScheduleArn": arn}
@@ -142,7 +149,7 @@ def get_schedule(tx: Transaction, caller: Caller, *, name: str, group_name: str 
 def delete_schedule(
     tx: Transaction, caller: Caller, *, name: str, group_name: str | None = None, client_token: str | None = None
 ) -> Document:
-    """Forget a schedule. What it has fired goes on to its end, retries included.
+    """Forget a schedule. What is to be invoked by now is fired before, and goes on to its end, retries included.
 
     Errors: ResourceNotFoundException; ConflictException (the ClientToken was used for another request).
     Source: https://docs.aws.amazon.com/scheduler/latest/APIReference/API_DeleteSchedule.html
@@ -152,7 +159,7 @@ def delete_schedule(
     tx.services.authorize(tx, caller, "scheduler:DeleteSchedule", arn)
 
     def delete() -> Document:
-        remove_schedule(tx, caller.scope, _the_schedule(tx, caller.scope, group, name))
+        end_schedule(tx, caller.scope, _the_schedule(tx, caller.scope, group, name))
         return {}
 
     return once(tx, caller, "DeleteSchedule", client_token, params={"arn": arn}, run=delete)
@@ -163,7 +170,7 @@ def list_schedules(
     tx: Transaction, caller: Caller, *, group_name: str | None = None, name_prefix: str | None = None,
     state: str | None = None, next_token: str | None = None, max_results: int | None = None,
 ) -> Document:  # fmt: skip
-    """List schedules in order of group and name: those of a group, with a prefix, in a state.
+    """List schedules in order of `group/name`: those of a group, with a prefix, in a state.
 
     Errors: ResourceNotFoundException (no such group); ValidationException (a NextToken that is none of ours).
     Source: https://docs.aws.amazon.com/scheduler/latest/APIReference/API_ListSchedules.html
@@ -174,7 +181,8 @@ def list_schedules(
         the_group(tx, scope, group_name)
     prefix = "" if group_name is None else full_name(group_name, name_prefix or "")
     found: list[Schedule] = []
-    after, scanned = decode_token(next_token), limits.LIST_SCAN_PAGE
+    asked = ("ListSchedules", group_name, name_prefix, state)
+    after, scanned = decode_token(next_token, *asked), limits.LIST_SCAN_PAGE
     while len(found) <= size and scanned == limits.LIST_SCAN_PAGE:
         batch = tx.resources.list(Schedule, scope, prefix=prefix, after=after, limit=limits.LIST_SCAN_PAGE)
         found += [schedule for schedule in batch if _is_wanted(schedule, name_prefix, state)]
@@ -184,7 +192,7 @@ def list_schedules(
         "Schedules": [
             {**_identity(scope, schedule), "Target": {"Arn": schedule.settings.target["Arn"]}} for schedule in page
         ],
-        "NextToken": encode_token(page[-1].name) if len(found) > size else None,
+        "NextToken": encode_token(page[-1].name, *asked) if len(found) > size else None,
     }
 
 
@@ -195,17 +203,21 @@ def _the_schedule(tx: Transaction, scope: Scope, group_name: str, name: str) -> 
     return schedule
 
 
-def _check_role(tx: Transaction, caller: Caller, settings: Settings, group_name: str) -> None:
-    """The caller may pass the execution role, and EventBridge Scheduler may assume it. Comes after all other checks.
+def _check_role(tx: Transaction, caller: Caller, settings: Settings, arn: str) -> None:
+    """The caller may pass the execution role to the schedule, and EventBridge Scheduler may assume it.
+
+    Comes after all other checks.
 
     Source: https://docs.aws.amazon.com/scheduler/latest/UserGuide/cross-service-confused-deputy-prevention.html
     """
     role_arn = settings.target["RoleArn"]
-    tx.services.authorize(tx, caller, "iam:PassRole", role_arn)
+    if Arn.parse(role_arn).account != caller.account:
+        raise ServiceError("AccessDeniedException", "Cross-account pass role is not allowed.")
+    tx.services.authorize(tx, caller, "iam:PassRole", role_arn, context=passed_to(PRINCIPAL, arn))
     try:
         tx.services.assume_role(
-            tx, role_arn, service="scheduler.amazonaws.com", session_name="scheduler", region=caller.region,
-            request_id=caller.request_id, source_arn=group_arn(caller.scope, group_name),
+            tx, role_arn, service=PRINCIPAL, session_name="scheduler", region=caller.region,
+            request_id=caller.request_id, source_arn=group_arn(caller.scope, group_of_arn(arn)),
         )  # fmt: skip
     except ServiceError as error:
         raise invalid(ROLE_REFUSAL) from error

@@ -22,7 +22,7 @@ from redrive.services.scheduler.model_executions import (
     right_spelling,
     time_of_execution_id,
 )
-from redrive.services.scheduler.model_occurrences import left_out
+from redrive.services.scheduler.model_occurrences import LeftOut, over_unfired, unfired
 from redrive.store.api import Transaction
 from redrive.store.tables.attempts import AttemptRecord
 
@@ -98,16 +98,15 @@ def next_firings(schedule: Schedule, count: int) -> list[Document]:
 
 
 def missed_by(tx: Transaction, scope: Scope, schedule: Schedule) -> list[Document]:
-    """What a schedule did not fire, oldest first: after an outage, while it was disabled, and while it is."""
-    arn, settings = schedule.arn(scope), schedule.settings
-    missed = [_missed_document(schedule, record) for record in tx.attempts.unattempted(arn)]
-    if settings.state is ScheduleState.DISABLED:
-        now_missed = left_out(settings, schedule.anchor_at, schedule.modified_at, tx.now)
-        if now_missed is not None:
-            span = f"{now_missed.count} until {format_instant(now_missed.last_at)}"
-            first = format_instant(now_missed.first_at)
-            missed.append(_missed_row(schedule, first, span, "the schedule is disabled"))
-    return missed
+    """What a schedule did not fire, oldest first: by outages, by changes, while it was disabled and while it is."""
+    recorded = tx.attempts.unattempted(schedule.arn(scope))
+    missed = [_missed_document(schedule, record) for record in recorded]
+    if schedule.settings.state is ScheduleState.DISABLED:
+        return missed + _missed_now(schedule, unfired(schedule, tx.now), "the schedule is disabled")
+    over = over_unfired(schedule)
+    if over is not None and any(row["first"] <= format_instant(over.first_at) <= row["last"] for row in missed):
+        over = None
+    return missed + _missed_now(schedule, over, "it was over when the schedule was made or changed")
 
 
 def find_run(tx: Transaction, id: str) -> Run | None:
@@ -144,6 +143,14 @@ def _attempt_document(record: AttemptRecord) -> Document:
 def _missed_document(schedule: Schedule, record: AttemptRecord) -> Document:
     first, _ = parts_of_delivery_id(record.delivery_id) or ("", "")
     return _missed_row(schedule, first, record.message, record.verdict.partition(": ")[2])
+
+
+def _missed_now(schedule: Schedule, missed: LeftOut | None, why: str) -> list[Document]:
+    """What is missed and not written down, because it may change with the schedule: one row, or none."""
+    if missed is None:
+        return []
+    span = f"{missed.count} until {format_instant(missed.last_at)}"
+    return [_missed_row(schedule, format_instant(missed.first_at), span, why)]
 
 
 def _missed_row(schedule: Schedule, first: str, span: str, why: str) -> Document:

@@ -75,8 +75,11 @@ class Schedule:
     """A schedule. `anchor_at` is where a rate without a StartDate counts from.
 
     `next_at` is the scheduled instant of the next occurrence; None if none is left, or the schedule is disabled.
-    `fired_at` is that of the occurrence that was fired last: no change of the schedule, and no clock that is behind
-    the one by which it was fired, has it fired again.
+    Up to `passed_at`, inclusive, all occurrences were fired or left out: no change of the schedule, and no clock that
+    is behind the one by which they were, has any of them fired again. Those of the present settings begin after
+    `since_at`. `salt` is drawn when the schedule is made, and tells it from others that had its name before.
+
+    The last two are not in documents that are older than they are.
     """
 
     KIND: ClassVar[str] = "scheduler.schedule"
@@ -88,7 +91,17 @@ class Schedule:
     modified_at: Instant
     anchor_at: Instant
     next_at: Instant | None = None
-    fired_at: Instant | None = None
+    passed_at: Instant | None = None
+    since_at: Instant | None = None
+    salt: str = ""
+
+    @property
+    def covered_to(self) -> Instant:
+        """Up to here, inclusive, nothing is left to be fired."""
+        since_at = self.since_at
+        if since_at is None:
+            since_at = self.modified_at if self.next_at is None else self.next_at - 1
+        return since_at if self.passed_at is None else max(since_at, self.passed_at)
 
     @property
     def name(self) -> str:

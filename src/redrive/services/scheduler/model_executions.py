@@ -34,35 +34,30 @@ class ExecutionIds(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """An occurrence of a schedule: everything that stays the same over its attempts.
-
-    With `ids` PER_ATTEMPT each attempt after the first sees an execution id of its own.
-    """
+    """An occurrence of a schedule: everything that stays the same over its attempts."""
 
     schedule_arn: str
     scope: Scope
     execution_id: str
     scheduled_at: Instant
     target: Document
-    ids: ExecutionIds = ExecutionIds.PER_OCCURRENCE
 
     @classmethod
-    def of(cls, delivery: Delivery) -> Execution:
-        """The execution behind a delivery, as its present attempt sees it."""
+    def of(cls, delivery: Delivery, ids: ExecutionIds) -> Execution:
+        """The execution behind a delivery, as its present attempt sees it.
+
+        With PER_ATTEMPT each attempt after the first sees an execution id of its own.
+        """
         document = delivery.document
-        ids = ExecutionIds(document.get("ids", ExecutionIds.PER_OCCURRENCE.value))
         seen_id = document["execution_id"]
         if ids is ExecutionIds.PER_ATTEMPT and delivery.attempts > 1:
             seen_id = _uuid(document["scheduled_at"], f"{seen_id}#{delivery.attempts}")
-        return cls(delivery.source_arn, delivery.scope, seen_id, document["scheduled_at"], document["target"], ids)
+        return cls(delivery.source_arn, delivery.scope, seen_id, document["scheduled_at"], document["target"])
 
     @property
     def document(self) -> Document:
         """What the delivery keeps of it."""
-        return {
-            "execution_id": self.execution_id, "scheduled_at": self.scheduled_at, "target": self.target,
-            **({} if self.ids is ExecutionIds.PER_OCCURRENCE else {"ids": self.ids.value}),
-        }  # fmt: skip
+        return {"execution_id": self.execution_id, "scheduled_at": self.scheduled_at, "target": self.target}
 
     @property
     def delivery_id(self) -> str:
@@ -81,8 +76,8 @@ class Execution:
 def execution_id(schedule_arn: str, scheduled_at: Instant, salt: Instant | str) -> str:
     """The id of an occurrence: stable over its attempts and over redrive, and sorting by it sorts by time.
 
-    A UUID of version 7: the scheduled time in milliseconds, then a hash of the schedule's ARN, that time and a salt:
-    the schedule's creation, so that a schedule made anew under an old name gets ids of its own.
+    A UUID of version 7: the scheduled time in milliseconds, then a hash of the schedule's ARN, that time and a salt
+    that was drawn when the schedule was made, so that one made anew under an old name gets ids of its own.
     Source: https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-context-attributes.html and,
     for the form, https://www.rfc-editor.org/rfc/rfc9562#name-uuid-version-7
     """

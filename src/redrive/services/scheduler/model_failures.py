@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from redrive.core.clock import format_instant
@@ -16,7 +17,13 @@ from redrive.store.tables.deliveries import Delivery
 INTERNAL_CODE = "AWS.Scheduler.InternalServerError"
 INTERNAL_MESSAGE = "Unexpected error occurred while processing the request"
 
+ERROR_MESSAGE_LENGTH_MAX = 1_000
+"""How many characters of a target's error a dead letter quotes. Source: docs/semantics/delivery.md"""
+
 _UNKNOWN_OPERATION = "UnknownOperationException"
+
+# Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html
+_UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 # What an SDK reports of a service that kept the codes of its older protocol.
 # Source: https://docs.aws.amazon.com/scheduler/latest/UserGuide/configuring-schedule-dlq.html
@@ -28,7 +35,7 @@ def classify(error: ServiceError) -> Failed:
 
     Source: docs/semantics/delivery.md
     """
-    return Failed(_REPORTED_CODES.get(error.code, error.code), error.message, _kind_of(error))
+    return Failed(_REPORTED_CODES.get(error.code, error.code), writable(error.message), _kind_of(error))
 
 
 def _kind_of(error: ServiceError) -> FailureKind:
@@ -44,13 +51,12 @@ def _kind_of(error: ServiceError) -> FailureKind:
 
 def letter_body(request: Request) -> str:
     """The body of a dead letter: the parameters of the API call that failed, as a universal target has them."""
-    return dump_json(request.params)
+    return writable(dump_json(request.params))
 
 
 def letter_attributes(
-    execution: Execution, request: Request, failed: Failed, *,
-    exhausted: Exhausted | None, retries: int, truncated: bool,
-) -> Document:  # fmt: skip
+    execution: Execution, request: Request, failed: Failed, *, exhausted: Exhausted | None, retries: int
+) -> Document:
     """The message attributes of a dead letter; a permanent failure has no EXHAUSTED_RETRY_CONDITION.
 
     A delivery that grew too old before anybody could attempt it is our own failure, and says so.
@@ -61,16 +67,44 @@ def letter_attributes(
         code, message = INTERNAL_CODE, INTERNAL_MESSAGE
     values = {
         "ERROR_CODE": code,
-        "ERROR_MESSAGE": message,
+        "ERROR_MESSAGE": message[:ERROR_MESSAGE_LENGTH_MAX],
         "EXECUTION_ID": execution.execution_id,
         **({"EXHAUSTED_RETRY_CONDITION": exhausted.value} if exhausted else {}),
-        "IS_PAYLOAD_TRUNCATED": "true" if truncated else "false",
+        "IS_PAYLOAD_TRUNCATED": "false",
         "RETRY_ATTEMPTS": str(retries),
         "SCHEDULED_TIME": format_instant(execution.scheduled_at),
         "SCHEDULE_ARN": execution.schedule_arn,
         "TARGET_ARN": request.universal_arn,
     }
-    return {name: {"DataType": "String", "StringValue": value} for name, value in values.items()}
+    return {name: _attribute(value) for name, value in values.items()}
+
+
+def fit_letter(body: str, attributes: Document, bytes_max: int) -> tuple[str, Document]:
+    """A dead letter that its queue takes: one that is too long loses the end of its body, and says so.
+
+    Some of the body always remains: where ERROR_MESSAGE takes more than half of the room that the other attributes
+    leave, and the body needs it, the message is cut first.
+    """
+    if letter_bytes(body, attributes) <= bytes_max:
+        return body, attributes
+    message = attributes["ERROR_MESSAGE"]["StringValue"]
+    room = bytes_max - letter_bytes("", attributes) + len(message.encode())
+    kept_message = cut(message, max(room // 2, room - len(body.encode())))
+    kept_body = cut(body, room - len(kept_message.encode()))
+    return kept_body, {
+        **attributes,
+        "ERROR_MESSAGE": _attribute(kept_message),
+        "IS_PAYLOAD_TRUNCATED": _attribute("false" if kept_body == body else "true"),
+    }
+
+
+def _attribute(value: str) -> Document:
+    return {"DataType": "String", "StringValue": writable(value)}
+
+
+def writable(text: str) -> str:
+    r"""A text with the characters that no message may contain written as `\uffff`; in JSON that is what they are."""
+    return _UNWRITABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def retries_made(delivery: Delivery, failed: Failed) -> int:

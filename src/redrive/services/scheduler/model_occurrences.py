@@ -12,7 +12,7 @@ from typing import assert_never
 
 from redrive.core.clock import MINUTE_MS, Instant
 from redrive.core.scope import Scope
-from redrive.languages.schedule import At, Cron, Rate, next_fire, upcoming
+from redrive.languages.schedule import At, Cron, Rate, find_zone, next_fire
 from redrive.services.scheduler import limits
 from redrive.services.scheduler.model import Schedule, ScheduleState, Settings
 
@@ -25,23 +25,59 @@ class Occurrence:
     invoke_at: Instant
 
 
-def begin(schedule: Schedule, now: Instant) -> Schedule:
+def begin(group_name: str, name: str, settings: Settings, now: Instant, *, salt: str) -> Schedule:
     """A schedule that starts now: a rate without a StartDate counts from here."""
-    return replace(schedule, anchor_at=now, next_at=_first(schedule.settings, now, now))
+    since_at = _since(settings, now, now)
+    return Schedule(
+        group_name, name, settings, created_at=now, modified_at=now, anchor_at=now,
+        next_at=_next_enabled(settings, now, since_at), since_at=since_at, salt=salt,
+    )  # fmt: skip
 
 
 def revise(schedule: Schedule, settings: Settings, now: Instant) -> Schedule:
-    """The schedule with other settings. What does not change when it fires keeps its next occurrence.
+    """The schedule with other settings, after all was fired that is to be invoked by now.
 
-    A rate counts from now if its expression, StartDate or state changed; otherwise from where it counted before.
+    What has come due besides (in its window, or of a disabled schedule) stays due if it has come due by the new
+    settings too, and nothing else has; otherwise it is `given_up`. A rate counts from now if its expression or
+    StartDate changed, or if it is enabled; otherwise from where it counted before.
     """
     before = schedule.settings
-    revised = replace(schedule, settings=settings, modified_at=now)
-    if _recurrence(settings) == _recurrence(before):
-        return revised
-    if _origin(settings) != _origin(before):
-        return begin(revised, now)
-    return replace(revised, next_at=_first(settings, schedule.anchor_at, now))
+    is_enabled = before.state is ScheduleState.DISABLED and settings.state is ScheduleState.ENABLED
+    counts_anew = is_enabled or (settings.expression, settings.start_at) != (before.expression, before.start_at)
+    anchor_at = now if counts_anew else schedule.anchor_at
+    revised = replace(schedule, settings=settings, modified_at=now, anchor_at=anchor_at)
+    covered_to, since_at = schedule.covered_to, _since(settings, anchor_at, now)
+    due = _between(before, schedule.anchor_at, covered_to, now, count=limits.LEFT_OUT_COUNTED_MAX)
+    stays = bool(due) and due == _between(settings, anchor_at, covered_to, now, count=len(due) + 1)
+    if not stays or (is_enabled and due[0] <= since_at):
+        revised = replace(revised, since_at=since_at)
+        if due:
+            # The last that was due may be what the new settings begin with.
+            begins_with = _next(settings, anchor_at, max(since_at, due[-1] - 1))
+            revised = replace(revised, passed_at=due[-1] - 1 if begins_with == due[-1] else due[-1])
+    return replace(revised, next_at=_next_enabled(settings, anchor_at, revised.covered_to))
+
+
+def given_up(schedule: Schedule, revised: Schedule, now: Instant) -> LeftOut | None:
+    """What of a schedule had come due when it changed, and will not be fired."""
+    first_at = _next(revised.settings, revised.anchor_at, revised.covered_to)
+    before = now + 1 if first_at is None or first_at > now else first_at
+    return left_out(schedule.settings, schedule.anchor_at, schedule.covered_to, before)
+
+
+def unfired(schedule: Schedule, now: Instant) -> LeftOut | None:
+    """What of a schedule has come due, and was neither fired nor written down: in its window, or while disabled."""
+    return left_out(schedule.settings, schedule.anchor_at, schedule.covered_to, now + 1)
+
+
+def over_unfired(schedule: Schedule) -> LeftOut | None:
+    """The occurrence of a one-time schedule that was over when the schedule was made, or changed, to be as it is."""
+    settings, expression, since_at = schedule.settings, schedule.settings.parsed, schedule.since_at
+    if settings.state is ScheduleState.DISABLED or since_at is None or not isinstance(expression, At):
+        return None
+    instant = expression.instant(find_zone(settings.timezone))
+    is_over = instant <= since_at and instant != schedule.passed_at
+    return LeftOut(instant, instant, 1) if is_over else None
 
 
 def planned(schedule: Schedule, scope: Scope, not_before: Instant) -> Occurrence | None:
@@ -89,9 +125,11 @@ def following(schedule: Schedule, scope: Scope, fired: Occurrence, age_ms_max: i
 
     Of the occurrences that an outage held up, those that are older than the schedule's MaximumEventAge are left out.
     """
-    stale_ms = max(0, now - fired.invoke_at - age_ms_max)
+    # A one-time schedule has no others to leave out.
+    is_one_time = isinstance(schedule.settings.parsed, At)
+    stale_ms = 0 if is_one_time else max(0, now - fired.invoke_at - age_ms_max)
     after = fired.scheduled_at + max(0, stale_ms - 1)
-    moved = replace(schedule, next_at=_next(schedule.settings, schedule.anchor_at, after))
+    moved = replace(schedule, next_at=_next(schedule.settings, schedule.anchor_at, after), passed_at=after)
     return moved, planned(moved, scope, fired.invoke_at + stale_ms)
 
 
@@ -113,12 +151,8 @@ def left_out(settings: Settings, anchor_at: Instant, after: Instant, before: Ins
     if isinstance(expression, Rate):
         more = (min(before, settings.end_at or before) - 1 - first_at) // expression.interval_ms
         return LeftOut(first_at, first_at + more * expression.interval_ms, more + 1)
-    found = upcoming(
-        expression, zone=settings.timezone, anchor=anchor_at, after=after, start=settings.start_at,
-        end=settings.end_at, count=limits.LEFT_OUT_COUNTED_MAX,
-    )  # fmt: skip
-    inside = [instant for instant in found if instant < before]
-    return LeftOut(inside[0], inside[-1], len(inside))
+    found = _between(settings, anchor_at, after, before - 1, count=limits.LEFT_OUT_COUNTED_MAX)
+    return LeftOut(found[0], found[-1], len(found))
 
 
 def left_out_by(
@@ -131,24 +165,25 @@ def left_out_by(
     return left_out(settings, anchor_at, fired.scheduled_at, now if upcoming_at is None else min(upcoming_at, now))
 
 
-def _first(settings: Settings, anchor_at: Instant, now: Instant) -> Instant | None:
-    """The first occurrence of a schedule that was created or changed now; None for a disabled one.
+def _since(settings: Settings, anchor_at: Instant, now: Instant) -> Instant:
+    """After which instant the occurrences of a schedule begin that is made now, or changed.
 
     A rate that counts from now fires now; an at fires late within its minute; a cron fires strictly after now.
     """
-    if settings.state is ScheduleState.DISABLED:
-        return None
     expression = settings.parsed
     match expression:
         case At():
-            after = now - now % MINUTE_MS - 1
+            return now - now % MINUTE_MS - 1
         case Rate():
-            after = now - 1 if anchor_at == now else now
+            return now - 1 if anchor_at == now else now
         case Cron():
-            after = now
+            return now
         case _:
             assert_never(expression)
-    return _next(settings, anchor_at, after)
+
+
+def _next_enabled(settings: Settings, anchor_at: Instant, after: Instant) -> Instant | None:
+    return None if settings.state is ScheduleState.DISABLED else _next(settings, anchor_at, after)
 
 
 def _next(settings: Settings, anchor_at: Instant, after: Instant) -> Instant | None:
@@ -158,9 +193,11 @@ def _next(settings: Settings, anchor_at: Instant, after: Instant) -> Instant | N
     )  # fmt: skip
 
 
-def _recurrence(settings: Settings) -> tuple[object, ...]:
-    return (*_origin(settings), settings.timezone, settings.end_at)
-
-
-def _origin(settings: Settings) -> tuple[object, ...]:
-    return (settings.expression, settings.start_at, settings.state)
+def _between(settings: Settings, anchor_at: Instant, after: Instant, until: Instant, *, count: int) -> list[Instant]:
+    """The first occurrences after one instant, until another inclusive."""
+    found: list[Instant] = []
+    instant = _next(settings, anchor_at, after)
+    while instant is not None and instant <= until and len(found) < count:
+        found.append(instant)
+        instant = _next(settings, anchor_at, instant)
+    return found

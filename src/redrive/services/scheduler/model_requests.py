@@ -5,10 +5,21 @@ The wire has checked the shapes before: lengths, patterns, enums, required membe
 
 from __future__ import annotations
 
-from redrive.core.clock import Instant
+from collections.abc import Callable, Sequence
+
+from redrive.core.arn import Arn
+from redrive.core.clock import Instant, format_instant
 from redrive.core.documents import Document, load_json
 from redrive.core.errors import ServiceError
-from redrive.languages.schedule import At, InvalidExpression, InvalidTimezone, find_zone, parse_expression
+from redrive.languages.schedule import (
+    At,
+    Cron,
+    InvalidExpression,
+    InvalidTimezone,
+    find_zone,
+    next_fire,
+    parse_expression,
+)
 from redrive.services.scheduler import limits
 from redrive.services.scheduler.model import Completion, ScheduleState, Settings
 from redrive.services.scheduler.model_targets import (
@@ -16,9 +27,13 @@ from redrive.services.scheduler.model_targets import (
     Templated,
     Universal,
     UnsupportedTarget,
+    called_operation,
     find_target,
     is_read_only,
 )
+
+Missing = Callable[[str, str, Document], Sequence[str]]
+"""Of a service, an operation and a document with its parameters: the required ones that the document lacks."""
 
 
 def invalid(message: str) -> ServiceError:
@@ -27,8 +42,8 @@ def invalid(message: str) -> ServiceError:
 
 
 def read_settings(
-    *, schedule_expression: str, target: Document, flexible_time_window: Document, now: Instant,
-    start_date: Instant | None, end_date: Instant | None, description: str | None,
+    *, schedule_expression: str, target: Document, flexible_time_window: Document, region: str, now: Instant,
+    missing: Missing, start_date: Instant | None, end_date: Instant | None, description: str | None,
     schedule_expression_timezone: str | None, state: str | None, kms_key_arn: str | None,
     action_after_completion: str | None,
 ) -> Settings:  # fmt: skip
@@ -48,28 +63,27 @@ def read_settings(
     _check_expression(settings)
     _check_dates(settings, now)
     _check_window(flexible_time_window)
-    check_target(target)
+    _check_target(target, region, missing)
     return settings
 
 
-def check_target(target: Document) -> None:
-    """Refuse a target that no schedule can have: its ARN, its parameter blocks, its input.
-
-    Errors: ValidationException.
-    """
+def _check_target(target: Document, region: str, missing: Missing) -> None:
+    """Refuse a target that no schedule can have: its ARN, its parameter blocks, its input."""
     try:
         kind = find_target(target["Arn"])
     except UnsupportedTarget as error:
-        raise invalid("Provided Arn is not in correct format.") from error
-    given = [block for block in PARAMETER_BLOCKS if block in target]
+        raise invalid(str(error)) from error
     text = target.get("Input")
     if text is not None and len(text.encode()) > limits.INPUT_BYTES_MAX:
         raise invalid(f"The Input you specify cannot be larger than {limits.INPUT_BYTES_MAX} bytes.")
+    for block in PARAMETER_BLOCKS:
+        if block in target and (isinstance(kind, Universal) or block != kind.block):
+            raise invalid(f"Parameters {block} not supported for the target.")
     match kind:
         case Templated():
-            _check_templated(kind, given, text)
+            _check_templated(kind, target, region)
         case Universal():
-            _check_universal(kind, given, text)
+            _check_universal(kind, text, missing)
 
 
 def _check_expression(settings: Settings) -> None:
@@ -93,7 +107,16 @@ def _check_dates(settings: Settings, now: Instant) -> None:
     if end_at is not None and end_at <= now:
         raise invalid("The EndDate you specify must be in the future.")
     if start_at is not None and end_at is not None and end_at <= start_at:
-        raise invalid("The EndDate you specify must come after the StartDate.")
+        raise invalid("The StartDate you specify must come before the EndDate.")
+    if isinstance(settings.parsed, Cron) and _never_fires(settings, now):
+        began = format_instant(now if start_at is None else start_at)
+        raise invalid(f"Schedule Expression {settings.expression} will never schedule with StartDate {began}.")
+
+
+def _never_fires(settings: Settings, now: Instant) -> bool:
+    """Whether a cron has no occurrence any more, whatever its EndDate: a year that has passed, 30 February."""
+    found = next_fire(settings.parsed, zone=settings.timezone, anchor=now, after=now, start=settings.start_at)
+    return found is None
 
 
 def _window_minutes(window: Document) -> int:
@@ -103,33 +126,59 @@ def _window_minutes(window: Document) -> int:
 def _check_window(window: Document) -> None:
     has_minutes = "MaximumWindowInMinutes" in window
     if window["Mode"] == "FLEXIBLE" and not has_minutes:
-        raise invalid("MaximumWindowInMinutes must be provided when the FlexibleTimeWindow Mode is FLEXIBLE.")
+        raise invalid("MaximumWindowInMinutes must be provided when FlexibleTimeWindowMode is set to FLEXIBLE")
     if window["Mode"] == "OFF" and has_minutes:
-        raise invalid("MaximumWindowInMinutes can only be provided when the FlexibleTimeWindow Mode is FLEXIBLE.")
+        raise invalid("MaximumWindowInMinutes must not be provided when FlexibleTimeWindowMode is set to OFF.")
 
 
-def _check_templated(kind: Templated, given: list[str], input: str | None) -> None:
-    for block in given:
-        if block != kind.block:
-            raise invalid(f"{block} cannot be used with a target of {kind.service}:{kind.action}.")
-    if kind.needs_block and not given:
-        raise invalid(f"{kind.block} must be provided for a target of {kind.service}:{kind.action}.")
-    if kind.takes_json and input is not None:
-        _read_json(input)
+def _check_templated(kind: Templated, target: Document, region: str) -> None:
+    arn, block = Arn.parse(target["Arn"]), target.get(kind.block or "")
+    if arn.region != region:
+        raise invalid(f"The target ARN provided does not match the current region {region}.")
+    if kind.needs_block and block is None:
+        raise _unspecified(kind)
+    if kind.block == "SqsParameters":
+        _check_group(kind, arn.resource.endswith(".fifo"), (block or {}).get("MessageGroupId"))
+    if block is not None and block.get("LaunchType") == "FARGATE" and "NetworkConfiguration" not in block:
+        raise invalid("Parameter NetworkConfiguration must be specified for the target when launch type is FARGATE")
+    if kind.takes_json and "Input" in target:
+        _read_json(target["Input"])
 
 
-def _check_universal(kind: Universal, given: list[str], input: str | None) -> None:
-    if given:
-        raise invalid(f"{given[0]} cannot be used with a universal target.")
+def _check_group(kind: Templated, is_fifo: bool, message_group: str | None) -> None:
+    """FIFO queues need a message group, and other queues must not have one."""
+    if is_fifo and message_group is None:
+        raise _unspecified(kind)
+    if not is_fifo and message_group is not None:
+        raise invalid("Parameters MessageGroupId not valid for the target")
+
+
+def _unspecified(kind: Templated) -> ServiceError:
+    return invalid(f"Parameters {kind.block} must be specified")
+
+
+def _check_universal(kind: Universal, input: str | None, missing: Missing) -> None:
+    unsupported = invalid(f"{kind.action} API is not supported.")
     if is_read_only(kind.action):
-        raise invalid(f"The action {kind.service}:{kind.action} cannot be used with a universal target.")
-    params = {} if input is None else _read_json(input)
+        raise unsupported
+    if input is None:
+        raise invalid("You must provide an input to set this target for your schedule")
+    params = _read_json(input)
     if not isinstance(params, dict):
         raise invalid("The Input of a universal target must be a JSON object with the parameters of the API action.")
+    try:
+        lacking = missing(*called_operation(kind), params)
+    except ServiceError as error:
+        raise unsupported from error
+    if lacking:
+        fields = ", ".join(lacking)
+        raise invalid(
+            f"Invalid RequestJson provided. Reason Request payload is missing the following field(s): {fields}."
+        )
 
 
 def _read_json(input: str) -> object:
     try:
         return load_json(input)
     except ValueError as error:
-        raise invalid("The Input you specify must be well-formed JSON for this target.") from error
+        raise invalid("JSON syntax error in input for the target") from error

@@ -1,29 +1,27 @@
 """Which API call a target stands for: templated targets as one table, universal targets by their ARN.
 
 A request is kept in the shape of a universal target (PascalCase parameters, plain JSON): that is what a dead letter
-shows. `call_params` turns it into what an operation here takes.
+shows. `Services.read` turns its parameters into what an operation here takes.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
 import functools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from redrive.core.arn import Arn
-from redrive.core.clock import SECOND_MS, parse_instant
 from redrive.core.documents import Document, load_json
-from redrive.core.errors import ServiceError
 
 TARGETS_KEPT = 4_096
 """How many ARNs of targets are remembered once understood: schedules by the thousand have few targets."""
 
+NOT_AN_ARN = "Provided Arn is not in correct format."
+
 
 class UnsupportedTarget(ValueError):
-    """No target of EventBridge Scheduler has this ARN."""
+    """No target of EventBridge Scheduler has this ARN. Its text is what AWS answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +36,6 @@ class Request:
     def universal_arn(self) -> str:
         """The call as the ARN of a universal target."""
         return f"arn:aws:scheduler:::aws-sdk:{self.service}:{self.action}"
-
-    @property
-    def service_name(self) -> str:
-        """The service's name here, which is botocore's."""
-        return _SERVICE_NAMES.get(self.service, self.service)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +84,20 @@ def find_target(arn: str) -> Templated | Universal:
     try:
         parsed = Arn.parse(arn)
     except ValueError as error:
-        raise UnsupportedTarget(arn) from error
-    if parsed.service == "scheduler":
+        raise UnsupportedTarget(NOT_AN_ARN) from error
+    if parsed.service == "scheduler" and not parsed.region and not parsed.account:
         found = _UNIVERSAL.fullmatch(parsed.resource)
-        if found is None or parsed.region or parsed.account:
-            raise UnsupportedTarget(arn)
+        if found is None:
+            raise UnsupportedTarget(NOT_AN_ARN)
         return Universal(found[1], found[2])
-    for kind in TEMPLATED:
-        if kind.arn_service == parsed.service and re.fullmatch(kind.resource, parsed.resource):
-            return kind
-    raise UnsupportedTarget(arn)
+    kinds = [kind for kind in TEMPLATED if kind.arn_service == parsed.service]
+    if not kinds:
+        raise UnsupportedTarget(f"{parsed.service} is not a supported service for a target")
+    if parsed.region and _ACCOUNT.fullmatch(parsed.account):
+        for kind in kinds:
+            if re.fullmatch(kind.resource, parsed.resource):
+                return kind
+    raise UnsupportedTarget(NOT_AN_ARN)
 
 
 def is_read_only(action: str) -> bool:
@@ -123,15 +120,9 @@ def build_request(target: Document, input: str) -> Request:
             return Request(kind.service, kind.action, kind.params(given))
 
 
-def called_operation(target: Document) -> tuple[str, str]:
-    """The service, by botocore's name, and the operation that a target stands for."""
-    kind = find_target(target["Arn"])
-    return _SERVICE_NAMES.get(kind.service, kind.service), kind.action[0].upper() + kind.action[1:]
-
-
-def target_region(target: Document, default: str) -> str:
-    """The region in which a target is called: its ARN's, or the schedule's for universal targets."""
-    return Arn.parse(target["Arn"]).region or default
+def called_operation(call: Request | Templated | Universal) -> tuple[str, str]:
+    """The service, by botocore's name, and the operation that a call or a kind of target stands for."""
+    return _SERVICE_NAMES.get(call.service, call.service), call.action[:1].upper() + call.action[1:]
 
 
 def queue_url(queue_arn: str) -> str:
@@ -139,52 +130,6 @@ def queue_url(queue_arn: str) -> str:
     arn = Arn.parse(queue_arn)
     return f"https://sqs.{arn.region}.amazonaws.com/{arn.account}/{arn.resource}"
 
-
-def call_params(request: Request) -> Document:
-    """The parameters as an operation takes them: blobs are bytes, timestamps are milliseconds.
-
-    Errors: SerializationException for what is neither.
-    """
-    return {name: _native(request.service_name, name, value) for name, value in request.params.items()}
-
-
-def _native(service: str, name: str, value: object) -> object:
-    convert = _CONVERSIONS.get((service, name))
-    if isinstance(value, dict):
-        return {key: _native(service, key, item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_native(service, name, item) for item in value]
-    if convert is None:
-        return value
-    try:
-        return convert(value)
-    except (ValueError, binascii.Error) as error:
-        raise ServiceError("SerializationException", f"{name} cannot be read: {error}") from error
-
-
-def _text_blob(value: object) -> bytes:
-    return str(value).encode()
-
-
-def _base64_blob(value: object) -> bytes:
-    return base64.b64decode(str(value), validate=True)
-
-
-def _timestamp(value: object) -> int:
-    return round(value * SECOND_MS) if isinstance(value, int | float) else parse_instant(str(value))
-
-
-# Members of the services here that JSON cannot say as they are.
-_CONVERSIONS: Mapping[tuple[str, str], Callable[[object], object]] = {
-    ("dynamodb", "B"): _base64_blob,
-    ("dynamodb", "BS"): _base64_blob,
-    ("lambda", "Payload"): _text_blob,
-    ("lambda", "ZipFile"): _base64_blob,
-    ("scheduler", "EndDate"): _timestamp,
-    ("scheduler", "StartDate"): _timestamp,
-    ("sqs", "BinaryListValues"): _base64_blob,
-    ("sqs", "BinaryValue"): _base64_blob,
-}
 
 # The SDK's ids that differ from the names of the services.
 _SERVICE_NAMES: Mapping[str, str] = {
@@ -194,6 +139,7 @@ _SERVICE_NAMES: Mapping[str, str] = {
     "sfn": "stepfunctions",
 }
 
+_ACCOUNT = re.compile(r"[0-9]{12}")
 _UNIVERSAL = re.compile(r"aws-sdk:([a-z0-9]+):([a-z][A-Za-z0-9]*)")
 
 _READ_ONLY = re.compile(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Mapping
 
 from redrive.core.arn import Arn
 from redrive.core.clock import MINUTE_MS, Instant
@@ -14,22 +14,20 @@ from redrive.delivery.invocation import InvocationResult
 from redrive.delivery.sources import Call
 from redrive.services.scheduler import model_metrics as metrics
 from redrive.services.scheduler.model import SOURCE, Schedule, group_of_arn, name_of_arn
-from redrive.services.scheduler.model_executions import Execution, rendered_input
+from redrive.services.scheduler.model_executions import Execution, ExecutionIds, rendered_input
 from redrive.services.scheduler.model_failures import (
     classify,
-    cut,
+    fit_letter,
     letter_attributes,
     letter_body,
-    letter_bytes,
     retries_made,
 )
 from redrive.services.scheduler.model_targets import (
     Request,
     build_request,
-    call_params,
     called_operation,
+    find_target,
     queue_url,
-    target_region,
 )
 from redrive.services.scheduler.workers_timers import remove_if_completed
 from redrive.store.api import Transaction
@@ -47,12 +45,15 @@ class SchedulerSource:
     name = SOURCE
     lease_ms = MINUTE_MS
 
+    def __init__(self, ids: ExecutionIds = ExecutionIds.PER_OCCURRENCE) -> None:
+        self._ids = ids
+
     def render(self, tx: Transaction, delivery: Delivery) -> Call:
         """The target's API call for this attempt. Errors: AccessDenied (the execution role cannot be assumed)."""
-        execution = Execution.of(delivery)
-        service, operation = called_operation(execution.target)
-        caller = _assume(tx, execution, target_region(execution.target, execution.scope.region))
-        return Call(caller, service, operation, lambda: call_params(_request(execution, delivery)))
+        execution = Execution.of(delivery, self._ids)
+        service, operation = called_operation(find_target(execution.target["Arn"]))
+        caller = _assume(tx, execution, execution.scope.region)
+        return Call(caller, service, operation, lambda: call_params(tx, _request(execution, delivery)))
 
     def failure(self, error: ServiceError) -> Failed:
         """How the target's error counts."""
@@ -78,11 +79,19 @@ class SchedulerSource:
         if isinstance(verdict, GiveUp) and isinstance(outcome, Failed):
             if verdict.exhausted is not None:
                 _count(tx, delivery, metrics.DROPPED)
-            end = _bury(tx, delivery, outcome, verdict)
+            end = _bury(tx, Execution.of(delivery, self._ids), delivery, end=(outcome, verdict.exhausted))
         _record(tx, delivery, outcome, end, None)
         schedule = tx.resources.get(Schedule, delivery.scope, name_of_arn(delivery.source_arn))
         if schedule is not None:
             remove_if_completed(tx, delivery.scope, schedule, open_max=1)
+
+
+def call_params(tx: Transaction, request: Request) -> Mapping[str, object]:
+    """The parameters as the operation takes them.
+
+    Errors: SerializationException (they are not what AWS's model of the operation says); UnknownOperationException.
+    """
+    return tx.services.read(*called_operation(request), request.params)
 
 
 def _request(execution: Execution, delivery: Delivery) -> Request:
@@ -110,46 +119,32 @@ def _record(tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: str,
     )  # fmt: skip
 
 
-def _bury(tx: Transaction, delivery: Delivery, failed: Failed, verdict: GiveUp) -> str:
+def _bury(tx: Transaction, execution: Execution, delivery: Delivery, *, end: tuple[Failed, Exhausted | None]) -> str:
     """Write the dead letter, if the schedule has a queue for it; answers what became of it.
 
     A letter that cannot be written is lost, as it is in AWS; the record of the attempt says why.
     """
-    execution = Execution.of(delivery)
     queue_arn = (execution.target.get("DeadLetterConfig") or {}).get("Arn")
     if queue_arn is None:
         return "dropped: no dead-letter queue"
+    request, (failed, exhausted) = _request(execution, delivery), end
+    body = letter_body(request)
+    attributes = letter_attributes(
+        execution, request, failed, exhausted=exhausted, retries=retries_made(delivery, failed)
+    )
     try:
         caller = _assume(tx, execution, Arn.parse(queue_arn).region)
-        _send_letter(tx, caller, queue_arn, delivery, end=(failed, verdict.exhausted))
+        sent_body, sent_attributes = fit_letter(body, attributes, _message_bytes_max(tx, queue_arn))
+        params = {"QueueUrl": queue_url(queue_arn), "MessageBody": sent_body, "MessageAttributes": sent_attributes}
+        tx.services.call(tx, caller, "sqs", "SendMessage", params)
     except ServiceError as error:
         _count(tx, delivery, metrics.DEAD_LETTER_FAILED)
         _count(tx, delivery, f"{metrics.DEAD_LETTER_FAILED}_{classify(error).code}")
         return f"dropped: the dead letter to {queue_arn} failed with {error.code}: {error.message}"
-    return f"dead-lettered to {queue_arn}"
-
-
-def _send_letter(
-    tx: Transaction, caller: Caller, queue_arn: str, delivery: Delivery, *, end: tuple[Failed, Exhausted | None]
-) -> None:
-    """Send the dead letter, cut to the queue's MaximumMessageSize if it is longer. Errors: ServiceError."""
-    execution = Execution.of(delivery)
-    request = _request(execution, delivery)
-    failed, exhausted = end
-    describe = partial(
-        letter_attributes, execution, request, failed, exhausted=exhausted, retries=retries_made(delivery, failed)
-    )
-    body, attributes = letter_body(request), describe(truncated=False)
-    bytes_max = _message_bytes_max(tx, queue_arn)
-    is_truncated = letter_bytes(body, attributes) > bytes_max
-    if is_truncated:
-        attributes = describe(truncated=True)
-        body = cut(body, bytes_max - letter_bytes("", attributes))
-    params = {"QueueUrl": queue_url(queue_arn), "MessageBody": body, "MessageAttributes": attributes}
-    tx.services.call(tx, caller, "sqs", "SendMessage", params)
     _count(tx, delivery, metrics.DEAD_LETTERED)
-    if is_truncated:
+    if sent_body != body:
         _count(tx, delivery, metrics.DEAD_LETTERED_TRUNCATED)
+    return f"dead-lettered to {queue_arn}"
 
 
 def _message_bytes_max(tx: Transaction, queue_arn: str) -> int:

@@ -13,10 +13,10 @@ from redrive.delivery.worker import Attempt
 from redrive.services.scheduler import limits
 from redrive.services.scheduler.api_tokens import TOKEN_TIMER, ClientToken
 from redrive.services.scheduler.model import Schedule, ScheduleGroup
-from redrive.services.scheduler.model_executions import ExecutionIds, retry_policy
-from redrive.services.scheduler.model_occurrences import Occurrence, following, left_out_by, overdue
+from redrive.services.scheduler.model_executions import retry_policy
+from redrive.services.scheduler.model_occurrences import Occurrence, following, left_out_by, overdue, unfired
 from redrive.services.scheduler.model_quota import InvocationQuota
-from redrive.services.scheduler.workers_promises import promise, record_missed
+from redrive.services.scheduler.workers_promises import promise, record_missed, record_unfired
 from redrive.services.scheduler.workers_timers import (
     GROUP_TIMER,
     OCCURRENCE_TIMER,
@@ -24,6 +24,7 @@ from redrive.services.scheduler.workers_timers import (
     remove_schedule,
     scope_and_name,
     store_schedule,
+    timer_name,
 )
 from redrive.store.api import Transaction
 
@@ -48,9 +49,8 @@ class _TimerWorker:
 class ScheduleWorker(_TimerWorker):
     """Turns occurrences that have come due into deliveries, each exactly once."""
 
-    def __init__(self, ids: ExecutionIds = ExecutionIds.PER_OCCURRENCE) -> None:
+    def __init__(self) -> None:
         super().__init__("scheduler", OCCURRENCE_TIMER, upkeep=False)
-        self._ids = ids
 
     def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
         """Promise one occurrence of each schedule that is due; one that fell behind is due again at once."""
@@ -59,7 +59,8 @@ class ScheduleWorker(_TimerWorker):
             scope, name = scope_and_name(timer)
             schedule = tx.resources.get(Schedule, scope, name)
             if schedule is not None and schedule.next_at is not None:
-                _fire(tx, scope, schedule, Occurrence(schedule.next_at, at), self._ids, admission)
+                moved, upcoming = _fire(tx, scope, schedule, Occurrence(schedule.next_at, at), admission)
+                store_schedule(tx, scope, moved, upcoming)
             else:
                 tx.timers.clear(OCCURRENCE_TIMER, timer)
                 if schedule is not None:
@@ -80,7 +81,7 @@ class GroupDeletionWorker(_TimerWorker):
             scope, name = scope_and_name(timer)
             found = tx.resources.list(Schedule, scope, prefix=f"{name}/", limit=limits.DELETIONS_PER_CLAIM_MAX)
             for schedule in found:
-                remove_schedule(tx, scope, schedule)
+                end_schedule(tx, scope, schedule)
             if len(found) < limits.DELETIONS_PER_CLAIM_MAX:
                 tx.resources.delete(ScheduleGroup, scope, name)
                 tx.timers.clear(GROUP_TIMER, timer)
@@ -100,6 +101,29 @@ class ClientTokenWorker(_TimerWorker):
             tx.resources.delete(ClientToken, scope, name)
             tx.timers.clear(TOKEN_TIMER, timer)
         return ()
+
+
+def fire_what_is_due(tx: Transaction, scope: Scope, schedule: Schedule) -> Schedule:
+    """Promise what is to be invoked by now of a schedule that is about to change: it is of the time before the change.
+
+    Answers the schedule as it is then; to store it, or to remove it, is left to the caller.
+    """
+    if schedule.next_at is None or schedule.next_at > tx.now:
+        return schedule
+    at = tx.timers.get(OCCURRENCE_TIMER, timer_name(scope, schedule.name))
+    due = None if at is None else Occurrence(schedule.next_at, at)
+    admission = _Admission(tx)
+    while due is not None and due.invoke_at <= tx.now:
+        schedule, due = _fire(tx, scope, schedule, due, admission)
+    admission.keep()
+    return schedule
+
+
+def end_schedule(tx: Transaction, scope: Scope, schedule: Schedule) -> None:
+    """Remove a schedule that somebody deletes: what is to be invoked by now is fired, what waits for it is missed."""
+    last = fire_what_is_due(tx, scope, schedule)
+    record_unfired(tx, scope, last, unfired(last, tx.now), ended="deleted")
+    remove_schedule(tx, scope, last)
 
 
 class _Admission:
@@ -123,15 +147,15 @@ class _Admission:
             self._tx.resources.put(scope, quota)
 
 
-def _fire(
-    tx: Transaction, scope: Scope, schedule: Schedule, due: Occurrence, ids: ExecutionIds, admission: _Admission
-) -> None:  # fmt: skip
-    """Promise an occurrence and look for the next one."""
+def _fire(tx: Transaction, scope: Scope, schedule: Schedule, due: Occurrence, admission: _Admission) -> tuple[
+    Schedule, Occurrence | None
+]:  # fmt: skip
+    """Promise an occurrence; answers the schedule after it, and the next one."""
     age_ms_max = retry_policy(schedule.settings.target).age_ms_max
     occurrence = overdue(schedule.settings, due, tx.now)
-    promise(tx, scope, schedule, occurrence, ids=ids, not_before=admission.of(scope))
+    promise(tx, scope, schedule, occurrence, not_before=admission.of(scope))
     moved, upcoming = following(schedule, scope, occurrence, age_ms_max, tx.now)
-    store_schedule(tx, scope, moved, upcoming)
     if occurrence != due or tx.now - occurrence.invoke_at > age_ms_max:
         missed = left_out_by(schedule, due, occurrence, moved.next_at, tx.now)
         record_missed(tx, scope, schedule, missed, why="nothing ran when they were due")
+    return moved, upcoming

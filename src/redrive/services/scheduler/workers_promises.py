@@ -5,13 +5,8 @@ from __future__ import annotations
 from redrive.core.clock import Instant, format_instant
 from redrive.core.scope import Scope
 from redrive.services.scheduler import limits
-from redrive.services.scheduler.model import SOURCE, Schedule, group_of_arn
-from redrive.services.scheduler.model_executions import (
-    Execution,
-    ExecutionIds,
-    execution_id,
-    retry_policy,
-)
+from redrive.services.scheduler.model import SOURCE, Schedule, ScheduleState, group_of_arn
+from redrive.services.scheduler.model_executions import Execution, execution_id, retry_policy
 from redrive.services.scheduler.model_metrics import THROTTLED, series_of
 from redrive.services.scheduler.model_occurrences import LeftOut, Occurrence
 from redrive.store.api import Transaction
@@ -24,11 +19,9 @@ MISSED = "missed"
 _DRAW_DIGITS = 32
 
 
-def promise(
-    tx: Transaction, scope: Scope, schedule: Schedule, occurrence: Occurrence, *, ids: ExecutionIds, not_before: Instant
-) -> None:  # fmt: skip
+def promise(tx: Transaction, scope: Scope, schedule: Schedule, occurrence: Occurrence, *, not_before: Instant) -> None:
     """Promise an occurrence, to be delivered when the quota lets it; promising it twice is promising it once."""
-    execution = _execution(scope, schedule, occurrence.scheduled_at, ids, salt=schedule.created_at)
+    execution = _execution(scope, schedule, occurrence.scheduled_at, salt=_salt(schedule))
     if not_before > tx.now:
         tx.metrics.count(series_of(scope, group_of_arn(execution.schedule_arn), THROTTLED), tx.now)
         _put(tx, execution, invoke_at=occurrence.invoke_at, due_at=not_before)
@@ -36,12 +29,12 @@ def promise(
         _put(tx, execution, invoke_at=occurrence.invoke_at)
 
 
-def trigger(tx: Transaction, scope: Scope, schedule: Schedule, *, ids: ExecutionIds) -> Execution:
+def trigger(tx: Transaction, scope: Scope, schedule: Schedule) -> Execution:
     """Promise an occurrence now, beside those of the expression: it has an execution id of its own.
 
     When the schedule fires by itself does not change, and a disabled one can be triggered, too.
     """
-    execution = _execution(scope, schedule, tx.now, ids, salt=tx.entropy.hex(_DRAW_DIGITS))
+    execution = _execution(scope, schedule, tx.now, salt=tx.entropy.hex(_DRAW_DIGITS))
     _put(tx, execution, invoke_at=tx.now)
     return execution
 
@@ -50,7 +43,7 @@ def record_missed(tx: Transaction, scope: Scope, schedule: Schedule, missed: Lef
     """Write down occurrences that nobody will fire: one record, whatever their number."""
     if missed is None:
         return
-    execution = _execution(scope, schedule, missed.first_at, ExecutionIds.PER_OCCURRENCE, salt=schedule.created_at)
+    execution = _execution(scope, schedule, missed.first_at, salt=_salt(schedule))
     counted = f"{missed.count} or more" if missed.count == limits.LEFT_OUT_COUNTED_MAX else str(missed.count)
     tx.attempts.record(
         AttemptRecord(
@@ -61,11 +54,23 @@ def record_missed(tx: Transaction, scope: Scope, schedule: Schedule, missed: Lef
     )  # fmt: skip
 
 
-def _execution(
-    scope: Scope, schedule: Schedule, scheduled_at: Instant, ids: ExecutionIds, *, salt: Instant | str
-) -> Execution:
+def record_unfired(tx: Transaction, scope: Scope, schedule: Schedule, missed: LeftOut | None, *, ended: str) -> None:
+    """Write down what a schedule has not fired when it is changed or deleted: it waited in its window, or was disabled.
+
+    `ended` is the word for what became of the schedule.
+    """
+    is_disabled = schedule.settings.state is ScheduleState.DISABLED
+    why = "the schedule was disabled" if is_disabled else f"the schedule was {ended} before they were invoked"
+    record_missed(tx, scope, schedule, missed, why=why)
+
+
+def _execution(scope: Scope, schedule: Schedule, scheduled_at: Instant, *, salt: Instant | str) -> Execution:
     arn = schedule.arn(scope)
-    return Execution(arn, scope, execution_id(arn, scheduled_at, salt), scheduled_at, schedule.settings.target, ids)
+    return Execution(arn, scope, execution_id(arn, scheduled_at, salt), scheduled_at, schedule.settings.target)
+
+
+def _salt(schedule: Schedule) -> Instant | str:
+    return schedule.salt or schedule.created_at
 
 
 def _put(tx: Transaction, execution: Execution, *, invoke_at: Instant, due_at: Instant | None = None) -> None:

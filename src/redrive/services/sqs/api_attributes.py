@@ -9,8 +9,10 @@ from redrive.core.clock import SECOND_MS
 from redrive.core.documents import Document
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
+from redrive.languages.iam import keys_of_tags, request_tags
 from redrive.services.sqs.api_queues import check_redrive, find_queue
 from redrive.services.sqs.model_attributes import ALL, COUNT_NAMES, change_attributes, select_names, show_attributes
+from redrive.services.sqs.model_policy import check_policy
 from redrive.services.sqs.model_tags import check_tags
 from redrive.store.api import Transaction
 from redrive.store.tables.messages import MessageCounts
@@ -40,11 +42,14 @@ def set_queue_attributes(tx: Transaction, caller: Caller, *, queue_url: str, att
 
     A changed retention counts for the messages that are there too; so does a changed delay of a FIFO queue.
 
-    Errors: QueueDoesNotExist; InvalidAttributeName; InvalidAttributeValue; InvalidParameterValueException.
+    Errors: QueueDoesNotExist; InvalidAttributeName; InvalidAttributeValue; InvalidParameterValueException; OverLimit (a
+    policy beyond its quotas).
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SetQueueAttributes.html
     """
     queue = find_queue(tx, caller, queue_url, "sqs:SetQueueAttributes")
     settings = change_attributes(queue.attributes, attributes)
+    if "Policy" in attributes:
+        check_policy(settings.policy, queue.scope.account, tx.services.limits)
     if "RedrivePolicy" in attributes:
         check_redrive(tx, queue.arn, queue.scope, settings)
     tx.resources.put(queue.scope, dataclasses.replace(queue, attributes=settings, modified_at=tx.now))
@@ -63,7 +68,7 @@ def tag_queue(tx: Transaction, caller: Caller, *, queue_url: str, tags: Mapping[
     Errors: QueueDoesNotExist; InvalidParameterValueException.
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_TagQueue.html
     """
-    queue = find_queue(tx, caller, queue_url, "sqs:TagQueue")
+    queue = find_queue(tx, caller, queue_url, "sqs:TagQueue", request_tags(tags))
     check_tags(tags)
     tx.resources.put(queue.scope, dataclasses.replace(queue, tags={**queue.tags, **tags}))
     return {}
@@ -76,7 +81,7 @@ def untag_queue(tx: Transaction, caller: Caller, *, queue_url: str, tag_keys: Se
     Errors: QueueDoesNotExist.
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_UntagQueue.html
     """
-    queue = find_queue(tx, caller, queue_url, "sqs:UntagQueue")
+    queue = find_queue(tx, caller, queue_url, "sqs:UntagQueue", keys_of_tags(tag_keys))
     kept = {key: value for key, value in queue.tags.items() if key not in tag_keys}
     tx.resources.put(queue.scope, dataclasses.replace(queue, tags=kept))
     return {}

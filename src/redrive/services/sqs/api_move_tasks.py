@@ -9,7 +9,7 @@ from redrive.core.limits import Limits
 from redrive.core.scope import Caller, Scope
 from redrive.delivery.operation import operation
 from redrive.services.sqs import limits
-from redrive.services.sqs.api_queues import dead_letter_sources
+from redrive.services.sqs.api_queues import authorized_queue, dead_letter_sources
 from redrive.services.sqs.model import Queue
 from redrive.services.sqs.model_move_tasks import (
     MoveStatus,
@@ -22,6 +22,9 @@ from redrive.services.sqs.model_move_tasks import (
 from redrive.services.sqs.model_requests import check_range, invalid_parameter, invalid_value
 from redrive.services.sqs.workers_move_tasks import begin_task, end_task
 from redrive.store.api import Transaction
+
+_ALSO_NEEDED = ("ReceiveMessage", "DeleteMessage", "GetQueueAttributes")
+"""What all operations on tasks ask for on the source, beside themselves."""
 
 
 @operation("StartMessageMoveTask")
@@ -39,8 +42,7 @@ def start_message_move_task(
     queue, a task under way, queues of different types); OverLimit (100 tasks).
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_StartMessageMoveTask.html
     """
-    for action in ("StartMessageMoveTask", "ReceiveMessage", "DeleteMessage", "GetQueueAttributes"):
-        tx.services.authorize(tx, caller, f"sqs:{action}", source_arn)
+    _authorize(tx, caller, source_arn, "StartMessageMoveTask", *_ALSO_NEEDED)
     rate = max_number_of_messages_per_second
     if rate is not None:
         reason = "Must be between 1 and 500, if provided."
@@ -49,7 +51,7 @@ def start_message_move_task(
     if not dead_letter_sources(tx, source):
         raise invalid_parameter("Source queue must be configured as a Dead Letter Queue.")
     if destination_arn is not None:
-        tx.services.authorize(tx, caller, "sqs:SendMessage", destination_arn)
+        _authorize(tx, caller, destination_arn, "SendMessage")
         _check_destination(source, _find(tx, destination_arn, "DestinationArn"))
     tasks = _tasks_of(tx, source)
     if any(task.is_active for task in tasks):
@@ -75,8 +77,7 @@ def cancel_message_move_task(tx: Transaction, caller: Caller, *, task_handle: st
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_CancelMessageMoveTask.html
     """
     task_id, source_arn = decode_task_handle(task_handle)
-    for action in ("CancelMessageMoveTask", "ReceiveMessage", "DeleteMessage", "GetQueueAttributes"):
-        tx.services.authorize(tx, caller, f"sqs:{action}", source_arn)
+    _authorize(tx, caller, source_arn, "CancelMessageMoveTask", *_ALSO_NEEDED)
     source = _find(tx, source_arn, "SourceArn")
     task = next((task for task in _tasks_of(tx, source) if task.id == task_id), None)
     if task is None:
@@ -96,26 +97,48 @@ def list_message_move_tasks(
     Errors: ResourceNotFoundException; InvalidParameterValueException.
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_ListMessageMoveTasks.html
     """
-    for action in ("ListMessageMoveTasks", "ReceiveMessage", "DeleteMessage", "GetQueueAttributes"):
-        tx.services.authorize(tx, caller, f"sqs:{action}", source_arn)
+    _authorize(tx, caller, source_arn, "ListMessageMoveTasks", *_ALSO_NEEDED)
     size = 1 if max_results is None else max_results
     check_range(size, "MaxResults", 1, limits.TASKS_LISTED_MAX, "Must be between 1 and 10, if provided.")
     source = _find(tx, source_arn, "SourceArn")
     return {"Results": [show_task(task) for task in _tasks_of(tx, source)[:size]]}
 
 
+def _authorize(tx: Transaction, caller: Caller, arn: str, *actions: str) -> None:
+    """Refuse what the caller may not do to the queue of an ARN, whether it is there or not.
+
+    Errors: AccessDeniedException.
+    """
+    queue = _queue_of(tx, arn)
+    for action in actions:
+        if queue is None:
+            tx.services.authorize(tx, caller, f"sqs:{action}", arn)
+        else:
+            authorized_queue(tx, caller, queue.scope, queue.name, f"sqs:{action}")
+
+
 def _find(tx: Transaction, arn: str, parameter: str) -> Queue:
     """The queue of an ARN. Errors: InvalidParameterValueException; ResourceNotFoundException."""
     try:
-        place = Arn.parse(arn)
+        Arn.parse(arn)
     except ValueError:
         raise invalid_value(arn, parameter, "It is not the ARN of a queue.") from None
-    queue = tx.resources.get(Queue, Scope(place.account, place.region), place.resource)
-    if queue is None or queue.arn != arn:
+    queue = _queue_of(tx, arn)
+    if queue is None:
         raise ServiceError(
             "ResourceNotFoundException", f"The resource that you specified for the {parameter} parameter doesn't exist."
         )
     return queue
+
+
+def _queue_of(tx: Transaction, arn: str) -> Queue | None:
+    """The queue of an ARN, if there is one."""
+    try:
+        place = Arn.parse(arn)
+    except ValueError:
+        return None
+    queue = tx.resources.get(Queue, Scope(place.account, place.region), place.resource)
+    return queue if queue is not None and queue.arn == arn else None
 
 
 def _check_destination(source: Queue, destination: Queue) -> None:

@@ -14,9 +14,11 @@ from redrive.core.errors import ServiceError
 from redrive.core.limits import Limits
 from redrive.core.scope import Caller, Scope
 from redrive.delivery.operation import operation
+from redrive.languages.iam import Context, request_tags, resource_tags
 from redrive.services.sqs import limits
 from redrive.services.sqs.model import Queue, QueueAttributes, check_name, parse_queue_url, queue_arn, queue_url
 from redrive.services.sqs.model_attributes import change_attributes, differing_attribute
+from redrive.services.sqs.model_policy import binding_policy, check_policy
 from redrive.services.sqs.model_requests import (
     check_page_size,
     decode_token,
@@ -26,28 +28,52 @@ from redrive.services.sqs.model_requests import (
 )
 from redrive.services.sqs.model_tags import check_tags
 from redrive.services.sqs.workers import begin_retention
-from redrive.store.api import Transaction
+from redrive.store.api import NO_CONTEXT, Transaction
 
 
-def find_queue(tx: Transaction, caller: Caller, url: str, action: str) -> Queue:
-    """The queue that a URL means, if the caller may do this to it.
+def find_queue(tx: Transaction, caller: Caller, url: str, action: str, context: Context = NO_CONTEXT) -> Queue:
+    """The queue that a URL means, if the caller may do this to it. `context` holds the request's condition keys.
 
     Errors: QueueDoesNotExist; AccessDeniedException; MissingRequiredParameterException for an empty URL.
     """
     if not url:
         raise missing_parameter("QueueUrl")
     account, name = parse_queue_url(url)
-    scope = caller.scope if account in ("", caller.account) else Scope(account, caller.region)
-    tx.services.authorize(tx, caller, action, queue_arn(scope, name))
-    queue = tx.resources.get(Queue, scope, name)
+    own = caller.scope
+    scope = own if account in ("", own.account) else Scope(account, own.region)
+    queue = authorized_queue(tx, caller, scope, name, action, context)
     if queue is None:
         raise no_such_queue()
+    return queue
+
+
+def authorized_queue(
+    tx: Transaction, caller: Caller, scope: Scope, name: str, action: str, context: Context = NO_CONTEXT
+) -> Queue | None:
+    """The queue of that name, or None if there is none, if the caller may do this to it.
+
+    What is not there in another account has no policy that could be asked. Errors: AccessDeniedException.
+    """
+    queue = tx.resources.get(Queue, scope, name)
+    if queue is None:
+        if scope.account == caller.account:
+            tx.services.authorize(tx, caller, action, queue_arn(scope, name), context=context)
+        return None
+    if queue.tags:
+        context = {**resource_tags(queue.tags), **context}
+    policy = queue.attributes.policy and binding_policy(queue, caller, action)
+    tx.services.authorize(tx, caller, action, queue.arn, context=context, policy=policy)
     return queue
 
 
 def no_such_queue() -> ServiceError:
     """The refusal of a request for a queue that is not there."""
     return ServiceError("QueueDoesNotExist", "The specified queue does not exist.")
+
+
+def _no_queue_to_see() -> ServiceError:
+    """The same for another account's queue: it does not tell whether there is one."""
+    return ServiceError("QueueDoesNotExist", "The specified queue does not exist or you do not have access to it.")
 
 
 def check_redrive(tx: Transaction, source_arn: str, scope: Scope, source: QueueAttributes) -> None:
@@ -99,11 +125,12 @@ def create_queue(
     A FIFO queue is one whose name ends in `.fifo` and whose attribute FifoQueue is true; it needs both.
 
     Errors: QueueNameExists; InvalidAttributeName; InvalidAttributeValue; InvalidParameterValueException (name, tags,
-    redrive policy).
+    redrive policy); OverLimit (a policy beyond its quotas).
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_CreateQueue.html
     """
     arn = queue_arn(caller.scope, queue_name)
-    tx.services.authorize(tx, caller, "sqs:CreateQueue", arn)
+    asked = request_tags(tags or {})
+    tx.services.authorize(tx, caller, "sqs:CreateQueue", arn, context=asked)
     given = attributes or {}
     is_fifo = given.get("FifoQueue") == "true"
     check_name(queue_name, is_fifo=is_fifo)
@@ -118,8 +145,9 @@ def create_queue(
         return {"QueueUrl": queue_url(caller, existing)}
     check_tags(tags or {})
     if tags:
-        tx.services.authorize(tx, caller, "sqs:TagQueue", arn)
+        tx.services.authorize(tx, caller, "sqs:TagQueue", arn, context=asked)
     settings = change_attributes(QueueAttributes(is_fifo=is_fifo), given)
+    check_policy(settings.policy, caller.account, tx.services.limits)
     check_redrive(tx, arn, caller.scope, settings)
     queue = Queue(
         name=queue_name, id=tx.entropy.hex(12), arn=arn, attributes=settings, created_at=tx.now, modified_at=tx.now,
@@ -136,15 +164,19 @@ def get_queue_url(
 ) -> Document:
     """The URL of the queue of that name, in the caller's account or in the owner's.
 
-    Errors: QueueDoesNotExist.
+    Errors: QueueDoesNotExist, also for another account's queue that the caller has no access to; AccessDeniedException.
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_GetQueueUrl.html
     """
     scope = Scope(queue_owner_aws_account_id or caller.account, caller.region)
-    tx.services.authorize(tx, caller, "sqs:GetQueueUrl", queue_arn(scope, queue_name))
-    queue = tx.resources.get(Queue, scope, queue_name)
-    if queue is None:
-        raise no_such_queue()
-    return {"QueueUrl": queue_url(caller, queue)}
+    try:
+        queue = authorized_queue(tx, caller, scope, queue_name, "sqs:GetQueueUrl")
+    except ServiceError:
+        if scope.account == caller.account:
+            raise
+        queue = None
+    if queue is not None:
+        return {"QueueUrl": queue_url(caller, queue)}
+    raise no_such_queue() if scope.account == caller.account else _no_queue_to_see()
 
 
 @operation("ListQueues")

@@ -57,6 +57,9 @@ LABEL_LENGTH_MAX = 80
 # Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-policies.html
 STATEMENT_ACTIONS_MAX = 7
 POLICY_STATEMENTS_MAX = 20
+POLICY_BYTES_MAX = 8_192
+POLICY_PRINCIPALS_MAX = 50
+POLICY_CONDITIONS_MAX = 10
 
 # Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_StartMessageMoveTask.html
 TASK_RATE_MAX = 500

@@ -146,12 +146,6 @@ def _change(name: str, value: str) -> dict[str, object]:
     return change(value)
 
 
-def _policy(text: str) -> dict[str, object]:
-    if text and _json_map(text) is None:
-        raise _invalid_attribute("Invalid value for the parameter Policy.")
-    return {"policy": text}
-
-
 def _kms_key(key_id: str) -> dict[str, object]:
     """A key of one's own takes the place of the one that SQS manages."""
     return {"kms_key_id": key_id, "is_sqs_encrypted": False} if key_id else {"kms_key_id": ""}
@@ -278,7 +272,7 @@ _TEXTS: Mapping[str, Callable[[str], dict[str, object]]] = {
     "FifoQueue": _fifo,
     "FifoThroughputLimit": _throughput_limit,
     "KmsMasterKeyId": _kms_key,
-    "Policy": _policy,
+    "Policy": lambda text: {"policy": text},
     "RedriveAllowPolicy": _redrive_allow,
     "RedrivePolicy": _redrive,
     "SqsManagedSseEnabled": _sqs_encryption,

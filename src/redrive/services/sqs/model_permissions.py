@@ -9,9 +9,9 @@ import re
 from collections.abc import Sequence
 
 from redrive.core.documents import Document, dump_json, load_json
-from redrive.core.errors import ServiceError
 from redrive.core.limits import Limits
 from redrive.services.sqs import limits
+from redrive.services.sqs.model_policy import OWNERS_ALONE, over_limit
 from redrive.services.sqs.model_requests import invalid_value, missing_parameter
 
 _LABEL = re.compile(rf"[A-Za-z0-9_-]{{1,{limits.LABEL_LENGTH_MAX}}}")
@@ -21,13 +21,6 @@ _GRANTABLE = frozenset(
     {
         "*", "ChangeMessageVisibility", "DeleteMessage", "GetQueueAttributes", "GetQueueUrl",
         "ListDeadLetterSourceQueues", "PurgeQueue", "ReceiveMessage", "SendMessage",
-    }
-)  # fmt: skip
-_OWNERS_ALONE = frozenset(
-    {
-        "AddPermission", "CancelMessageMoveTask", "CreateQueue", "DeleteQueue", "ListMessageMoveTasks",
-        "ListQueueTags", "ListQueues", "RemovePermission", "SetQueueAttributes", "StartMessageMoveTask", "TagQueue",
-        "UntagQueue",
     }
 )  # fmt: skip
 
@@ -48,12 +41,12 @@ def check_permission(label: str, accounts: Sequence[str], actions: Sequence[str]
         if not _ACCOUNT.fullmatch(account):
             raise invalid_value(account, "PrincipalId", "Unable to verify.")
     for action in actions:
-        if action in _OWNERS_ALONE:
+        if action in OWNERS_ALONE:
             raise invalid_value(action, "ActionName", "Only the queue owner is allowed to invoke this action.")
         if action not in _GRANTABLE:
             raise invalid_value(action, "ActionName", "It is the name of no action of SQS.")
     if quotas is Limits.STRICT and len(actions) > limits.STATEMENT_ACTIONS_MAX:
-        raise _over_limit(f"{len(actions)} Actions were found, maximum allowed is {limits.STATEMENT_ACTIONS_MAX}.")
+        raise over_limit(f"{len(actions)} Actions were found, maximum allowed is {limits.STATEMENT_ACTIONS_MAX}.")
 
 
 def add_statement(
@@ -65,7 +58,7 @@ def add_statement(
     if any(statement.get("Sid") == label for statement in statements):
         raise invalid_value(label, "Label", "Already exists.")
     if quotas is Limits.STRICT and len(statements) >= limits.POLICY_STATEMENTS_MAX:
-        raise _over_limit(f"A queue policy has at most {limits.POLICY_STATEMENTS_MAX} statements.")
+        raise over_limit(f"A queue policy has at most {limits.POLICY_STATEMENTS_MAX} statements.")
     added = {
         "Sid": label,
         "Effect": "Allow",
@@ -99,7 +92,3 @@ def _statements(document: Document) -> list[Document]:
 
 def _one_or_many(values: list[str]) -> str | list[str]:
     return values[0] if len(values) == 1 else values
-
-
-def _over_limit(message: str) -> ServiceError:
-    return ServiceError("OverLimit", message)

@@ -25,7 +25,7 @@ WHERE id = :id;
 UPDATE deliveries SET place = :place WHERE id = :id;
 
 -- name: postpone
-UPDATE deliveries SET due_at = :due_at, leases = leases + 1 WHERE id = :id;
+UPDATE deliveries SET due_at = :due_at, leases = leases + 1, fence = fence + 1 WHERE id = :id;
 
 -- name: end_leases
 UPDATE deliveries SET due_at = :now WHERE due_at > :now AND (leases > 0 OR place NOT IN ('inside', 'outside'));

@@ -1,7 +1,7 @@
 """Promises to deliver: one row, one promise. The outbox of every asynchronous thing.
 
 `due_at` of a delivery that is being attempted is the end of its lease: whoever finds it due then knows that the
-attempt's node has not answered. The fence counts claims; only the holder of the latest may settle.
+attempt's node has not answered. The fence counts leases; only the holder of the latest may settle.
 """
 
 from __future__ import annotations
@@ -121,7 +121,10 @@ class DeliveryTable:
         self._earliest.changed(place)
 
     def postpone(self, delivery: Delivery, *, due_at: Instant) -> None:
-        """Have a delivery inside due at this instant: until then the attempt at it is under way, under a lease."""
+        """Have a delivery inside due at this instant: until then the attempt at it is under way, under a lease.
+
+        A lease has a fence of its own: the late answer of an attempt outside that came before settles nothing now.
+        """
         self._database.run(_SQL["postpone"], {"id": delivery.id, "due_at": due_at})
         self._earliest.changed(delivery.place)
 

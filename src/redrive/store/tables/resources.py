@@ -60,6 +60,13 @@ class ResourceCache:
         self.entries.clear()
         self.everywhere.clear()
 
+    def copied(self) -> ResourceCache:
+        """What is kept now."""
+        made = ResourceCache()
+        made.entries.update(self.entries)
+        made.everywhere.update(self.everywhere)
+        return made
+
 
 class ResourceTable:
     """Documents by (kind, scope, name)."""
@@ -68,6 +75,15 @@ class ResourceTable:
 
     def __init__(self, database: Database, cache: ResourceCache) -> None:
         self._database = database
+        self._cache = cache
+
+    @property
+    def cache(self) -> ResourceCache:
+        """What was read and written, as documents."""
+        return self._cache
+
+    @cache.setter
+    def cache(self, cache: ResourceCache) -> None:
         self._cache = cache
 
     def get(self, cls: type[R], scope: Scope, name: str) -> R | None:

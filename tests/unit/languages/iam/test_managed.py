@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from redrive.languages.iam import AccessRequest, Allowed, PrincipalInfo, decide, managed_policies
+from redrive.languages.iam import (
+    AccessRequest,
+    Allowed,
+    Context,
+    PrincipalInfo,
+    decide,
+    managed_policies,
+    passed_to,
+)
 
 ROLE = PrincipalInfo.session("arn:aws:iam::123456789012:role/worker", "s1")
+NO_CONTEXT: Context = {}
 PREFIX = "arn:aws:iam::aws:policy/"
 QUEUE = "arn:aws:sqs:us-east-1:123456789012:orders"
 
 
-def allows(name: str, action: str, resource: str = "*", **context: tuple[str, ...]) -> bool:
+def allows(name: str, action: str, resource: str = "*", context: Context = NO_CONTEXT) -> bool:
     policy = managed_policies()[PREFIX + name].parsed()
-    keys = {key.replace("_", ":"): values for key, values in context.items()}
-    return isinstance(decide(AccessRequest(action, resource, ROLE, keys), [policy]), Allowed)
+    return isinstance(decide(AccessRequest(action, resource, ROLE, context), [policy]), Allowed)
 
 
 @pytest.mark.parametrize("arn", managed_policies())
@@ -91,9 +99,10 @@ def test_managed_policy_allows_no_more_than_its_name_promises(name: str, action:
 
 
 def test_role_may_be_passed_only_to_the_service_of_the_policy() -> None:
+    """That services tell to whom they pass a role is tested in tests/unit/services/iam/test_passing.py."""
     role = "arn:aws:iam::123456789012:role/target"
     name = "AmazonEventBridgeSchedulerFullAccess"
 
-    assert allows(name, "iam:PassRole", role, iam_PassedToService=("scheduler.amazonaws.com",))
-    assert not allows(name, "iam:PassRole", role, iam_PassedToService=("lambda.amazonaws.com",))
+    assert allows(name, "iam:PassRole", role, passed_to("scheduler.amazonaws.com", "arn"))
+    assert not allows(name, "iam:PassRole", role, passed_to("lambda.amazonaws.com", "arn"))
     assert not allows(name, "iam:PassRole", role)

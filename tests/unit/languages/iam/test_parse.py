@@ -87,7 +87,16 @@ def test_incomplete_arn_is_completed_with_wildcards(written: str, complete: str)
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "[]", "null", '{"Statement": [], "Statement": []}', '{"Statement": NaN}', "[" * 100_000],
+    [
+        "",
+        "{",
+        "[]",
+        "null",
+        '{"Statement": [], "Statement": []}',
+        '{"Statement": NaN}',
+        '{"Id": "\\ud800"}',
+        "[" * 100_000,
+    ],
 )
 def test_identity_policy_that_is_no_json_object_has_syntax_errors(text: str) -> None:
     with pytest.raises(PolicyError) as error:

@@ -141,3 +141,10 @@ def test_aliases_are_not_allowed() -> None:
 def test_bottomless_template_is_refused_and_exhausts_nothing(text: str) -> None:
     with pytest.raises(TemplateError, match=f"nested deeper than {DEPTH_MAX} levels"):
         read_source(text)
+
+
+@pytest.mark.parametrize("text", ['{"Description": "\\ud800"}', 'Description: "\\ud800"', 'Description: "\\U0000dfff"'])
+def test_half_of_a_surrogate_pair_is_not_well_formed(text: str) -> None:
+    """No store and no answer could hold it."""
+    with pytest.raises(TemplateError, match="half of a surrogate pair"):
+        read_source(text)

@@ -230,7 +230,10 @@ def test_log_groups_streams_and_queue_policies_are_made(stacks: Stacks, world: W
             "Allow": of(
                 "AWS::SQS::QueuePolicy",
                 Queues=[{"Ref": "Q"}],
-                PolicyDocument={"Version": "2012-10-17", "Statement": []},
+                PolicyDocument={
+                    "Version": "2012-10-17",
+                    "Statement": {"Effect": "Allow", "Principal": "*", "Action": "sqs:*", "Resource": "*"},
+                },
             ),
         }
 
@@ -276,11 +279,25 @@ def test_schedule_is_updated_as_a_whole(stacks: Stacks, world: World) -> None:
     stacks.create("s", kept, **IAM)
     name = stacks.physical_id("s", "Tick")
 
-    kept["Tick"]["Properties"] |= {"State": "DISABLED", "EndDate": "2026-01-01T00:00:00Z"}
+    kept["Tick"]["Properties"] |= {"State": "DISABLED", "EndDate": "2026-01-01T00:00:00.000Z"}
     stacks.update("s", kept, **IAM)
 
     schedule = world.client("scheduler").get_schedule(Name=name)
     assert (schedule["State"], schedule["EndDate"].year) == ("DISABLED", 2026)
+
+
+@pytest.mark.parametrize("date", ["2026-01-01T00:00:00Z", "2026-01-01", "2026-13-01T00:00:00.000Z"])
+def test_date_of_a_schedule_without_milliseconds_is_refused(stacks: Stacks, date: str) -> None:
+    """Recorded in us-east-1 on 2026-09-07 by https://github.com/badmintoncryer/cdk-preflight."""
+    resources = pipeline()
+    kept = {name: resources[name] for name in ("Spilled", "Inbox", "SenderRole", "Tick")}
+    kept["Tick"]["Properties"]["EndDate"] = date
+
+    stacks.create("s", kept, **IAM)
+
+    reason = "Invalid request provided: EndDate needs to follow the format yyyy-MM-ddTHH:mm:ss.SSSZ"
+    failed = [why for name, status, why in stacks.events("s") if (name, status) == ("Tick", "CREATE_FAILED")]
+    assert [reason in why for why in failed] == [True]
 
 
 def test_archive_of_inline_code_is_the_same_for_the_same_text() -> None:

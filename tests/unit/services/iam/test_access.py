@@ -179,6 +179,18 @@ def test_path_is_part_of_the_identity_of_a_role(authorize, iam, role, allow):
     assert authorize(who=caller("arn:aws:iam::000000000000:role/other/worker")) != ""
 
 
+def test_account_needs_a_resource_policy_in_another_account_alone(authorize):
+    """What AWS keeps for all accounts is in no other account."""
+    account = Caller(Scope("000000000000", "us-east-1"), "request-1")
+
+    assert authorize(who=account) == ""
+    assert authorize("iam:GetPolicy", "arn:aws:iam::aws:policy/ReadOnlyAccess", who=account) == ""
+    assert authorize("sqs:ListQueues", "*", who=account) == ""
+    assert authorize(resource="arn:aws:sqs:us-east-1:111111111111:orders", who=account).endswith(
+        "because no resource-based policy allows the sqs:SendMessage action"
+    )
+
+
 def test_policies_of_a_role_do_not_open_another_account(authorize, iam, role):
     iam.attach_role_policy(RoleName="worker", PolicyArn="arn:aws:iam::aws:policy/AdministratorAccess")
 

@@ -6,7 +6,7 @@ import functools
 import io
 import json
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from redrive.core.clock import VirtualClock, parse_instant
@@ -23,10 +23,11 @@ from redrive.engine.build import SERVICES
 from redrive.engine.engine import Engine
 from redrive.engine.registry import Registry
 from redrive.engine.virtual import VirtualTime
+from redrive.services.iam import access
 from redrive.services.lambda_.source import LambdaSource
 from redrive.services.lambda_.workers import MappingWorker
 from redrive.services.sqs.workers_visibility import count_visible, next_visible
-from redrive.store.api import Transaction
+from redrive.store.api import NO_CONTEXT, Transaction
 from redrive.store.sqlite import SqliteStore
 from redrive.wire.models import Models
 
@@ -117,6 +118,12 @@ class Surroundings:
         assert not isinstance(answer, Outside)
         return answer.result if isinstance(answer, Wait) else dict(answer)
 
+    def read(self, service: str, operation: str, document: Mapping[str, object]) -> Mapping[str, object]:
+        raise AssertionError("no document is read here")
+
+    def missing(self, service: str, operation: str, document: Mapping[str, object]) -> Sequence[str]:
+        raise AssertionError("no document is read here")
+
     def assume_role(
         self, tx: Transaction, role_arn: str, *, service: str, session_name: str, region: str, request_id: str,
         source_arn: str | None = None,
@@ -126,8 +133,13 @@ class Surroundings:
             raise ServiceError("AccessDenied", f"no: sts:AssumeRole {role_arn}")
         return Caller(Scope(role_arn.split(":")[4], region), request_id, role_arn, session_name)
 
-    def authorize(self, tx: Transaction, caller: Caller, action: str, resource: str) -> None:
-        if caller.role_arn is not None and action in self.actions_refused:
+    def authorize(
+        self, tx: Transaction, caller: Caller, action: str, resource: str, *,
+        context: Mapping[str, tuple[str, ...]] = NO_CONTEXT, policy: str = "",
+    ) -> None:  # fmt: skip
+        if caller.role_arn is None:
+            access.authorize(tx, caller, action, resource, context=context, policy=policy)
+        elif action in self.actions_refused:
             raise ServiceError("AccessDeniedException", f"no: {action}")
 
     def _log(self, tx: Transaction, caller: Caller, operation: str, params: Mapping[str, Any]) -> dict[str, Any]:

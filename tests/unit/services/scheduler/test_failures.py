@@ -156,7 +156,7 @@ def test_exhausted_retries_are_named_in_the_letter() -> None:
     failed = Failed("ThrottlingException", "", FailureKind.THROTTLED)
 
     attributes = letter_attributes(
-        execution, Request("sqs", "sendMessage", {}), failed, exhausted=Exhausted.ATTEMPTS, retries=185, truncated=False
+        execution, Request("sqs", "sendMessage", {}), failed, exhausted=Exhausted.ATTEMPTS, retries=185
     )
 
     values = {name: value["StringValue"] for name, value in attributes.items()}
@@ -207,16 +207,6 @@ def test_attempt_that_will_be_retried_is_recorded_with_its_next_time(desk: Any) 
     (record,) = desk.attempts(execution.schedule_arn)
     assert (record.attempt, record.code, record.message) == (1, "ThrottlingException", "Rate exceeded")
     assert (record.verdict, record.next_at) == ("retry", 5_000)
-
-
-def test_queue_in_another_region_is_reached_there(desk: Any) -> None:
-    far = desk.world.client("sqs", region="eu-west-1")
-    url = far.create_queue(QueueName="far")["QueueUrl"]
-    desk.create("rate(1 day)", Target=desk.target("arn:aws:sqs:eu-west-1:000000000000:far", Input="hello"))
-
-    desk.world.settle()
-
-    assert [message["Body"] for message in far.receive_message(QueueUrl=url)["Messages"]] == ["hello"]
 
 
 def test_universal_target_calls_its_api_with_its_input(desk: Any) -> None:

@@ -10,18 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redrive.core.clock import DAY_MS, MINUTE_MS
-from redrive.core.errors import ServiceError
 from redrive.services.scheduler.model_executions import execution_id, misspelt_keywords, retry_policy
 from redrive.services.scheduler.model_occurrences import window_offset_ms
 from redrive.services.scheduler.model_targets import (
-    Request,
     build_request,
-    call_params,
     called_operation,
+    find_target,
     is_read_only,
-    target_region,
 )
 
+HERE = "us-east-1:000000000000"
 ARN = "arn:aws:scheduler:us-east-1:000000000000:schedule/default/nightly"
 instants = st.integers(0, (1 << 48) - 1)
 
@@ -79,30 +77,31 @@ def test_retry_policy_has_the_defaults_of_aws_member_by_member() -> None:
 @pytest.mark.parametrize(
     ("arn", "block", "action", "params"),
     [
-        ("sqs:us-east-1:1:q", {"SqsParameters": {"MessageGroupId": "g"}}, "sqs:sendMessage",
-         {"QueueUrl": "https://sqs.us-east-1.amazonaws.com/1/q", "MessageBody": "{}", "MessageGroupId": "g"}),
-        ("lambda:us-east-1:1:function:f:live", {}, "lambda:invoke",
-         {"FunctionName": "arn:aws:lambda:us-east-1:1:function:f:live", "InvocationType": "Event", "Payload": "{}"}),
-        ("states:us-east-1:1:stateMachine:m", {}, "sfn:startExecution",
-         {"StateMachineArn": "arn:aws:states:us-east-1:1:stateMachine:m", "Input": "{}"}),
-        ("events:us-east-1:1:event-bus/b", {"EventBridgeParameters": {"DetailType": "d", "Source": "s"}},
+        (f"sqs:{HERE}:q", {"SqsParameters": {"MessageGroupId": "g"}}, "sqs:sendMessage",
+         {"QueueUrl": "https://sqs.us-east-1.amazonaws.com/000000000000/q", "MessageBody": "{}",
+          "MessageGroupId": "g"}),
+        (f"lambda:{HERE}:function:f:live", {}, "lambda:invoke",
+         {"FunctionName": f"arn:aws:lambda:{HERE}:function:f:live", "InvocationType": "Event", "Payload": "{}"}),
+        (f"states:{HERE}:stateMachine:m", {}, "sfn:startExecution",
+         {"StateMachineArn": f"arn:aws:states:{HERE}:stateMachine:m", "Input": "{}"}),
+        (f"events:{HERE}:event-bus/b", {"EventBridgeParameters": {"DetailType": "d", "Source": "s"}},
          "eventbridge:putEvents",
-         {"Entries": [{"EventBusName": "arn:aws:events:us-east-1:1:event-bus/b", "DetailType": "d", "Source": "s",
+         {"Entries": [{"EventBusName": f"arn:aws:events:{HERE}:event-bus/b", "DetailType": "d", "Source": "s",
                        "Detail": "{}"}]}),
-        ("kinesis:us-east-1:1:stream/s", {"KinesisParameters": {"PartitionKey": "k"}}, "kinesis:putRecord",
-         {"StreamARN": "arn:aws:kinesis:us-east-1:1:stream/s", "PartitionKey": "k", "Data": "{}"}),
-        ("firehose:us-east-1:1:deliverystream/s", {}, "firehose:putRecord",
+        (f"kinesis:{HERE}:stream/s", {"KinesisParameters": {"PartitionKey": "k"}}, "kinesis:putRecord",
+         {"StreamARN": f"arn:aws:kinesis:{HERE}:stream/s", "PartitionKey": "k", "Data": "{}"}),
+        (f"firehose:{HERE}:deliverystream/s", {}, "firehose:putRecord",
          {"DeliveryStreamName": "s", "Record": {"Data": "{}"}}),
-        ("ecs:us-east-1:1:cluster/c", {"EcsParameters": {"TaskDefinitionArn": "t", "LaunchType": "EC2"}}, "ecs:runTask",
-         {"Cluster": "arn:aws:ecs:us-east-1:1:cluster/c", "TaskDefinition": "t", "Count": 1, "LaunchType": "EC2",
+        (f"ecs:{HERE}:cluster/c", {"EcsParameters": {"TaskDefinitionArn": "t", "LaunchType": "EC2"}}, "ecs:runTask",
+         {"Cluster": f"arn:aws:ecs:{HERE}:cluster/c", "TaskDefinition": "t", "Count": 1, "LaunchType": "EC2",
           "Overrides": {}}),
-        ("sagemaker:us-east-1:1:pipeline/p", {}, "sagemaker:startPipelineExecution",
+        (f"sagemaker:{HERE}:pipeline/p", {}, "sagemaker:startPipelineExecution",
          {"PipelineName": "p", "PipelineParameters": []}),
-        ("codebuild:us-east-1:1:project/p", {}, "codebuild:startBuild", {"ProjectName": "p"}),
-        ("codepipeline:us-east-1:1:p", {}, "codepipeline:startPipelineExecution", {"Name": "p"}),
-        ("inspector:us-east-1:1:target/t/template/m", {}, "inspector:startAssessmentRun",
-         {"AssessmentTemplateArn": "arn:aws:inspector:us-east-1:1:target/t/template/m"}),
-        ("sns:us-east-1:1:t", {}, "sns:publish", {"TopicArn": "arn:aws:sns:us-east-1:1:t", "Message": "{}"}),
+        (f"codebuild:{HERE}:project/p", {}, "codebuild:startBuild", {"ProjectName": "p"}),
+        (f"codepipeline:{HERE}:p", {}, "codepipeline:startPipelineExecution", {"Name": "p"}),
+        (f"inspector:{HERE}:target/t/template/m", {}, "inspector:startAssessmentRun",
+         {"AssessmentTemplateArn": f"arn:aws:inspector:{HERE}:target/t/template/m"}),
+        (f"sns:{HERE}:t", {}, "sns:publish", {"TopicArn": f"arn:aws:sns:{HERE}:t", "Message": "{}"}),
     ],
 )  # fmt: skip
 def test_templated_target_stands_for_its_api_call(arn: str, block: Any, action: str, params: Any) -> None:
@@ -117,25 +116,8 @@ def test_universal_target_calls_its_action_with_its_input() -> None:
 
     request = build_request(target, '{"LogGroupName":"g"}')
 
-    assert request.service_name == "logs"
-    assert called_operation(target) == ("logs", "CreateLogGroup")
+    assert called_operation(request) == called_operation(find_target(target["Arn"])) == ("logs", "CreateLogGroup")
     assert request.params == {"LogGroupName": "g"}
-    assert target_region(target, "eu-west-1") == "eu-west-1"
-
-
-def test_parameters_get_the_types_that_operations_take() -> None:
-    invoke = Request("lambda", "invoke", {"FunctionName": "f", "Payload": '{"n":1}'})
-    put = Request("dynamodb", "putItem", {"Item": {"B": {"S": "text"}, "key": {"B": "aGk="}, "all": {"BS": ["aGk="]}}})
-    create = Request("scheduler", "createSchedule", {"StartDate": 1.5, "EndDate": "1970-01-01T00:00:02Z"})
-
-    assert call_params(invoke) == {"FunctionName": "f", "Payload": b'{"n":1}'}
-    assert call_params(put) == {"Item": {"B": {"S": "text"}, "key": {"B": b"hi"}, "all": {"BS": [b"hi"]}}}
-    assert call_params(create) == {"StartDate": 1_500, "EndDate": 2_000}
-
-
-def test_blob_that_is_no_base64_cannot_be_called() -> None:
-    with pytest.raises(ServiceError, match="SerializationException"):
-        call_params(Request("dynamodb", "putItem", {"Item": {"key": {"B": "*"}}}))
 
 
 @pytest.mark.parametrize("action", ["getItem", "listQueues", "batchGetItem", "invokeModel", "query", "receiveMessage"])

@@ -35,8 +35,8 @@ def missed(desk: Any, name: str = "nightly") -> list[tuple[str, str, str, str]]:
     return [(row["count"], row["first"], row["last"], row["why"]) for row in rows]
 
 
-def fire(desk: Any, ids: ExecutionIds = ExecutionIds.PER_OCCURRENCE) -> str:
-    fired = desk.world.store.run(lambda tx: trigger(tx, *find_schedule(tx, SCOPE, "nightly"), ids=ids))
+def fire(desk: Any) -> str:
+    fired = desk.world.store.run(lambda tx: trigger(tx, *find_schedule(tx, SCOPE, "nightly")))
     return str(fired.execution_id)
 
 
@@ -191,12 +191,13 @@ class TestExecutionIds:
         assert desk.attempts(arn)[0].delivery_id.endswith(seen_by_retry) is is_same
 
     def test_first_attempt_sees_the_occurrences_own_id_and_each_retry_another(self) -> None:
-        execution = Execution("arn:s", SCOPE, "own", 0, {}, ExecutionIds.PER_ATTEMPT)
+        execution = Execution("arn:s", SCOPE, "own", 0, {})
         promised = Delivery(
             "d", SCOPE, "scheduler", "arn:s", "arn:t", execution.document, RetryPolicy(), INSIDE, due_at=0, first_at=0
         )
 
-        seen = [Execution.of(replace(promised, attempts=attempt)).execution_id for attempt in (1, 2, 3, 3)]
+        tries = [replace(promised, attempts=attempt) for attempt in (1, 2, 3, 3)]
+        seen = [Execution.of(one, ExecutionIds.PER_ATTEMPT).execution_id for one in tries]
 
         assert seen[0] == "own"
         assert len(set(seen)) == 3

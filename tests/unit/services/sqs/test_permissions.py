@@ -43,7 +43,7 @@ def test_permission_is_a_statement_of_the_policy(call, queue, policy):
 
 
 def test_permission_joins_a_policy_that_is_there(call, queue, policy):
-    statement = {"Sid": "own", "Effect": "Deny", "Principal": "*", "Action": "*", "Resource": "*"}
+    statement = {"Sid": "own", "Effect": "Allow", "Principal": "*", "Action": "*", "Resource": "*"}
     call("SetQueueAttributes", QueueUrl=queue, Attributes={"Policy": json.dumps({"Statement": statement})})
 
     many = {"AWSAccountIds": ["111111111111", "222222222222"], "Actions": ["SendMessage", "ReceiveMessage"]}

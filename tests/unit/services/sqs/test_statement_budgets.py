@@ -37,6 +37,17 @@ def test_sending_a_message_costs_one_statement(call, queue, statements):
     assert len(statements) == 1
 
 
+def test_policy_of_a_queue_costs_no_statement(call, queue, statements):
+    statement = {"Effect": "Deny", "Principal": {"AWS": "111111111111"}, "Action": "sqs:*", "Resource": "*"}
+    policy = json.dumps({"Version": "2012-10-17", "Statement": statement})
+    call("SetQueueAttributes", QueueUrl=queue, Attributes={"Policy": policy})
+    statements.clear()
+
+    call("SendMessage", QueueUrl=queue, MessageBody="1")
+
+    assert len(statements) == 1
+
+
 def test_sending_a_batch_costs_one_statement_per_message(call, queue, statements):
     call("SendMessageBatch", QueueUrl=queue, Entries=[{"Id": entry_id, "MessageBody": "1"} for entry_id in "abc"])
 

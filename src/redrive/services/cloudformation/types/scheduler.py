@@ -5,6 +5,8 @@ Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/A
 
 from __future__ import annotations
 
+import re
+
 from redrive.core.clock import Instant, format_instant, parse_instant
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
@@ -14,7 +16,6 @@ from redrive.services.cloudformation.types.schema import (
     TAGS,
     TEXT,
     UNAVAILABLE,
-    PropertyError,
     group,
     replacing,
     required,
@@ -22,6 +23,7 @@ from redrive.services.cloudformation.types.schema import (
 
 # https://docs.aws.amazon.com/scheduler/latest/APIReference/API_CreateSchedule.html
 _NAME_LENGTH_MAX = 64
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z")
 _MISSING = frozenset({"ResourceNotFoundException"})
 
 _TARGET = group(
@@ -45,10 +47,16 @@ def _parameters(properties: Document, name: str) -> Document:
 
 
 def _instant(key: str, text: str) -> Instant:
+    """A date as templates write it: narrower than what the operations take."""
+    misspelt = ServiceError(
+        "ValidationException", f"Invalid request provided: {key} needs to follow the format yyyy-MM-ddTHH:mm:ss.SSSZ"
+    )
+    if _DATE.fullmatch(text) is None:
+        raise misspelt
     try:
         return parse_instant(text)
     except ValueError:
-        raise PropertyError(f"{key} must be a date and time in ISO 8601: {text}") from None
+        raise misspelt from None
 
 
 def _create_schedule(place: Place, properties: Document) -> Existing:

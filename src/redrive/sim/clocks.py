@@ -1,0 +1,70 @@
+"""Clocks that disagree: each node has a machine whose clock is off, drifts, and is set forwards and backwards.
+
+What the store stamps is the time of whichever node runs the transaction. Checkers go by the one true clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from redrive.core.clock import Clock, Instant, SystemClock
+
+DRIFT_MAX = 0.001
+"""How much a machine's clock gains or loses at most, as a share of the time that passes: 3.6 s in an hour."""
+
+
+class Machine:
+    """A machine's clock: true time, off by an offset that drifts, never by more than the skew that it is given.
+
+    A process on it reads it through the clock that the server uses, anew after each start.
+    """
+
+    def __init__(self, true: Clock) -> None:
+        """As right as can be, until it is set."""
+        self._true = true
+        self._skew_ms = 0
+        self._off_ms = 0
+        self._drift = 0.0
+        self._set_at = true.now()
+        self.clock: Clock = SystemClock(self._read)
+
+    def set(self, off_ms: int, *, drift: float = 0.0, skew_ms: int) -> None:
+        """Set it wrong: off by so much now, by more or less later, by no more than the skew ever."""
+        self._off_ms = off_ms
+        self._drift = drift
+        self._skew_ms = skew_ms
+        self._set_at = self._true.now()
+
+    def set_right(self) -> None:
+        """Set it to the true time, which it keeps from now on."""
+        self._skew_ms = 0
+
+    def restart(self) -> None:
+        """A new process, which knows nothing of what the one before it read."""
+        self.clock = SystemClock(self._read)
+
+    def _read(self) -> Instant:
+        now = self._true.now()
+        off_ms = self._off_ms + round(self._drift * (now - self._set_at))
+        return now + max(-self._skew_ms, min(self._skew_ms, off_ms))
+
+
+class ClockInUse:
+    """The clock of a store that several nodes share: that of the node whose transaction runs, else the true one."""
+
+    def __init__(self, true: Clock) -> None:
+        self._true = true
+        self._current: Clock = true
+
+    def now(self) -> Instant:
+        return self._current.now()
+
+    @contextmanager
+    def of(self, machine: Machine) -> Iterator[None]:
+        """Stamp by the clock of this machine meanwhile."""
+        self._current = machine.clock
+        try:
+            yield
+        finally:
+            self._current = self._true

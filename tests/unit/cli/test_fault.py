@@ -1,0 +1,41 @@
+"""`redrive fault add`: what is refused before a server is asked."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+from click.testing import CliRunner
+
+from redrive.cli.fault import command
+from redrive.core.errors import UserError
+
+QUEUE = "arn:aws:sqs:*:*:orders"
+
+
+@pytest.mark.parametrize(
+    ("given", "next_step"),
+    [
+        ("--error Throttling", "redrive fault add --target 'arn:aws:sqs:*:*:orders' --error Throttling --times 3"),
+        ("--latency 90s", "redrive fault add --target 'arn:aws:sqs:*:*:orders' --latency 90s --times 3"),
+        (
+            "--error Throttling --times 1 --rate 0.5",
+            "redrive fault add --target 'arn:aws:sqs:*:*:orders' --error Throttling --times 3",
+        ),
+        (
+            "--times 1",
+            "redrive fault add --target 'arn:aws:sqs:*:*:orders' --error ThrottlingException --times 3",
+        ),
+    ],
+)
+def test_fault_without_effect_or_bound_names_the_command_to_give(given: str, next_step: str) -> None:
+    outcome = CliRunner().invoke(command, ["add", "--target", QUEUE, *shlex.split(given)])
+
+    assert isinstance(outcome.exception, UserError)
+    assert (outcome.exception.next_step, outcome.exception.exit_code) == (next_step, 2)
+
+
+def test_help_says_how_universal_targets_are_struck() -> None:
+    told = CliRunner().invoke(command, ["add", "--help"]).output
+
+    assert "arn:aws:scheduler:::aws-sdk:sqs:sendMessage" in told

@@ -1,0 +1,31 @@
+"""The clock of a server goes on, whatever is done to the machine's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from redrive.core.clock import SystemClock
+
+
+def shown(*machine: int) -> Sequence[int]:
+    """What the clock shows each time that the machine's shows these."""
+    reads = iter(machine)
+    clock = SystemClock(lambda: next(reads))
+    return [clock.now() for _ in machine]
+
+
+def test_clock_shows_what_the_machine_shows() -> None:
+    assert shown(100, 101, 101, 500) == [100, 101, 101, 500]
+
+
+def test_clock_goes_at_half_speed_after_it_was_set_back() -> None:
+    """It neither runs backwards nor stands still, and agrees with the machine's again in the end."""
+    assert shown(1000, 900, 902, 1000, 1100, 1101) == [1000, 1000, 1001, 1050, 1100, 1101]
+
+
+def test_clock_set_back_again_goes_on_from_where_it_was() -> None:
+    assert shown(1000, 900, 902, 802, 902) == [1000, 1000, 1001, 1001, 1051]
+
+
+def test_clock_set_forwards_follows_at_once() -> None:
+    assert shown(1000, 900, 5000) == [1000, 1000, 5000]
