@@ -5,6 +5,8 @@
 
 The first schedule's role lacks a permission: a permanent failure, dead-lettered at once. The second's target throttles
 for as long as it is asked: retried 185 times in a day, then dead-lettered. The day passes in a moment.
+
+It can be run again on the same server: what is there is used again, and the schedules get new times.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 import urllib.request
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -36,10 +39,11 @@ def client(service: str) -> Any:
     return session.client(service, endpoint_url=ENDPOINT_URL)
 
 
-def ask_server(path: str, document: dict[str, object] | None = None) -> Any:
+def ask_server(path: str, document: dict[str, object] | None = None, *, method: str | None = None) -> Any:
     """One call of the server's own surface: its clock, its faults."""
     body = None if document is None else json.dumps(document).encode()
-    with urllib.request.urlopen(f"{ENDPOINT_URL}/_redrive/{path}", data=body) as answer:
+    request = urllib.request.Request(f"{ENDPOINT_URL}/_redrive/{path}", data=body, method=method)
+    with urllib.request.urlopen(request) as answer:
         return json.load(answer)
 
 
@@ -47,7 +51,9 @@ def make_role(name: str, *queues: str) -> str:
     """A role for EventBridge Scheduler that may send to these queues only."""
     iam = client("iam")
     trust = {"Effect": "Allow", "Principal": {"Service": "scheduler.amazonaws.com"}, "Action": "sts:AssumeRole"}
-    arn: str = iam.create_role(RoleName=name, AssumeRolePolicyDocument=policy(trust))["Role"]["Arn"]
+    with suppress(iam.exceptions.EntityAlreadyExistsException):
+        iam.create_role(RoleName=name, AssumeRolePolicyDocument=policy(trust))
+    arn: str = iam.get_role(RoleName=name)["Role"]["Arn"]
     allowed = {"Effect": "Allow", "Action": "sqs:SendMessage", "Resource": [f"{QUEUES}:{queue}" for queue in queues]}
     iam.put_role_policy(RoleName=name, PolicyName="send", PolicyDocument=policy(allowed))
     return arn
@@ -61,19 +67,24 @@ def policy(statement: dict[str, object]) -> str:
 def make_schedule(name: str, role: str, at: datetime) -> None:
     """A one-time schedule into `orders`, in a group of its own so that its metrics are its own."""
     scheduler = client("scheduler")
-    scheduler.create_schedule_group(Name=name)
-    scheduler.create_schedule(
-        Name=name,
-        GroupName=name,
-        ScheduleExpression=f"at({at:%Y-%m-%dT%H:%M:%S})",
-        FlexibleTimeWindow={"Mode": "OFF"},
-        Target={
+    with suppress(scheduler.exceptions.ConflictException):
+        scheduler.create_schedule_group(Name=name)
+    settings = {
+        "Name": name,
+        "GroupName": name,
+        "ScheduleExpression": f"at({at:%Y-%m-%dT%H:%M:%S})",
+        "FlexibleTimeWindow": {"Mode": "OFF"},
+        "Target": {
             "Arn": f"{QUEUES}:orders",
             "RoleArn": role,
             "Input": '{"execution": "<aws.scheduler.execution-id>", "attempt": <aws.scheduler.attempt-number>}',
             "DeadLetterConfig": {"Arn": f"{QUEUES}:dead-letters"},
         },
-    )
+    }
+    try:
+        scheduler.create_schedule(**settings)
+    except scheduler.exceptions.ConflictException:
+        scheduler.update_schedule(**settings)
 
 
 def take_letters() -> list[Any]:
@@ -112,6 +123,7 @@ def print_metrics(group: str, start: datetime, end: datetime) -> None:
 
 def main() -> None:
     """Both experiments, one after the other."""
+    ask_server("faults", method="DELETE")
     sqs = client("sqs")
     for queue in ("orders", "dead-letters"):
         sqs.create_queue(QueueName=queue)

@@ -41,6 +41,7 @@ def revise(schedule: Schedule, settings: Settings, now: Instant) -> Schedule:
     settings too, and nothing else has; otherwise it is `given_up`. A rate counts from now if its expression or
     StartDate changed, or if it is enabled; otherwise from where it counted before.
     """
+    now = max(now, schedule.modified_at)  # The clock of another node may be behind.
     before = schedule.settings
     is_enabled = before.state is ScheduleState.DISABLED and settings.state is ScheduleState.ENABLED
     counts_anew = is_enabled or (settings.expression, settings.start_at) != (before.expression, before.start_at)
