@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import click
@@ -13,6 +14,10 @@ from redrive.core.log import LineLog
 from redrive.engine.build import Settings
 from redrive.gateway.server import Options, Server
 from redrive.services.scheduler.model_executions import ExecutionIds
+
+
+GARBAGE_THRESHOLD = 50_000
+"""How many more objects there must be before Python looks for garbage."""
 
 
 @click.command()
@@ -50,12 +55,23 @@ def command(
         settings=Settings(Limits(limits), strict_templates, ExecutionIds(execution_id)),
     )  # fmt: skip
     server = Server(options, LineLog(SystemClock(), verbose=verbose))
+    _collect_garbage_seldom()
     kept = f"everything in {options.data}" if options.data else "everything in memory (give --data DIR to keep it)"
     server.serve(
         started=lambda: click.echo(
             f"redrive serves {server.endpoint_url} in {clock} time, {kept}. Ctrl-C stops it.", err=True
         )
     )
+
+
+def _collect_garbage_seldom() -> None:
+    """Look for circles of garbage a hundredth as often as Python does, and never in what is there at the start.
+
+    Requests leave no circles, but a burst of them makes many objects: looking took a tenth of its CPU.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(GARBAGE_THRESHOLD, 20, 20)
 
 
 def _data(data: Path | None, store: str | None) -> Path | None:

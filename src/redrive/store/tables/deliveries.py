@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import cast
 
 from redrive.core.clock import Instant
-from redrive.core.documents import Document, dump_dataclass, dump_json, load_dataclass, load_json
+from redrive.core.documents import Document, dump_dataclass, load_dataclass
 from redrive.core.retry import RetryPolicy
 from redrive.core.scope import Scope
 from redrive.store.database import Database, Row
+from redrive.store.documents import document_from, document_text
 from redrive.store.earliest import Earliest
 from redrive.store.queries import load_queries
 
@@ -37,7 +37,8 @@ class Delivery:
     """A promise that something reaches a target.
 
     `id` makes the promise idempotent: making it twice is making it once. `source` names who renders, classifies and
-    dead-letters it; `document` is that source's own data, which nobody changes. `first_at` is where its age counts from.
+    dead-letters it; `document` is that source's own data, which nobody changes. `first_at` is where its age counts
+    from.
     `attempts` counts attempts begun, `failures` those that used up a retry, `leases` claims since the last settlement:
     above 1, an earlier attempt was never heard of again.
     """
@@ -74,7 +75,7 @@ class DeliveryTable:
             {
                 "id": delivery.id, "scope": str(delivery.scope), "source": delivery.source,
                 "source_arn": delivery.source_arn, "target_arn": delivery.target_arn,
-                "document": dump_json(delivery.document), "policy": _policy_text(delivery.policy),
+                "document": document_text(delivery.document), "policy": _policy_text(delivery.policy),
                 "place": delivery.place, "due_at": delivery.due_at, "first_at": delivery.first_at,
             },
         )  # fmt: skip
@@ -172,7 +173,7 @@ def _policy(text: str) -> RetryPolicy:
 
 @lru_cache(DOCUMENTS_KEPT)
 def _document(text: str) -> Document:
-    return cast(Document, load_json(text))
+    return document_from(text)
 
 
 def _delivery(row: Row) -> Delivery:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Protocol, TypeVar, cast
 
-from redrive.core.documents import dump_dataclass, load_dataclass
+from redrive.core.documents import load_dataclass
 from redrive.core.scope import Scope
 from redrive.store.database import Database
+from redrive.store.documents import dataclass_text
 from redrive.store.queries import load_queries
 
 _SQL = load_queries("resources")
@@ -101,7 +102,7 @@ class ResourceTable:
         """Store a resource, over the one of the same name if there is one."""
         key = (value.KIND, str(scope), value.name)
         self._database.run(
-            _SQL["put"], {"kind": key[0], "scope": key[1], "name": key[2], "document": dump_dataclass(value)}
+            _SQL["put"], {"kind": key[0], "scope": key[1], "name": key[2], "document": dataclass_text(value)}
         )
         self._cache.wrote(key, value)
 
