@@ -11,6 +11,7 @@ from redrive.delivery.deliver import DeliveryWorker
 from redrive.delivery.invocation import Invoker
 from redrive.delivery.metrics import MetricsWorker
 from redrive.delivery.sources import Source
+from redrive.delivery.tokens import TokenWorker
 from redrive.delivery.worker import Worker
 from redrive.engine.engine import Engine, Runner
 from redrive.engine.faults import FaultyInvoker
@@ -18,13 +19,12 @@ from redrive.engine.registry import Registry
 from redrive.engine.services import BoundServices
 from redrive.services.cloudformation.workers import StackWorker
 from redrive.services.dynamodb.workers import ExpiryWorker
-from redrive.services.dynamodb.workers_tokens import TransactionTokenWorker
 from redrive.services.lambda_.source import LambdaSource
 from redrive.services.lambda_.workers import MappingWorker
 from redrive.services.logs.workers import LogRetentionWorker
 from redrive.services.scheduler.model_executions import ExecutionIds
 from redrive.services.scheduler.source import SchedulerSource
-from redrive.services.scheduler.workers import ClientTokenWorker, GroupDeletionWorker, ScheduleWorker
+from redrive.services.scheduler.workers import GroupDeletionWorker, ScheduleWorker
 from redrive.services.scheduler.workers_misspellings import log_misspellings
 from redrive.services.sqs.workers import RetentionWorker
 from redrive.services.sqs.workers_metrics import QueueSampler
@@ -134,7 +134,6 @@ def build_workers(log: Log, settings: Settings = DEFAULTS) -> list[Worker]:
     return [
         DeliveryWorker(sources, log),
         # In order of the alphabet.
-        ClientTokenWorker(),
         ExpiryWorker(),
         GroupDeletionWorker(),
         LogRetentionWorker(),
@@ -144,5 +143,5 @@ def build_workers(log: Log, settings: Settings = DEFAULTS) -> list[Worker]:
         RetentionWorker(),
         ScheduleWorker(),
         StackWorker(is_strict=settings.strict_templates),
-        TransactionTokenWorker(),
+        TokenWorker(),
     ]

@@ -28,6 +28,7 @@ from redrive.store.tables.messages import MessageTable
 from redrive.store.tables.metrics import Accumulator, MetricTable
 from redrive.store.tables.resources import ResourceCache, ResourceTable
 from redrive.store.tables.timers import TimerTable
+from redrive.store.tables.tokens import TokenTable
 
 T = TypeVar("T")
 
@@ -115,13 +116,14 @@ class Tables:
 
     __slots__ = (
         "attempts", "blobs", "database", "dedup", "deliveries", "items", "log_events", "messages", "resources",
-        "timers",
+        "timers", "tokens",
     )  # fmt: skip
 
     def __init__(self, database: Database) -> None:
         self.database = database
         self.resources = ResourceTable(database, ResourceCache())
         self.timers = TimerTable(database)
+        self.tokens = TokenTable(database)
         self.messages = MessageTable(database)
         self.dedup = DedupTable(database)
         self.deliveries = DeliveryTable(database)
@@ -134,6 +136,7 @@ class Tables:
         """Drop what gateways remember of the database: something that was written has been undone."""
         self.resources.forget()
         self.timers.forget()
+        self.tokens.forget()
         self.deliveries.forget()
         self.items.forget()
 
@@ -153,7 +156,7 @@ class Transaction:
 
     __slots__ = (
         "_depth", "_is_guarded", "_tables", "attempts", "blobs", "dedup", "deliveries", "entropy", "items",
-        "log_events", "messages", "metrics", "now", "resources", "services", "timers", "topics",
+        "log_events", "messages", "metrics", "now", "resources", "services", "timers", "tokens", "topics",
     )  # fmt: skip
 
     def __init__(
@@ -170,6 +173,7 @@ class Transaction:
         self.resources = tables.resources
         self.metrics = MetricTable(tables.database, accumulator)
         self.timers = tables.timers
+        self.tokens = tables.tokens
         self.messages = tables.messages
         self.dedup = tables.dedup
         self.deliveries = tables.deliveries

@@ -21,15 +21,17 @@ from redrive.services.dynamodb.model_transactions import (
     NOT_TO_BLAME,
     PERMISSIONS,
     Action,
-    TransactionToken,
     blame,
     cancelled,
     digest_of,
     read_action,
 )
-from redrive.services.dynamodb.workers_tokens import forget_later
 from redrive.store.api import Transaction
 from redrive.store.tables.items import ItemKey
+from redrive.store.tables.tokens import UsedToken
+
+TOKENS = "dynamodb.TransactWriteItems"
+"""The kind under which client request tokens are kept."""
 
 
 @operation("TransactWriteItems")
@@ -152,15 +154,14 @@ def _is_first(tx: Transaction, caller: Caller, token: str, digest: str) -> bool:
 
     Errors: IdempotentParameterMismatchException for one that was used for something else.
     """
-    known = tx.resources.get(TransactionToken, caller.scope, token)
-    if known is not None and tx.now < known.expires_at:
-        if known.digest != digest:
+    used = tx.tokens.find(TOKENS, caller.scope, token, tx.now)
+    if used is not None:
+        if used.digest != digest:
             message = "The ClientRequestToken was used for another transaction within the last 10 minutes."
             raise ServiceError("IdempotentParameterMismatchException", message)
         return False
-    used = TransactionToken(token, digest, tx.now + limits.TRANSACTION_TOKEN_MS)
-    tx.resources.put(caller.scope, used)
-    forget_later(tx, caller.scope, used)
+    expires_at = tx.now + limits.TRANSACTION_TOKEN_MS
+    tx.tokens.keep(TOKENS, caller.scope, token, UsedToken(digest, {}), expires_at=expires_at)
     return True
 
 

@@ -7,9 +7,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from redrive.core.clock import Instant
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.languages.dynamo import (
@@ -82,17 +80,6 @@ class Action:
         new = apply_update(self.update, self.given if old is None else old)
         check_updated_size(new)
         return new
-
-
-@dataclass(frozen=True, slots=True)
-class TransactionToken:
-    """A ClientRequestToken that was used, and the digest of what it was used for."""
-
-    KIND: ClassVar[str] = "dynamodb.transaction-token"
-
-    name: str
-    digest: str
-    expires_at: Instant
 
 
 def read_action(entry: Document) -> Action:

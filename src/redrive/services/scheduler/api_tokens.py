@@ -9,28 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import ClassVar
 
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
 from redrive.services.scheduler import limits
-from redrive.services.scheduler.workers_timers import timer_name
 from redrive.store.api import Transaction
-
-TOKEN_TIMER = "scheduler.token"
-
-
-@dataclass(frozen=True, slots=True)
-class ClientToken:
-    """A request that succeeded, under the token that came with it: a digest of its parameters, and its answer."""
-
-    KIND: ClassVar[str] = "scheduler.token"
-
-    name: str
-    digest: str
-    answer: Document
+from redrive.store.tables.tokens import UsedToken
 
 
 def once(
@@ -43,14 +28,14 @@ def once(
     """
     if token is None:
         return run()
-    name = f"{operation}/{token}"
+    kind = f"scheduler.{operation}"
     digest = hashlib.sha256(json.dumps(params, sort_keys=True).encode()).hexdigest()
-    earlier = tx.resources.get(ClientToken, caller.scope, name)
-    if earlier is not None:
-        if earlier.digest != digest:
+    used = tx.tokens.find(kind, caller.scope, token, tx.now)
+    if used is not None:
+        if used.digest != digest:
             raise ServiceError("ConflictException", "The ClientToken was used before with other parameters.")
-        return earlier.answer
+        return used.answer
     answer = run()
-    tx.resources.put(caller.scope, ClientToken(name, digest, answer))
-    tx.timers.set(TOKEN_TIMER, timer_name(caller.scope, name), tx.now + limits.CLIENT_TOKEN_KEPT_MS)
+    expires_at = tx.now + limits.CLIENT_TOKEN_KEPT_MS
+    tx.tokens.keep(kind, caller.scope, token, UsedToken(digest, answer), expires_at=expires_at)
     return answer

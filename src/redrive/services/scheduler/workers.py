@@ -11,7 +11,6 @@ from redrive.core.scope import Scope
 from redrive.delivery.invocation import InvocationResult
 from redrive.delivery.worker import Attempt
 from redrive.services.scheduler import limits
-from redrive.services.scheduler.api_tokens import TOKEN_TIMER, ClientToken
 from redrive.services.scheduler.model import Schedule, ScheduleGroup
 from redrive.services.scheduler.model_executions import retry_policy
 from redrive.services.scheduler.model_occurrences import Occurrence, following, left_out_by, overdue, unfired
@@ -85,21 +84,6 @@ class GroupDeletionWorker(_TimerWorker):
             if len(found) < limits.DELETIONS_PER_CLAIM_MAX:
                 tx.resources.delete(ScheduleGroup, scope, name)
                 tx.timers.clear(GROUP_TIMER, timer)
-        return ()
-
-
-class ClientTokenWorker(_TimerWorker):
-    """Forgets client tokens a day after their request."""
-
-    def __init__(self) -> None:
-        super().__init__("scheduler client tokens", TOKEN_TIMER, upkeep=True)
-
-    def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
-        """Forget the tokens that have expired."""
-        for timer, _ in tx.timers.due(TOKEN_TIMER, tx.now, limits.TOKENS_PER_CLAIM_MAX):
-            scope, name = scope_and_name(timer)
-            tx.resources.delete(ClientToken, scope, name)
-            tx.timers.clear(TOKEN_TIMER, timer)
         return ()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from botocore.exceptions import ClientError
 
-from redrive.services.dynamodb.model_transactions import TransactionToken
 from tests.unit.services.dynamodb.conftest import Call, key
 
 MISSING = "attribute_not_exists(customer)"
@@ -150,7 +149,7 @@ def test_tokens_are_forgotten_after_ten_minutes(world, call, orders):
 
     world.advance(minutes=10)
 
-    assert world.store.run(lambda tx: list(tx.resources.everywhere(TransactionToken))) == []
+    assert world.store.run(lambda tx: tx.tokens.next()) is None
 
 
 @pytest.mark.parametrize(

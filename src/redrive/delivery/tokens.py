@@ -1,0 +1,30 @@
+"""The token worker: used tokens are forgotten when they have expired, whichever service they were for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from redrive.core.clock import Instant
+from redrive.core.errors import Bug
+from redrive.delivery.invocation import InvocationResult
+from redrive.delivery.worker import Attempt
+from redrive.store.api import Transaction
+
+TOKENS_PER_CLAIM_MAX = 1_000
+
+
+class TokenWorker:
+    """Forgets tokens, a bounded number at a time."""
+
+    name = "tokens"
+    upkeep = True
+
+    def next_due(self, tx: Transaction, *, free: int) -> Instant | None:
+        return tx.tokens.next()
+
+    def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
+        tx.tokens.sweep(tx.now, TOKENS_PER_CLAIM_MAX)
+        return ()
+
+    def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
+        raise Bug("tokens make no attempts")
