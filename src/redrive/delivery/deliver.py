@@ -7,8 +7,7 @@ A call that turns out to need the outside (the synchronous invocation of a funct
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import assert_never
 
 from redrive.core.clock import MINUTE_MS, Instant
@@ -46,6 +45,10 @@ PUT_OFF_MS = 8 * MINUTE_MS
 INTERNAL_FAILURE = "InternalFailure"
 """The code of an attempt that failed by a defect of ours. It counts as a failure of the target's side."""
 
+_NO_DEFECTS = (Conflict, UserError)
+"""What a step may raise when nothing is wrong with its deliveries: the store says try again, or is full."""
+_EXPECTED = (ServiceError, OutsideNeeded, *_NO_DEFECTS)
+
 
 class DeliveryWorker:
     """Keeps the promises of all sources."""
@@ -63,16 +66,22 @@ class DeliveryWorker:
 
     def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
         for delivery in tx.deliveries.due(INSIDE, tx.now, limit=INSIDE_PER_CLAIM_MAX):
-            with self._alone(tx, delivery):
-                self._deliver_inside(tx, delivery)
+            try:
+                with tx.savepoint():
+                    self._deliver_inside(tx, delivery)
+            except Exception as defect:  # noqa: BLE001 - `_put_off` raises what is no defect.
+                self._put_off(tx, delivery, defect)
         due_at = tx.deliveries.next((OUTSIDE,)) if free > 0 else None
         if due_at is None or due_at > tx.now:
             return ()
         claimed = tx.deliveries.claim_due(OUTSIDE, tx.now, lease_ms=self._lease_ms, limit=free)
         begun: list[Attempt] = []
         for delivery in claimed:
-            with self._alone(tx, delivery):
-                begun += self._begin(tx, delivery)
+            try:
+                with tx.savepoint():
+                    begun += self._begin(tx, delivery)
+            except Exception as defect:  # noqa: BLE001 - `_put_off` raises what is no defect.
+                self._put_off(tx, delivery, defect)
         return begun
 
     def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
@@ -114,17 +123,15 @@ class DeliveryWorker:
             return
         self._conclude(tx, source, delivery, outcome)
 
-    @contextmanager
-    def _alone(self, tx: Transaction, delivery: Delivery) -> Iterator[None]:
-        """Let a defect of ours end with its delivery, which is put off: nothing is lost, and the others go on."""
-        try:
-            with tx.savepoint():
-                yield
-        except (Conflict, UserError):
-            raise
-        except Exception as defect:  # noqa: BLE001 - whatever is wrong with one delivery must not hold up all the others.
-            self._log.error("delivery put off", delivery_id=delivery.id, source=delivery.source, defect=repr(defect))
-            tx.deliveries.release(delivery, place=delivery.place, due_at=tx.now + PUT_OFF_MS, counted=False)
+    def _put_off(self, tx: Transaction, delivery: Delivery, defect: Exception) -> None:
+        """Let a defect of ours end with its delivery: nothing is lost, and it does not hold up the others.
+
+        Errors: the store's own, which are no defects.
+        """
+        if isinstance(defect, _NO_DEFECTS):
+            raise defect
+        self._log.error("delivery put off", delivery_id=delivery.id, source=delivery.source, defect=repr(defect))
+        tx.deliveries.release(delivery, place=delivery.place, due_at=tx.now + PUT_OFF_MS, counted=False)
 
     def _begin(self, tx: Transaction, delivery: Delivery) -> Sequence[Attempt]:
         source = self._source(delivery)
@@ -183,23 +190,24 @@ class DeliveryWorker:
 
 def _rendered(tx: Transaction, source: Source, delivery: Delivery) -> Call | Invocation:
     """What the source asks for. Errors: ServiceError."""
-    with _survived(f"render a delivery of {source.name}"):
+    try:
         return source.render(tx, delivery)
+    except _EXPECTED:
+        raise
+    except Exception as defect:
+        raise _failure_of_ours(f"render a delivery of {source.name}", defect) from defect
 
 
 def _called(tx: Transaction, call: Call) -> Document:
     """The target's answer. Errors: ServiceError; OutsideNeeded if there is none inside a transaction."""
-    with _survived(f"run {call.service} {call.operation}"):
-        return tx.services.call(tx, call.caller, call.service, call.operation, call.params())
-
-
-@contextmanager
-def _survived(what: str) -> Iterator[None]:
-    """Make a defect of ours in one delivery the failure of its attempt: it must not hold up all the others."""
     try:
-        yield
-    except (ServiceError, OutsideNeeded, Conflict, UserError):
+        return tx.services.call(tx, call.caller, call.service, call.operation, call.params())
+    except _EXPECTED:
         raise
     except Exception as defect:
-        message = f"redrive failed to {what}: {defect!r}"
-        raise ServiceError(INTERNAL_FAILURE, message, http_status=500, fault="server") from defect
+        raise _failure_of_ours(f"run {call.service} {call.operation}", defect) from defect
+
+
+def _failure_of_ours(what: str, defect: Exception) -> ServiceError:
+    """A defect in one delivery as the failure of its attempt: it must not hold up all the others."""
+    return ServiceError(INTERNAL_FAILURE, f"redrive failed to {what}: {defect!r}", http_status=500, fault="server")

@@ -148,6 +148,26 @@ class StartAnew(BaseException):
     """
 
 
+class _ImaginedSavepoint:
+    """A savepoint that is only thought of. Every call between services has one, so it is no generator."""
+
+    __slots__ = ("_counted", "_database", "_metrics", "_written")
+
+    def __init__(self, database: Database, metrics: MetricTable) -> None:
+        self._database = database
+        self._metrics = metrics
+
+    def __enter__(self) -> None:
+        self._counted = self._metrics.mark
+        self._written = self._database.written
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, Exception):
+            if self._database.written != self._written:
+                raise StartAnew from error
+            self._metrics.rewind(self._counted)
+
+
 class Transaction:
     """One unit of work on the store: all of it happens, or none.
 
@@ -196,19 +216,7 @@ class Transaction:
         Hardly anything that fails has written before, and a savepoint costs as much as a write: at first none is set;
         if one is missed, the store is told to start anew, and sets them all.
         """
-        return self._set_savepoint() if self._is_guarded else self._imagine_savepoint()
-
-    @contextmanager
-    def _imagine_savepoint(self) -> Iterator[None]:
-        counted = self.metrics.mark
-        written = self._tables.database.written
-        try:
-            yield
-        except Exception as error:
-            if self._tables.database.written != written:
-                raise StartAnew from error
-            self.metrics.rewind(counted)
-            raise
+        return self._set_savepoint() if self._is_guarded else _ImaginedSavepoint(self._tables.database, self.metrics)
 
     @contextmanager
     def _set_savepoint(self) -> Iterator[None]:
