@@ -1,8 +1,8 @@
 """Following a stream in order, and going on exactly where it failed.
 
 Why you would want it: without a partial answer a stream's whole batch comes again, and what was done is done twice.
-This handler names the record that failed, so that Lambda goes on from there, and each record is keyed by its sequence
-number, so that those after it which were done already are not done again.
+This handler names the record that failed, so that Lambda goes on from there, and each record is keyed by its event
+id, so that those after it which were done already are not done again.
 
 Needs: EXECUTIONS_TABLE; a mapping of a DynamoDB stream with ReportBatchItemFailures.
 """

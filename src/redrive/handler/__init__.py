@@ -23,17 +23,19 @@ if TYPE_CHECKING:
         FunctionFailed,
         HandlerError,
         KeyRefused,
+        KeyShared,
         LeaseLost,
         OutsideExecution,
         PayloadChanged,
+        RecordFull,
         ResultNotStorable,
         StillRunning,
     )
-    from redrive.handler.events import Left, PutEventsReport, Sent, put_events
+    from redrive.handler.events import Left, PutEventsReport, Sent, put_events, put_events_async
     from redrive.handler.execution import Execution, current_execution
     from redrive.handler.failures import Classes, Kind, classify
     from redrive.handler.idempotency import idempotent
-    from redrive.handler.invoke import invoke_lambda
+    from redrive.handler.invoke import invoke_lambda, invoke_lambda_async
     from redrive.handler.keys import (
         event_id,
         path,
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
         Attempt,
         Began,
         EffectRecord,
+        Foreign,
         Fresh,
         InProgress,
         Ledger,
@@ -88,11 +91,13 @@ __all__ = [
     "EffectRepeated",
     "EffectUncertain",
     "Execution",
+    "Foreign",
     "Fresh",
     "FunctionFailed",
     "HandlerError",
     "InProgress",
     "KeyRefused",
+    "KeyShared",
     "Kind",
     "KinesisRecord",
     "LeaseLost",
@@ -110,6 +115,7 @@ __all__ = [
     "PowertoolsStatus",
     "PutEventsReport",
     "Record",
+    "RecordFull",
     "Replayed",
     "ResultNotStorable",
     "RetryPolicy",
@@ -128,9 +134,11 @@ __all__ = [
     "idempotent",
     "invocation",
     "invoke_lambda",
+    "invoke_lambda_async",
     "kinesis_batch",
     "path",
     "put_events",
+    "put_events_async",
     "retry",
     "retry_call",
     "retry_call_async",
@@ -150,18 +158,18 @@ _HOMES = {
     "effects": "Effect effect",
     "errors": (
         "CircuitOpen EffectRepeated EffectUncertain FunctionFailed HandlerError "
-        "KeyRefused LeaseLost OutsideExecution PayloadChanged ResultNotStorable StillRunning"
+        "KeyRefused KeyShared LeaseLost OutsideExecution PayloadChanged RecordFull ResultNotStorable StillRunning"
     ),
-    "events": "Left PutEventsReport Sent put_events",
+    "events": "Left PutEventsReport Sent put_events put_events_async",
     "execution": "Execution current_execution",
     "failures": "Classes Kind classify",
     "idempotency": "idempotent",
-    "invoke": "invoke_lambda",
+    "invoke": "invoke_lambda invoke_lambda_async",
     "keys": (
         "event_id path s3_object s3_object_at_time schedule_occurrence scheduler_context sqs_message_id stream_sequence"
     ),
     "lambda_context": "invocation",
-    "ledger": "Attempt Began EffectRecord Fresh InProgress Ledger Mismatch Record Replayed Status Token",
+    "ledger": "Attempt Began EffectRecord Foreign Fresh InProgress Ledger Mismatch Record Replayed Status Token",
     "ledgers.dynamodb": "DynamoDBLedger",
     "ledgers.memory": "MemoryLedger",
     "ledgers.postgres": "PostgresLedger",

@@ -15,13 +15,13 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Generic, Literal, NamedTuple, TypeVar, cast
 
 from redrive.handler.errors import HandlerError
-from redrive.handler.functions import is_async
+from redrive.handler.functions import is_async, refuse_unrun
 from redrive.handler.lambda_context import invocation, remaining_ms
 from redrive.handler.records import BatchResponse, DynamoDBRecord, KinesisRecord, SqsRecord
 
 Record = TypeVar("Record")
 BatchHandler = Callable[[Mapping[str, object], object], BatchResponse]
-OnFailure = Callable[[str, Exception], None]
+OnFailure = Callable[[str, Exception], object]
 
 CONCURRENCY_DEFAULT = 10
 RESERVE_S_DEFAULT = 1.0
@@ -53,7 +53,8 @@ def sqs_batch(
     "raise" raises BatchFailed if no message succeeded: for mappings that do not read answers, with batches of one.
 
     Errors (of the handler): ValueError for an event that is no batch of a queue. What the function raises is passed to
-    `on_failure`; its message comes again. Source: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html
+    `on_failure`; its message comes again. So does that of a plain function which returns a coroutine: nothing ran.
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html
     """
     if on_total_failure not in {"report", "raise"}:
         raise ValueError(f'on_total_failure is "report" or "raise", not {on_total_failure!r}')
@@ -174,10 +175,10 @@ class _Run(Generic[Record]):
                 progress.add(place, item.lane)
                 continue
             try:
-                self._record_handler(item.record)
+                refuse_unrun(self._record_handler(item.record), self._record_handler)
             except Exception as error:  # noqa: BLE001 - One record's failure is not the batch's: this is its supervisor.
                 progress.add(place, item.lane)
-                self._on_failure(item.identifier, error)
+                self._report(item.identifier, error)
 
     async def _all_async(self, items: list[_Item[Record]], progress: _Progress) -> None:
         import asyncio
@@ -199,10 +200,19 @@ class _Run(Generic[Record]):
             progress.add(place, item.lane)
             return
         try:
-            await cast("Awaitable[object]", self._record_handler(item.record))
+            result = await cast("Awaitable[object]", self._record_handler(item.record))
+            refuse_unrun(result, self._record_handler)
         except Exception as error:  # noqa: BLE001 - As in _all.
             progress.add(place, item.lane)
-            self._on_failure(item.identifier, error)
+            self._report(item.identifier, error)
+
+    def _report(self, identifier: str, error: Exception) -> None:
+        try:
+            refuse_unrun(self._on_failure(identifier, error), self._on_failure)
+        except Exception as trouble:  # noqa: BLE001 - It would make the records that succeeded come again as well.
+            trouble.add_note(f"on_failure raised this when it was given record {identifier}")
+            log_failure(identifier, error)
+            log_failure(identifier, trouble)
 
     def _is_late(self) -> bool:
         remaining = remaining_ms()

@@ -22,7 +22,7 @@ from redrive.handler.clock import Clock, Instant, now_ms
 from redrive.handler.entropy import NewNonce, new_nonce
 from redrive.handler.errors import CircuitOpen
 from redrive.handler.failures import Kind, classify
-from redrive.handler.functions import is_async
+from redrive.handler.functions import is_async, refuse_unrun
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -80,13 +80,17 @@ class CircuitBreaker:
         return self._load()[1].state
 
     def call(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Call a function if the circuit allows it. Errors: CircuitOpen; the function's own."""
+        """Call a function if the circuit allows it.
+
+        Errors: CircuitOpen; the function's own; TypeError if it returns a coroutine, which says nothing yet.
+        """
         probe = self._admit()
         try:
             result = function(*args, **kwargs)
         except Exception as error:
             self._failed(probe, error)
             raise
+        refuse_unrun(result, function)
         self._succeeded(probe)
         return result
 

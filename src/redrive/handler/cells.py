@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+RESERVED = "redrive:"  # A ledger that has one place for both keeps cells under this; no execution's key begins so.
+
 
 class Cell(NamedTuple):
     """A value as it was read. Version 0 was never written, and its text is empty."""

@@ -14,14 +14,15 @@ downstream is known to remember it, and after that the downstream is asked first
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Concatenate, Generic, ParamSpec, TypeVar, cast
 
 from redrive.handler import payloads
 from redrive.handler.clock import Clock, now_ms
 from redrive.handler.errors import EffectRepeated, EffectUncertain
 from redrive.handler.execution import Execution, current_execution
-from redrive.handler.functions import is_async
+from redrive.handler.functions import is_async, is_method, name_of, refuse_unrun
 from redrive.handler.ledger import EffectRecord
 
 if TYPE_CHECKING:
@@ -53,11 +54,18 @@ def effect(
     key again, as its documentation says: None is for ever, as with a conditional write under the key; zero is a
     downstream without keys. `lookup` takes the same arguments and answers what the downstream has, or None.
 
-    Errors (of the call): OutsideExecution, EffectRepeated, EffectUncertain, LeaseLost, ResultNotStorable, the
-    function's own. After any of them the effect may have happened.
+    A call that raised may be made again in the same run, as `retry` does: it is the same effect, under the same key.
+
+    Errors (of the call): OutsideExecution, EffectRepeated, RecordFull, EffectUncertain, LeaseLost, ResultNotStorable,
+    the function's own. After any but the first three the effect may have happened. TypeError at once for a method.
     """
 
     def decorate(function: Callable[Concatenate[str, P], R]) -> Effect[P, R]:
+        if is_method(function):
+            raise TypeError(
+                f"{name_of(function)} is a method, and an effect takes the idempotency key first: make it a function "
+                "that is given the object, or whatever it needs of it"
+            )
         return Effect(name, function, key_memory, lookup, clock)
 
     return decorate
@@ -85,39 +93,61 @@ class Effect(Generic[P, R]):
         """The effect on one of several things that an execution does it to: `charge.part(line.id)(line)`."""
         return Effect(f"{self.name}:{part}", self.__wrapped__, self._key_memory, self._lookup, self._clock)
 
+    @property
+    def is_async(self) -> bool:
+        """Whether a call makes a coroutine; `retry` and batches ask."""
+        return is_async(self.__wrapped__)
+
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         execution = current_execution()
         self._count_call(execution)
         if is_async(self.__wrapped__):
             return cast("R", self._run_async(execution, *args, **kwargs))
+        with self._uncounted_if_it_fails(execution):
+            return cast("R", self._run(execution, *args, **kwargs))
+
+    def _run(self, execution: Execution, *args: P.args, **kwargs: P.kwargs) -> object:
         record = self._recorded_or_new(execution)
         if record.done_at is not None:
-            return cast("R", payloads.decode(record.result))
+            return payloads.decode(record.result)
+        execution.make_room_for(record)
         key = record.idempotency_key
         if self._must_look_up(execution, record):
-            found = self._lookup_of(record)(key, *args, **kwargs)
+            lookup = self._lookup_of(record)
+            found = lookup(key, *args, **kwargs)
+            refuse_unrun(found, lookup)
             if found is not None:
-                return cast("R", self._done(execution, record, found))
+                return self._done(execution, record, found)
             record = record._replace(first_at=self._clock())
         execution.note_effect(record)
-        return cast("R", self._done(execution, record, self.__wrapped__(key, *args, **kwargs)))
+        result = self.__wrapped__(key, *args, **kwargs)
+        refuse_unrun(result, self.__wrapped__)
+        return self._done(execution, record, result)
 
     async def _run_async(self, execution: Execution, *args: P.args, **kwargs: P.kwargs) -> object:
-        """As `__call__`, line by line, with the ledger in a thread."""
+        with self._uncounted_if_it_fails(execution):
+            return await self._run_in_turns(execution, *args, **kwargs)
+
+    async def _run_in_turns(self, execution: Execution, *args: P.args, **kwargs: P.kwargs) -> object:
+        """As `_run`, line by line, with the ledger in a thread."""
         from asyncio import to_thread
 
         record = self._recorded_or_new(execution)
         if record.done_at is not None:
             return payloads.decode(record.result)
+        execution.make_room_for(record)
         key = record.idempotency_key
         if self._must_look_up(execution, record):
-            found = self._lookup_of(record)(key, *args, **kwargs)
+            lookup = self._lookup_of(record)
+            found = lookup(key, *args, **kwargs)
             found = await found if isinstance(found, Awaitable) else found
+            refuse_unrun(found, lookup)
             if found is not None:
                 return await to_thread(self._done, execution, record, found)
             record = record._replace(first_at=self._clock())
         await to_thread(execution.note_effect, record)
         result = await cast("Awaitable[object]", self.__wrapped__(key, *args, **kwargs))
+        refuse_unrun(result, self.__wrapped__)
         return await to_thread(self._done, execution, record, result)
 
     def _count_call(self, execution: Execution) -> None:
@@ -127,6 +157,15 @@ class Effect(Generic[P, R]):
                 f"call's result: name what it is done to, as in {self.name}.part(item_id)(…)"
             )
         execution.effects_called.add(self.name)
+
+    @contextmanager
+    def _uncounted_if_it_fails(self, execution: Execution) -> Iterator[None]:
+        """A call that came to no end may be made again: it goes on from what is recorded of the effect."""
+        try:
+            yield
+        except BaseException:
+            execution.effects_called.discard(self.name)
+            raise
 
     def _recorded_or_new(self, execution: Execution) -> EffectRecord:
         known = execution.effects.get(self.name)

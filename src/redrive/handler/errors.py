@@ -47,12 +47,29 @@ class PayloadChanged(HandlerError):
         self.key = key
 
 
+class KeyShared(HandlerError):
+    """The key is that of another function's execution: one of them would get the other's result, and never run."""
+
+    def __init__(self, key: str, recorded: str, given: str) -> None:
+        super().__init__(
+            f"execution {key!r} is one of {recorded}, and {given} finds the same key: give each function a prefix of "
+            f"its own (idempotent(prefix=…)); or, if it is one function under a new name, idempotent(name={recorded!r})"
+        )
+        self.key = key
+        self.recorded = recorded
+        self.given = given
+
+
 class KeyRefused(HandlerError):
     """The event has no key of this kind, or one that would not tell executions apart."""
 
 
 class ResultNotStorable(HandlerError):
     """The function returned something that a record cannot give back unchanged."""
+
+
+class RecordFull(HandlerError):
+    """The execution has had so many effects, or so large ones, that its record has no room for another's result."""
 
 
 class OutsideExecution(HandlerError):

@@ -15,6 +15,7 @@ from typing import Protocol, cast
 from redrive.handler.clock import Clock, Sleep, now_ms, sleep
 from redrive.handler.entropy import Random, fraction
 from redrive.handler.failures import Kind, classify, error_code, kind_of_code
+from redrive.handler.functions import in_thread
 from redrive.handler.lambda_context import remaining_ms
 from redrive.handler.retries import DEFAULT_POLICY, RetryPolicy
 from redrive.handler.signatures import EventsClient
@@ -105,6 +106,9 @@ def put_events(
     return PutEventsReport(
         tuple(sorted(sent, key=lambda one: one.place)), tuple(sorted(left, key=lambda one: one.place))
     )
+
+
+put_events_async = in_thread(put_events)
 
 
 def entry_bytes(entry: Entry) -> int:

@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from contextvars import Token as Before
 
-from redrive.handler.errors import LeaseLost, OutsideExecution
+from redrive.handler import payloads
+from redrive.handler.errors import LeaseLost, OutsideExecution, RecordFull
 from redrive.handler.ledger import EffectRecord, Ledger, Token
+
+EFFECT_BYTES = 100  # Of an effect's instants and of what its attributes are called.
 
 
 class Execution:
@@ -38,8 +41,31 @@ class Execution:
 
         The function then returns the same result. Errors: LeaseLost, which undoes the transaction it is raised in.
         """
-        if not self.ledger.finish(self.token, result):
+        if not self.record_success(result):
             raise LeaseLost(self.key)
+
+    def record_success(self, result: object) -> bool:
+        """Record success. False if the execution is no longer this run's. Errors: ResultNotStorable; the ledger's."""
+        if self.effects:
+            payloads.encode(result, bytes_max=self._result_bytes_max())
+        return self.ledger.finish(self.token, result)
+
+    def make_room_for(self, effect: EffectRecord) -> None:
+        """See, before an effect happens, that the record will have room for its result. Errors: RecordFull."""
+        others = self._effects_bytes() - _bytes_of(self.effects.get(effect.name))
+        needed = _bytes_of(effect) + payloads.EFFECT_RESULT_BYTES_MAX
+        if others + needed > payloads.EFFECTS_BYTES_MAX:
+            raise RecordFull(
+                f"the record of execution {self.key!r} holds {len(self.effects)} effects of {others:,} bytes, and the "
+                f"effect {effect.name!r} may need {needed:,} more of the {payloads.EFFECTS_BYTES_MAX:,} that it keeps: "
+                "return less from each effect, or give parts of the work executions of their own"
+            )
+
+    def _result_bytes_max(self) -> int:
+        return min(payloads.RESULT_BYTES_MAX, payloads.EFFECTS_AND_RESULT_BYTES_MAX - self._effects_bytes())
+
+    def _effects_bytes(self) -> int:
+        return sum(map(_bytes_of, tuple(self.effects.values())))  # A copy: other threads note effects meanwhile.
 
     def note_effect(self, effect: EffectRecord) -> None:
         """Record an effect of this run. Errors: LeaseLost."""
@@ -53,6 +79,14 @@ class Execution:
     def __exit__(self, *_: object) -> None:
         assert self._before is not None, "an execution is entered before it is left"
         _CURRENT.reset(self._before)
+
+
+def _bytes_of(effect: EffectRecord | None) -> int:
+    """What an effect takes of a record, at most: its texts, and its instants with all their names."""
+    if effect is None:
+        return 0
+    texts = effect.name + effect.idempotency_key + (effect.result or "")
+    return EFFECT_BYTES + (len(texts) if texts.isascii() else len(texts.encode()))
 
 
 # Belongs to the run, not to the module: each thread and each coroutine has its own.

@@ -9,6 +9,7 @@ Source: https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.h
 from __future__ import annotations
 
 import enum
+import errno
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -25,9 +26,10 @@ class Kind(enum.Enum):
 # the version, is not there.
 THROTTLED_CODES = frozenset(
     """
-    BandwidthLimitExceeded EC2ThrottledException LimitExceededException PriorRequestNotComplete
-    ProvisionedThroughputExceededException RequestLimitExceeded RequestThrottled RequestThrottledException SlowDown
-    ThrottledException Throttling ThrottlingException TooManyRequestsException TransactionInProgressException
+    BandwidthLimitExceeded EC2ThrottledException KMSThrottling KMSThrottlingException KmsThrottled
+    LimitExceededException OverLimit PriorRequestNotComplete ProvisionedThroughputExceededException RequestLimitExceeded
+    RequestThrottled RequestThrottledException SlowDown ThrottledException Throttling ThrottlingException
+    TooManyRequestsException TransactionInProgressException
     """.split()
 )
 TRANSIENT_CODES = frozenset(
@@ -40,6 +42,21 @@ TRANSIENT_CODES = frozenset(
 )
 THROTTLED_STATUSES = frozenset({429})
 TRANSIENT_STATUSES = frozenset({408, 425, 500, 502, 503, 504})
+
+# Why a transaction was cancelled, for each of its members. All others are of the request, and stay.
+_CANCELLATIONS = {
+    "None": None,
+    "ProvisionedThroughputExceeded": Kind.THROTTLED,
+    "ThrottlingError": Kind.THROTTLED,
+    "TransactionConflict": Kind.TRANSIENT,
+}
+# What the system says when the way is gone, and not the other side: subclasses of OSError name only a few of them.
+_TRANSIENT_ERRNOS = frozenset(
+    {
+        errno.ECONNABORTED, errno.ECONNREFUSED, errno.ECONNRESET, errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ENETDOWN,
+        errno.ENETRESET, errno.ENETUNREACH, errno.EPIPE, errno.ETIMEDOUT,
+    }
+)  # fmt: skip
 
 # Of botocore, urllib3, requests, httpx, aiohttp and grpc, none of which is imported here.
 _TRANSIENT_NAMES = (
@@ -66,6 +83,9 @@ def classify(error: BaseException, classes: Classes | None = None) -> Kind:
         ):
             if isinstance(error, kinds):
                 return kind
+    cancelled = _kind_of_cancellation(error)
+    if cancelled is not None:
+        return cancelled
     code = error_code(error)
     if code is not None and (known := kind_of_code(code)) is not None:
         return known
@@ -76,11 +96,13 @@ def classify(error: BaseException, classes: Classes | None = None) -> Kind:
     if isinstance(reason, BaseException):
         return classify(reason, classes)
     is_network = isinstance(error, ConnectionError | TimeoutError) or _is_called_transient(error)
-    return Kind.TRANSIENT if is_network else Kind.PERMANENT
+    is_unreachable = isinstance(error, OSError) and error.errno in _TRANSIENT_ERRNOS
+    return Kind.TRANSIENT if is_network or is_unreachable else Kind.PERMANENT
 
 
 def kind_of_code(code: str) -> Kind | None:
     """What an AWS error code means; None if only its HTTP status can tell."""
+    code = code.rpartition(".")[2]  # SQS's begin with `AWS.SimpleQueueService.`.
     if code in THROTTLED_CODES:
         return Kind.THROTTLED
     return Kind.TRANSIENT if code in TRANSIENT_CODES else None
@@ -117,6 +139,22 @@ def http_status(error: BaseException) -> int | None:
             if isinstance(found, int) and 100 <= found <= 599:
                 return int(found)
     return None
+
+
+def _kind_of_cancellation(error: BaseException) -> Kind | None:
+    """What made DynamoDB cancel a transaction; None for all other errors.
+
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
+    """
+    match getattr(error, "response", None):
+        case {"Error": {"Code": "TransactionCanceledException"}, "CancellationReasons": [*reasons]}:
+            codes = {str(reason.get("Code")) for reason in reasons if isinstance(reason, Mapping)}
+        case _:
+            return None
+    if not codes <= _CANCELLATIONS.keys() or codes <= {"None"}:
+        return Kind.PERMANENT
+    kinds = {_CANCELLATIONS[code] for code in codes}
+    return Kind.THROTTLED if Kind.THROTTLED in kinds else Kind.TRANSIENT
 
 
 def _is_called_transient(error: BaseException) -> bool:

@@ -1,4 +1,4 @@
-"""What a user's function is, and which arguments a call gives it, mostly found out without `inspect`.
+"""What a user's function is, which arguments a call gives it, and whether a call ran it; mostly without `inspect`.
 
 To import that module costs half of what the library costs, and every cold start would pay for it. It is asked about
 callables that are no plain functions, and about calls that name their arguments.
@@ -6,9 +6,10 @@ callables that are no plain functions, and about calls that name their arguments
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from types import FunctionType
-from typing import TYPE_CHECKING, ParamSpec, TypeGuard
+import functools
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from types import AsyncGeneratorType, FunctionType, GeneratorType
+from typing import TYPE_CHECKING, ParamSpec, TypeGuard, TypeVar
 
 if TYPE_CHECKING:
     from inspect import Signature
@@ -16,22 +17,99 @@ if TYPE_CHECKING:
     from redrive.handler.signatures import Function
 
 P = ParamSpec("P")
+R = TypeVar("R")
 
 Arguments = tuple[tuple[object, ...], Mapping[str, object]]
 
 CO_COROUTINE = 0x80  # As inspect.CO_COROUTINE.
 
+_RESULTS = frozenset({type(None), bool, int, float, str, list, dict, tuple})  # Seen at once to be results.
+_GENERATORS = (GeneratorType, AsyncGeneratorType)
+_PROMISING = ("__await__", "add_done_callback")  # Of coroutines and tasks, and of the futures of thread pools.
+
 
 def is_async(function: Callable[P, object]) -> TypeGuard[Callable[P, Awaitable[object]]]:
-    """Whether a call makes a coroutine; as `inspect.iscoroutinefunction`."""
+    """Whether a call makes a coroutine, as far as the callable shows it: one that hides it is met by `refuse_unrun`.
+
+    Objects may say so themselves, by an attribute `is_async`, or have an async `__call__`.
+    """
     if isinstance(function, FunctionType):
         if function.__code__.co_flags & CO_COROUTINE:
             return True
         if vars(function).keys() <= {"__wrapped__"}:  # inspect.markcoroutinefunction leaves an attribute.
             return False
+    declared = getattr(function, "is_async", None)
+    if isinstance(declared, bool):
+        return declared
     import inspect
 
-    return inspect.iscoroutinefunction(function)
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+
+
+def refuse_unrun(result: object, by: Function) -> None:
+    """See that a function returned a result, and not work that nobody has run: a coroutine, a generator, a future.
+
+    A plain function may return one: a lambda around an async function, a decorator that hides one, a forgotten await.
+    Errors: TypeError; the coroutine is closed.
+    """
+    kind = type(result)
+    if kind in _RESULTS or not (issubclass(kind, _GENERATORS) or any(hasattr(kind, name) for name in _PROMISING)):
+        return
+    close = getattr(result, "close", None)
+    if callable(close):
+        close()  # It would warn that it was never awaited, without saying by whom.
+    raise TypeError(
+        f"{name_of(by)} returned a {kind.__name__}, so that its work has not been run: decorate or hand over the "
+        "`async def` itself, await what it calls, and return no generator"
+    )
+
+
+def name_of(function: Function) -> str:
+    """A function's qualified name, with its module: the same in every process that imports it alike."""
+    if isinstance(function, functools.partial):
+        return name_of(function.func)
+    qualified = getattr(function, "__qualname__", None) or type(function).__qualname__
+    return f"{getattr(function, '__module__', None) or type(function).__module__}.{qualified}"
+
+
+def identity_of(function: Function) -> str:
+    """What tells a function from others for as long as nobody renames it: its name, and what a lambda is made of.
+
+    All lambdas of a scope have one name. A lambda is known by the names and texts that stand in it; not by its line or
+    its bytecode, which change with each deploy and each Python.
+    """
+    name = name_of(function)
+    if not isinstance(function, FunctionType) or function.__name__ != "<lambda>":
+        return name
+    import hashlib
+
+    code = function.__code__
+    words = (*code.co_names, *code.co_freevars, *(one for one in code.co_consts if isinstance(one, str)))
+    digest = hashlib.sha256(repr(words).encode()).hexdigest()[:8]
+    return f"{name}#{digest}"
+
+
+def is_method(function: Function) -> bool:
+    """Whether a plain function stands in a class and takes its object, or its class, first."""
+    if not isinstance(function, FunctionType):
+        return False
+    within, _, _ = function.__qualname__.rpartition(".")
+    first = function.__code__.co_varnames[: min(1, function.__code__.co_argcount)]
+    return within != "" and not within.endswith("<locals>") and first in {("self",), ("cls",)}
+
+
+def in_thread(function: Callable[P, R]) -> Callable[P, Coroutine[None, None, R]]:
+    """The async twin of a function that blocks: it runs in a thread, and other coroutines go on meanwhile."""
+
+    @functools.wraps(function)
+    async def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        from asyncio import to_thread
+
+        return await to_thread(function, *args, **kwargs)
+
+    run.__name__ = run.__qualname__ = f"{function.__name__}_async"
+    run.__doc__ = f"As `{function.__name__}`, in a thread, so that other coroutines go on meanwhile."
+    return run
 
 
 class Parameters:

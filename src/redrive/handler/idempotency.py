@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Literal, NamedTuple, ParamSpec, TypeVar, assert_never, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, ParamSpec, TypeVar, assert_never, cast, overload
 
 from redrive.handler import keys, payloads
-from redrive.handler.errors import LeaseLost, PayloadChanged, StillRunning
+from redrive.handler.clock import Sleep, sleep
+from redrive.handler.entropy import Random, fraction
+from redrive.handler.errors import HandlerError, KeyShared, LeaseLost, PayloadChanged, ResultNotStorable, StillRunning
 from redrive.handler.execution import Execution
-from redrive.handler.functions import Arguments, Parameters, is_async
-from redrive.handler.lambda_context import origin_of, remaining_ms
+from redrive.handler.functions import Arguments, Parameters, identity_of, is_async, is_method, refuse_unrun
+from redrive.handler.lambda_context import current_context, origin_of
 from redrive.handler.ledger import (
     KEEP_S_DEFAULT,
     LEASE_S_DEFAULT,
     Began,
+    Foreign,
     Fresh,
     InProgress,
     Ledger,
@@ -29,7 +32,8 @@ from redrive.handler.ledger import (
 if TYPE_CHECKING:
     from datetime import timedelta
 
-    from redrive.handler.signatures import KeySource, PayloadSource
+    from redrive.handler.lambda_context import LambdaContext
+    from redrive.handler.signatures import Decorator, KeySource, PayloadSource, SkippingDecorator
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -38,6 +42,40 @@ OnRunning = Literal["defer", "skip"]
 
 # Lambda ends an invocation a little after its deadline, and two machines' clocks differ a little.
 LEASE_MARGIN_S = 1.0
+
+
+@overload
+def idempotent(
+    *,
+    key: KeySource,
+    ledger: Ledger,
+    on_running: Literal["defer"] = "defer",
+    payload: PayloadSource | None = None,
+    lease: timedelta | None = None,
+    keep: timedelta | None = None,
+    prefix: str = "",
+    name: str | None = None,
+    sleep: Sleep = sleep,
+    random: Random = fraction,
+) -> Decorator:
+    """A duplicate of a running execution raises StillRunning, so that the function answers what it always did."""
+
+
+@overload
+def idempotent(
+    *,
+    key: KeySource,
+    ledger: Ledger,
+    on_running: OnRunning,
+    payload: PayloadSource | None = None,
+    lease: timedelta | None = None,
+    keep: timedelta | None = None,
+    prefix: str = "",
+    name: str | None = None,
+    sleep: Sleep = sleep,
+    random: Random = fraction,
+) -> SkippingDecorator:
+    """A duplicate of a running execution answers None, which the function may do therefore."""
 
 
 def idempotent(
@@ -49,10 +87,13 @@ def idempotent(
     lease: timedelta | None = None,
     keep: timedelta | None = None,
     prefix: str = "",
-) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    name: str | None = None,
+    sleep: Sleep = sleep,
+    random: Random = fraction,
+) -> Decorator | SkippingDecorator:
     """Make a function, plain or async, run once for each key, and answer repeats with the recorded result.
 
-    key: finds the execution's key in the arguments; see `redrive.handler.keys`.
+    key: finds the execution's key in the arguments, those of a method without `self`; see `redrive.handler.keys`.
     on_running: what a delivery does that finds another one running. "defer" raises StillRunning, so that the delivery
         comes back later. "skip" returns None, so that the delivery counts as done: if the running one then dies,
         nobody is left to do the work, and it is lost.
@@ -61,25 +102,33 @@ def idempotent(
         a second, or 15 minutes outside of Lambda.
     keep: how long the record is kept after a run began, 30 days by default: longer than a message can wait in a
         dead-letter queue.
-    prefix: tells functions apart that share a table and find the same keys.
+    prefix: tells functions apart that share a table and find the same keys; without it the second raises KeyShared.
+    name: whose the executions are, by default the function's qualified name. Give a renamed function its old name.
+    sleep, random: for the waits between tries to record how a run ended, which are few and end before the invocation.
 
     A function that raises is recorded as FAILED, and the next delivery runs it again. A process that dies leaves
-    RUNNING, and the next delivery after the lease runs it again: effects may happen twice then, see `effect`.
+    RUNNING, and the next delivery after the lease runs it again: effects may happen twice then, see `effect`. So does a
+    ledger that cannot be told of a success: its error is raised.
 
-    Errors (of the function): its own, StillRunning, LeaseLost, PayloadChanged, KeyRefused, ResultNotStorable.
+    Errors (of the function): its own, StillRunning, LeaseLost, KeyShared, PayloadChanged, KeyRefused,
+    ResultNotStorable; TypeError if it returns work that has not been run, such as a coroutine; the ledger's.
     """
     if on_running not in {"defer", "skip"}:
         raise ValueError(f'on_running is "defer" or "skip", not {on_running!r}')
     lease_s = None if lease is None else lease.total_seconds()
     keep_s = KEEP_S_DEFAULT if keep is None else keep.total_seconds()
-    rule = _Rule(key, ledger, on_running, payload, lease_s, keep_s, prefix)
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        # On Lambda the function's own name stands before this one, unless a name was given.
+        rule = _Rule(
+            key, ledger, on_running, payload, lease_s, keep_s, prefix, name or identity_of(function), name is None,
+            is_method(function), sleep, random,
+        )  # fmt: skip
         if is_async(function):
             return cast("Callable[P, R]", _async(rule, function))
         return _sync(rule, function)
 
-    return decorate
+    return cast("Decorator | SkippingDecorator", decorate)
 
 
 class _Request(NamedTuple):
@@ -90,10 +139,11 @@ class _Request(NamedTuple):
     lease_s: float
     message_id: str | None
     source: str | None
+    function_name: str
 
 
 class _Rule(NamedTuple):
-    """The arguments of `idempotent`, and what follows from them."""
+    """The arguments of `idempotent`, and what follows from them and from the function."""
 
     key: KeySource
     ledger: Ledger
@@ -102,15 +152,23 @@ class _Rule(NamedTuple):
     lease_s: float | None
     keep_s: float
     prefix: str
+    name: str
+    adds_lambda: bool
+    is_method: bool
+    sleep: Sleep
+    random: Random
 
     def request(self, arguments: Arguments) -> _Request:
         args, kwargs = arguments
-        origin = origin_of(args[0] if args else None)
-        key = keys.checked(self.key(*args, **kwargs), origin.message_id)
-        picked = None if self.payload is None else self.payload(*args, **kwargs)
-        payload_hash = None if self.payload is None else payloads.payload_hash(picked)
-        lease_s = self._lease_of_invocation_s((*args, *kwargs.values())) if self.lease_s is None else self.lease_s
-        return _Request(self.prefix + key, payload_hash, lease_s, origin.message_id, origin.source)
+        context = current_context((*args, *kwargs.values()))
+        if self.is_method:
+            args = args[1:]
+        event = args[0] if args else None
+        origin = origin_of(event)
+        key = keys.checked(self.key(*args, **kwargs), event, self.prefix)
+        payload_hash = None if self.payload is None else payloads.payload_hash(self.payload(*args, **kwargs))
+        lease_s = _lease_of_invocation_s(context) if self.lease_s is None else self.lease_s
+        return _Request(key, payload_hash, lease_s, origin.message_id, origin.source, self._name_in(context))
 
     def begin(self, request: _Request) -> Began:
         return self.ledger.begin(
@@ -120,10 +178,11 @@ class _Rule(NamedTuple):
             keep_s=max(self.keep_s, request.lease_s),
             message_id=request.message_id,
             source=request.source,
+            function_name=request.function_name,
         )
 
-    def answer(self, began: Replayed | InProgress | Mismatch, key: str) -> object:
-        """What a call returns that does not run. Errors: StillRunning, PayloadChanged."""
+    def answer(self, began: Replayed | InProgress | Mismatch | Foreign, key: str) -> object:
+        """What a call returns that does not run. Errors: StillRunning, PayloadChanged, KeyShared."""
         match began:
             case Replayed(result):
                 return result
@@ -133,27 +192,73 @@ class _Rule(NamedTuple):
                 raise StillRunning(key, until)
             case Mismatch(recorded, given):
                 raise PayloadChanged(key, recorded, given)
+            case Foreign(recorded, given):
+                raise KeyShared(key, recorded, given)
             case _:
                 assert_never(began)
 
-    def recorded(self, execution: Execution, result: object) -> object:
+    def recorded(self, execution: Execution, result: object, args: tuple[object, ...]) -> object:
         """Record the result of a run, and answer what the execution came to.
 
-        A run that was taken over answers with what the other one recorded. Errors: LeaseLost if there is nothing yet.
+        A run that was taken over answers with what the other one recorded. A success that cannot be recorded is no
+        failure: the execution stays RUNNING, so that nobody runs it again at once.
+        Errors: LeaseLost if the other one has recorded nothing yet; ResultNotStorable; the ledger's.
         """
-        if self.ledger.finish(execution.token, result):
+        try:
+            is_recorded = self._told(lambda: execution.record_success(result), args)
+        except ResultNotStorable as error:
+            self.failed(execution, error, args)
+            raise
+        except Exception as error:
+            error.add_note(
+                f"execution {execution.key!r} has done its work, and this kept it from being recorded; it stays "
+                "RUNNING and is run again after its lease"
+            )
+            raise
+        if is_recorded:
             return result
         record = self.ledger.read(execution.key)
         if record is None or record.status is not Status.SUCCESS:
             raise LeaseLost(execution.key)
         return payloads.decode(record.result)
 
-    def failed(self, execution: Execution, error: Exception) -> None:
-        self.ledger.fail(execution.token, payloads.describe(error))
+    def failed(self, execution: Execution, error: Exception, args: tuple[object, ...]) -> None:
+        """Record the failure of a run. What keeps it from being recorded is noted on the error, which is the news."""
+        try:
+            self._told(lambda: self.ledger.fail(execution.token, payloads.describe(error)), args)
+        except Exception as trouble:  # noqa: BLE001 - It would stand in the place of the function's own error.
+            error.add_note(
+                f"the failure of execution {execution.key!r} could not be recorded: {payloads.describe(trouble)}; it "
+                "stays RUNNING and is run again after its lease"
+            )
 
-    def _lease_of_invocation_s(self, arguments: tuple[object, ...]) -> float:
-        remaining = remaining_ms(arguments)
-        return LEASE_S_DEFAULT if remaining is None else max(0, remaining) / 1000 + LEASE_MARGIN_S
+    def _told(self, tell: Callable[[], bool], args: tuple[object, ...]) -> bool:
+        """Tell the ledger how a run ended, again if that fails in passing: it may be told twice."""
+        try:
+            return tell()
+        except HandlerError:
+            raise
+        except Exception as error:  # noqa: BLE001 - It is raised again, by the first try.
+            from redrive.handler.retries import retry_call  # Imported here because most functions need it never.
+
+            failures = [error]
+
+            def tell_again() -> bool:
+                if failures:
+                    raise failures.pop()
+                return tell()
+
+            return retry_call(tell_again, context=current_context(args), sleep=self.sleep, random=self.random)
+
+    def _name_in(self, context: object) -> str:
+        lambda_name = getattr(context, "function_name", None) if self.adds_lambda else None
+        return f"{lambda_name}:{self.name}" if isinstance(lambda_name, str) and lambda_name else self.name
+
+
+def _lease_of_invocation_s(context: LambdaContext | None) -> float:
+    if context is None:
+        return LEASE_S_DEFAULT
+    return max(0, context.get_remaining_time_in_millis()) / 1000 + LEASE_MARGIN_S
 
 
 def _sync(rule: _Rule, function: Callable[P, R]) -> Callable[P, R]:
@@ -169,10 +274,11 @@ def _sync(rule: _Rule, function: Callable[P, R]) -> Callable[P, R]:
         try:
             with execution:
                 result = function(*args, **kwargs)
-            return cast("R", rule.recorded(execution, result))
+            refuse_unrun(result, function)
         except Exception as error:
-            rule.failed(execution, error)
+            rule.failed(execution, error, args)
             raise
+        return cast("R", rule.recorded(execution, result, args))
 
     return run
 
@@ -193,9 +299,10 @@ def _async(rule: _Rule, function: Callable[P, Awaitable[object]]) -> Callable[P,
         try:
             with execution:
                 result = await function(*args, **kwargs)
-            return await to_thread(rule.recorded, execution, result)
+            refuse_unrun(result, function)
         except Exception as error:
-            await to_thread(rule.failed, execution, error)
+            await to_thread(rule.failed, execution, error, args)
             raise
+        return await to_thread(rule.recorded, execution, result, args)
 
     return run

@@ -14,6 +14,7 @@ from redrive.handler.clock import Clock, Sleep, now_ms, sleep
 from redrive.handler.entropy import Random, fraction
 from redrive.handler.errors import FunctionFailed
 from redrive.handler.failures import Classes, Kind, classify, error_code
+from redrive.handler.functions import in_thread
 from redrive.handler.retries import DEFAULT_POLICY, RetryPolicy, retry_call
 from redrive.handler.signatures import LambdaClient
 
@@ -82,6 +83,9 @@ def invoke_lambda(
         cause = cast("Exception", unknown.__cause__)
         cause.add_note("not tried again: the function may have run, and the call was not said to be repeatable")
         raise cause from None
+
+
+invoke_lambda_async = in_thread(invoke_lambda)
 
 
 def _answer(function_name: str, response: object) -> object:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TypeGuard
 
 from redrive.handler.errors import KeyRefused
 from redrive.handler.lambda_context import single_record
@@ -18,6 +18,28 @@ if TYPE_CHECKING:
 
 KEY_BYTES_MAX = 2_048  # Of a DynamoDB partition key.
 
+# A message id of SQS is a UUID. A shorter one was made up by a test, and may stand in other texts by chance.
+ID_CHARS = 36
+MADE_UP_ID_CHARS_MIN = 4
+
+_EACH_RUNS = "so each would run as if it were new"
+_SENT_AGAIN = (
+    "a message sent again has a new one, and so has one redriven from a dead-letter queue by sending it anew, "
+    f"{_EACH_RUNS}"
+)
+_INSTEAD = "use something of the work itself, such as scheduler_context() or path('body.order.id')"
+_ALIKE = "all messages of the queue have the same, so all but the first would be skipped"
+_OF_DELIVERY = {
+    "messageId": _SENT_AGAIN,
+    "receiptHandle": f"each receive has a new one, {_EACH_RUNS}",
+    "ApproximateReceiveCount": f"each receive has another one, {_EACH_RUNS}",
+    "ApproximateFirstReceiveTimestamp": _SENT_AGAIN,
+    "SentTimestamp": _SENT_AGAIN,
+    "SenderId": _ALIKE,
+    "eventSource": _ALIKE,
+    "eventSourceARN": _ALIKE,
+    "awsRegion": _ALIKE,
+}
 _PLACEHOLDER = "<aws.scheduler."
 _SPELLINGS = (
     "<aws.scheduler.schedule-arn>, <aws.scheduler.scheduled-time>, <aws.scheduler.execution-id> and "
@@ -89,14 +111,19 @@ def s3_object_at_time() -> KeySource:
 
 
 def stream_sequence() -> KeySource:
-    """A record of a Kinesis or DynamoDB stream: `<stream arn>#<shard, for Kinesis>#<sequence number>`."""
+    """A record of a stream: `<stream arn>#<shard>#<sequence number>` of Kinesis, `<stream arn>#<event id>` of DynamoDB.
+
+    The sequence numbers of DynamoDB's streams are those of a shard, and their records do not name it; their event ids
+    are globally unique. Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_Record.html,
+    https://docs.aws.amazon.com/kinesis/latest/APIReference/API_Record.html
+    """
 
     def find(event: object) -> str:
         match single_record(event):
             case {"eventSourceARN": str(arn), "eventID": str(shard_and_number), "kinesis": {}}:
                 return f"{arn}#{shard_and_number.replace(':', '#')}"
-            case {"eventSourceARN": str(arn), "dynamodb": {"SequenceNumber": str(number)}}:
-                return f"{arn}#{number}"
+            case {"eventSourceARN": str(arn), "eventID": str(event_id), "dynamodb": {}}:
+                return f"{arn}#{event_id}"
             case other:
                 raise KeyRefused(f"this is no record of a stream: {_sketch(other)}")
 
@@ -106,35 +133,79 @@ def stream_sequence() -> KeySource:
 def path(at: str) -> KeySource:
     """The text or whole number at a place of the first argument: `body.order.id`, `Records.0.eventID`.
 
-    A text on the way is read as JSON, as a message's body is. Errors: KeyRefused for a message id; of the source:
-    KeyRefused if nothing, or nothing that can be a key, is there.
+    A text on the way is read as JSON, as a message's body is. A producer's own message id is a key. Errors (at once, or
+    of the source): KeyRefused if there is nothing, or nothing that can be a key, or what SQS says of the delivery.
     """
     steps = _steps(at)
-    if steps[-1] == "messageId":
-        sqs_message_id()
-    return _source(lambda event: _text_at(event, steps))
+    if steps[0] == "Records" and steps[2:] in {("messageId",), ("receiptHandle",)}:
+        raise KeyRefused(_about_delivery(steps[-1]))
+    if steps[-1] not in _OF_DELIVERY:
+        return _source(lambda event: _text_at(event, steps))
+    of_record = steps[2:] if steps[0] == "Records" else steps
+    is_of_record = len(of_record) == 1 or of_record[:1] == ("attributes",)
+
+    def find(event: object) -> str:
+        found = _text_at(event, steps)
+        if is_of_record and _is_sqs_record(single_record(event)):
+            raise KeyRefused(_about_delivery(steps[-1]))
+        return found
+
+    return _source(find)
 
 
 def sqs_message_id() -> NoReturn:
     """Refuses to be a key. Errors: KeyRefused, always."""
-    raise KeyRefused(
-        "a message id is no key of an execution: a message sent again has a new one, and so has one redriven from a "
-        "dead-letter queue by sending it anew, so each would run as if it were new; use something of the work itself, "
-        "such as scheduler_context() or path('body.order.id')"
-    )
+    raise KeyRefused(_about_delivery("messageId"))
 
 
-def checked(key: object, message_id: str | None) -> str:
-    """A key that may be used. Errors: KeyRefused."""
+def checked(key: object, event: object = None, prefix: str = "") -> str:
+    """The prefix and a key that was found in an event, if they may be used. Errors: KeyRefused."""
     if not isinstance(key, str) or not key:
         raise KeyRefused(f"a key is a text that is not empty, and not {key!r}")
     if _PLACEHOLDER in key:
         raise KeyRefused(_about_placeholder(key))
-    if key == message_id:
-        sqs_message_id()
-    if len(key.encode("utf-8", "replace")) > KEY_BYTES_MAX:
-        raise KeyRefused(f"the key {key[:40]!r}… has more than {KEY_BYTES_MAX:,} bytes: hash it")
-    return key
+    _refuse_delivery(key, event)
+    whole = prefix + key
+    try:
+        size = len(whole) if whole.isascii() else len(whole.encode())
+    except UnicodeEncodeError:
+        raise KeyRefused(f"the key {key[:40]!r} has half a surrogate pair, which no database keeps: hash it") from None
+    if size > KEY_BYTES_MAX:
+        raise KeyRefused(f"the key {whole[:40]!r}… has {size:,} bytes and may have {KEY_BYTES_MAX:,}: hash it")
+    return whole
+
+
+def _refuse_delivery(key: str, event: object) -> None:
+    """See that a key is no value that SQS made for this delivery. Errors: KeyRefused."""
+    record = single_record(event)
+    if not _is_sqs_record(record):
+        return
+    for name in ("messageId", "receiptHandle"):
+        value = record.get(name)
+        if isinstance(value, str) and value and _holds(key, value):
+            raise KeyRefused(_about_delivery(name))
+
+
+def _holds(key: str, id: str) -> bool:
+    """Whether an id stands in a key."""
+    if len(id) < MADE_UP_ID_CHARS_MIN:
+        return key == id
+    before, found, after = key.partition(id)
+    stands_alone = not (before[-1:].isalnum() or after[:1].isalnum())
+    return found != "" and (len(id) >= ID_CHARS or stands_alone)
+
+
+def _is_sqs_record(record: object) -> TypeGuard[Mapping[str, object]]:
+    """Whether this is a message as Lambda hands it over, and not an event that only has a member of the same name."""
+    match record:
+        case {"messageId": str(), "body": _}:
+            return True
+        case _:
+            return False
+
+
+def _about_delivery(name: str) -> str:
+    return f"the key is, or holds, the {name} of the message, and {_OF_DELIVERY[name]}; {_INSTEAD}"
 
 
 def _source(find: Callable[[object], str]) -> KeySource:

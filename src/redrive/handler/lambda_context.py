@@ -47,11 +47,16 @@ def remaining_ms(arguments: Iterable[object] = ()) -> int | None:
 
     A Lambda context among the arguments is asked first, then the one of the invocation that is going on.
     """
+    context = current_context(arguments)
+    return None if context is None else context.get_remaining_time_in_millis()
+
+
+def current_context(arguments: Iterable[object] = ()) -> LambdaContext | None:
+    """The Lambda context among the arguments, or that of the invocation that is going on; None outside of Lambda."""
     for argument in arguments:
         if _is_lambda_context(argument):
-            return argument.get_remaining_time_in_millis()
-    current = _CURRENT.get()
-    return None if current is None else current.get_remaining_time_in_millis()
+            return argument
+    return _CURRENT.get()
 
 
 def origin_of(event: object) -> Origin:

@@ -60,6 +60,7 @@ class EffectRecord(NamedTuple):
 class Record(NamedTuple):
     """All that a ledger knows of one execution.
 
+    `function_name` says whose execution it is; None is unknown: an older record, or another tool's.
     `attempts_made` counts all runs, `attempts` holds the latest of them, oldest first. `duplicates` counts deliveries
     that found the execution running or done. `lease_ends_at` None while RUNNING is a record that another tool wrote:
     nobody holds it. `expires_at` None never expires.
@@ -79,6 +80,7 @@ class Record(NamedTuple):
     duplicates: int = 0
     message_ids: frozenset[str] = frozenset()
     effects: tuple[EffectRecord, ...] = ()
+    function_name: str | None = None
 
     @property
     def reprocessed(self) -> int:
@@ -116,7 +118,14 @@ class Mismatch(NamedTuple):
     given: str
 
 
-Began = Fresh | Replayed | InProgress | Mismatch
+class Foreign(NamedTuple):
+    """The execution is another function's; both names."""
+
+    recorded: str
+    given: str
+
+
+Began = Fresh | Replayed | InProgress | Mismatch | Foreign
 
 
 class Ledger(Protocol):
@@ -131,10 +140,14 @@ class Ledger(Protocol):
         keep_s: float = KEEP_S_DEFAULT,
         message_id: str | None = None,
         source: str | None = None,
+        function_name: str | None = None,
     ) -> Began:
         """Take an execution, or learn why not. A duplicate is noted in the record.
 
-        `lease_s` is how long the run may take; `keep_s` how long the record is kept, counted from now.
+        `lease_s` is how long the run may take; `keep_s` how long the record is kept, counted from now. `function_name`
+        is `<Lambda function>:<name>`, or the name alone, which agrees with the same one of any Lambda function.
+        Errors: KeyRefused for a key that begins with `redrive:`, where cells are kept; ValueError for a claim that
+        makes no sense.
         """
         ...
 

@@ -12,7 +12,7 @@ import math
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TextIO
+from typing import Literal, TextIO, get_args
 
 from redrive.handler.clock import Clock, Instant, now_ms
 from redrive.handler.signatures import CloudWatchClient
@@ -25,6 +25,17 @@ DATA_PER_REQUEST_MAX = 1_000
 
 Dimensions = tuple[tuple[str, str], ...]
 
+# https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_MetricDatum.html
+Unit = Literal[
+    "Seconds", "Microseconds", "Milliseconds",
+    "Bytes", "Kilobytes", "Megabytes", "Gigabytes", "Terabytes",
+    "Bits", "Kilobits", "Megabits", "Gigabits", "Terabits",
+    "Percent", "Count",
+    "Bytes/Second", "Kilobytes/Second", "Megabytes/Second", "Gigabytes/Second", "Terabytes/Second",
+    "Bits/Second", "Kilobits/Second", "Megabits/Second", "Gigabits/Second", "Terabits/Second",
+    "Count/Second", "None",
+]  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Datum:
@@ -32,7 +43,7 @@ class Datum:
 
     name: str
     value: float
-    unit: str
+    unit: Unit
     dimensions: Dimensions
     at: Instant
 
@@ -52,13 +63,15 @@ class Metrics:
         self._data: list[Datum] = []
 
     def add(
-        self, name: str, value: float = 1, unit: str = "Count", dimensions: Mapping[str, str] | None = None
+        self, name: str, value: float = 1, unit: Unit = "Count", dimensions: Mapping[str, str] | None = None
     ) -> None:
         """Gather a value, under the dimensions of all and its own.
 
         Errors: ValueError for what CloudWatch would drop: more than 30 dimensions, an empty one, a number that is
-        not finite, a name that a dimension has.
+        not finite, a name that a dimension has, a unit that it does not know.
         """
+        if unit not in get_args(Unit):
+            raise ValueError(f"metric {name!r} has the unit {unit!r}; CloudWatch knows {', '.join(get_args(Unit))}")
         all_dimensions = tuple((self._dimensions | dict(dimensions or {})).items())
         if len(all_dimensions) > DIMENSIONS_MAX or not all(text for pair in all_dimensions for text in pair):
             raise ValueError(f"metric {name!r} has dimensions that are empty, or more than {DIMENSIONS_MAX}")
@@ -108,7 +121,7 @@ class _Line:
         self._dimensions = dict(first.dimensions)
         self._at = first.at
         self._values: dict[str, list[float]] = {}
-        self._units: dict[str, str] = {}
+        self._units: dict[str, Unit] = {}
 
     def has_room_for(self, datum: Datum) -> bool:
         values = self._values.get(datum.name)

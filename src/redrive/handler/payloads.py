@@ -13,6 +13,9 @@ from redrive.handler.errors import ResultNotStorable
 
 RESULT_BYTES_MAX = 200_000  # A record is one DynamoDB item, of 400 KB at most, and holds effects and history beside it.
 EFFECT_RESULT_BYTES_MAX = 16_000
+# Effects together, and effects and result together: what history, messages and keys leave of an item at their largest.
+EFFECTS_BYTES_MAX = 200_000
+EFFECTS_AND_RESULT_BYTES_MAX = 300_000
 ERROR_CHARS_MAX = 1_000
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # json.dumps would make one for each call.
@@ -22,7 +25,7 @@ def encode(value: object, *, bytes_max: int = RESULT_BYTES_MAX) -> str:
     """A value as JSON text. Errors: ResultNotStorable, naming the part that JSON cannot give back as it is."""
     _refuse_unfaithful(value, "result")
     text = _ENCODER.encode(value)
-    size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    size = len(text) if text.isascii() else _utf8_bytes(text)
     if size > bytes_max:
         raise ResultNotStorable(
             f"the result has {size:,} bytes as JSON and a record keeps {bytes_max:,}: "
@@ -50,8 +53,19 @@ def payload_hash(payload: object) -> str:
 
 def describe(error: BaseException) -> str:
     """An error's type and message, cut to what a record keeps."""
-    text = f"{type(error).__name__}: {error}"
+    text = f"{type(error).__name__}: {error}".encode("utf-8", "backslashreplace").decode()  # See _utf8_bytes.
     return text if len(text) <= ERROR_CHARS_MAX else text[: ERROR_CHARS_MAX - 1] + "…"
+
+
+def _utf8_bytes(text: str) -> int:
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError as error:
+        before = text[max(0, error.start - 20) : error.start]
+        raise ResultNotStorable(
+            f"the result has half a surrogate pair, {text[error.start]!r}, after {before!r}: no database keeps that as "
+            "text; decode the bytes that it came from with errors='replace'"
+        ) from None
 
 
 def _refuse_unfaithful(value: object, what: str, *place: str | int) -> None:

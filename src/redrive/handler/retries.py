@@ -18,7 +18,7 @@ from typing import ParamSpec, TypeVar, cast
 from redrive.handler.clock import Clock, Sleep, SleepAsync, now_ms, sleep, sleep_async
 from redrive.handler.entropy import Random, fraction
 from redrive.handler.failures import Classes, Kind, classify
-from redrive.handler.functions import is_async
+from redrive.handler.functions import is_async, refuse_unrun
 from redrive.handler.lambda_context import remaining_ms
 
 P = ParamSpec("P")
@@ -84,16 +84,19 @@ def retry_call(
     """Call a function of no arguments until it succeeds or the policy ends it; then its last error is raised.
 
     `context` is Lambda's; without it the invocation's that a batch announced is asked. The error carries a note that
-    says why nothing more was tried.
+    says why nothing more was tried. Errors: the function's; TypeError if it returns a coroutine, which nobody retries.
     """
     tries = _Tries(policy, context, clock, random)
     while True:
         try:
-            return function()
+            result = function()
         except Exception as error:
             wait_s = tries.wait_after(error)
             if wait_s is None:
                 raise
+        else:
+            refuse_unrun(result, function)
+            return result
         sleep(wait_s)
 
 
@@ -165,10 +168,14 @@ class _Tries:
         self._random = random
         self._started_at = clock()
         self._failures = 0
+        self._last: Exception | None = None
 
     def wait_after(self, error: Exception) -> float | None:
         """How long to wait before the next try; None if there is none, with a note on the error."""
         self._failures += 1
+        if self._last is not None and self._last is not error and error.__context__ is None:
+            error.__context__ = self._last  # What went wrong first may be what has to be known.
+        self._last = error
         elapsed_ms = self._clock() - self._started_at
         kind = classify(error, self._policy.classes)
         left_ms = remaining_ms((self._context,))

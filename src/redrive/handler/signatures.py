@@ -5,9 +5,12 @@ Only this module says `Any`: boto3 has no types, and a key is found in the argum
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Any, ParamSpec, Protocol, TypeVar, overload
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class Function(Protocol):
@@ -26,6 +29,23 @@ class PayloadSource(Protocol):
     """Picks what must stay the same under one key; called as a KeySource is."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> object: ...
+
+
+class Decorator(Protocol):
+    """Makes of a function another that takes and answers the same."""
+
+    def __call__(self, function: Callable[P, R], /) -> Callable[P, R]: ...
+
+
+class SkippingDecorator(Protocol):
+    """Makes of a function another that may answer None as well, because it did not run."""
+
+    @overload
+    def __call__(
+        self, function: Callable[P, Coroutine[Any, Any, R]], /
+    ) -> Callable[P, Coroutine[Any, Any, R | None]]: ...
+    @overload
+    def __call__(self, function: Callable[P, R], /) -> Callable[P, R | None]: ...
 
 
 class Lookup(Protocol):

@@ -6,6 +6,8 @@ conditions of its writes; one suite of tests is run on all of them.
     no record, expired, FAILED, RUNNING past its lease   begin → RUNNING, under a new token and lease
     RUNNING within its lease                             begin → InProgress
     SUCCESS                                              begin → Replayed
+    not expired, and another function's                  begin → Foreign
+    not expired, and of another payload                  begin → Mismatch
     RUNNING, token matches                               finish → SUCCESS, fail → FAILED, note_effect
     token differs                                        nothing changes, False
 """
@@ -17,13 +19,16 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from redrive.handler import payloads
+from redrive.handler.cells import RESERVED
 from redrive.handler.clock import Instant
+from redrive.handler.errors import KeyRefused
 from redrive.handler.ledger import (
     ATTEMPTS_KEPT,
     MESSAGE_IDS_KEPT,
     Attempt,
     Began,
     EffectRecord,
+    Foreign,
     Fresh,
     InProgress,
     Mismatch,
@@ -43,11 +48,14 @@ class Claim(NamedTuple):
     keep_s: float
     message_id: str | None
     source: str | None
+    function_name: str | None = None
 
     def checked(self) -> Claim:
-        """Itself, if it makes sense. Errors: ValueError."""
+        """Itself, if it makes sense. Errors: ValueError, KeyRefused."""
         if not self.key:
             raise ValueError("an execution needs a key that is not empty")
+        if self.key.startswith(RESERVED):
+            raise KeyRefused(f"the key {self.key!r} begins with {RESERVED!r}, where breakers have theirs: use a prefix")
         if self.lease_s <= 0 or self.keep_s < self.lease_s:
             raise ValueError(
                 f"a lease of {self.lease_s} s on a record kept for {self.keep_s} s: a lease is longer than nothing, "
@@ -68,7 +76,7 @@ def begin(old: Record | None, claim: Claim, now: Instant, nonce: str) -> tuple[R
     """The record after a run has asked for the execution, and the answer to the run."""
     if old is None or old.has_expired(now):
         return _taken(_blank(claim.key, now), claim, now, nonce)
-    refused = refusal(claim, now, old.status, old.payload_hash, old.result, old.lease_ends_at)
+    refused = refusal(claim, now, old.status, old.payload_hash, old.result, old.lease_ends_at, old.function_name)
     if refused is not None:
         return with_duplicate(old, claim.message_id), refused
     return _taken(old, claim, now, nonce)
@@ -99,8 +107,11 @@ def note_effect(old: Record | None, token: Token, effect: EffectRecord, now: Ins
 def refusal(
     claim: Claim, now: Instant,
     status: Status, payload_hash: str | None, result: str | None, lease_ends_at: Instant | None,
-) -> Replayed | InProgress | Mismatch | None:  # fmt: skip
+    function_name: str | None,
+) -> Replayed | InProgress | Mismatch | Foreign | None:  # fmt: skip
     """Why a run does not get an execution whose record says this and has not expired; None if it does."""
+    if function_name is not None and claim.function_name is not None and _are_two(function_name, claim.function_name):
+        return Foreign(recorded=function_name, given=claim.function_name)
     if payload_hash is not None and claim.payload_hash is not None and claim.payload_hash != payload_hash:
         return Mismatch(recorded=payload_hash, given=claim.payload_hash)
     if status is Status.SUCCESS:
@@ -108,6 +119,14 @@ def refusal(
     if status is Status.RUNNING and lease_ends_at is not None and now < lease_ends_at:
         return InProgress(lease_ends_at)
     return None
+
+
+def _are_two(one: str, other: str) -> bool:
+    """Whether names are known to be those of two functions. A name without a Lambda function agrees with any."""
+    one_lambda, _, one_name = one.rpartition(":")
+    other_lambda, _, other_name = other.rpartition(":")
+    are_lambdas_known = one_lambda != "" and other_lambda != ""
+    return one_name != other_name or (are_lambdas_known and one_lambda != other_lambda)
 
 
 def with_duplicate(old: Record, message_id: str | None) -> Record:
@@ -133,6 +152,7 @@ def _taken(old: Record, claim: Claim, now: Instant, nonce: str) -> tuple[Record,
         lease_ends_at=claim.lease_ends_at(now),
         expires_at=claim.expires_at(now),
         payload_hash=claim.payload_hash or old.payload_hash,
+        function_name=old.function_name or claim.function_name,
         attempts_made=old.attempts_made + 1,
         attempts=(*kept, Attempt(now, claim.source, claim.message_id)),
         message_ids=_with_message(old.message_ids, claim.message_id),

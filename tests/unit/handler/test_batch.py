@@ -180,6 +180,26 @@ def test_failure_is_logged_with_its_traceback(caplog: pytest.LogCaptureFixture) 
     assert "Traceback" in caplog.text
 
 
+def test_report_that_fails_fails_no_other_record_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    def report(identifier: str, error: Exception) -> None:
+        raise RuntimeError("the reporter is down")
+
+    handler = sqs_batch(Work(), on_failure=report)
+
+    assert handler({"Records": [message("1", "bad"), message("2")]}, None) == failures("1")
+    assert "bad body" in caplog.text
+    assert "the reporter is down" in caplog.text
+    assert "on_failure raised this when it was given record 1" in caplog.text
+
+
+def test_async_report_is_logged_because_nobody_would_await_it(caplog: pytest.LogCaptureFixture) -> None:
+    async def report(identifier: str, error: Exception) -> None: ...
+
+    assert sqs_batch(Work(), on_failure=report)({"Records": [message("1", "bad")]}, None) == failures("1")
+    assert "bad body" in caplog.text
+    assert "returned a coroutine" in caplog.text
+
+
 def test_batch_that_failed_whole_is_raised_for_mappings_that_read_no_answers() -> None:
     handler = sqs_batch(Work(), on_total_failure="raise", on_failure=lambda *_: None)
 

@@ -15,10 +15,13 @@ from redrive.handler import (
     Ledger,
     MemoryLedger,
     OutsideExecution,
+    RecordFull,
     ResultNotStorable,
+    current_execution,
     effect,
     idempotent,
     path,
+    retry,
 )
 from tests.unit.handler.conftest import HandClock
 
@@ -235,6 +238,154 @@ def test_second_call_of_one_effect_is_refused_before_it_would_return_the_first_r
 
     with pytest.raises(EffectRepeated, match=r"mail\.part"):
         notify({"order": "a"})
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_effect_that_is_retried_is_one_effect_under_one_key(
+    ledger: Ledger, bank: Bank, clock: HandClock, is_async: bool
+) -> None:
+    @retry(sleep=clock.sleep, sleep_async=clock.sleep_async)
+    @effect("charge", key_memory=timedelta(hours=24), clock=clock)
+    def charge(idempotency_key: str, order: str) -> dict[str, str]:
+        return bank.charge(idempotency_key, order)
+
+    @retry(sleep=clock.sleep, sleep_async=clock.sleep_async)
+    @effect("charge", key_memory=timedelta(hours=24), clock=clock)
+    async def charge_async(idempotency_key: str, order: str) -> dict[str, str]:
+        return bank.charge(idempotency_key, order)
+
+    @idempotent(key=path("order"), ledger=ledger)
+    async def place(event: dict[str, str]) -> dict[str, str]:
+        return await charge_async(event["order"]) if is_async else charge(event["order"])
+
+    bank.answers_lost = 2
+
+    assert asyncio.run(place({"order": "a"})) == {"charged": "a"}
+    assert (bank.requests, bank.charges) == (["a/charge"] * 3, ["a"])
+    assert len(clock.slept) == 2
+
+
+def test_retried_effect_without_keys_or_lookup_is_not_repeated_and_shows_what_failed(
+    ledger: Ledger, bank: Bank, clock: HandClock
+) -> None:
+    @retry(sleep=clock.sleep)
+    @effect("charge", key_memory=timedelta(0), clock=clock)
+    def charge(idempotency_key: str, order: str) -> dict[str, str]:
+        return bank.charge(idempotency_key, order)
+
+    place = idempotent(key=path("order"), ledger=ledger)(lambda event: charge(event["order"]))
+    bank.answers_lost = 1
+
+    with pytest.raises(EffectUncertain) as raised:
+        place({"order": "a"})
+
+    assert isinstance(raised.value.__context__, ConnectionResetError)
+    assert bank.requests == ["a/charge"]
+
+
+def test_one_effect_called_twice_at_once_is_refused(ledger: Ledger, clock: HandClock) -> None:
+    sent: list[str] = []
+
+    @effect("mail", key_memory=None, clock=clock)
+    async def mail(idempotency_key: str, to: str) -> None:
+        await asyncio.sleep(0)
+        sent.append(to)
+
+    @idempotent(key=path("order"), ledger=ledger)
+    async def notify(event: dict[str, str]) -> None:
+        first = asyncio.create_task(mail("ann"))
+        await asyncio.sleep(0)
+        try:
+            await mail("bob")
+        finally:
+            await first
+
+    with pytest.raises(EffectRepeated):
+        asyncio.run(notify({"order": "a"}))
+
+    assert sent == ["ann"]
+
+
+@pytest.mark.parametrize("is_found", [False, True])
+def test_effect_that_returns_a_coroutine_has_not_happened(ledger: Ledger, clock: HandClock, is_found: bool) -> None:
+    async def call(*_: object) -> str:
+        raise AssertionError("nobody awaits it")
+
+    @effect("mail", key_memory=timedelta(0), lookup=call, clock=clock)
+    def mail(idempotency_key: str) -> object:
+        return call()
+
+    notify = idempotent(key=path("order"), ledger=ledger)(lambda _: mail())
+
+    with pytest.raises(TypeError, match="has not been run"):
+        notify({"order": "a"})
+    if is_found:  # The second run asks the lookup first.
+        with pytest.raises(TypeError, match=r"call returned a coroutine"):
+            notify({"order": "a"})
+
+    record = ledger.read("a")
+    assert record is not None
+    assert [one.done_at for one in record.effects] == [None]
+
+
+def test_effects_that_would_overfill_the_record_are_refused_before_they_happen(
+    ledger: Ledger, clock: HandClock
+) -> None:
+    """What is recorded too late is done again in each run. Here each run gets as far as the first, and does nothing."""
+    done: list[str] = []
+
+    @effect("mail", key_memory=None, clock=clock)
+    def mail(idempotency_key: str, to: str) -> str:
+        done.append(to)
+        return "ü" * 7_500
+
+    @idempotent(key=path("order"), ledger=ledger)
+    def notify(event: dict[str, str]) -> str:
+        for number in range(30):
+            mail.part(str(number))(str(number))
+        return "x" * 190_000
+
+    for _ in range(3):
+        with pytest.raises(RecordFull, match="mail:13"):
+            notify({"order": "a"})
+
+    assert done == [str(number) for number in range(13)]
+
+
+@pytest.mark.parametrize("finishes_itself", [False, True])
+def test_effects_and_result_together_fit_into_the_record(
+    ledger: Ledger, clock: HandClock, finishes_itself: bool
+) -> None:
+    results = ["x" * 190_000, "x" * 100_000]
+
+    @effect("mail", key_memory=None, clock=clock)
+    def mail(idempotency_key: str) -> str:
+        return "y" * 15_000
+
+    @idempotent(key=path("order"), ledger=ledger)
+    def notify(event: dict[str, str]) -> str:
+        for number in range(12):
+            mail.part(str(number))()
+        result = results.pop(0)
+        if finishes_itself:
+            current_execution().finish(result)
+        return result
+
+    with pytest.raises(ResultNotStorable, match="a record keeps 1"):
+        notify({"order": "a"})
+    notify({"order": "a"})
+
+    record = ledger.read("a")
+    assert record is not None
+    assert [attempt.outcome for attempt in record.attempts] == ["FAILED", "SUCCESS"]
+
+
+def test_method_is_refused_as_an_effect_at_once() -> None:
+    with pytest.raises(TypeError, match=r"Mailer\.mail is a method"):
+
+        class Mailer:
+            @effect("mail", key_memory=None)  # type: ignore[arg-type]
+            def mail(self, idempotency_key: str) -> None: ...
 
 
 def test_key_that_does_not_fit_a_header_is_hashed(ledger: Ledger, clock: HandClock) -> None:

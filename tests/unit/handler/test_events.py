@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redrive.handler import RetryPolicy, TokenBucket, put_events
+from redrive.handler import RetryPolicy, TokenBucket, put_events, put_events_async
 from redrive.handler.events import entry_bytes
 from tests.unit.handler.conftest import START, FakeContext, HandClock
 
@@ -188,6 +191,49 @@ def test_bucket_lets_a_burst_pass_and_then_its_rate(clock: HandClock) -> None:
     waits += [bucket.take(3), bucket.take()]
 
     assert waits == pytest.approx([0, 0, 0, 0.1, 0.1, 0, 0.1])
+
+
+def test_bucket_waits_for_coroutines_too(clock: HandClock) -> None:
+    bucket = TokenBucket(10, clock=clock, sleep_async=clock.sleep_async)
+
+    async def take() -> list[float]:
+        return [await bucket.take_async() for _ in range(3)]
+
+    assert asyncio.run(take()) == pytest.approx([0, 0.1, 0.1])
+    assert clock.slept == pytest.approx([0.1, 0.1])
+
+
+def test_bucket_lets_no_token_pass_twice_however_many_threads_take() -> None:
+    """Another thread comes in between what the first one reads and what it writes."""
+    bucket = TokenBucket(1, burst=3, clock=lambda: START, sleep=lambda _: None)
+    waits: list[float] = []
+    other = threading.Thread(target=lambda: waits.append(bucket.take()))
+
+    class Intruded(int):
+        def __sub__(self, there: float) -> float:  # type: ignore[override]
+            other.start()
+            other.join(0.1)  # In vain: the other waits until this one has taken.
+            return int(self) - there
+
+    waits += [bucket.take(), bucket.take(Intruded(2))]
+    other.join()
+
+    assert sorted(waits) == [0, 0, 1]
+
+
+def test_async_twin_sends_in_a_thread_and_reports_the_same(clock: HandClock) -> None:
+    bus, threads = Bus(b=("InternalFailure", 1)), set[int]()
+
+    class Watching(Bus):
+        def put_events(self, Entries: list[dict[str, str]]) -> dict[str, object]:  # noqa: N803 - AWS's name.
+            threads.add(threading.get_ident())
+            return bus.put_events(Entries)
+
+    report = asyncio.run(put_events_async(Watching(), entries("a", "b"), clock=clock, sleep=clock.sleep))
+
+    assert report.is_complete
+    assert bus.requests == [["a", "b"], ["b"]]
+    assert threading.get_ident() not in threads
 
 
 def test_bucket_refuses_more_than_a_burst_and_rates_of_nothing(clock: HandClock) -> None:

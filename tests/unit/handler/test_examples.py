@@ -184,7 +184,7 @@ def test_rows_and_success_are_one_transaction(example, tmp_path: Path) -> None:
 def test_stream_goes_on_where_it_failed(example) -> None:
     def record(number: int, **image: object) -> dict[str, object]:
         change = {"SequenceNumber": str(number), "Keys": {"id": {"S": "a"}}, "NewImage": image}
-        return {"eventName": "INSERT", "eventSourceARN": "arn:stream", "dynamodb": change}
+        return {"eventID": f"e-{number}", "eventName": "INSERT", "eventSourceARN": "arn:stream", "dynamodb": change}
 
     module = example("ordered_stream")
     records = [record(1, title={"S": "one"}), record(2), record(3, title={"S": "three"})]

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from dataclasses import dataclass
 from datetime import timedelta
+from typing import assert_type
 
 import pytest
 
 from redrive.handler import (
     Fresh,
     KeyRefused,
+    KeyShared,
     LeaseLost,
     Ledger,
     MemoryLedger,
@@ -213,6 +217,159 @@ def test_any_function_of_the_same_arguments_is_a_key(ledger: Ledger) -> None:
     assert record.duplicates == 1
 
 
+def test_second_function_with_one_key_is_told_so_and_gets_no_result_of_the_first(ledger: Ledger) -> None:
+    """Two functions of one event share a table: the second would never run, and nobody would see it."""
+    done: list[str] = []
+
+    @idempotent(key=path("id"), ledger=ledger)
+    def bill(event: dict[str, str]) -> str:
+        done.append("billed")
+        return "billed"
+
+    @idempotent(key=path("id"), ledger=ledger)
+    def mail(event: dict[str, str]) -> str:
+        done.append("mailed")
+        return "mailed"
+
+    prefixed = idempotent(key=path("id"), ledger=ledger, prefix="mail#")(mail.__wrapped__)  # type: ignore[attr-defined]
+    bill({"id": "a"})
+
+    with pytest.raises(KeyShared, match=r"bill.*mail.*prefix") as raised:
+        mail({"id": "a"})
+
+    assert (raised.value.recorded.rpartition(".")[2], raised.value.given.rpartition(".")[2]) == ("bill", "mail")
+    assert prefixed({"id": "a"}) == "mailed"
+    assert bill({"id": "a"}) == "billed"
+    assert done == ["billed", "mailed"]
+
+
+def test_async_function_is_told_of_a_shared_key_too(ledger: Ledger) -> None:
+    @idempotent(key=path("id"), ledger=ledger)
+    async def mail(event: dict[str, str]) -> None: ...
+
+    ledger.begin("a", function_name="app.bill")
+
+    with pytest.raises(KeyShared, match=r"app\.bill"):
+        asyncio.run(mail({"id": "a"}))
+
+
+@pytest.mark.parametrize("status", [Status.SUCCESS, Status.FAILED])
+def test_renamed_function_goes_on_under_its_old_name_only(ledger: Ledger, status: Status) -> None:
+    """A deploy that renames: what was done is not done again, and what failed is not lost, but asks for the name."""
+    runs: list[str] = []
+
+    def old(event: dict[str, str]) -> str:
+        runs.append("old")
+        if status is Status.FAILED:
+            raise LookupError
+        return "old's"
+
+    def new(event: dict[str, str]) -> str:
+        runs.append("new")
+        return "new's"
+
+    with contextlib.suppress(LookupError):
+        idempotent(key=path("id"), ledger=ledger)(old)({"id": "a"})
+
+    with pytest.raises(KeyShared) as raised:
+        idempotent(key=path("id"), ledger=ledger)(new)({"id": "a"})
+    answer = idempotent(key=path("id"), ledger=ledger, name=raised.value.recorded)(new)({"id": "a"})
+
+    assert (answer, runs) == {
+        Status.SUCCESS: ("old's", ["old"]),
+        Status.FAILED: ("new's", ["old", "new"]),
+    }[status]
+
+
+@dataclass
+class NamedContext(FakeContext):
+    """Lambda's context, which names the Lambda function."""
+
+    function_name: str = ""
+
+
+@pytest.mark.parametrize("announced", [False, True])
+def test_two_lambda_functions_with_handlers_of_one_name_are_told_apart(clock: HandClock, announced: bool) -> None:
+    """The usual fan-out: each function has an app.py with a handler."""
+    ledger = MemoryLedger(clock=clock)
+    bill, mail = (NamedContext(START + 9_000, clock, name) for name in ("bill", "mail"))
+
+    def call(context: NamedContext, name: str | None = None) -> object:
+        @idempotent(key=path("id"), ledger=ledger, name=name)
+        def handler(event: dict[str, str], context: object) -> int:
+            return 1
+
+        if not announced:
+            return handler({"id": "a"}, context)
+        with invocation(context):
+            return handler({"id": "a"}, None)
+
+    call(bill)
+
+    with pytest.raises(KeyShared, match=r"bill:.*handler.*mail:.*handler"):
+        call(mail)
+    record = ledger.read("a")
+    assert record is not None
+    assert call(mail, name=record.function_name) == 1
+    assert call(bill) == 1
+
+
+def test_key_of_a_method_is_found_in_what_it_is_called_with(ledger: Ledger) -> None:
+    class Orders:
+        def __init__(self, runs: list[str]) -> None:
+            self.runs = runs
+
+        @idempotent(key=path("order"), ledger=ledger, payload=lambda event: event["order"])
+        def place(self, event: dict[str, str], context: object = None) -> str:
+            self.runs.append(event["order"])
+            return event["order"]
+
+        @idempotent(key=path("order"), ledger=ledger, prefix="async#")
+        async def place_async(self, event: dict[str, str]) -> str:
+            return self.place(event)
+
+        @classmethod
+        @idempotent(key=path("order"), ledger=ledger, prefix="class#")
+        def place_any(cls, event: dict[str, str]) -> str:
+            return f"{cls.__name__} {event['order']}"
+
+        @staticmethod
+        @idempotent(key=path("order"), ledger=ledger, prefix="static#")
+        def place_static(event: dict[str, str]) -> str:
+            return event["order"]
+
+    orders = Orders([])
+
+    assert [orders.place({"order": "a"}), orders.place(event={"order": "a"}), Orders.place(orders, {"order": "b"})] == [
+        "a",
+        "a",
+        "b",
+    ]
+    assert (asyncio.run(orders.place_async({"order": "c"})), orders.runs) == ("c", ["a", "b", "c"])
+    assert (orders.place_any({"order": "a"}), orders.place_static({"order": "a"})) == ("Orders a", "a")
+
+
+def test_answer_may_be_none_where_running_ones_are_skipped(ledger: Ledger) -> None:
+    """What mypy is told: it runs over this file."""
+
+    @idempotent(key=path("order"), ledger=ledger, on_running="skip")
+    def place(event: dict[str, str]) -> str:
+        return "placed"
+
+    @idempotent(key=path("order"), ledger=ledger, on_running="skip", prefix="async#")
+    async def place_async(event: dict[str, str]) -> str:
+        return "placed"
+
+    @idempotent(key=path("order"), ledger=ledger, prefix="defer#")
+    def place_or_defer(event: dict[str, str]) -> str:
+        return "placed"
+
+    answers = place({"order": "a"}), asyncio.run(place_async({"order": "a"})), place_or_defer({"order": "a"})
+
+    assert_type(answers, tuple[str | None, str | None, str])
+    assert answers == ("placed",) * 3
+
+
 def test_message_and_source_of_each_attempt_are_recorded(ledger: Ledger) -> None:
     arn = "arn:aws:sqs:us-east-1:000000000000:jobs"
 
@@ -245,7 +402,7 @@ def test_message_id_is_refused_as_a_key_however_it_is_found(ledger: Ledger) -> N
 
 def test_unknown_way_with_running_duplicates_is_refused(ledger: Ledger) -> None:
     with pytest.raises(ValueError, match="on_running"):
-        idempotent(key=path("a"), ledger=ledger, on_running="drop")  # type: ignore[arg-type]
+        idempotent(key=path("a"), ledger=ledger, on_running="drop")  # type: ignore[call-overload]
 
 
 def test_decorated_function_keeps_its_name_and_signature(ledger: Ledger) -> None:

@@ -26,6 +26,20 @@ WORK = {
     "payload": {"lines": [{"id": 7}]},
 }
 RECORD = {"messageId": "m-1", "body": json.dumps(WORK), "eventSourceARN": "arn:aws:sqs:us-east-1:000000000000:jobs"}
+MESSAGE_ID = "059f36b4-87a3-44ab-83d2-661975830a7d"
+DELIVERY = {
+    "messageId": MESSAGE_ID,
+    "receiptHandle": "AQEBwJnKyrHigUMZj6rYigCgxlaS3SLy0a0eJzT7kV1mAAAB",
+    "body": "{}",
+    "eventSourceARN": "arn:aws:sqs:us-east-1:000000000000:jobs",
+    "awsRegion": "us-east-1",
+    "attributes": {
+        "SenderId": "AIDAIENQZJOLO23YVJ4VO",
+        "ApproximateReceiveCount": "1",
+        "SentTimestamp": "1545082649183",
+        "ApproximateFirstReceiveTimestamp": "1545082649185",
+    },
+}
 NOTIFICATION = {
     "eventSource": "aws:s3",
     "eventTime": "2025-10-07T15:33:16.123Z",
@@ -138,14 +152,18 @@ def test_object_at_a_time_is_the_hash_of_bucket_key_and_time() -> None:
     assert len(s3_object_at_time()(NOTIFICATION)) == len(s3_object_at_time()(OBJECT_EVENT)) == 64
 
 
-def test_stream_records_are_told_apart_by_their_sequence_numbers() -> None:
+def test_stream_records_are_told_apart_across_the_shards_of_a_stream() -> None:
+    """Sequence numbers of DynamoDB's streams are those of a shard; two shards may have the same one."""
     kinesis = {"eventSourceARN": "arn:k", "eventID": "shardId-0:495", "kinesis": {"sequenceNumber": "495"}}
     dynamodb = {"eventSourceARN": "arn:d", "eventID": "x", "dynamodb": {"SequenceNumber": "111"}}
+    of_other_shard = dynamodb | {"eventID": "y"}
 
     assert stream_sequence()(kinesis) == "arn:k#shardId-0#495"
-    assert stream_sequence()({"Records": [dynamodb]}) == "arn:d#111"
-    with pytest.raises(KeyRefused):
-        stream_sequence()(RECORD)
+    assert stream_sequence()({"Records": [dynamodb]}) == "arn:d#x"
+    assert stream_sequence()(of_other_shard) == "arn:d#y"
+    for event in (RECORD, {"eventSourceARN": "arn:d", "dynamodb": {"SequenceNumber": "111"}}):
+        with pytest.raises(KeyRefused):
+            stream_sequence()(event)
 
 
 def test_path_goes_through_lists_and_texts_of_json() -> None:
@@ -158,9 +176,78 @@ def test_path_with_an_empty_step_is_refused(at: str) -> None:
         path(at)
 
 
-def test_path_to_a_message_id_is_refused_at_once() -> None:
-    with pytest.raises(KeyRefused, match="dead-letter queue"):
-        path("Records.0.messageId")
+@pytest.mark.parametrize("member", ["messageId", "receiptHandle"])
+def test_path_that_can_only_lead_to_a_delivery_is_refused_at_once(member: str) -> None:
+    with pytest.raises(KeyRefused, match=member):
+        path(f"Records.0.{member}")
+
+
+@pytest.mark.parametrize(
+    "at",
+    [
+        "messageId",
+        "receiptHandle",
+        "attributes.ApproximateReceiveCount",
+        "attributes.SentTimestamp",
+        "attributes.SenderId",
+        "eventSourceARN",
+        "Records.0.awsRegion",
+        "Records.0.attributes.ApproximateFirstReceiveTimestamp",
+    ],
+)
+def test_what_sqs_says_of_a_delivery_is_no_key(at: str) -> None:
+    event = {"Records": [DELIVERY]} if at.startswith("Records") else DELIVERY
+
+    with pytest.raises(KeyRefused, match=at.rpartition(".")[2]):
+        path(at)(event)
+
+
+@pytest.mark.parametrize(
+    "event", [{"messageId": "p-1"}, {"messageId": MESSAGE_ID, "body": json.dumps({"messageId": "p-1"})}]
+)
+def test_message_id_of_the_producer_is_a_key(event: dict[str, str]) -> None:
+    at = "body.messageId" if "body" in event else "messageId"
+
+    assert checked(path(at)(event), event) == "p-1"
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        MESSAGE_ID,
+        f"pre-{MESSAGE_ID}",
+        f"order{MESSAGE_ID}x",
+        DELIVERY["receiptHandle"],
+        f"{DELIVERY['receiptHandle']}1",
+    ],
+)
+def test_key_of_a_users_function_holds_nothing_of_the_delivery(key: str) -> None:
+    """Such a key is new with each delivery, so that every one of them would run."""
+    with pytest.raises(KeyRefused, match="so each would run"):
+        checked(key, DELIVERY)
+    with pytest.raises(KeyRefused, match="so each would run"):
+        checked(key, {"Records": [DELIVERY]})
+
+
+@pytest.mark.parametrize(("id", "key"), [("1", "order-1"), ("mid1", "Kmid1"), ("m-1", "a"), ("", "a")])
+def test_id_that_a_test_made_up_may_stand_in_other_texts(id: str, key: str) -> None:
+    assert checked(key, {"messageId": id, "body": "{}"}) == key
+
+
+def test_id_that_a_test_made_up_is_no_key_by_itself() -> None:
+    for key in ("mid1", "pre-mid1"):
+        with pytest.raises(KeyRefused):
+            checked(key, {"messageId": "mid1", "body": "{}"})
+    with pytest.raises(KeyRefused):
+        checked("1", {"messageId": "1", "body": "{}"})
+
+
+def test_prefix_counts_to_the_bytes_of_a_key() -> None:
+    assert len(checked("x" * 8, None, "p" * (KEY_BYTES_MAX - 8))) == KEY_BYTES_MAX
+    with pytest.raises(KeyRefused, match="2,049 bytes"):
+        checked("x" * 9, None, "p" * (KEY_BYTES_MAX - 8))
+    with pytest.raises(KeyRefused, match="2,049 bytes"):
+        checked("x" * 7, None, "ü" * (KEY_BYTES_MAX // 2 - 3))
 
 
 @pytest.mark.parametrize("value", [True, 1.5, None, [], {}])
@@ -169,7 +256,7 @@ def test_what_is_neither_text_nor_whole_number_is_no_key(value: object) -> None:
         path("id")({"id": value})
 
 
-@pytest.mark.parametrize("key", ["", None, 7, "x" * (KEY_BYTES_MAX + 1), "<aws.scheduler.execution_id>"])
+@pytest.mark.parametrize("key", ["", None, 7, "x" * (KEY_BYTES_MAX + 1), "half \ud800", "<aws.scheduler.execution_id>"])
 def test_key_of_a_users_function_is_checked_too(key: object) -> None:
     with pytest.raises(KeyRefused):
         checked(key, None)

@@ -16,12 +16,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redrive.handler import DynamoDBLedger, Fresh, InProgress, Ledger, MemoryLedger, Mismatch, Replayed, SqliteLedger
+from redrive.handler import (
+    DynamoDBLedger,
+    Foreign,
+    Fresh,
+    InProgress,
+    Ledger,
+    MemoryLedger,
+    Mismatch,
+    Replayed,
+    SqliteLedger,
+)
 from redrive.handler.ledger import EffectRecord, Token
 from redrive.testing.world import World
 from tests.unit.handler.conftest import LEDGERS, START, TABLE, HandClock, create_table, empty_postgres
 
 LEASE_S, KEEP_S = 10, 40
+# Most are one function's, so that runs meet; the Lambda functions a and b both have one called f.
+FUNCTIONS = [None, "f", "f", "a:f", "a:f", "b:f", "g"]
+AGREEING: list[set[str]] = [{"f"}, {"a:f"}, {"b:f"}, {"g"}, {"f", "a:f"}, {"f", "b:f"}]
 
 
 @dataclass
@@ -34,14 +47,15 @@ class Model:
     lease_ends: int = 0
     expires: int = 0
     payload: str | None = None
+    function: str | None = None
     result: int | None = None
     duplicates: int = 0
 
-    def begin(self, run: int, payload: str | None, now: int) -> str:
+    def begin(self, run: int, payload: str | None, function: str | None, now: int) -> str:
         if self.state == "absent" or now >= self.expires:
-            self.runs, self.payload, self.duplicates, self.result = 0, None, 0, None
+            self.runs, self.payload, self.function, self.duplicates, self.result = 0, None, None, 0, None
         else:
-            refusal = self.refusal(payload, now)
+            refusal = self.refusal(payload, function, now)
             if refusal:
                 self.duplicates += 1
                 return refusal
@@ -49,9 +63,12 @@ class Model:
         self.holder, self.state = run, "running"
         self.lease_ends, self.expires = now + LEASE_S * 1000, now + KEEP_S * 1000
         self.payload = payload or self.payload
+        self.function = self.function or function
         return f"fresh {self.runs}"
 
-    def refusal(self, payload: str | None, now: int) -> str:
+    def refusal(self, payload: str | None, function: str | None, now: int) -> str:
+        if function and self.function and {function, self.function} not in AGREEING:
+            return "foreign"
         if payload and self.payload and payload != self.payload:
             return "mismatch"
         if self.state == "done":
@@ -77,12 +94,14 @@ def spoken(answer: object) -> str:
             return f"until {until}"
         case Mismatch():
             return "mismatch"
+        case Foreign():
+            return "foreign"
     raise AssertionError(answer)
 
 
 STEPS = st.lists(
     st.one_of(
-        st.tuples(st.just("begin"), st.sampled_from([None, "p", "q"])),
+        st.tuples(st.just("begin"), st.tuples(st.sampled_from([None, "p", "q"]), st.sampled_from(FUNCTIONS))),
         st.tuples(st.sampled_from(["finish", "fail", "effect"]), st.integers(0, 4)),
         st.tuples(st.just("advance"), st.sampled_from([1, 3, LEASE_S, KEEP_S])),
     ),
@@ -129,9 +148,9 @@ def follow(steps: list[tuple[str, Any]], ledger: Ledger, clock: HandClock, model
     tokens: list[Token] = []
     for step, value in steps:
         match step, value:
-            case "begin", _:
-                answer = ledger.begin(key, value, LEASE_S, keep_s=KEEP_S)
-                assert spoken(answer) == model.begin(len(tokens), value, clock.now)
+            case "begin", (payload, function):
+                answer = ledger.begin(key, payload, LEASE_S, keep_s=KEEP_S, function_name=function)
+                assert spoken(answer) == model.begin(len(tokens), payload, function, clock.now)
                 if isinstance(answer, Fresh):
                     tokens.append(answer.token)
             case "advance", int(seconds):

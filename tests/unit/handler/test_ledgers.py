@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from redrive.handler import Fresh, InProgress, Ledger, Mismatch, Replayed, ResultNotStorable, Status
+from redrive.handler import (
+    Foreign,
+    Fresh,
+    InProgress,
+    KeyRefused,
+    Ledger,
+    Mismatch,
+    Replayed,
+    ResultNotStorable,
+    Status,
+)
 from redrive.handler.ledger import ATTEMPTS_KEPT, MESSAGE_IDS_KEPT, EffectRecord, Token
 from tests.unit.handler.conftest import START, HandClock
 
@@ -151,6 +161,77 @@ def test_payload_hash_is_added_by_the_first_run_that_has_one(ledger: Ledger) -> 
     assert begun_without.attempt == 3
 
 
+@pytest.mark.parametrize("status", ["running", "failed", "succeeded"])
+def test_execution_of_another_function_is_foreign(ledger: Ledger, status: str) -> None:
+    token = begun(ledger, function_name="app.bill")
+    if status == "failed":
+        ledger.fail(token, "x")
+    if status == "succeeded":
+        ledger.finish(token, 1)
+
+    assert ledger.begin("e", function_name="app.mail") == Foreign(recorded="app.bill", given="app.mail")
+
+    record = ledger.read("e")
+    assert record is not None
+    assert (record.function_name, record.attempts_made, record.duplicates) == ("app.bill", 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "given", "is_foreign"),
+    [
+        ("app.run", "app.run", False),
+        ("app.run", "app.walk", True),
+        ("bill:app.run", "mail:app.run", True),
+        ("bill:app.run", "bill:app.walk", True),
+        ("bill:app.run", "app.run", False),
+        ("app.run", "bill:app.run", False),
+        ("bill:app.run", None, False),
+        (None, "bill:app.run", False),
+    ],
+)
+def test_functions_are_two_if_what_is_known_of_both_differs(
+    ledger: Ledger, recorded: str | None, given: str | None, is_foreign: bool
+) -> None:
+    """Outside of Lambda the Lambda function is not known; in older records nothing is."""
+    ledger.finish(begun(ledger, function_name=recorded), 1)
+
+    assert isinstance(ledger.begin("e", function_name=given), Foreign) is is_foreign
+
+
+def test_name_is_added_by_the_first_run_that_has_one_and_by_no_duplicate(ledger: Ledger) -> None:
+    """A record from before names were recorded: whoever finds it done may be the wrong function."""
+    token = begun(ledger)
+    assert isinstance(ledger.begin("e", function_name="app.mail"), InProgress)
+    ledger.fail(token, "x")
+
+    ledger.finish(begun(ledger, function_name="app.bill"), 1)
+
+    assert isinstance(ledger.begin("e", function_name="app.mail"), Foreign)
+    assert ledger.begin("e", function_name="app.bill") == Replayed(1)
+
+
+def test_forgotten_record_belongs_to_nobody(ledger: Ledger, clock: HandClock) -> None:
+    begun(ledger, function_name="app.bill", lease_s=30, keep_s=60)
+    clock.advance(60)
+
+    begun(ledger, function_name="app.mail")
+
+    record = ledger.read("e")
+    assert record is not None
+    assert record.function_name == "app.mail"
+
+
+def test_key_in_the_place_of_cells_is_refused(ledger) -> None:
+    """A breaker's state is no execution, and none may overwrite it."""
+    ledger.swap_cell("breaker:x", 0, "state")
+
+    with pytest.raises(KeyRefused, match="redrive:"):
+        ledger.begin("redrive:breaker:x")
+
+    assert ledger.read("redrive:breaker:x") is None
+    assert ledger.load_cell("breaker:x").text == "state"
+
+
 def test_expired_record_is_forgotten_though_nobody_deleted_it(ledger: Ledger, clock: HandClock) -> None:
     """DynamoDB deletes expired items within days, not at once."""
     ledger.finish(begun(ledger, payload_hash="one", lease_s=30, keep_s=60, message_id="m-1"), "old")
@@ -242,7 +323,7 @@ def test_error_text_is_bounded(ledger: Ledger) -> None:
     assert record.attempts[0].error == "x" * 1_000
 
 
-@pytest.mark.parametrize("result", [{1: 2}, (1, 2), {"a": {3}}, float("nan"), object(), "x" * 200_001])
+@pytest.mark.parametrize("result", [{1: 2}, (1, 2), {"a": {3}}, float("nan"), object(), "x" * 200_001, ["half \ud83d"]])
 def test_result_that_would_not_come_back_is_refused_and_changes_nothing(ledger: Ledger, result: object) -> None:
     token = begun(ledger)
     before = ledger.read("e")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import json
-from typing import Any
+from typing import Any, get_args
 
 import pytest
+from botocore.session import Session
 
 from redrive.handler import Metrics
+from redrive.handler.metrics import Unit
 from tests.unit.handler.conftest import START, HandClock
 
 
@@ -128,3 +130,18 @@ def test_metric_that_cloudwatch_would_drop_is_refused(
         metrics.add(name, value, dimensions=dimensions)
 
     assert lines(metrics) == []
+
+
+def test_unit_that_cloudwatch_does_not_know_is_refused(clock: HandClock) -> None:
+    metrics = Metrics("N", clock=clock)
+
+    with pytest.raises(ValueError, match="Bytes/Second"):
+        metrics.add("m", 1, "Nonsense")  # type: ignore[arg-type]
+
+    assert lines(metrics) == []
+
+
+def test_units_are_those_of_cloudwatchs_own_model() -> None:
+    model = Session().get_service_model("cloudwatch")
+
+    assert set(get_args(Unit)) == set(model.shape_for("StandardUnit").enum)

@@ -255,4 +255,4 @@ def test_occurrence_is_one_key_for_two_deliveries_with_different_execution_ids()
 
 def test_message_id_cannot_be_made_a_key() -> None:
     with pytest.raises(KeyRefused, match="new one"):
-        path("messageId")
+        path("messageId")({"messageId": "m-1", "body": "{}"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import io
 import json
 import socket
@@ -13,7 +14,17 @@ from botocore import exceptions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redrive.handler import Classes, FunctionFailed, Kind, RetryPolicy, classify, invocation, invoke_lambda, retry
+from redrive.handler import (
+    Classes,
+    FunctionFailed,
+    Kind,
+    RetryPolicy,
+    classify,
+    invocation,
+    invoke_lambda,
+    invoke_lambda_async,
+    retry,
+)
 from redrive.handler.retries import retry_call
 from tests.unit.handler.conftest import START, FakeContext, HandClock
 
@@ -21,6 +32,12 @@ from tests.unit.handler.conftest import START, FakeContext, HandClock
 def client_error(code: str, status: int = 400) -> exceptions.ClientError:
     response = {"Error": {"Code": code, "Message": "m"}, "ResponseMetadata": {"HTTPStatusCode": status}}
     return exceptions.ClientError(response, "Operation")
+
+
+def cancelled(*codes: str) -> exceptions.ClientError:
+    error = client_error("TransactionCanceledException")
+    error.response["CancellationReasons"] = [{"Code": code} for code in codes]
+    return error
 
 
 class WebError(Exception):
@@ -42,6 +59,16 @@ class OrderClosed(Exception):
         (client_error("TooManyRequestsException", 429), Kind.THROTTLED),
         (client_error("ProvisionedThroughputExceededException"), Kind.THROTTLED),
         (client_error("SlowDown", 503), Kind.THROTTLED),
+        (client_error("KMSThrottlingException", 502), Kind.THROTTLED),
+        (client_error("OverLimit", 403), Kind.THROTTLED),
+        (client_error("AWS.SimpleQueueService.KmsThrottled"), Kind.THROTTLED),
+        (cancelled("None", "ThrottlingError"), Kind.THROTTLED),
+        (cancelled("ProvisionedThroughputExceeded", "TransactionConflict"), Kind.THROTTLED),
+        (cancelled("TransactionConflict", "None"), Kind.TRANSIENT),
+        (cancelled("ConditionalCheckFailed", "ThrottlingError"), Kind.PERMANENT),
+        (cancelled("ValidationError"), Kind.PERMANENT),
+        (cancelled(), Kind.PERMANENT),
+        (client_error("TransactionCanceledException"), Kind.PERMANENT),
         (client_error("ServiceException", 500), Kind.TRANSIENT),
         (client_error("SomethingNew", 503), Kind.TRANSIENT),
         (client_error("ResourceNotFoundException", 404), Kind.PERMANENT),
@@ -54,6 +81,11 @@ class OrderClosed(Exception):
         (ConnectionResetError(), Kind.TRANSIENT),
         (TimeoutError(), Kind.TRANSIENT),
         (FileNotFoundError(), Kind.PERMANENT),
+        (OSError(errno.ENETUNREACH, "m"), Kind.TRANSIENT),
+        (OSError(errno.EHOSTUNREACH, "m"), Kind.TRANSIENT),
+        (OSError(errno.ECONNRESET, "m"), Kind.TRANSIENT),
+        (urllib.error.URLError(OSError(errno.EHOSTDOWN, "m")), Kind.TRANSIENT),
+        (OSError(errno.ENOSPC, "m"), Kind.PERMANENT),
         (urllib.error.HTTPError("u", 429, "m", {}, io.BytesIO()), Kind.THROTTLED),  # type: ignore[arg-type]
         (urllib.error.URLError(ConnectionRefusedError()), Kind.TRANSIENT),
         (urllib.error.URLError(socket.gaierror()), Kind.TRANSIENT),
@@ -119,6 +151,15 @@ def test_permanent_failure_is_not_repeated(clock: HandClock) -> None:
         run(flaky, clock, RetryPolicy())
 
     assert (flaky.calls, clock.slept) == (1, [])
+
+
+def test_failure_that_is_not_repeated_shows_the_one_before_it(clock: HandClock) -> None:
+    first = TimeoutError("the real trouble")
+
+    with pytest.raises(ValueError) as raised:
+        run(Flaky(first, ValueError("what came of it")), clock, RetryPolicy())
+
+    assert raised.value.__context__ is first
 
 
 @pytest.mark.parametrize("announced", [False, True])
@@ -229,6 +270,14 @@ def test_call_that_may_have_run_the_function_is_repeated_only_if_it_may_be(clock
     assert len(once.requests) == 1
     assert "may have run" in raised.value.__notes__[-1]
     assert call(FakeLambda(error, returned(1)), clock, repeatable=True) == 1
+
+
+def test_async_twin_invokes_in_a_thread_and_answers_the_same(clock: HandClock) -> None:
+    client = FakeLambda(client_error("TooManyRequestsException", 429), returned({"ok": 1}))
+
+    answer = asyncio.run(invoke_lambda_async(client, "f", {"n": 1}, clock=clock, sleep=clock.sleep))
+
+    assert (answer, len(client.requests)) == ({"ok": 1}, 2)
 
 
 def test_connection_that_was_never_made_is_retried(clock: HandClock) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from redrive.handler import payloads, transitions
-from redrive.handler.cells import Cell
+from redrive.handler.cells import RESERVED, Cell
 from redrive.handler.clock import Clock, Instant, now_ms
 from redrive.handler.entropy import NewNonce, new_nonce
 from redrive.handler.ledger import (
@@ -76,9 +76,10 @@ class DynamoDBLedger:
         keep_s: float = KEEP_S_DEFAULT,
         message_id: str | None = None,
         source: str | None = None,
+        function_name: str | None = None,
     ) -> Began:
         """See `Ledger.begin`."""
-        claim = Claim(key, payload_hash, lease_s, keep_s, message_id, source).checked()
+        claim = Claim(key, payload_hash, lease_s, keep_s, message_id, source, function_name).checked()
         now, nonce = self._clock(), self._nonce()
         for _ in range(RACES_MAX):
             is_written, item = self._update(requests.begin(claim, now, nonce))
@@ -115,7 +116,7 @@ class DynamoDBLedger:
 
     def read(self, key: str) -> Record | None:
         """See `Ledger.read`."""
-        item = self._get(key)
+        item = {} if key.startswith(RESERVED) else self._get(key)
         return record_of(item) if item else None
 
     def load_cell(self, name: str) -> Cell:
@@ -184,10 +185,13 @@ def _begun(item: Item, claim: Claim, now: Instant, nonce: str) -> Began:
     if text_in(item, "token") == nonce:
         return Fresh(Token(claim.key, nonce, *attempts_in(item)), effects_in(item))
     status, lease_ends_at = status_in(item), number_in(item, "lease_ends_at")
-    refused = refusal(claim, now, status, text_in(item, "payload_hash"), text_in(item, "result"), lease_ends_at)
+    refused = refusal(
+        claim, now, status, text_in(item, "payload_hash"), text_in(item, "result"), lease_ends_at,
+        text_in(item, "function_name"),
+    )  # fmt: skip
     assert refused is not None, f"execution {claim.key!r} is neither new nor held nor done"
     return refused
 
 
 def _cell_id(name: str) -> str:
-    return f"redrive:{name}"
+    return RESERVED + name

@@ -95,6 +95,7 @@ def item_of(record: Record) -> dict[str, object]:
         "lease_ends_at": record.lease_ends_at,
         "ttl": None if record.expires_at is None else record.expires_at // 1000,
         "payload_hash": record.payload_hash,
+        "function_name": record.function_name,
         "result": record.result,
         "attempts": record.attempts_made,
         "history": [attempt_values(attempt) for attempt in record.attempts],
@@ -168,6 +169,7 @@ def record_of(item: Item) -> Record:
         duplicates=known.get("duplicates", 0),
         message_ids=known.get("messages", frozenset()),
         effects=tuple(effects_in(item).values()),
+        function_name=known.get("function_name"),
     )
 
 
@@ -196,6 +198,7 @@ if TYPE_CHECKING:
         lease_ends_at: int
         ttl: int
         payload_hash: str
+        function_name: str
         result: str
         attempts: int
         history: list[_KnownAttempt]

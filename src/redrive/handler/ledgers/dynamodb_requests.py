@@ -8,6 +8,7 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Express
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 
 from redrive.handler.clock import Instant
 from redrive.handler.ledger import MESSAGE_IDS_KEPT, EffectRecord, Status, Token
@@ -54,9 +55,11 @@ def begin(claim: Claim, now: Instant, nonce: str) -> Request:
     }  # fmt: skip
     if claim.payload_hash is not None:
         values[":hash"] = {"S": claim.payload_hash}
+    if claim.function_name is not None:
+        values[":function"] = {"S": claim.function_name}
     if claim.message_id is not None:
         values |= _message_values(claim.message_id)
-    shared = _BEGINNINGS[claim.payload_hash is not None, claim.message_id is not None]
+    shared = _BEGINNINGS[claim.payload_hash is not None, claim.message_id is not None, claim.function_name is not None]
     return {**shared, "Key": key_of(claim.key), "ExpressionAttributeValues": values}
 
 
@@ -155,12 +158,15 @@ def _message_values(message_id: str) -> dict[str, object]:
     return {":message": {"SS": [message_id]}, ":message_id": text, ":messages_max": {"N": str(MESSAGE_IDS_KEPT)}}
 
 
-def _beginning(*, has_hash: bool, has_message: bool) -> Request:
-    """What all requests to begin share that have a payload's hash or not, and a message's id or not."""
+def _beginning(has_hash: bool, has_message: bool, has_function: bool) -> Request:
+    """What all requests to begin share that have these, or not. A duplicate adds none of them but its message."""
     update, is_duplicate = _BEGIN, _IS_DUPLICATE
     if has_hash:
         update += ", payload_hash = if_not_exists(payload_hash, :hash)"
         is_duplicate += " AND attribute_exists(payload_hash)"
+    if has_function:
+        update += ", function_name = if_not_exists(function_name, :function)"
+        is_duplicate += " AND attribute_exists(function_name)"
     if has_message:
         update += " ADD messages :message"
         is_duplicate += f" AND {_HAS_ROOM}"
@@ -171,11 +177,7 @@ def _beginning(*, has_hash: bool, has_message: bool) -> Request:
     }  # fmt: skip
 
 
-_BEGINNINGS = {
-    (has_hash, has_message): _beginning(has_hash=has_hash, has_message=has_message)
-    for has_hash in (False, True)
-    for has_message in (False, True)
-}
+_BEGINNINGS = {has: _beginning(*has) for has in product((False, True), repeat=3)}
 _BEGINNING_VALUES = to_item(
     {":running": Status.RUNNING, ":success": Status.SUCCESS, ":one": 1, ":none_yet": -1, ":no_effects": {}}
 )

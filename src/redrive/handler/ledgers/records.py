@@ -45,9 +45,10 @@ class RecordLedger(ABC):
         keep_s: float = KEEP_S_DEFAULT,
         message_id: str | None = None,
         source: str | None = None,
+        function_name: str | None = None,
     ) -> Began:
         """See `Ledger.begin`."""
-        claim = transitions.Claim(key, payload_hash, lease_s, keep_s, message_id, source).checked()
+        claim = transitions.Claim(key, payload_hash, lease_s, keep_s, message_id, source, function_name).checked()
         return self._change(key, lambda old: transitions.begin(old, claim, self._clock(), self._nonce()))
 
     def finish(self, token: Token, result: object) -> bool:
