@@ -6,6 +6,9 @@ dialects    SQS requests as bytes, and what their answers say
 sqs         one load after another against one endpoint
 startup     from nothing to the first answer
 travel      a day of schedules in virtual time
+lag         what a schedule costs to make over the wire, and how late its message is
+handler     what it costs to make a handler idempotent, here and with Powertools
+prove       how long a search of a handler's histories takes
 peers       other servers of the same API, from the package registries
 report      rows, tables, JSON
 """

@@ -1,4 +1,4 @@
-"""The command: `python -m benchmarks [startup|time|schedules|sqs|all]`; `--help` says the rest."""
+"""The command: `python -m benchmarks [startup|time|schedules|lag|handler|prove|sqs|all]`; `--help` says the rest."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tempfile import TemporaryDirectory
 
 from rich.console import Console
 
-from benchmarks import schedules, startup, travel
+from benchmarks import handler, lag, prove, schedules, startup, travel
 from benchmarks.dialects import Dialect, JsonDialect
 from benchmarks.peers import PEERS, running
 from benchmarks.processes import ENVIRONMENT, NotStarted, ServerProcess, free_port, redrive_command, serving
 from benchmarks.report import Figure, Row, machine, show_figures, show_ratios, show_rows, write_json
 from benchmarks.sqs import Measured
 
-SUITES = ("startup", "time", "schedules", "sqs")
+SUITES = ("startup", "time", "schedules", "lag", "handler", "prove", "sqs")
 WIDTH_OF_PAPER = 150
 
 
@@ -38,6 +38,14 @@ def main() -> None:
     if "schedules" in wanted:
         results["schedules"] = figures = list(schedules.measure())
         show_figures(console, "Schedules, in process", figures)
+    if "lag" in wanted:
+        results |= _lag(console, arguments)
+    if "handler" in wanted:
+        results["handler"] = figures = list(handler.measure())
+        show_figures(console, "Handlers, CPU over that of the bare handler", figures)
+    if "prove" in wanted:
+        results["prove"] = figures = list(prove.measure(arguments.faults))
+        show_figures(console, "Proving a handler", figures)
     if "sqs" in wanted:
         rows = _sqs(console, arguments)
         show_ratios(console, rows)
@@ -67,6 +75,28 @@ def _sqs(console: Console, arguments: argparse.Namespace) -> dict[str, list[Row]
     return results
 
 
+def _lag(console: Console, arguments: argparse.Namespace) -> dict[str, list[Row | Figure]]:
+    """Rows and figures by server; of the others, those that fire."""
+    results: dict[str, list[Row | Figure]] = {}
+
+    def measure(name: str, server: ServerProcess) -> None:
+        measured = lag.Measured(server, runs=arguments.runs)
+        rows, figures = list(measured.rows(arguments.seconds)), list(measured.figures())
+        results[f"lag, {name}"] = [*rows, *figures]
+        show_rows(console, f"Schedules, made over the wire: {name}", rows)
+        show_figures(console, f"Schedules, how late they are: {name}", figures)
+
+    with _redrive(durable=True) as server:
+        measure("redrive, durable", server)
+    for peer in (peer for peer in PEERS if arguments.peers and peer.name in lag.PEERS_THAT_FIRE):
+        try:
+            with running(peer) as (server, _, version):
+                measure(f"{peer.name} {version}", server)
+        except (NotStarted, OSError, ValueError) as error:
+            console.print(f"{peer.name} is left out: {error}")
+    return results
+
+
 @contextmanager
 def _redrive(*, durable: bool) -> Iterator[ServerProcess]:
     port = free_port()
@@ -82,6 +112,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--peers", action="store_true", help="also measure other servers of the same API")
     parser.add_argument("--backlog", action="store_true", help="also drain a queue that holds 1,000,000 messages")
     parser.add_argument("--seconds", type=float, default=3, help="how long each load lasts")
+    parser.add_argument("--faults", type=int, metavar="N", help="prove with up to N faults, in the place of 2 and 3")
     parser.add_argument("--runs", type=int, default=3, help="how often each load runs; the median counts")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures down")
     return parser.parse_args()

@@ -15,7 +15,7 @@ from rich.table import Column, Table
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One load. Rates are in messages: by the clock on the wall, and per second of the server's CPU."""
+    """One load. Rates are in messages (or schedules): by the clock on the wall, and per second of the server's CPU."""
 
     what: str
     per_s: float
@@ -39,7 +39,7 @@ class Figure:
 def show_rows(console: Console, title: str, rows: Sequence[Row]) -> None:
     """All that was measured of one server."""
     table = Table(
-        "load", *_right("messages/s", "per server core", "µs/request", "p50 ms", "p99 ms", "errors"), title=title
+        "load", *_right("per second", "per server core", "µs/request", "p50 ms", "p99 ms", "errors"), title=title
     )
     for row in rows:
         load = f"{row.what} ({row.note})" if row.note else row.what
@@ -66,7 +66,8 @@ def show_figures(console: Console, title: str, figures: Sequence[Figure]) -> Non
     """Values that are no loads."""
     table = Table("what", *_right("measured"), title=title)
     for figure in figures:
-        table.add_row(figure.what, f"{figure.value:,.3g} {figure.unit}")
+        value = f"{figure.value:,.0f}" if figure.value >= 100 else f"{figure.value:.3g}"
+        table.add_row(figure.what, f"{value} {figure.unit}")
     console.print(table)
 
 

@@ -15,7 +15,6 @@ from redrive.engine.build import Settings
 from redrive.gateway.server import Options, Server
 from redrive.services.scheduler.model_executions import ExecutionIds
 
-
 GARBAGE_THRESHOLD = 50_000
 """How many more objects there must be before Python looks for garbage."""
 

@@ -18,6 +18,7 @@ EFFECTS_BYTES_MAX = 200_000
 EFFECTS_AND_RESULT_BYTES_MAX = 300_000
 ERROR_CHARS_MAX = 1_000
 
+_SCALARS = frozenset((bool, int, str, type(None)))  # Most members of a result; to look closer at each costs a call.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # json.dumps would make one for each call.
 
 
@@ -70,19 +71,21 @@ def _utf8_bytes(text: str) -> int:
 
 def _refuse_unfaithful(value: object, what: str, *place: str | int) -> None:
     match value:
-        case None | bool() | int() | str():
-            return
-        case float() if math.isfinite(value):
-            return
-        case list():
-            for index, member in enumerate(value):
-                _refuse_unfaithful(member, what, *place, index)
         case dict():
             for name, member in value.items():
                 if not isinstance(name, str):
                     where = _shown(what, place)
                     raise ResultNotStorable(f"{where} has the key {name!r}, and JSON knows only texts as keys")
-                _refuse_unfaithful(member, what, *place, name)
+                if type(member) not in _SCALARS:
+                    _refuse_unfaithful(member, what, *place, name)
+        case list():
+            for index, member in enumerate(value):
+                if type(member) not in _SCALARS:
+                    _refuse_unfaithful(member, what, *place, index)
+        case None | bool() | int() | str():
+            return
+        case float() if math.isfinite(value):
+            return
         case _:
             raise ResultNotStorable(
                 f"{_shown(what, place)} is a {type(value).__name__}, which does not come back from JSON as it is: "

@@ -3,10 +3,13 @@
     subject.py       the user's code: imported anew for each run, as in a new execution environment
     surroundings.py  what a run sees of its process: virtual time, seeded randomness, no network
     stage.py         an engine in memory and virtual time that can be saved and put back
+    ids.py           the ids of a history, and which of them make no difference any more
+    tape.py          what the engine answered on a leg, for the legs that begin like it
     trigger.py       the queue, dead-letter queue, mapping and function in front of the handler, and its event
     template.py      the same from a CloudFormation template
     tables.py        tables and queues that nobody declared, made by what the handler asks of them
     faults.py        what can go wrong, and a history: the legs of a message's way and the faults on each
+    variables.py     the environment variables of the process and of each run
     declared.py      effects that the user declared with redrive.handler
     clients.py       the handler's boto3 clients, made once
     calls.py         a call of the handler: who is asked what, and whether that changes anything

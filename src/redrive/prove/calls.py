@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -16,9 +16,11 @@ EFFECT_SERVICE = "effect"
 
 _READS = ("BatchGet", "Describe", "Filter", "Get", "Head", "List", "Lookup", "Query", "Receive", "Scan", "Select")
 _TARGETS = (
-    "TableName", "QueueUrl", "FunctionName", "TopicArn", "TargetArn", "StateMachineArn", "Bucket", "StreamName",
-    "EventBusName", "Name", "Destination",
+    "TableName", "QueueUrl", "FunctionName", "TopicArn", "TargetArn", "StateMachineArn", "stateMachineArn", "Bucket",
+    "StreamName", "DeliveryStreamName", "EventBusName", "Name", "Destination", "taskDefinition",
 )  # fmt: skip
+_WRITTEN = {"ConditionCheckItem": "GetItem"}
+"""A condition check changes nothing."""
 _SILENT_SERVICES = frozenset({"cloudwatch", "logs", "sts", "xray"})
 """What is written there tells of work and is none."""
 
@@ -67,6 +69,45 @@ def call_of(service: str, operation: str, params: Params) -> Call:
     return Call(service, operation, target, params)
 
 
+def parts_of(call: Call) -> tuple[Call, ...]:
+    """The calls that one call stands for: the members of a transaction or a batch, or the call itself."""
+    match call.service, call.operation:
+        case "dynamodb", "TransactWriteItems" | "TransactGetItems":
+            members = [mapping_of(member) for member in members_of(call.params, "TransactItems")]
+            made = [(f"{kind}Item", mapping_of(params)) for member in members for kind, params in member.items()]
+            return tuple(call_of(call.service, _WRITTEN.get(name, name), params) for name, params in made)
+        case "dynamodb", "BatchWriteItem":
+            return tuple(_batched_writes(mapping_of(call.params.get("RequestItems"))))
+        case "dynamodb", "BatchGetItem":
+            tables = mapping_of(call.params.get("RequestItems"))
+            return tuple(
+                call_of(call.service, "GetItem", {"TableName": table, "Key": key})
+                for table, wanted in tables.items()
+                for key in members_of(mapping_of(wanted), "Keys")
+            )
+        case "sns", "PublishBatch":
+            return tuple(
+                Call(call.service, "Publish", call.target, {name: entry[name] for name in entry if name != "Id"})
+                for entry in map(mapping_of, members_of(call.params, "PublishBatchRequestEntries"))
+            )
+        case ("events", "PutEvents") | ("kinesis", "PutRecords") | ("firehose", "PutRecordBatch"):
+            entries = members_of(call.params, "Entries") or members_of(call.params, "Records")
+            return tuple(
+                Call(call.service, call.operation, call.target or str(entry.get("EventBusName", "")), entry)
+                for entry in map(mapping_of, entries)
+            )
+        case _:
+            return (call,)
+
+
+def _batched_writes(tables: Params) -> Iterator[Call]:
+    for table in tables:
+        for member in members_of(tables, table):
+            for kind, params in mapping_of(member).items():
+                name = f"{kind.removesuffix('Request')}Item"
+                yield call_of("dynamodb", name, {"TableName": table, **mapping_of(params)})
+
+
 def key_text(call: Call) -> str:
     """The key of the item that a call is about, with all else that may be its key."""
     return str(call.params.get("Key") or call.params.get("Item"))
@@ -75,6 +116,12 @@ def key_text(call: Call) -> str:
 def mapping_of(value: object) -> Params:
     """A parameter that is a document; empty if there is none."""
     return cast("Params", value) if isinstance(value, Mapping) else {}
+
+
+def members_of(params: Params, name: str) -> Sequence[object]:
+    """A parameter that is a list; empty if there is none."""
+    value = params.get(name)
+    return value if isinstance(value, list | tuple) else ()
 
 
 def as_sent(client: BaseClient, operation: str, params: Params) -> Params:

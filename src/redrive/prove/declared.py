@@ -9,13 +9,14 @@ from __future__ import annotations
 import copy
 import importlib
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Protocol, cast
 
 from redrive.core.clock import SECOND_MS
+from redrive.prove.calls import Params
 from redrive.prove.surroundings import replaced
 
 _MODULE = "redrive.handler.effects"
@@ -41,6 +42,8 @@ class Declared:
     name: str
     key: str
     memory_ms: int | None
+    arguments: Params = field(default_factory=dict)
+    """What it was given besides its key, by position and by name."""
 
 
 Watch = Callable[[Declared, Callable[[], object]], object]
@@ -68,11 +71,15 @@ def _watching(effect: _Effect, watch: Watch) -> _Function:
     memory = cast("timedelta | None", vars(effect).get("_key_memory"))
     memory_ms = None if memory is None else int(memory.total_seconds() * SECOND_MS)
 
+    def declared(key: str, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Declared:
+        positions = {f"argument {number}": value for number, value in enumerate(args, 1)}
+        return Declared(effect.name, key, memory_ms, {**positions, **kwargs})
+
     def happen(key: str, /, *args: object, **kwargs: object) -> object:
-        return watch(Declared(effect.name, key, memory_ms), lambda: function(key, *args, **kwargs))
+        return watch(declared(key, args, kwargs), lambda: function(key, *args, **kwargs))
 
     async def happen_later(key: str, /, *args: object, **kwargs: object) -> object:
         result = await cast("Awaitable[object]", function(key, *args, **kwargs))
-        return watch(Declared(effect.name, key, memory_ms), lambda: result)
+        return watch(declared(key, args, kwargs), lambda: result)
 
     return happen_later if inspect.iscoroutinefunction(function) else happen

@@ -44,6 +44,8 @@ class Called:
     faults: tuple[Fault, ...]
     is_nested: bool
     is_retried: bool
+    is_resumed: bool = False
+    """Whether another run came while this one stood still right before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,14 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True)
+class Shown:
+    """A message that a run works on is seen again, under the same message id."""
+
+    at: Instant
+    run: int
+
+
+@dataclass(frozen=True, slots=True)
 class DeadLettered:
     """Messages went to the dead-letter queue."""
 
@@ -72,4 +82,4 @@ class DeadLettered:
     count: int
 
 
-Event = Delivered | Called | Ended | Sent | DeadLettered
+Event = Delivered | Called | Ended | Sent | Shown | DeadLettered

@@ -62,6 +62,7 @@ def _settings(options: Options) -> dict[str, str]:
         "parameters": dict(options.parameters),
         "effects": list(options.effects),
         "ignore": list(options.ignored),
+        "ledgers": list(options.ledgers),
         "stable_results": options.stable_results,
     }
     written = {name: repr(value) for name, value in settings.items() if value}

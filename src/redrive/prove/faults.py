@@ -6,6 +6,7 @@ import enum
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from urllib.parse import quote, unquote
 
 from redrive.core.clock import DAY_MS, HOUR_MS
 from redrive.core.errors import UserError
@@ -18,13 +19,20 @@ class Fault(enum.Enum):
     CRASH_AFTER = "crash-after"
     LOST = "lost"
     LOST_AND_RETRIED = "lost-and-retried"
+    PARTLY_REFUSED = "partly-refused"
     THROTTLED = "throttled"
     OUTAGE = "outage"
     OVERLAP = "overlap"
     OVERLAP_LATE = "overlap-late"
+    AGAIN = "again"
+    AGAIN_LATE = "again-late"
 
 
+STRIKES_AFTER = frozenset({Fault.CRASH_AFTER, Fault.LOST})
+"""These leave the call itself as it is, and strike when it has been answered."""
 ENDS_RUN = frozenset({Fault.CRASH_BEFORE, Fault.CRASH_AFTER})
+LETS_IN = frozenset({Fault.OVERLAP, Fault.OVERLAP_LATE, Fault.AGAIN, Fault.AGAIN_LATE})
+"""With these another run comes while this one stands still: with a duplicate, or with the very same message again."""
 
 DUPLICATE_DELAYS_MS = (0, 1 * HOUR_MS, 3 * DAY_MS, 14 * DAY_MS)
 """How long after the message a duplicate of it may come: at once … as long as a queue keeps a message at most."""
@@ -34,11 +42,34 @@ REDRIVE_DELAYS_MS = (0, 1 * HOUR_MS, 3 * DAY_MS, 14 * DAY_MS)
 
 
 @dataclass(frozen=True, slots=True)
-class Strike:
-    """A fault at a call: `at` counts the calls of a leg from 0, those of runs inside runs among them."""
+class Spot:
+    """A call of a leg that is known by what it asks: the n-th of its kind, counted from 1."""
 
-    at: int
+    service: str
+    operation: str
+    target: str
+    nth: int
+
+    def __str__(self) -> str:
+        words = [f"{_quoted(self.service)}:{_quoted(self.operation)}", *([_quoted(self.target)] if self.target else [])]
+        return " ".join([*words, f"#{self.nth}"])
+
+
+@dataclass(frozen=True, slots=True)
+class Strike:
+    """A fault at a call, and which of the messages it brings if it brings one: 0 is the first.
+
+    `at` counts the calls of a leg from 0, those of runs inside runs among them; or names the call, so that it is found
+    in a handler that has changed elsewhere.
+    """
+
+    at: int | Spot
     fault: Fault
+    message: int = 0
+
+    def __str__(self) -> str:
+        place = f" {self.at}" if isinstance(self.at, Spot) else f"@{self.at}"
+        return f"{self.fault.value}{_of(self.message)}{place}"
 
 
 class Act(enum.Enum):
@@ -56,6 +87,8 @@ class Leg:
     act: Act = Act.DELIVER
     delay_ms: int = 0
     strikes: tuple[Strike, ...] = ()
+    message: int = 0
+    """Which of the messages a duplicate is of: 0 is the first."""
 
     @property
     def faults(self) -> int:
@@ -64,16 +97,24 @@ class Leg:
 
     def __str__(self) -> str:
         after = f" after {self.delay_ms} ms" if self.delay_ms else ""
-        return " ".join([f"{self.act.value}{after}", *(f"{strike.fault.value}@{strike.at}" for strike in self.strikes)])
+        return " ".join([f"{self.act.value}{_of(self.message)}{after}", *map(str, self.strikes)])
 
 
 History = tuple[Leg, ...]
 
-_LEG = re.compile(r"(deliver|duplicate|redrive)(?: after (\d+) ms)?((?: [a-z-]+@\d+)*)")
+_STRIKE = r"(?P<fault>[a-z-]+)(?: of (?P<message>\d+))?(?:@(?P<at>\d+)| (?P<spot>[^\s@#]+(?: [^\s@#]+)? #\d+))"
+_LEG = re.compile(
+    rf"(?P<act>deliver|duplicate|redrive)(?: of (?P<of>\d+))?(?: after (?P<after>\d+) ms)?"
+    rf"(?P<strikes>(?: {re.sub(r'[?]P<[a-z]+>', '?:', _STRIKE)})*)"
+)
+_SPOT = re.compile(r"(?P<service>[^\s:]*):(?P<operation>[^\s:]*)(?: (?P<target>\S+))? #(?P<nth>\d+)")
 
 
 def parse_history(texts: Sequence[str]) -> History:
-    """Read legs as `str` writes them: `redrive after 3600000 ms crash-after@1`. Errors: UserError."""
+    """Read legs as `str` writes them: `redrive after 3600000 ms crash-after dynamodb:PutItem reports #1`.
+
+    Errors: UserError.
+    """
     return tuple(_parse_leg(text) for text in texts)
 
 
@@ -82,9 +123,31 @@ def _parse_leg(text: str) -> Leg:
     try:
         if match is None:
             raise ValueError(text)
-        strikes = [word.split("@") for word in match[3].split()]
-        return Leg(Act(match[1]), int(match[2] or 0), tuple(Strike(int(at), Fault(name)) for name, at in strikes))
+        strikes = tuple(map(_parse_strike, re.finditer(_STRIKE, match["strikes"])))
+        return Leg(Act(match["act"]), int(match["after"] or 0), strikes, int(match["of"] or 1) - 1)
     except ValueError:
         raise UserError(
-            f"{text!r} is no leg of a history.", next_step="Write it as in 'deliver crash-after@1'.", exit_code=2
-        ) from None
+            f"{text!r} is no leg of a history.", next_step="Write it as in 'deliver crash-after sqs:SendMessage mails #1'.",
+            exit_code=2,
+        ) from None  # fmt: skip
+
+
+def _parse_strike(match: re.Match[str]) -> Strike:
+    at = int(match["at"]) if match["at"] is not None else _parse_spot(match["spot"])
+    return Strike(at, Fault(match["fault"]), int(match["message"] or 1) - 1)
+
+
+def _parse_spot(text: str) -> Spot:
+    match = _SPOT.fullmatch(text)
+    if match is None:
+        raise ValueError(text)
+    service, operation, target = (unquote(match[name] or "") for name in ("service", "operation", "target"))
+    return Spot(service, operation, target, int(match["nth"]))
+
+
+def _of(message: int) -> str:
+    return f" of {message + 1}" if message else ""
+
+
+def _quoted(word: str) -> str:
+    return quote(word, safe="/.*")

@@ -1,20 +1,35 @@
-"""Which table is the handler's memory, and what its records say while a run goes on.
+"""Which rows are the handler's memory, and what its records say while a run goes on.
 
-The ledger is guessed from a run in which nothing goes wrong: it is the first table that is written under a condition,
-read before it is written, or written twice under one key. Its writes are bookkeeping and no effects.
+A row is of the ledger if the handler goes by it: delivered the same message again where the work is done already, it
+leaves out something that it does where that row alone is taken away. What merely was read before it was written, or
+written under a condition, is work like any other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from redrive.prove.calls import mapping_of
-from redrive.prove.events import Called, Event
-from redrive.prove.stage import Stage
+from redrive.core.clock import SECOND_MS
+from redrive.core.documents import Document
+from redrive.prove.calls import mapping_of, parts_of
+from redrive.prove.contents import facts_of
+from redrive.prove.events import Called
+from redrive.prove.faults import Leg
+from redrive.prove.journal import key_told
+from redrive.prove.performance import Moment, Performance
+from redrive.prove.sorting import Ledger
 
 _WORD_CHARS_MAX = 40
+_SINCE_EPOCH = re.compile(r"1[6-9]\d{8}(?:\d{3})?(?:\.\d+)?|\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
+_REFUSED = "ConditionalCheckFailedException"
+CANDIDATES_MAX = 32
+"""So many rows are tried, one of each label: a handler goes by a few."""
 
+Rows = Mapping[str, Document]
+"""The items of a table, by key."""
 Records = dict[str, dict[str, str]]
 """The texts in the records of a table, by key and attribute."""
 
@@ -28,36 +43,71 @@ class Status:
     done: str
 
 
-def guess_ledger(events: Sequence[Event], key_of: Callable[[Called], str]) -> str | None:
-    """The name of the table; None if no table looks like one."""
-    touched: dict[str, list[str]] = {}
-    suspects = set()
-    for event in events:
-        if not isinstance(event, Called) or event.call.service != "dynamodb" or not event.call.target:
-            continue
-        table, key = event.call.target, key_of(event)
-        before = touched.setdefault(table, [])
-        if event.call.changes:
-            is_conditional = "ConditionExpression" in event.call.params or "Expected" in event.call.params
-            if is_conditional or key in before or "read" in before:
-                suspects.add(table)
-        before.append(key if event.call.changes else "read")
-    return next((table for table in touched if table in suspects), None)
+def guess_ledger(performance: Performance, beginning: Moment, left: Mapping[str, Rows]) -> Ledger:
+    """The ledger of a handler that has left these rows, by table. Errors: as those of its runs."""
+    stable = performance.journal.stable
+    labels = sorted({(table, stable(key)) for table, rows in left.items() for key in rows})
+    rows: dict[str, dict[str, bool]] = {table: {} for table in left}
+    present = _written(performance, beginning, left, ("", ""))
+    for row in labels[:CANDIDATES_MAX]:
+        absent = _written(performance, beginning, left, row)
+        kept, redone = ([name for name, about in writes if about != row] for writes in (present, absent))
+        rows[row[0]][row[1]] = Counter(kept) < Counter(redone)
+    return Ledger(rows)
 
 
-def records_of(stage: Stage, table: str) -> Records:
-    """The records as they are now."""
-    schema = stage.call("dynamodb", "DescribeTable", TableName=table)["Table"]["KeySchema"]
-    key_names = [element["AttributeName"] for element in schema]
-    records: Records = {}
-    for item in stage.call("dynamodb", "Scan", TableName=table)["Items"]:
-        key = ", ".join(f"{name}={next(iter(item[name].values()))}" for name in key_names)
-        records[key] = {
+def _written(
+    performance: Performance, beginning: Moment, left: Mapping[str, Rows], without: tuple[str, str]
+) -> list[tuple[str, tuple[str, str]]]:
+    """What a handler wants written if the messages come again where the work is done, but for the rows of one label.
+
+    Each write with the table and the label of its row. A write that its own row refuses is wanted nevertheless, but
+    no transaction that is refused. Only what comes at once is looked at: later a lease has ended.
+    """
+    performance.load(beginning)
+    journal, stage = performance.journal, performance.stage
+    for table, rows in left.items():
+        for key, item in rows.items():
+            if (table, journal.stable(key)) != without:
+                stage.call("dynamodb", "PutItem", TableName=table, Item=item)
+    stage.move_to(stage.now + SECOND_MS)  # So that the run is another one, with a request id of its own.
+    until = stage.now + performance.trigger.timeout_ms
+    events = list(performance.play(Leg()))
+    while performance.waiting.is_pending and (stage.next_due() or until) < until:
+        events += performance.play(Leg())
+    return [
+        (part.name, (part.target, journal.label_of(part)))
+        for event in events
+        if isinstance(event, Called) and event.outcome in ("", _REFUSED)
+        for part in parts_of(event.call)
+        if journal.sorting.role(part, "") is not None
+    ]
+
+
+def rows_of(performance: Performance, table: str) -> Rows:
+    """The items of a table as they are now."""
+    names = performance.journal.key_names(table)
+    return {
+        key_told(item, names): item for item in performance.stage.call("dynamodb", "Scan", TableName=table)["Items"]
+    }
+
+
+def records_of(performance: Performance, table: str) -> Records:
+    """The records of a table as they are now."""
+    names = performance.journal.key_names(table)
+    return {
+        key: {
             name: text
             for name, value in item.items()
-            if name not in key_names and isinstance(text := mapping_of(value).get("S"), str)
+            if name not in names and isinstance(text := mapping_of(value).get("S"), str)
         }
-    return records
+        for key, item in rows_of(performance, table).items()
+    }
+
+
+def has_time(item: Document) -> bool:
+    """Whether an attribute of an item is a time since the epoch, as a lease's or an expiry's is."""
+    return any(_SINCE_EPOCH.fullmatch(text) for _, text in facts_of(item))
 
 
 def status_of(seen: Sequence[Records]) -> Status | None:

@@ -16,7 +16,8 @@ class Options:
     """What is proved, and how far.
 
     `bodies` are the messages; None takes them from the template's schedule, or a sample. `effects` and `ignored` are
-    patterns of calls, as in `dynamodb:PutItem:reports*`.
+    patterns of calls, as in `dynamodb:PutItem:reports*`, or `dynamodb:UpdateItem:reports#attempts` for an attribute
+    that is not looked at. `ledgers` are the tables that are the handler's memory; none finds them out.
     """
 
     faults: int = FAULTS_DEFAULT
@@ -26,6 +27,7 @@ class Options:
     parameters: Mapping[str, str] = field(default_factory=dict)
     effects: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
+    ledgers: tuple[str, ...] = ()
     invariants: tuple[Invariant, ...] = ()
     stable_results: bool = False
 

@@ -6,7 +6,7 @@ boto3 clients of the process, so that it sees each call before it is made and af
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
@@ -17,25 +17,25 @@ from redrive.core.clock import SECOND_MS, Instant
 from redrive.core.errors import Bug
 from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.invoke.context import LambdaContext
-from redrive.invoke.environment import function_variables
 from redrive.invoke.handlers import Answer, error_answer, run_handler
 from redrive.prove.calls import EFFECT_SERVICE, Call, Params, as_sent, call_of, mapping_of
 from redrive.prove.declared import Declared, watched_effects
-from redrive.prove.events import Called, DeadLettered, Ended, Ending, Event, Sent
-from redrive.prove.faults import Act, Fault, Leg
+from redrive.prove.events import Called, DeadLettered, Ended, Ending, Event, Sent, Shown
+from redrive.prove.faults import LETS_IN, Act, Fault, Leg, Strike
 from redrive.prove.journal import Journal, Trace
-from redrive.prove.running import Died, Run, delivered, told
-from redrive.prove.stage import SCOPE, Saved, Stage, Waiting
+from redrive.prove.running import Died, Run, delivered, handles_of, told
+from redrive.prove.stage import Stage, Waiting
+from redrive.prove.strikes import Strikes
 from redrive.prove.subject import Subject
 from redrive.prove.surroundings import Surroundings, replaced, silenced, variables
 from redrive.prove.tables import Improvised
-from redrive.prove.transport import ENDPOINT_URL, Asked, Transport, Way, can_retry
+from redrive.prove.tape import Beginning, Known, Saved
+from redrive.prove.transport import Asked, Transport, Way, can_retry
 from redrive.prove.trigger import Trigger
+from redrive.prove.variables import process_variables, run_variables
 
 LATE_MARGIN_MS = 1_000
 """How long before its timeout a run goes on that another one has overlapped late."""
-
-TASK_ROOT = "/var/task"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Moment:
     saved: Saved
     traces: frozenset[Trace]
     runs: int
-    legs: int
+    sent: int
     outage: str
     sent_at: Instant
     waiting: Waiting
@@ -67,14 +67,16 @@ class Performance:
         self.runs = 0
         self.outage = ""
         self.after_call: Callable[[], None] = lambda: None
-        self.is_effect: Callable[[Call], bool] = lambda _: True
+        self.is_known: Callable[[], bool] = lambda: False
+        """Is asked after each call, when no fault is to strike any more, whether the leg need not be played on."""
         self._improvised = improvised
         self._trigger: Trigger | None = None
         self._transport: Transport | None = None
         self._running: list[Run] = []
-        self._strikes: dict[int, tuple[Fault, ...]] = {}
-        self._index = 0
-        self._legs = 0
+        self.strikes = Strikes()
+        self._sent = 0
+        self._is_marked = False
+        self._is_over = False
         self._sent_at = self.stage.now
         self._waiting = Waiting(is_pending=False, dead=0)
         self._keys: dict[str, tuple[str, ...]] = {}
@@ -103,6 +105,7 @@ class Performance:
         """Send the messages of a trigger, from which every history begins."""
         self._trigger = trigger
         self.journal = Journal(trigger.bodies, self._key_names)
+        self.stage.begin_leg()
         for number in range(len(trigger.bodies)):
             self._send(number)
 
@@ -115,7 +118,7 @@ class Performance:
             return self.ask(client, operation, params)
 
         with ExitStack() as stack:
-            stack.enter_context(variables(self._variables()))
+            stack.enter_context(variables(process_variables(self.stage, self.trigger)))
             stack.enter_context(self.surroundings.entered(self.stage.now, self._sleep))
             stack.enter_context(replaced(BaseClient, "_make_api_call", ask))
             stack.enter_context(watched_effects(self._happen))
@@ -125,14 +128,14 @@ class Performance:
     def save(self) -> Moment:
         """All there is between two legs."""
         return Moment(
-            self.stage.save(), self.journal.traces, self.runs, self._legs, self.outage, self._sent_at, self._waiting
+            self.stage.save(), self.journal.traces, self.runs, self._sent, self.outage, self._sent_at, self._waiting
         )
 
     def load(self, moment: Moment) -> None:
         """Be again as it was then."""
         self.stage.load(moment.saved)
         self.journal.traces = moment.traces
-        self.runs, self._legs, self.outage = moment.runs, moment.legs, moment.outage
+        self.runs, self._sent, self.outage = moment.runs, moment.sent, moment.outage
         self._sent_at, self._waiting = moment.sent_at, moment.waiting
 
     @property
@@ -145,15 +148,31 @@ class Performance:
         """What was left in the queue, and among the dead letters, when the last leg had ended."""
         return self._waiting
 
-    def play(self, leg: Leg) -> list[Event]:
-        """Play a leg from here, and answer what happened."""
+    def likeness(self) -> bytes:
+        """A hash that two moments share if they go on alike as long as no fault strikes.
+
+        Within a leg that holds if those who run have met the same: then they will make the same calls.
+        """
+        return self.stage.likeness(
+            sorted(self.journal.traces, key=repr),
+            [(run.deadline_at, sorted(run.throttled), run.met) for run in self._running],
+        )
+
+    @property
+    def running(self) -> Sequence[Run]:
+        """Who runs now: a run, and those that it is overlapped by."""
+        return self._running
+
+    def play(self, leg: Leg, beginning: Beginning | None = None, *, is_marked: bool = False) -> list[Event]:
+        """Play a leg from here, and answer what happened.
+
+        With `beginning`, the engine is not asked again for what is known of it. Errors: Strayed if the handler then
+        asks something else; Known. With `is_marked`, other legs can begin like this one.
+        """
         self.events = []
-        self._strikes = {}
-        for strike in leg.strikes:
-            self._strikes[strike.at] = (*self._strikes.get(strike.at, ()), strike.fault)
-        self._index = 0
-        self._legs += 1
-        self.stage.reseed(f"leg {self._legs}")
+        self._is_marked, self._is_over = is_marked, False
+        self.strikes = Strikes(leg)
+        self.stage.begin_leg(beginning)
         dead = 0 if leg.act is Act.REDRIVE else self._waiting.dead
         self._begin_leg(leg)
         self._deliver()
@@ -169,9 +188,10 @@ class Performance:
         if self._trigger is None or invocation.function_name != self._trigger.function_name:
             return InvocationResult(InvocationStatus.OK, b"null")
         self.runs += 1
-        run = Run(self.runs, self.stage.now + invocation.timeout_ms)
+        run = Run(self.runs, self.stage.now + invocation.timeout_ms, handles_of(invocation))
+        run.meet(self.stage.now, (invocation.request_id, invocation.payload))
         self._running.append(run)
-        self.surroundings.begin(f"run {run.number}", self.stage.now)
+        self.surroundings.begin(f"run {invocation.request_id}", self.stage.now)
         self.events.append(delivered(self.stage.now, run.number, invocation))
         try:
             answer = self._run(invocation)
@@ -181,6 +201,8 @@ class Performance:
         finally:
             self._running.pop()
             self.surroundings.move_to(self.stage.now)
+        if self._is_over:
+            raise Known
         return self._result(run, answer)
 
     def close(self) -> None:
@@ -193,10 +215,10 @@ class Performance:
             raise Bug("a call before the process was entered")
         transport = self._transport
         call = call_of(client.meta.service_model.service_name, operation, as_sent(client, operation, params))
+        if self._running and self._improvised is not None:
+            self._improvised.provide(self.stage, call)
         if not self._running or self._is_inside:
             return transport.send(Asked(client, call, params, Way.NORMAL, lambda _: None))
-        if self._improvised is not None:
-            self._improvised.provide(self.stage, call)
 
         def perform(way: Way, noted: Callable[[Params], None]) -> object:
             with self._inside():
@@ -210,7 +232,7 @@ class Performance:
             function_arn=invocation.function_arn,
             deadline_at=self._running[-1].deadline_at,
             clock=self.stage.clock,
-            environment=self._variables_of(invocation),
+            environment=self._environment_of(invocation),
         )
         with silenced():
             try:
@@ -237,7 +259,7 @@ class Performance:
             self.stage.settle()
         self.events.append(Sent(self.stage.now, leg.act))
         if leg.act is Act.DUPLICATE:
-            self._send(0)
+            self._send(leg.message)
         else:
             self._sent_at = self.stage.now
             self.stage.call("sqs", "StartMessageMoveTask", SourceArn=self.trigger.dead_letter_arn)
@@ -258,7 +280,8 @@ class Performance:
     def _send(self, number: int) -> None:
         group = {"MessageGroupId": "prove", "MessageDeduplicationId": f"{number}"} if self.trigger.is_fifo else {}
         body = self.trigger.bodies[number]
-        self.stage.call("sqs", "SendMessage", QueueUrl=self.trigger.queue_url, MessageBody=body, **group)
+        self.stage.send(self._sent, QueueUrl=self.trigger.queue_url, MessageBody=body, **group)
+        self._sent += 1
 
     def _boundary(
         self, call: Call, perform: Callable[[Way, Callable[[Params], None]], object], note: Callable[[Params], None], *,
@@ -266,10 +289,11 @@ class Performance:
     ) -> object:  # fmt: skip
         """One call of the handler, with the faults that strike at it."""
         run = self._running[-1]
+        if self._is_over:
+            raise Known
         if run.death is not None:
             raise Died
-        index, self._index = self._index, self._index + 1
-        faults = self._strikes.get(index, ())
+        index, strikes = self._reach(call)
         place = self.subject.place()
         took: list[Params] = []
 
@@ -277,39 +301,67 @@ class Performance:
             took.append(answer)
             note(answer)
 
+        is_resumed = False
+        while others := [strike for strike in strikes if strike.fault in LETS_IN]:
+            self._let_in(run, others[0])
+            index, strikes = self._reach(call)  # So that further faults can strike at this call itself.
+            is_resumed = True
+        faults = tuple(strike.fault for strike in strikes)
+
         def record(outcome: str) -> None:
             self.events.append(
                 Called(
                     self.stage.now, run.number, index, call, place, outcome, len(took), faults,
-                    is_nested=len(self._running) > 1, is_retried=is_retried,
+                    is_nested=len(self._running) > 1, is_retried=is_retried, is_resumed=is_resumed,
                 )
             )  # fmt: skip
 
         if Fault.CRASH_BEFORE in faults:
             record("")
             run.die()
-        while Fault.OVERLAP in faults or Fault.OVERLAP_LATE in faults:
-            self._overlap(run, is_late=Fault.OVERLAP_LATE in faults)
-            index, self._index = self._index, self._index + 1  # So that further faults can strike at this call itself.
-            faults = self._strikes.get(index, ())
         try:
             answer = perform(self._way(run, call, faults), noted)
         except ClientError as error:
             record(str(mapping_of(error.response.get("Error")).get("Code")))
-            self._after(run, faults)
+            run.meet(self.stage.now, error.response)
+            self._after(run, index, faults)
             raise
         except (BotoCoreError, OSError) as error:
             record(type(error).__name__)
-            self._after(run, faults)
+            run.meet(self.stage.now, type(error).__name__)
+            self._after(run, index, faults)
+            raise
+        except Exception as error:  # What an effect of the user's raises is the handler's to see.
+            run.meet(self.stage.now, repr(error))
             raise
         record("")
-        self._after(run, faults)
+        run.meet(self.stage.now, answer)
+        self._after(run, index, faults)
         return answer
 
-    def _after(self, run: Run, faults: tuple[Fault, ...]) -> None:
+    def _reach(self, call: Call) -> tuple[int, Sequence[Strike]]:
+        """The next call: its index, and what strikes at it."""
+        index, strikes = self.strikes.reach(call)
+        self._pass(index, is_after=False)
+        return index, strikes
+
+    def _pass(self, index: int, *, is_after: bool) -> None:
+        """Go on from the mark up to which this leg was known; or mark the place for legs that begin like this one."""
+        if not self.stage.is_live:
+            traces = self.stage.go_on(index, is_after=is_after)
+            self.journal.traces = self.journal.traces if traces is None else traces
+            return
+        if self._is_marked:
+            self.stage.mark(index, self.journal.traces, is_after=is_after)
+
+    def _after(self, run: Run, index: int, faults: tuple[Fault, ...]) -> None:
+        self._pass(index, is_after=True)
         self.after_call()
         if Fault.CRASH_AFTER in faults:
             run.die()
+        if self.strikes.is_past(index) and all(one.is_told_all for one in self._running) and self.is_known():
+            self._is_over = True
+            raise Known
 
     def _way(self, run: Run, call: Call, faults: tuple[Fault, ...]) -> Way:
         if Fault.THROTTLED in faults:
@@ -320,14 +372,26 @@ class Performance:
             return Way.REFUSED
         if Fault.LOST in faults:
             return Way.LOST
+        if Fault.PARTLY_REFUSED in faults:
+            return Way.PARTLY
         return Way.RETRIED if Fault.LOST_AND_RETRIED in faults else Way.NORMAL
 
-    def _overlap(self, run: Run, *, is_late: bool) -> None:
-        """A duplicate comes while this run stands still, and is worked on from beginning to end."""
-        if is_late:
+    def _let_in(self, run: Run, strike: Strike) -> None:
+        """While this run stands still another one begins and ends: with a duplicate, or with this run's own message."""
+        if strike.fault in {Fault.OVERLAP_LATE, Fault.AGAIN_LATE}:
             self.stage.move_to(max(self.stage.now, run.deadline_at - LATE_MARGIN_MS))
-        self.events.append(Sent(self.stage.now, Act.DUPLICATE))
-        self._send(0)
+        if strike.fault in {Fault.OVERLAP, Fault.OVERLAP_LATE}:
+            self.events.append(Sent(self.stage.now, Act.DUPLICATE))
+            self._send(strike.message)
+            self._settle_beside(run)
+            return
+        handle = run.handles[strike.message]
+        if self.stage.show_again(self.trigger.queue_url, handle):
+            self.events.append(Shown(self.stage.now, run.number))
+            self._settle_beside(run)
+            self.stage.hold_again(self.trigger.queue_arn, handle)
+
+    def _settle_beside(self, run: Run) -> None:
         with self._inside(False):
             self.stage.settle()
         self.surroundings.move_to(self.stage.now)
@@ -347,20 +411,18 @@ class Performance:
             return result
 
         def note(_: Params) -> None:
-            if self.is_effect(call):
-                self.journal.note_declared(declared.name, declared.key, declared.memory_ms, self.stage.now)
+            if self.stage.is_live:
+                self.journal.note_declared(declared, self.stage.now)
 
         return self._boundary(call, perform, note, is_retried=False)
 
     def _note_call(self, call: Call) -> Callable[[Params], None]:
         def note(answer: Params) -> None:
-            if call.changes and not call.is_silent and not self._is_of_trigger(call) and self.is_effect(call):
-                self.journal.note(call, answer)
+            if not self.stage.is_live:
+                return  # It is among the traces of the mark.
+            self.journal.note(call, answer, self.stage.now)
 
         return note
-
-    def _is_of_trigger(self, call: Call) -> bool:
-        return call.service == "sqs" and call.target == self.trigger.queue_name
 
     def _sleep(self, seconds: float) -> None:
         """`time.sleep` of the handler: virtual time passes. Between two tries of a call none does."""
@@ -383,23 +445,11 @@ class Performance:
 
     def _key_names(self, table: str) -> tuple[str, ...]:
         if table not in self._keys:
-            described = self.stage.call("dynamodb", "DescribeTable", TableName=table)["Table"]
+            described = self.stage.look_up("dynamodb", "DescribeTable", TableName=table)["Table"]
             self._keys[table] = tuple(element["AttributeName"] for element in described["KeySchema"])
         return self._keys[table]
 
-    def _variables(self) -> dict[str, str]:
-        """The process's environment: that of the function, with the account's own credentials."""
-        function = self.stage.call("lambda", "GetFunctionConfiguration", FunctionName=self.trigger.function_name)
-        own = function.get("Environment", {}).get("Variables", {})
-        return {
-            "AWS_ACCESS_KEY_ID": SCOPE.account, "AWS_SECRET_ACCESS_KEY": "in-process",
-            "AWS_DEFAULT_REGION": SCOPE.region, "AWS_REGION": SCOPE.region, "AWS_ENDPOINT_URL": ENDPOINT_URL,
-            "AWS_LAMBDA_FUNCTION_NAME": self.trigger.function_name, "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
-            "TZ": ":UTC", **own,
-        }  # fmt: skip
-
-    def _variables_of(self, invocation: Invocation) -> dict[str, str]:
+    def _environment_of(self, invocation: Invocation) -> dict[str, str]:
         if invocation.function_arn not in self._contexts:
-            made = function_variables(invocation, log_stream="", task_root=TASK_ROOT, endpoint_url=ENDPOINT_URL)
-            self._contexts[invocation.function_arn] = made
+            self._contexts[invocation.function_arn] = run_variables(invocation)
         return self._contexts[invocation.function_arn]

@@ -4,37 +4,33 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import boto3
 
 from redrive.core.clock import Instant
 from redrive.core.errors import UserError
-from redrive.gateway.chain import Gateway
-from redrive.prove.calls import Call
+from redrive.prove.clean import ELSEWHERE_AFTER_MS, Clean, learn, left_elsewhere, play_clean, require_matches
 from redrive.prove.clients import remembered_clients
-from redrive.prove.events import Ended, Ending, Event
-from redrive.prove.faults import History, Leg
-from redrive.prove.judge import Judge
-from redrive.prove.ledger import Records, guess_ledger, records_of, status_of
+from redrive.prove.contents import Left
+from redrive.prove.events import Event
+from redrive.prove.faults import History
 from redrive.prove.options import DEFAULTS, Options
 from redrive.prove.outside import Unanswerable
-from redrive.prove.performance import Moment, Performance
+from redrive.prove.performance import Performance
 from redrive.prove.search import Found, Progress, Search, Searched
-from redrive.prove.stage import SCOPE, Saved, Stage
+from redrive.prove.stage import SCOPE, Stage
 from redrive.prove.story import advice_for, tell
 from redrive.prove.subject import Subject
 from redrive.prove.tables import Improvised
+from redrive.prove.tape import Saved
 from redrive.prove.template import Declared, declared_trigger, has_inline_code, inline_subject
 from redrive.prove.transport import ENDPOINT_URL, Short, Transport, Wire
 from redrive.prove.trigger import SAMPLE_EVENT, Trigger, bodies_of, usual_trigger
 from redrive.prove.verdict import Bounds, Counterexample, Verdict
-
-CLEAN_RUNS_MAX = 20
-"""More runs than this without the queue being empty, and nothing gone wrong: the handler does not let go."""
 
 
 class EndedWorld:
@@ -64,7 +60,8 @@ def prove(subject: Subject | None, options: Options = DEFAULTS, *, progress: Pro
     """
     with _prepared(subject, options) as world:
         with _opened(world, Short) as performance:
-            clean = _clean(performance, options)
+            clean = learn(performance, options, world.elsewhere, EndedWorld(performance))
+            require_matches(options, clean)
             searched = Search(performance, clean.judge, faults_max=options.faults).run(progress)
         example = None if searched.found is None else _confirmed(world, options, searched.found)
     return _verdict(world, options, clean, searched, example)
@@ -88,14 +85,7 @@ class _World:
     saved: Saved
     assumptions: Mapping[str, str]
     seed: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Clean:
-    """What a run in which nothing goes wrong leaves behind."""
-
-    judge: Judge
-    effects: Mapping[str, int]
+    elsewhere: Sequence[Left]
 
 
 @contextmanager
@@ -121,14 +111,15 @@ def _prepared(subject: Subject | None, options: Options) -> Iterator[_World]:
                 performance.subject = _inline(performance.stage, declared, options.template, directory)
         saved = performance.stage.save()
         performance.begin(trigger)
-        with performance.entered(Short(performance.stage.gateway)):
-            _play_clean(performance)
+        with performance.entered(Short(performance.stage)):
+            play_clean(performance)
         performance.stage.load(saved)
         if improvised is not None:
             improvised.repeat(performance.stage)
+        saved = performance.stage.save()
         yield _World(
-            performance.subject, trigger, performance.stage.save(),
-            {} if improvised is None else improvised.assumptions, options.seed,
+            performance.subject, trigger, saved, {} if improvised is None else improvised.assumptions, options.seed,
+            _elsewhere(performance.subject, trigger, saved, options.seed),
         )  # fmt: skip
 
 
@@ -141,89 +132,23 @@ def _inline(stage: Stage, declared: Declared, template: Path, directory: Path) -
 
 
 @contextmanager
-def _opened(world: _World, transport: Callable[[Gateway], Transport]) -> Iterator[Performance]:
+def _opened(world: _World, transport: Callable[[Stage], Transport]) -> Iterator[Performance]:
     """A performance of that world in which the message was sent."""
-    performance = Performance(world.subject, seed=world.seed)
-    try:
+    with contextlib.closing(Performance(world.subject, seed=world.seed)) as performance:
         performance.stage.load(world.saved)
-        performance.stage.reseed("beginning")
         performance.begin(world.trigger)
-        with performance.entered(transport(performance.stage.gateway)):
+        with performance.entered(transport(performance.stage)):
             yield performance
-    finally:
-        performance.close()
 
 
-def _play_clean(performance: Performance) -> list[Event]:
-    """Play on without faults until nothing is left to deliver. Errors: UserError if something goes wrong even so."""
-    events: list[Event] = []
-    for _ in range(CLEAN_RUNS_MAX):
-        events += performance.play(Leg())
-        for event in events:
-            if isinstance(event, Ended) and event.ending is not Ending.RETURNED:
-                raise UserError(_failure(performance, event), next_step=_hint(performance), exit_code=2)
-        if not performance.waiting.is_pending:
-            break
-    if performance.waiting.dead or performance.waiting.is_pending:
-        raise UserError(
-            "The handler leaves its message in the queue although nothing goes wrong.",
-            next_step="Give it a message that it can work on: --event FILE.", exit_code=2,
-        )  # fmt: skip
-    return events
-
-
-def _failure(performance: Performance, event: Ended) -> str:
-    if performance.surroundings.reached:
-        return f"The handler opens a connection to {performance.surroundings.reached[0]}, and no connection is let out."
-    told = event.answer or f"it {event.ending.value}"
-    return f"The handler fails although nothing goes wrong: {told}"
-
-
-def _hint(performance: Performance) -> str:
-    if performance.surroundings.reached:
-        return "Prove the handler with that call replaced: redrive.testing.prove takes a callable."
-    return "Give it the message that it expects (--event FILE), and the tables that it needs (--template)."
-
-
-def _clean(performance: Performance, options: Options) -> _Clean:
-    """Learn from a clean run what is expected, and be again where it began."""
-    beginning = performance.save()
-    events = _play_clean(performance)
-    ledger = guess_ledger(events, lambda event: performance.journal.key_of(event.call))
-    clean = _learned(performance, options, ledger, beginning)
-    if ledger is not None and not clean.effects:
-        clean = _learned(performance, options, None, beginning)  # What looks like a ledger is the work itself.
-    if not clean.effects:
-        raise UserError(
-            "The handler changes nothing that can be seen, so nothing can be lost or repeated.",
-            next_step="Only boto3 calls and effects declared with redrive.handler are seen.", exit_code=2,
-        )  # fmt: skip
-    return clean
-
-
-def _learned(performance: Performance, options: Options, ledger: str | None, beginning: Moment) -> _Clean:
-    def is_effect(call: Call) -> bool:
-        if call.matches(options.effects):
-            return True
-        is_bookkeeping = call.service == "dynamodb" and call.target == ledger
-        return not is_bookkeeping and not call.matches(options.ignored)
-
-    performance.load(beginning)
-    performance.is_effect = is_effect
-    seen: list[Records] = []
-    if ledger is not None:
-        performance.after_call = lambda: seen.append(records_of(performance.stage, ledger))
-    events = _play_clean(performance)
-    performance.after_call = lambda: None
-    expected = performance.journal.counts()
-    kinds: dict[str, int] = {}
-    for (kind, _), count in sorted(expected.items()):
-        kinds[kind] = kinds.get(kind, 0) + count
-    returned = next((event.answer for event in events if isinstance(event, Ended)), "")
-    answer = performance.journal.stable(returned) if options.stable_results else None
-    judge = Judge(expected, ledger, status_of(seen), answer, options.invariants, EndedWorld(performance))
-    performance.load(beginning)
-    return _Clean(judge, kinds)
+def _elsewhere(subject: Subject, trigger: Trigger, saved: Saved, seed: int) -> Sequence[Left]:
+    """What a clean run leaves behind on another day, with other ids, and with the messages in another order."""
+    with contextlib.closing(Performance(subject, seed=seed + 1)) as performance:
+        performance.stage.load(saved)
+        performance.stage.move_to(performance.stage.now + ELSEWHERE_AFTER_MS)
+        performance.begin(trigger if trigger.is_fifo else replace(trigger, bodies=trigger.bodies[::-1]))
+        with performance.entered(Short(performance.stage)):
+            return left_elsewhere(performance)
 
 
 def _confirmed(world: _World, options: Options, found: Found) -> Counterexample:
@@ -240,7 +165,7 @@ def _confirmed(world: _World, options: Options, found: Found) -> Counterexample:
 
 def _played(world: _World, options: Options, history: History) -> Counterexample | None:
     with _opened(world, Wire) as performance:
-        clean = _clean(performance, options)
+        clean = learn(performance, options, world.elsewhere, EndedWorld(performance))
         events: list[Event] = []
         for leg in history:
             events += performance.play(leg)
@@ -255,13 +180,13 @@ def _played(world: _World, options: Options, history: History) -> Counterexample
 
 
 def _verdict(
-    world: _World, options: Options, clean: _Clean, searched: Searched, example: Counterexample | None
+    world: _World, options: Options, clean: Clean, searched: Searched, example: Counterexample | None
 ) -> Verdict:
     return Verdict(
         handler=world.subject.name,
         bounds=Bounds(options.faults, searched.histories, searched.merged, searched.runs, options.seed),
         effects=clean.effects,
-        ledger=clean.judge.ledger,
+        ledger=clean.judge.ledger.name,
         assumptions=world.assumptions,
         bodies=world.trigger.bodies,
         counterexample=example,

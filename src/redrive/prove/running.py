@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
 
 from redrive.core.clock import Instant
 from redrive.core.documents import load_json
@@ -22,8 +24,21 @@ class Run:
 
     number: int
     deadline_at: Instant
+    handles: tuple[str, ...] = ()
+    """The receipt handles of its messages."""
     throttled: set[str] = field(default_factory=set)
     death: Ending | None = None
+    met: list[tuple[Instant, str]] = field(default_factory=list)
+    """What it was given and told, and when: two runs that have met the same go on alike."""
+    is_told_all: bool = True
+    """Whether all of that can be compared. Streams and objects of the user's own cannot."""
+
+    def meet(self, at: Instant, told: object) -> None:
+        """Take in what it is told now. How a request went (its id, its checksum, its retries) is not counted."""
+        if isinstance(told, dict):
+            told = {name: value for name, value in told.items() if name != "ResponseMetadata"}
+        self.is_told_all = self.is_told_all and _is_plain(told)
+        self.met.append((at, repr(told)))
 
     def die(self, ending: Ending = Ending.DIED) -> None:
         """End here. Errors: Died, always."""
@@ -39,8 +54,24 @@ def delivered(at: Instant, run: int, invocation: Invocation) -> Delivered:
     return Delivered(at, run, ids, receives)
 
 
+def handles_of(invocation: Invocation) -> tuple[str, ...]:
+    """The receipt handles of the messages that a run is given."""
+    return tuple(str(record["receiptHandle"]) for record in load_json(invocation.payload)["Records"])
+
+
 def told(answer: Answer) -> str:
     """What a run returned or raised, in a line."""
     if answer.error_type is None:
         return answer.payload.decode()
     return f"{answer.error_type}: {json.loads(answer.payload)['errorMessage']}"
+
+
+def _is_plain(told: object) -> bool:
+    """Whether a value is all that its text says."""
+    match told:
+        case dict():
+            return all(map(_is_plain, told.values()))
+        case list() | tuple():
+            return all(map(_is_plain, told))
+        case _:
+            return told is None or isinstance(told, str | bytes | int | float | Decimal | datetime)

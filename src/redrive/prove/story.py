@@ -8,9 +8,10 @@ from typing import assert_never
 
 from redrive.core.clock import SECOND_MS, Instant
 from redrive.prove.calls import key_text
-from redrive.prove.events import Called, DeadLettered, Delivered, Ended, Ending, Event, Sent
+from redrive.prove.events import Called, DeadLettered, Delivered, Ended, Ending, Event, Sent, Shown
 from redrive.prove.faults import ENDS_RUN, Act, Fault
 from redrive.prove.judge import Rule, Violation
+from redrive.prove.sorting import Ledger
 from redrive.prove.stage import START
 from redrive.prove.subject import Place
 
@@ -50,6 +51,8 @@ def _steps_of(event: Event) -> Iterator[Step]:
             yield Step(at, "the message comes a second time, with the same body and another message id", is_fault=True)
         case Sent():
             yield Step(at, "the dead letters are redriven: they return to the queue under new message ids")
+        case Shown(run=run):
+            yield Step(at, f"the very message that run {run} works on is handed out a second time", is_fault=True)
         case DeadLettered(count=count):
             what = "the message was" if count == 1 else f"{count} messages were"
             yield Step(at, f"{what} received as often as the queue allows: now in the dead-letter queue")
@@ -68,6 +71,8 @@ def _call_step(at: str, event: Called) -> Step:
     elif Fault.LOST_AND_RETRIED in event.faults:
         told = f" and is told {event.outcome}" if event.outcome else ""
         text = f"{run}: {event.call} happens, its answer is lost, and the client asks again by itself{told}"
+    elif Fault.PARTLY_REFUSED in event.faults:
+        text = f"{run}: {event.call} succeeds but for its last entry, which the answer names as refused"
     elif Fault.THROTTLED in event.faults:
         text = f"{run}: {event.call} is throttled, now and for the rest of this run ({event.outcome})"
     elif Fault.OUTAGE in event.faults:
@@ -104,7 +109,7 @@ def elapsed(at: Instant) -> str:
     return "+" + (" ".join(words) or "0s")
 
 
-def advice_for(violation: Violation, events: Sequence[Event], ledger: str | None) -> str:
+def advice_for(violation: Violation, events: Sequence[Event], ledger: Ledger) -> str:
     """What to do, in a sentence or two."""
     match violation.rule:
         case Rule.ALL | Rule.UNSTUCK:
@@ -114,6 +119,12 @@ def advice_for(violation: Violation, events: Sequence[Event], ledger: str | None
             )
         case Rule.ONCE:
             return _advice_on_repetition(events, ledger)
+        case Rule.SAME:
+            return (
+                "Write the same at each attempt: make it of the message alone, and not of how often it was received or "
+                "of what an earlier attempt has left. What may differ is left out with --ignore "
+                "'dynamodb:PutItem:TABLE#ATTRIBUTE'."
+            )
         case Rule.STABLE:
             return "Record the result with the key, and return the recorded one when the key comes again."
         case Rule.USERS:
@@ -122,19 +133,19 @@ def advice_for(violation: Violation, events: Sequence[Event], ledger: str | None
             assert_never(violation.rule)
 
 
-def _is_keyed_by_message_id(events: Sequence[Event], ledger: str | None) -> bool:
+def _is_keyed_by_message_id(events: Sequence[Event], ledger: Ledger) -> bool:
     ids = {one for event in events if isinstance(event, Delivered) for one in event.message_ids}
-    calls = [event.call for event in events if isinstance(event, Called) and event.call.target == ledger]
+    calls = [event.call for event in events if isinstance(event, Called) and event.call.target in ledger.tables]
     return any(one in key_text(call) for call in calls for one in ids)
 
 
-def _advice_on_repetition(events: Sequence[Event], ledger: str | None) -> str:
+def _advice_on_repetition(events: Sequence[Event], ledger: Ledger) -> str:
     faults = {fault for event in events if isinstance(event, Called) for fault in event.faults}
     acts = {event.act for event in events if isinstance(event, Sent)}
     key = "take the key from the message's body, never from its message id, which a duplicate and a redrive change"
     if _is_keyed_by_message_id(events, ledger):
-        return f"The key in {ledger} is the message id, which a duplicate and a redrive change: take it from the body."
-    if ledger is None:
+        return f"The key in {ledger.name} is the message id, and a duplicate has another one: take it from the body."
+    if ledger.name is None:
         return f"Record each execution under a key, with a condition that refuses the second one; {key}."
     if faults & {Fault.LOST, Fault.LOST_AND_RETRIED, *ENDS_RUN}:
         return (
@@ -143,10 +154,10 @@ def _advice_on_repetition(events: Sequence[Event], ledger: str | None) -> str:
         )
     if acts or Fault.THROTTLED in faults or Fault.OUTAGE in faults:
         return (
-            f"Claim the execution in {ledger} with one conditional write before the effect, not with a read and a "
+            f"Claim the execution in {ledger.name} with one conditional write before the effect, not with a read and a "
             f"later write; {key}; and keep the record longer than a message can live."
         )
-    return f"Claim the execution in {ledger} with one conditional write before the effect; {key}."
+    return f"Claim the execution in {ledger.name} with one conditional write before the effect; {key}."
 
 
 def _cut(text: str) -> str:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 
 from redrive.core.errors import ServiceError
-from redrive.prove.calls import Call, Params, mapping_of
+from redrive.prove.calls import Call, Params, mapping_of, parts_of
 from redrive.prove.stage import Stage
 
 _EXPIRY_NAMES = ("ttl", "expires_at", "expiresAt", "expiration", "expire_at", "expiry", "time_to_live")
@@ -28,6 +28,15 @@ class Improvised:
 
     def provide(self, stage: Stage, call: Call) -> None:
         """Make what a call is about, if it is not there."""
+        for part in parts_of(call):
+            self._provide_part(stage, part)
+
+    def repeat(self, stage: Stage) -> None:
+        """Make all of it on another stage, before anything asks for it."""
+        for operation, params in self._made:
+            stage.call("sqs" if "Queue" in operation else "dynamodb", operation, **params)
+
+    def _provide_part(self, stage: Stage, call: Call) -> None:
         place = (call.service, call.target)
         if not call.target:
             return
@@ -39,11 +48,6 @@ class Improvised:
         elif call.service == "sqs" and call.operation.startswith("SendMessage") and place not in self._known:
             self._known.add(place)
             self._provide_queue(stage, call.target)
-
-    def repeat(self, stage: Stage) -> None:
-        """Make all of it on another stage, before anything asks for it."""
-        for operation, params in self._made:
-            stage.call("sqs" if "Queue" in operation else "dynamodb", operation, **params)
 
     def _provide_table(self, stage: Stage, call: Call) -> None:
         if _exists(stage, "dynamodb", "DescribeTable", TableName=call.target):

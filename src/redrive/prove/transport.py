@@ -11,9 +11,11 @@ retries, and bytes go through the gateway.
 
 from __future__ import annotations
 
+import base64
 import enum
 import functools
 import io
+import json
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -31,10 +33,10 @@ from botocore.response import StreamingBody
 
 from redrive.core.errors import Bug, ServiceError
 from redrive.gateway.botocore_http import body_of, request_of, response_to
-from redrive.gateway.chain import Gateway
+from redrive.prove.batches import with_last_refused, without_last
 from redrive.prove.calls import Call, Params
 from redrive.prove.outside import made_up_answer
-from redrive.prove.stage import SCOPE, models
+from redrive.prove.stage import SCOPE, Stage, models
 from redrive.prove.surroundings import replaced
 from redrive.wire.message import HttpRequest, HttpResponse
 
@@ -60,6 +62,7 @@ class Way(enum.Enum):
     REFUSED = enum.auto()
     LOST = enum.auto()
     RETRIED = enum.auto()
+    PARTLY = enum.auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,11 @@ class Asked:
     def is_outside(self) -> bool:
         """Whether the engine has no such service."""
         return self.call.service not in models().specs
+
+    @property
+    def question(self) -> tuple[object, ...]:
+        """What it asks of the engine."""
+        return self.call.service, self.call.operation, self.call.params
 
 
 class Transport(Protocol):
@@ -102,8 +110,8 @@ def can_retry(client: BaseClient) -> bool:
 class Short:
     """Answers calls without endpoint, signature and retry loop."""
 
-    def __init__(self, gateway: Gateway) -> None:
-        self._gateway = gateway
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
 
     def entered(self) -> AbstractContextManager[None]:
         """Nothing needs to be prepared."""
@@ -113,19 +121,18 @@ class Short:
         """The answer; a call that is retried is made twice."""
         if asked.is_outside:
             return _outside_answer(asked)
-        request = _prepared(asked)
         if asked.way is Way.REFUSED:
-            response = _refusal(self._gateway, request, asked.call)
+            response = self._stage.refuse(asked.question, lambda: _prepared(asked), throttle_of(asked.call))
             return _concluded(asked, response, _parsed(_operation(asked), response))
         if asked.way is Way.RETRIED:
-            self._respond(asked, request)
-        response, parsed = self._respond(asked, request)
+            self._respond(asked)
+        response, parsed = self._respond(asked)
         if asked.way is Way.LOST:
             raise ConnectionClosedError(endpoint_url=ENDPOINT_URL)
         return _concluded(asked, response, parsed)
 
-    def _respond(self, asked: Asked, request: HttpRequest) -> tuple[HttpResponse, dict[str, object]]:
-        response = self._gateway.respond(request)
+    def _respond(self, asked: Asked) -> tuple[HttpResponse, dict[str, object]]:
+        response = _responded(self._stage, asked, lambda: _prepared(asked))
         parsed = _parsed(_operation(asked), response)
         if response.status < 300:
             asked.noted(parsed)
@@ -135,8 +142,8 @@ class Short:
 class Wire:
     """Answers calls as a server would: botocore does all that it does, up to its connection."""
 
-    def __init__(self, gateway: Gateway) -> None:
-        self._gateway = gateway
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
         self._original = BaseClient._make_api_call  # noqa: SLF001 - botocore has no other place that all calls pass.
         self._asked: Asked | None = None
         self._sends = 0
@@ -166,10 +173,11 @@ class Wire:
         is_first = self._sends == 1
         request = _brought_home(request_of(prepared), asked.client.meta.region_name)
         if asked.way is Way.REFUSED:
-            return response_to(prepared, _refusal(self._gateway, request, asked.call))
+            refused = self._stage.refuse(asked.question, lambda: request, throttle_of(asked.call))
+            return response_to(prepared, refused)
         if asked.way is Way.LOST and not is_first:
             raise ConnectionClosedError(endpoint_url=ENDPOINT_URL)
-        response = self._gateway.respond(request)
+        response = _responded(self._stage, asked, lambda: request)
         _note(asked, response)
         if asked.way is Way.LOST or (asked.way is Way.RETRIED and is_first):
             raise ConnectionClosedError(endpoint_url=ENDPOINT_URL)
@@ -181,16 +189,31 @@ def throttle_of(call: Call) -> ServiceError:
     return ServiceError(*_THROTTLES.get(call.service, _THROTTLE_ELSEWHERE), http_status=400)
 
 
+def _responded(stage: Stage, asked: Asked, request: Callable[[], HttpRequest]) -> HttpResponse:
+    """The engine's answer; of a batch that is partly refused, to what is left of it."""
+    if asked.way is not Way.PARTLY:
+        return stage.respond(asked.question, request)
+    response = HttpResponse(200, (("content-type", "application/json"),), b"{}")
+    rest = without_last(asked.call)
+    if rest is not None:
+        shorter = replace(asked, call=rest)
+        response = stage.respond(shorter.question, lambda: _prepared(shorter))
+    if response.status >= 300:
+        return response
+    document = with_last_refused(asked.call, json.loads(response.body))
+    headers = tuple((name, value) for name, value in response.headers if name.lower() != "x-amz-crc32")
+    return HttpResponse(response.status, headers, json.dumps(document, default=_as_base64).encode())
+
+
+def _as_base64(value: bytes) -> str:
+    return base64.b64encode(value).decode()
+
+
 def _brought_home(request: HttpRequest, region: str) -> HttpRequest:
     """The request as one to the stage's region: there is only one world, whatever region its clients name."""
     headers = dict(request.headers)
     headers["authorization"] = headers.get("authorization", "").replace(f"/{region}/", f"/{SCOPE.region}/", 1)
     return replace(request, headers=headers)
-
-
-def _refusal(gateway: Gateway, request: HttpRequest, call: Call) -> HttpResponse:
-    exchange = gateway.open(request)
-    return exchange if isinstance(exchange, HttpResponse) else gateway.answer(exchange, throttle_of(call))
 
 
 def _note(asked: Asked, response: HttpResponse) -> None:
@@ -255,6 +278,8 @@ def _outside_answer(asked: Asked) -> object:
     answer: Params = {}
     for serial in range(2 if asked.way is Way.RETRIED else 1):
         answer = made_up_answer(asked.call, {} if shape is None else dict(shape.members), serial)
+        if asked.way is Way.PARTLY:
+            answer = with_last_refused(asked.call, answer)
         asked.noted(answer)
     if asked.way is Way.LOST:
         raise ConnectionClosedError(endpoint_url=ENDPOINT_URL)

@@ -31,6 +31,7 @@ class Prove:
         parameters: Mapping[str, str] | None = None,
         effects: Sequence[str] = (),
         ignore: Sequence[str] = (),
+        ledgers: Sequence[str] = (),
         invariants: Sequence[Invariant] = (),
         stable_results: bool = False,
         seed: int = 0,
@@ -47,7 +48,8 @@ class Prove:
         options = Options(
             faults=faults, seed=seed, bodies=None if event is None else bodies_of(event),
             template=None if template is None else Path(template), parameters=parameters or {},
-            effects=tuple(effects), ignored=tuple(ignore), invariants=tuple(invariants), stable_results=stable_results,
+            effects=tuple(effects), ignored=tuple(ignore), ledgers=tuple(ledgers), invariants=tuple(invariants),
+            stable_results=stable_results,
         )  # fmt: skip
         verdict = proving.prove(_subject(handler), options)
         found = verdict.counterexample
@@ -69,6 +71,7 @@ class Prove:
         parameters: Mapping[str, str] | None = None,
         effects: Sequence[str] = (),
         ignore: Sequence[str] = (),
+        ledgers: Sequence[str] = (),
         invariants: Sequence[Invariant] = (),
         stable_results: bool = False,
         seed: int = 0,
@@ -80,7 +83,7 @@ class Prove:
         options = Options(
             seed=seed, bodies=None if messages is None else tuple(messages), parameters=parameters or {},
             template=None if template is None else Path(template), effects=tuple(effects), ignored=tuple(ignore),
-            invariants=tuple(invariants), stable_results=stable_results,
+            ledgers=tuple(ledgers), invariants=tuple(invariants), stable_results=stable_results,
         )  # fmt: skip
         found = proving.replay(_subject(handler), parse_history(history), options)
         if found is not None:

@@ -28,10 +28,10 @@ def test_unsafe_example_is_caught_with_one_fault(name: str, rule: Rule, history:
 
 
 def test_safe_example_has_no_counterexample_and_says_its_bounds() -> None:
-    verdict = prove(example("safe"), Options(faults=1))
+    verdict = prove(example("safe"), Options(faults=2))
 
     assert verdict.counterexample is None
-    assert verdict.sentence == f"no counterexample up to 1 fault in {verdict.bounds.histories} histories"
+    assert verdict.sentence == f"no counterexample up to 2 faults in {verdict.bounds.histories} histories"
 
 
 def test_code_in_a_template_is_proved_with_its_own_queue_and_schedule() -> None:

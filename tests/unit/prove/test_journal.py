@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
-from redrive.core.clock import HOUR_MS
+from redrive.core.clock import DAY_MS, HOUR_MS, MINUTE_MS
 from redrive.prove.calls import Call, call_of
+from redrive.prove.declared import Declared
 from redrive.prove.journal import Journal
+from redrive.prove.sorting import Sorting
+from redrive.prove.tokens import MEMORY_ELSEWHERE_MS
 
 ID = "5068e532-bca5-4efc-be63-c93601fe6344"
 OTHER = "11111111-2222-4333-8444-555555555555"
@@ -22,6 +25,10 @@ def put(key: str) -> Call:
     return call_of("dynamodb", "PutItem", {"TableName": "reports", "Item": {"id": {"S": key}, "n": {"N": "1"}}})
 
 
+def delete(key: str) -> Call:
+    return call_of("dynamodb", "DeleteItem", {"TableName": "reports", "Key": {"id": {"S": key}}})
+
+
 def update(expression: str, **more: Any) -> Call:
     params = {"TableName": "totals", "Key": {"id": {"S": "all"}}, "UpdateExpression": expression}
     values = {":x": {"N": "1"}, ":s": {"SS": ["a"]}, ":l": {"L": []}}
@@ -32,8 +39,8 @@ def update(expression: str, **more: Any) -> Call:
 def test_write_under_one_key_twice_leaves_one_item() -> None:
     written = journal()
 
-    written.note(put(ID), {})
-    written.note(put(ID), {})
+    written.note(put(ID), {}, 0)
+    written.note(put(ID), {}, 0)
 
     assert sum(written.counts().values()) == 1
 
@@ -41,8 +48,8 @@ def test_write_under_one_key_twice_leaves_one_item() -> None:
 def test_items_whose_keys_are_new_with_each_run_are_the_same_kind_twice() -> None:
     written = journal()
 
-    written.note(put(OTHER), {})
-    written.note(put(OTHER.replace("1", "2")), {})
+    written.note(put(OTHER), {}, 0)
+    written.note(put(OTHER.replace("1", "2")), {}, 0)
 
     assert list(written.counts().values()) == [2]
 
@@ -72,8 +79,8 @@ def test_update_counts_each_time_if_it_adds_up(expression: str, adds: bool) -> N
         call = Call(call.service, call.operation, call.target, {**call.params, "ExpressionAttributeValues": None})
     written = journal()
 
-    written.note(call, {})
-    written.note(call, {})
+    written.note(call, {}, 0)
+    written.note(call, {}, 0)
 
     increases = sum(count for (kind, _), count in written.counts().items() if kind == "increase of totals")
     assert increases == (2 if adds else 0)
@@ -84,27 +91,98 @@ def test_deduplicated_message_is_one_message() -> None:
     written = journal()
 
     for message_id in ("a", "a", "b"):
-        written.note(call, {"MessageId": message_id})
+        written.note(call, {"MessageId": message_id}, 0)
 
     assert written.counts() == {("message to mails.fifo", "hello"): 2}
 
 
-def test_deleted_item_is_no_longer_left_behind() -> None:
+def test_item_that_is_made_and_deleted_again_leaves_nothing_behind() -> None:
     written = journal()
 
-    written.note(put(ID), {})
-    written.note(call_of("dynamodb", "DeleteItem", {"TableName": "reports", "Key": {"id": {"S": ID}}}), {})
+    written.note(put(ID), {}, 0)
+    written.note(delete(ID), {}, 0)
 
-    assert [kind for kind, _ in written.counts()] == ["deleted item"]
+    assert not written.counts()
 
 
-def test_call_with_an_idempotency_key_counts_once_for_each_key() -> None:
+def test_deleted_item_of_somebody_else_names_its_table() -> None:
+    written = journal()
+
+    written.note(delete(ID), {}, 0)
+
+    assert [kind for kind, _ in written.counts()] == ["deleted item in reports"]
+
+
+@pytest.mark.parametrize(
+    ("service", "operation", "member", "memory_ms"),
+    [
+        ("sns", "Publish", "MessageDeduplicationId", 5 * MINUTE_MS),
+        ("stepfunctions", "StartExecution", "name", 90 * DAY_MS),
+        ("ecs", "RunTask", "clientToken", DAY_MS),
+        ("ec2", "RunInstances", "ClientToken", DAY_MS),
+        ("newservice", "StartThing", "clientToken", MEMORY_ELSEWHERE_MS),
+    ],
+)
+def test_token_is_known_again_as_long_as_its_service_says(
+    service: str, operation: str, member: str, memory_ms: int
+) -> None:
+    call = call_of(service, operation, {member: "order-1"})
+    written = journal()
+
+    written.note(call, {}, 0)
+    written.note(call, {}, memory_ms - 1)
+    within = sum(written.counts().values())
+    written.note(call, {}, memory_ms)
+
+    assert (within, sum(written.counts().values())) == (1, 2)
+
+
+def test_another_token_is_another_call() -> None:
     written = journal()
 
     for token in ("a", "a", "b"):
-        written.note(call_of("ecs", "RunTask", {"Name": "x", "ClientToken": token}), {})
+        written.note(call_of("ecs", "RunTask", {"taskDefinition": "x", "clientToken": token}), {}, 0)
 
     assert list(written.counts().values()) == [2]
+
+
+@pytest.mark.parametrize(("after_ms", "count"), [(10 * MINUTE_MS - 1, 1), (10 * MINUTE_MS, 2)])
+def test_transaction_with_a_known_token_adds_nothing(after_ms: int, count: int) -> None:
+    add = {"TableName": "totals", "Key": {"id": {"S": "all"}}, "UpdateExpression": "ADD n :x",
+           "ExpressionAttributeValues": {":x": {"N": "1"}}}  # fmt: skip
+    call = call_of(
+        "dynamodb", "TransactWriteItems", {"TransactItems": [{"Update": add}], "ClientRequestToken": "order-1"}
+    )
+    written = journal()
+
+    written.note(call, {}, 0)
+    written.note(call, {}, after_ms)
+
+    assert sum(count for (kind, _), count in written.counts().items() if kind == "increase of totals") == count
+
+
+def test_members_of_transactions_and_batches_are_writes_of_their_own() -> None:
+    batch = {"reports": [{"PutRequest": {"Item": {"id": {"S": "a"}}}}, {"DeleteRequest": {"Key": {"id": {"S": "b"}}}}]}
+    members = [
+        {"Put": {"TableName": "reports", "Item": {"id": {"S": "a"}}}},
+        {"ConditionCheck": {"TableName": "ledger", "Key": {"id": {"S": "a"}}}},
+    ]
+    written = journal()
+
+    for _ in range(2):
+        written.note(call_of("dynamodb", "BatchWriteItem", {"RequestItems": batch}), {}, 0)
+        written.note(call_of("dynamodb", "TransactWriteItems", {"TransactItems": members}), {}, 0)
+
+    assert written.counts() == {("item in reports", "id=a"): 1, ("deleted item in reports", "id=b"): 1}
+
+
+def test_ignored_attribute_is_no_increase() -> None:
+    written = journal()
+    written.sorting = Sorting(ignored=("dynamodb:UpdateItem:totals#n",))
+
+    written.note(update("ADD n :x"), {}, 0)
+
+    assert [kind for kind, _ in written.counts()] == ["item in totals"]
 
 
 @pytest.mark.parametrize(
@@ -115,7 +193,7 @@ def test_declared_effect_counts_again_when_its_key_is_forgotten(
 ) -> None:
     written = journal()
 
-    written.note_declared("charge", "key", memory_ms, 1000)
-    written.note_declared("charge", "key", memory_ms, 1000 + after_ms)
+    written.note_declared(Declared("charge", "key", memory_ms), 1000)
+    written.note_declared(Declared("charge", "key", memory_ms), 1000 + after_ms)
 
     assert list(written.counts().values()) == [count]

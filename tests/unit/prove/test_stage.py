@@ -25,7 +25,7 @@ class Keeping:
 
 
 def deliver(stage: Stage, url: str) -> None:
-    stage.reseed("delivery")
+    stage.begin_leg()
     stage.call("sqs", "SendMessage", QueueUrl=url, MessageBody="hello")
     stage.settle()
 

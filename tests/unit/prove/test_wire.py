@@ -26,7 +26,7 @@ def play(handler: Callable[[Any, Any], Any], transport: type[Short | Wire], *str
     """The calls of one leg."""
     performance = Performance(GivenSubject(handler), seed=1, improvised=Improvised(("{}",)))
     performance.begin(usual_trigger(performance.stage, ("{}",)))
-    with remembered_clients(), performance.entered(transport(performance.stage.gateway)):
+    with remembered_clients(), performance.entered(transport(performance.stage)):
         events = performance.play(Leg(strikes=strikes))
     performance.close()
     return [event for event in events if isinstance(event, Called)]

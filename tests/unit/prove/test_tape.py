@@ -1,0 +1,66 @@
+"""A leg that begins like one that was played is the same with what is known of it as without."""
+
+from __future__ import annotations
+
+import pytest
+
+from redrive.prove.clients import remembered_clients
+from redrive.prove.faults import Fault, Leg, Strike
+from redrive.prove.performance import Performance
+from redrive.prove.tables import Improvised
+from redrive.prove.tape import Beginning, Strayed
+from redrive.prove.transport import Short
+from redrive.prove.trigger import SAMPLE_EVENT, bodies_of, usual_trigger
+from tests.unit.prove.conftest import example
+
+AFTER = (Fault.CRASH_AFTER, Fault.LOST)
+BEFORE = (Fault.THROTTLED, Fault.LOST_AND_RETRIED, Fault.OVERLAP, Fault.OVERLAP_LATE, Fault.OUTAGE)
+
+
+@pytest.fixture
+def performance() -> Performance:
+    """The safe example with its message sent. Its tables are there, as they are in a search."""
+    bodies = bodies_of(SAMPLE_EVENT)
+    improvised = Improvised(bodies)
+    performance = Performance(example("safe"), seed=1, improvised=improvised)
+    trigger = usual_trigger(performance.stage, bodies)
+    saved = performance.stage.save()
+    performance.begin(trigger)
+    with remembered_clients(), performance.entered(Short(performance.stage)):
+        performance.play(Leg())
+    performance.stage.load(saved)
+    improvised.repeat(performance.stage)
+    performance.begin(trigger)
+    return performance
+
+
+@pytest.mark.parametrize("fault", [*BEFORE, *AFTER])
+@pytest.mark.parametrize("at", [1, 2])
+def test_leg_played_from_a_mark_is_the_leg_played_from_its_beginning(
+    performance: Performance, fault: Fault, at: int
+) -> None:
+    leg = Leg(strikes=(Strike(at, fault),))
+    moment = performance.save()
+    with remembered_clients(), performance.entered(Short(performance.stage)):
+        performance.play(Leg(), is_marked=True)
+        tape = performance.stage.tape
+        performance.load(moment)
+        anew = performance.play(leg), performance.stage.digest(), performance.journal.traces
+        performance.load(moment)
+
+        beginning = Beginning(tape.answers, tape.marks[at, fault in AFTER])
+        known = performance.play(leg, beginning), performance.stage.digest(), performance.journal.traces
+
+    assert known == anew
+
+
+def test_tape_of_another_leg_is_no_help(performance: Performance) -> None:
+    """What was answered to a run that was throttled at its first call is not what one is told that was not."""
+    moment = performance.save()
+    with remembered_clients(), performance.entered(Short(performance.stage)):
+        performance.play(Leg(strikes=(Strike(0, Fault.THROTTLED),)), is_marked=True)
+        tape = performance.stage.tape
+        performance.load(moment)
+
+        with pytest.raises(Strayed):
+            performance.play(Leg(), Beginning(tape.answers, tape.marks[0, True]))
