@@ -37,6 +37,9 @@ SELECT visible_at, received_at FROM messages WHERE seq = :seq AND queue = :queue
 -- name: release
 UPDATE messages SET visible_at = :visible_at WHERE seq = :seq AND queue = :queue AND receipt = :receipt;
 
+-- name: restore_receipt
+UPDATE messages SET receipt = :receipt WHERE seq = :seq AND queue = :queue AND receipt <> '';
+
 -- name: delete
 DELETE FROM messages WHERE seq = :seq AND queue = :queue AND receipt = :receipt;
 

@@ -141,6 +141,10 @@ class MessageTable:
             _SQL["release"], {"queue": queue, "seq": seq, "receipt": receipt, "visible_at": visible_at}
         ) > 0  # fmt: skip
 
+    def restore_receipt(self, queue: str, seq: int, receipt: str) -> None:
+        """Let an older receive of a message that is in flight hold it once more, in place of the newest."""
+        self._database.run(_SQL["restore_receipt"], {"queue": queue, "seq": seq, "receipt": receipt})
+
     def delete(self, queue: str, seq: int, receipt: str) -> bool:
         """Forget a received message; False if a newer receive holds it, or it is gone."""
         return self._database.run(_SQL["delete"], {"queue": queue, "seq": seq, "receipt": receipt}) > 0
