@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import runpy
@@ -194,3 +195,79 @@ def test_stream_goes_on_where_it_failed(example) -> None:
     records[1] = record(2, title={"S": "two"})
     assert module.handler({"Records": records[1:]}, None) == {"batchItemFailures": []}
     assert module.index == {"a": "three"}
+
+
+def test_account_stops_at_its_first_failure_and_each_movement_is_booked_once(example, world: World) -> None:
+    dynamodb = world.client("dynamodb")
+    dynamodb.create_table(
+        TableName="balances", BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[{"AttributeName": "account", "AttributeType": "S"}],
+        KeySchema=[{"AttributeName": "account", "KeyType": "HASH"}],
+    )  # fmt: skip
+    for account in "ab":
+        dynamodb.put_item(TableName="balances", Item={"account": {"S": account}, "cents": {"N": "10"}})
+    event = batch(
+        *({"movement": n, "account": a, "cents": c} for n, a, c in (("1", "a", -15), ("2", "a", 7), ("3", "b", 5)))
+    )
+    for record, group in zip(event["Records"], "aab", strict=True):  # type: ignore[call-overload]
+        record |= {"eventSourceARN": f"{ARN}.fifo", "attributes": {"MessageGroupId": group}}
+
+    module = example("account_movements", BALANCES_TABLE="balances")
+    answers = [module.handler(event, None), module.handler(event, None)]
+
+    stopped = {"batchItemFailures": [{"itemIdentifier": "m-0"}, {"itemIdentifier": "m-1"}]}
+    assert answers == [stopped, stopped]
+    balances = {item["account"]["S"]: item["cents"]["N"] for item in dynamodb.scan(TableName="balances")["Items"]}
+    assert balances == {"a": "10", "b": "15"}
+
+
+def test_readings_of_a_stream_are_taken_once_and_in_the_order_of_their_sensor(example) -> None:
+    readings = [("s1", 20.0), ("s2", 5.5), ("s1", 21.0)]
+    records = [
+        {
+            "eventID": f"shardId-0:{number}", "eventSourceARN": "arn:aws:kinesis:us-east-1:000000000000:stream/s",
+            "kinesis": {
+                "partitionKey": sensor, "sequenceNumber": str(number),
+                "data": base64.b64encode(json.dumps({"sensor": sensor, "degrees": degrees}).encode()).decode(),
+            },
+        }
+        for number, (sensor, degrees) in enumerate(readings)
+    ]  # fmt: skip
+    module = example("sensor_readings")
+
+    answers = [module.handler({"Records": records}, None) for _ in range(2)]
+
+    assert answers == [{"batchItemFailures": []}] * 2
+    assert module.latest == {"s1": 21.0, "s2": 5.5}
+
+
+def test_event_is_answered_once_by_each_of_two_functions_over_one_table(example) -> None:
+    module = example("order_placed")
+    event = {"id": "e-1", "source": "shop", "detail-type": "Order Placed", "detail": {"order": "o-1"}}
+
+    for _ in range(2):
+        module.confirm(event, None)
+        module.ship(event, None)
+
+    assert (module.letters, module.parcels) == (["o-1"], ["o-1"])
+
+
+def test_runs_that_died_are_found_in_a_table_of_powertools(example, world: World) -> None:
+    dynamodb = world.client("dynamodb")
+    dynamodb.create_table(
+        TableName="idempotency", BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+    )  # fmt: skip
+    later = {"N": "4102444800"}
+    for name, status, until in (
+        ("dead", "INPROGRESS", "1"),
+        ("alive", "INPROGRESS", "4102444800000"),
+        ("done", "COMPLETED", "1"),
+    ):
+        item = {"id": {"S": name}, "status": {"S": status}, "expiration": later, "in_progress_expiration": {"N": until}}
+        dynamodb.put_item(TableName="idempotency", Item=item)
+
+    answer = example("powertools_table", POWERTOOLS_TABLE="idempotency").handler({}, None)
+
+    assert answer == {"stuck": ["dead"]}
