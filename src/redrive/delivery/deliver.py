@@ -54,6 +54,7 @@ class DeliveryWorker:
     """Keeps the promises of all sources."""
 
     name = "delivery"
+    timer = None
     upkeep = False
 
     def __init__(self, sources: Sequence[Source], log: Log) -> None:

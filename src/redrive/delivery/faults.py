@@ -14,12 +14,13 @@ from typing import ClassVar
 from redrive.core.clock import Instant
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Scope
-from redrive.languages.iam.wildcards import Pattern, glob, matches
+from redrive.languages.iam.wildcards import glob, matches
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import Delivery
 
 ID_DIGITS = 8
-PATTERNS_KEPT = 1_000
+ANSWERS_KEPT = 4_096
+"""Attempts are made at the same few targets again and again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Fault:
 
     def is_aimed_at(self, arn: str) -> bool:
         """Whether a call to this ARN is one to fail."""
-        return matches(_pattern(self.target), arn)
+        return _covers(self.target, arn)
 
     def is_spent(self, struck: int) -> bool:
         """Whether it has struck as often as it may."""
@@ -187,6 +188,6 @@ def _store(tx: Transaction, faults: Faults) -> None:
     tx.resources.put(_EVERYWHERE, faults)
 
 
-@lru_cache(maxsize=PATTERNS_KEPT)
-def _pattern(target: str) -> Pattern:
-    return glob(target)
+@lru_cache(maxsize=ANSWERS_KEPT)
+def _covers(target: str, arn: str) -> bool:
+    return matches(glob(target), arn)

@@ -37,6 +37,7 @@ class MetricsWorker:
     """Flushes the store's accumulator in one transaction for each minute in which there was anything to tell."""
 
     name = "metrics.flush"
+    timer = None
     upkeep = True
 
     def __init__(self, samplers: Sequence[Sampler]) -> None:

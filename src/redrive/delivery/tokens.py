@@ -17,6 +17,7 @@ class TokenWorker:
     """Forgets tokens, a bounded number at a time."""
 
     name = "tokens"
+    timer = None
     upkeep = True
 
     def next_due(self, tx: Transaction, *, free: int) -> Instant | None:

@@ -41,6 +41,11 @@ class Worker(Protocol):
         ...
 
     @property
+    def timer(self) -> str | None:
+        """The kind of timer that alone says when this is due; None if there is more to it, and `next_due` is asked."""
+        ...
+
+    @property
     def upkeep(self) -> bool:
         """True for sweeps that recur for ever and change nothing a user waits for."""
         ...

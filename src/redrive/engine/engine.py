@@ -52,6 +52,10 @@ class Engine:
         self.registry = registry
         self.invoker = invoker
         self._workers: Mapping[str, Worker] = {worker.name: worker for worker in workers}
+        self._places = {worker.name: place for place, worker in enumerate(workers)}
+        self._by_timer = [(worker.timer, worker) for worker in workers if worker.timer is not None]
+        self._by_asking = [worker for worker in workers if worker.timer is None]
+        self._timers: tuple[int | None, Sequence[tuple[Instant, Worker]]] = (None, ())
         self._log = log
 
     def call(self, caller: Caller, service: str, operation: str, params: Mapping[str, object]) -> Document:
@@ -149,14 +153,24 @@ class Engine:
 
     def _look(self, tx: Transaction, free: int) -> Claimed:
         """Who has something due now or, if nobody has, who will have it first."""
-        workers = self._workers.values()
-        asked = [(at, worker) for worker in workers if (at := worker.next_due(tx, free=free)) is not None]
+        asked = [(at, worker) for worker in self._by_asking if (at := worker.next_due(tx, free=free)) is not None]
+        asked += self._by_timers(tx)
         if not asked:
             return Claimed([], progressed=False)
         first_at = min([at for at, _ in asked])
         until = max(first_at, tx.now)
         expected = [worker for at, worker in asked if at <= until]
+        if len(expected) > 1:
+            expected.sort(key=lambda worker: self._places[worker.name])
         return Claimed([], first_at <= tx.now, first_at, expected)
+
+    def _by_timers(self, tx: Transaction) -> Sequence[tuple[Instant, Worker]]:
+        """The workers whose timers are set, and for when. Most looks find them as the one before has left them."""
+        version = tx.timers.version
+        if self._timers[0] != version:
+            due = [(at, worker) for timer, worker in self._by_timer if (at := tx.timers.next(timer)) is not None]
+            self._timers = (version, due)
+        return self._timers[1]
 
     def _claim_of(self, worker: Worker, free: int) -> Callable[[Transaction], tuple[Sequence[Attempt], Claimed]]:
         """A worker's claim, and what is due after it: to look in the same transaction saves one."""

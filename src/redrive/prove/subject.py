@@ -61,6 +61,7 @@ class NamedSubject:
 
     def __init__(self, module: str, function: str, root: Path) -> None:
         self.name = f"{module}:{function}"
+        self.root = root
         self._module = module
         self._function = function
         self._code = UserCode(root.resolve())
@@ -108,7 +109,7 @@ class _UserModules(importlib.abc.MetaPathFinder):
             is_own = spec is not None and spec.origin is not None and self._owns(spec.origin)
             self._loaders[fullname] = _Loader(fullname, str(spec.origin)) if spec is not None and is_own else None
         loader = self._loaders[fullname]
-        return None if loader is None else importlib.util.spec_from_file_location(fullname, loader=loader)
+        return None if loader is None else loader.spec()
 
     def _taken_out(self) -> dict[str, ModuleType]:
         names = [name for name, loader in self._loaders.items() if loader is not None]
@@ -120,7 +121,14 @@ class _Loader(importlib.machinery.SourceFileLoader):
 
     def __init__(self, fullname: str, path: str) -> None:
         super().__init__(fullname, path)
+        self._spec: importlib.machinery.ModuleSpec | None = None
         self._code: CodeType | None = None
+
+    def spec(self) -> importlib.machinery.ModuleSpec | None:
+        """The spec of the next import: a new one for a package, which may add to the path that its spec holds."""
+        if self._spec is None or self._spec.submodule_search_locations is not None:
+            self._spec = importlib.util.spec_from_file_location(self.name, loader=self)
+        return self._spec
 
     def get_code(self, fullname: str) -> CodeType | None:
         if self._code is None:
@@ -167,13 +175,21 @@ class UserCode:
 
     def _placed(self, file: str, line: int) -> Place:
         source = linecache.getline(file, line).strip()
-        return Place(Path(file).resolve().relative_to(self._root).as_posix(), line, source)
+        return Place((self._beneath(file) or Path(file)).as_posix(), line, source)
 
     def _owns(self, file: str) -> bool:
-        path = Path(file).resolve()
-        if not path.is_relative_to(self._root) or path.is_relative_to(self._own):
+        beneath = self._beneath(file)
+        if beneath is None or Path(file).resolve().is_relative_to(self._own):
             return False
-        return not {"site-packages", "dist-packages"} & set(path.parts) and path.suffix == ".py"
+        installed = {"site-packages", "dist-packages"} & {*self._root.parts, *beneath.parts}
+        return not installed and beneath.suffix == ".py"
+
+    def _beneath(self, file: str) -> Path | None:
+        """The file as seen from the root: by its name, which may be a link out of the folder, or by what that is."""
+        for path in (Path(file).absolute(), Path(file).resolve()):
+            if path.is_relative_to(self._root):
+                return path.relative_to(self._root)
+        return None
 
 
 def subject_of(name: str, root: Path) -> NamedSubject:

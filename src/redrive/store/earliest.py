@@ -21,11 +21,12 @@ class Earliest:
 
     def of(self, kind: str) -> Instant | None:
         """The earliest instant of this kind, or None if there is none."""
-        known = self._known
-        if kind not in known:
+        try:
+            return self._known[kind]
+        except KeyError:
             row = self._database.one(self._sql, {"kind": kind})
-            known[kind] = None if row is None or row[0] is None else int(row[0])
-        return known[kind]
+            earliest = self._known[kind] = None if row is None or row[0] is None else int(row[0])
+            return earliest
 
     def put(self, kind: str, at: Instant) -> None:
         """A row has come, or was moved, to this instant."""

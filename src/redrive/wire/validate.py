@@ -64,8 +64,12 @@ class Validator:
         if key in self._shapes:
             return self._shapes[key]
         fields: list[tuple[str, str, bool, Check | None]] = []
+        names: set[str] = set()
 
         def check(value: Any, path: str, problems: Problems) -> None:
+            # Of DynamoDB's values nothing is required, and hardly any has a member with constraints.
+            if not shape.required and names.isdisjoint(value.keys()):
+                return
             for name, step, is_required, check_member in fields:
                 item = value.get(name)
                 if item is None:
@@ -80,7 +84,8 @@ class Validator:
             is_required = member.name in shape.required
             member_check = self._check(service, member.shape)
             if is_required or member_check is not None:
-                fields.append((member.name, _lower_camel(member.name), is_required, member_check))
+                fields.append((member.name, f".{_lower_camel(member.name)}", is_required, member_check))
+                names.add(member.name)
         return check
 
     def _check(self, service: str, shape: Shape) -> Check | None:
@@ -89,8 +94,7 @@ class Validator:
             return None
         match shape.type:
             case "structure":
-                inner = self._structure(service, shape)
-                return lambda value, path, problems: inner(value, f"{path}.", problems)
+                return self._structure(service, shape)
             case "list":
                 return _all_of(_scalar(shape), self._elements(service, shape))
             case "map":
@@ -157,7 +161,7 @@ def _lower_camel(name: str) -> str:
 
 def _problem(value: Any, shape: Shape, path: str, constraint: str) -> str:
     shown = "null" if value is None else f"'{java_text(shape, value)}'"
-    return f"Value {shown} at '{path}' failed to satisfy constraint: {constraint}"
+    return f"Value {shown} at '{path.removeprefix('.')}' failed to satisfy constraint: {constraint}"
 
 
 def _rules(shape: Shape) -> list[_Rule]:
@@ -179,19 +183,17 @@ def _rules(shape: Shape) -> list[_Rule]:
 
 
 def _bounds(kind: str, limits: Constraints) -> list[_Rule]:
-    what = "value" if kind in _NUMBERS else "length"
-    measure: Callable[[Any], float] = (lambda value: value) if kind in _NUMBERS else len
+    is_number = kind in _NUMBERS
+    what = "value" if is_number else "length"
     rules = []
     if limits.max is not None:
         high = limits.max
-        rules.append(
-            _Rule(f"Member must have {what} less than or equal to {high}", lambda value: measure(value) <= high)
-        )
-    if limits.min is not None and (limits.min > 0 or kind in _NUMBERS):
+        text = f"Member must have {what} less than or equal to {high}"
+        rules.append(_Rule(text, (lambda value: value <= high) if is_number else (lambda value: len(value) <= high)))
+    if limits.min is not None and (limits.min > 0 or is_number):
         low = limits.min
-        rules.append(
-            _Rule(f"Member must have {what} greater than or equal to {low}", lambda value: measure(value) >= low)
-        )
+        text = f"Member must have {what} greater than or equal to {low}"
+        rules.append(_Rule(text, (lambda value: value >= low) if is_number else (lambda value: len(value) >= low)))
     return rules
 
 
@@ -215,9 +217,11 @@ def _scalar_parts(shape: Shape, part: Member, whose: str, parts_of: Callable[[An
         return None
     demands = ", ".join([rule.text for rule in rules] + [_NOT_NULL])
     text = f"{whose} must satisfy constraint: [{demands}]"
+    demanded = [rule.holds for rule in rules]
 
     def check(value: Any, path: str, problems: Problems) -> None:
-        if not all(holds(item) for item in parts_of(value) for _, holds in rules):
+        parts = parts_of(value)
+        if not all(all(map(holds, parts)) for holds in demanded):
             problems.append(_problem(value, shape, path, text))
 
     return check

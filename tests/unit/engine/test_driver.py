@@ -54,6 +54,7 @@ class Defective:
     """A worker that is due for ever, and whose claim always fails."""
 
     name = "defective"
+    timer = None
     upkeep = False
 
     def next_due(self, tx: Transaction, *, free: int) -> Instant | None:

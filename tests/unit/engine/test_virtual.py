@@ -82,6 +82,7 @@ class Alarm:
     """A worker that is due every ten seconds, and does what a test says."""
 
     name = "alarm"
+    timer = None
     upkeep = False
 
     def __init__(self, act: Callable[[Transaction], object]) -> None:

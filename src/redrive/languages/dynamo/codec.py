@@ -23,12 +23,15 @@ _LAST = b"\xff"
 
 def dump_item(item: Item) -> bytes:
     """An item as compact JSON in ASCII, binary in base64; `load_item` reads it back."""
-    return json.dumps(item, separators=(",", ":"), default=_base64).encode("ascii")
+    return _ENCODER.encode(item).encode("ascii")
 
 
 def load_item(data: bytes) -> dict[str, AttributeValue]:
     """The item that `dump_item` wrote."""
-    item: dict[str, AttributeValue] = json.loads(data, object_hook=_with_binary)
+    # Looking at every value costs more than reading them all, and few items hold binary.
+    decoder = _BINARY_DECODER if b'"B":' in data or b'"BS":' in data else _DECODER
+    item: dict[str, AttributeValue]
+    item, _ = decoder.raw_decode(data.decode("ascii"))
     return item
 
 
@@ -78,3 +81,8 @@ def _with_binary(node: dict[str, object]) -> dict[str, object]:
             return {"BS": [base64.b64decode(text) for text in texts]}
         case _:
             return node
+
+
+_ENCODER = json.JSONEncoder(separators=(",", ":"), default=_base64)
+_DECODER = json.JSONDecoder()
+_BINARY_DECODER = json.JSONDecoder(object_hook=_with_binary)

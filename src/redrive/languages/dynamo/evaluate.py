@@ -37,6 +37,10 @@ def holds(condition: Condition, item: Item) -> bool:
     only `<>` is then true.
     """
     match condition:
+        case And(terms):
+            return all(holds(term, item) for term in terms)
+        case Or(terms):
+            return any(holds(term, item) for term in terms)
         case Comparison(comparator, left, right):
             return _compares(comparator, _value(left, item), _value(right, item))
         case Between(operand, low, high):
@@ -58,10 +62,6 @@ def holds(condition: Condition, item: Item) -> bool:
             return _begins_with(_value(operand, item), _value(prefix, item))
         case Contains(operand, member):
             return _contains(_value(operand, item), _value(member, item))
-        case And(terms):
-            return all(holds(term, item) for term in terms)
-        case Or(terms):
-            return any(holds(term, item) for term in terms)
         case Not(term):
             return not holds(term, item)
         case _:

@@ -10,7 +10,8 @@ import functools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Generic, TypeVar, cast
+from operator import itemgetter
+from typing import Generic, Protocol, TypeVar, cast
 
 from redrive.languages.dynamo.placeholders import Names, Placeholders, Types
 from redrive.languages.dynamo.values import AttributeValue
@@ -26,6 +27,12 @@ Values = Mapping[str, AttributeValue]
 Read = Callable[[str, str, Placeholders], Tree]
 """Reads a text, which is of that kind (the parameter that AWS's texts name). Errors: ValidationException."""
 _Fill = Callable[[Values], object]
+
+
+class _Make(Protocol):
+    """Makes a node of its parts."""
+
+    def __call__(self, *parts: object) -> object: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +53,16 @@ class _Blank(dict[str, object]):
 
 def read_form(read: Read[Tree], text: str, kind: str, placeholders: Placeholders) -> Tree:
     """What `read` makes of a text, read anew only if no such text was read before. Errors: as `read`."""
-    if _DEPENDS_ON_VALUES.search(text):
+    form = cast("_Form[Tree] | None", _form_of(read, text, kind, placeholders.names, placeholders.types))
+    if form is None:
         return read(text, kind, placeholders)
-    form = cast("_Form[Tree]", _form_of(read, text, kind, placeholders.names, placeholders.types))
     return form.fill(placeholders.use(form.used))
 
 
 @functools.lru_cache(maxsize=FORMS_MAX)
-def _form_of(read: Read[object], text: str, kind: str, names: Names, types: Types) -> _Form[object]:
+def _form_of(read: Read[object], text: str, kind: str, names: Names, types: Types) -> _Form[object] | None:
+    if _DEPENDS_ON_VALUES.search(text):
+        return None
     blanks = {key: cast("AttributeValue", _Blank(key, _SAMPLES[name])) for key, name in types}
     placeholders = Placeholders.of(dict(names), blanks)
     tree = read(text, kind, placeholders)
@@ -63,22 +72,23 @@ def _form_of(read: Read[object], text: str, kind: str, names: Names, types: Type
 def _filling(node: object) -> _Fill | None:
     """What fills a node in; None if it has no blanks and can be used as it is."""
     if isinstance(node, _Blank):
-        key = node.key
-        return lambda values: values[key]
+        return itemgetter(node.key)
     if isinstance(node, tuple):
-        return _assembling(tuple, list(node))
+        return _assembling(lambda *parts: parts, list(node))
     if is_dataclass(node) and not isinstance(node, type):
-        made = type(node)
-        return _assembling(lambda parts: made(*parts), [getattr(node, each.name) for each in fields(node)])
+        return _assembling(cast("_Make", type(node)), [getattr(node, each.name) for each in fields(node)])
     return None
 
 
-def _assembling(make: Callable[[list[object]], object], parts: list[object]) -> _Fill | None:
-    fills = [_filling(part) for part in parts]
-    if not any(fills):
-        return None
-    pairs = list(zip(parts, fills, strict=True))
-    return lambda values: make([part if fill is None else fill(values) for part, fill in pairs])
+def _assembling(make: _Make, parts: list[object]) -> _Fill | None:
+    match [_filling(part) for part in parts]:
+        case fills if not any(fills):
+            return None
+        case [fill] if fill is not None:
+            return lambda values: make(fill(values))
+        case fills:
+            pairs = list(zip(parts, fills, strict=True))
+            return lambda values: make(*[part if fill is None else fill(values) for part, fill in pairs])
 
 
 _SAMPLES: Mapping[str, AttributeValue] = {

@@ -28,6 +28,7 @@ _OVERFLOW = "Number overflow. Attempting to store a number with magnitude larger
 _UNDERFLOW = "Number underflow. Attempting to store a number with magnitude smaller than supported range"
 _IMPRECISE = f"Attempting to store more than {SIGNIFICANT_DIGITS_MAX} significant digits in a Number"
 
+_CANONICAL_INTEGER = re.compile(rf"0|-?[1-9][0-9]{{0,{SIGNIFICANT_DIGITS_MAX - 1}}}")
 _NUMERAL = re.compile(
     r"(?P<sign>[+-]?)(?:(?P<whole>[0-9]+)(?:\.(?P<fraction>[0-9]*))?|\.(?P<bare>[0-9]+))(?:[eE](?P<exponent>[+-]?[0-9]+))?"
 )
@@ -66,7 +67,12 @@ def canonical(text: str) -> str:
 
     Errors: as `significand`.
     """
-    return _spelled(significand(text))
+    return text if _CANONICAL_INTEGER.fullmatch(text) else _spelled(significand(text))
+
+
+def digit_count(number: str) -> int:
+    """How many significant digits a canonical number has: `0` none, `1200` two, `0.5` one."""
+    return len(number.lstrip("-").replace(".", "").strip("0"))
 
 
 def add(left: str, right: str) -> str:
@@ -81,7 +87,10 @@ def subtract(left: str, right: str) -> str:
 
 def _result(exact: Decimal) -> str:
     """AWS calls a result that needs more than 38 digits an overflow, unlike such a number in a request."""
-    found = _NUMERAL.fullmatch(format(exact, "f"))
+    text = format(exact, "f")
+    if _CANONICAL_INTEGER.fullmatch(text):
+        return text
+    found = _NUMERAL.fullmatch(text)
     assert found is not None, exact
     parts = _taken_apart(found)
     if len(parts.digits) > SIGNIFICANT_DIGITS_MAX:

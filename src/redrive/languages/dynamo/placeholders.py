@@ -36,23 +36,24 @@ class Placeholders:
     Errors: ValidationException for an empty parameter, a bad placeholder, or a bad value.
     """
 
-    __slots__ = ("_names", "_unused_names", "_unused_values", "_values")
+    __slots__ = ("_names", "_types", "_unused_names", "_unused_values", "_values")
 
     def __init__(self, names: Mapping[str, str] | None = None, values: Mapping[str, object] | None = None) -> None:
         _check_keys("ExpressionAttributeNames", names, _NAME)
         _check_keys("ExpressionAttributeValues", values, _VALUE)
-        self._names = dict(names or {})
-        self._values = {key: _read(key, value) for key, value in (values or {}).items()}
-        self._unused_names = set(self._names)
-        self._unused_values = set(self._values)
+        self._set(dict(names or {}), {key: _read(key, value) for key, value in (values or {}).items()})
 
     @classmethod
     def of(cls, names: Mapping[str, str], values: Mapping[str, AttributeValue]) -> Placeholders:
         """Placeholders with these values as they are, unchecked."""
         made = cls()
-        made._names, made._values = dict(names), dict(values)
-        made._unused_names, made._unused_values = set(names), set(values)
+        made._set(names, values)
         return made
+
+    def _set(self, names: Mapping[str, str], values: Mapping[str, AttributeValue]) -> None:
+        self._names, self._values = names, values
+        self._unused_names, self._unused_values = set(names), set(values)
+        self._types = tuple([(key, type_of(value)) for key, value in values.items()])
 
     @property
     def names(self) -> Names:
@@ -62,7 +63,7 @@ class Placeholders:
     @property
     def types(self) -> Types:
         """The types of the values."""
-        return tuple([(key, type_of(value)) for key, value in self._values.items()])
+        return self._types
 
     @property
     def used(self) -> frozenset[str]:

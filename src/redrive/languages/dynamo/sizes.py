@@ -7,9 +7,9 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Capacit
 
 from __future__ import annotations
 
-from redrive.languages.dynamo.numbers import significand
+from redrive.languages.dynamo.numbers import digit_count
 from redrive.languages.dynamo.refusals import invalid, invalid_parameter
-from redrive.languages.dynamo.values import AttributeValue, Item, type_of, utf8
+from redrive.languages.dynamo.values import AttributeValue, Item, type_of, utf8_length
 
 # Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
 ITEM_BYTES_MAX = 400 * 1024
@@ -22,7 +22,10 @@ _ELEMENT_BYTES = 1
 
 def item_size(item: Item) -> int:
     """The size of an item in bytes: the names and the values of its attributes."""
-    return sum(len(utf8(name)) + value_size(value) for name, value in item.items())
+    size_bytes = 0
+    for name, value in item.items():
+        size_bytes += utf8_length(name) + value_size(value)
+    return size_bytes
 
 
 def value_size(value: AttributeValue) -> int:
@@ -31,15 +34,15 @@ def value_size(value: AttributeValue) -> int:
     A string counts its UTF-8 bytes; a number one byte, and one for each two significant digits; a list or
     map three bytes, and one for each element.
     """
+    if "S" in value:
+        return utf8_length(value["S"])
+    if "N" in value:
+        return _number_size(value["N"])
     match value:
-        case {"S": text}:
-            return len(utf8(text))
-        case {"N": number}:
-            return _number_size(number)
         case {"B": data}:
             return len(data)
         case {"SS": texts}:
-            return sum(len(utf8(text)) for text in texts)
+            return sum(utf8_length(text) for text in texts)
         case {"NS": numbers}:
             return sum(_number_size(number) for number in numbers)
         case {"BS": chunks}:
@@ -52,16 +55,20 @@ def value_size(value: AttributeValue) -> int:
             return 1
 
 
-def check_item_size(item: Item) -> None:
-    """Refuse an item of more than 400 KB in a request. Errors: ValidationException."""
-    if item_size(item) > ITEM_BYTES_MAX:
+def check_item_size(item: Item) -> int:
+    """Refuse an item of more than 400 KB in a request; answers its size. Errors: ValidationException."""
+    size_bytes = item_size(item)
+    if size_bytes > ITEM_BYTES_MAX:
         raise invalid("Item size has exceeded the maximum allowed size")
+    return size_bytes
 
 
-def check_updated_size(item: Item) -> None:
-    """Refuse an item that an update made larger than 400 KB. Errors: ValidationException."""
-    if item_size(item) > ITEM_BYTES_MAX:
+def check_updated_size(item: Item) -> int:
+    """Refuse an item that an update made larger than 400 KB; answers its size. Errors: ValidationException."""
+    size_bytes = item_size(item)
+    if size_bytes > ITEM_BYTES_MAX:
         raise invalid("Item size to update has exceeded the maximum allowed size")
+    return size_bytes
 
 
 def check_hash_key(name: str, value: AttributeValue) -> None:
@@ -89,4 +96,4 @@ def _check_not_empty(name: str, value: AttributeValue) -> None:
 
 
 def _number_size(number: str) -> int:
-    return (len(significand(number).digits) + 1) // 2 + 1
+    return (digit_count(number) + 1) // 2 + 1

@@ -10,7 +10,7 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Attri
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import TypedDict, TypeVar
 
@@ -78,6 +78,9 @@ def read_value(raw: object, level: int = 1) -> AttributeValue:
     if level > NESTING_LEVELS_MAX:
         raise invalid(_TOO_DEEP)
     members = raw if isinstance(raw, dict) else {}
+    if len(members) == 1:
+        ((name, member),) = members.items()
+        return _read_member(name, member, level)
     read = [_read_member(name, members[name], level) for name in TYPES if members.get(name) is not None]
     if not read:
         raise invalid(_EMPTY)
@@ -88,8 +91,12 @@ def read_value(raw: object, level: int = 1) -> AttributeValue:
 
 def check_nesting(item: Item) -> None:
     """Refuse an item with values beyond level 32, as an update can build it. Errors: ValidationException."""
-    for value in item.values():
-        _check_level(value, 1)
+    level = list(item.values())
+    for _ in range(NESTING_LEVELS_MAX):
+        level = [child for value in level if "M" in value or "L" in value for child in _children(value)]
+        if not level:
+            return
+    raise invalid(_TOO_DEEP)
 
 
 def compare(left: AttributeValue, right: AttributeValue) -> int | None:
@@ -100,10 +107,10 @@ def compare(left: AttributeValue, right: AttributeValue) -> int | None:
     """
     match left, right:
         case {"N": str(a)}, {"N": str(b)}:
-            return _sign(Decimal(a) > Decimal(b), Decimal(a) < Decimal(b))
-        case {"S": str(a)}, {"S": str(b)}:
-            first, second = utf8(a), utf8(b)
+            first, second = Decimal(a), Decimal(b)
             return _sign(first > second, first < second)
+        case {"S": str(a)}, {"S": str(b)}:
+            return _sign(a > b, a < b)  # Code points have the order of their UTF-8 bytes.
         case {"B": bytes(x)}, {"B": bytes(y)}:
             return _sign(x > y, x < y)
         case _:
@@ -112,6 +119,10 @@ def compare(left: AttributeValue, right: AttributeValue) -> int | None:
 
 def equal(left: AttributeValue, right: AttributeValue) -> bool:
     """Whether two values are the same: one type, numbers by value, sets in any order, documents in depth."""
+    if left == right:
+        return True
+    if "S" in left:
+        return False
     match left, right:
         case {"N": str(a)}, {"N": str(b)}:
             return Decimal(a) == Decimal(b)
@@ -126,7 +137,7 @@ def equal(left: AttributeValue, right: AttributeValue) -> bool:
         case {"M": dict(a_map)}, {"M": dict(b_map)}:
             return a_map.keys() == b_map.keys() and all(equal(a_map[name], b_map[name]) for name in a_map)
         case _:
-            return left == right and type_of(left) == type_of(right)
+            return False
 
 
 def members_of(value: AttributeValue) -> Sequence[AttributeValue]:
@@ -149,6 +160,11 @@ def utf8(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
+def utf8_length(text: str) -> int:
+    """How many bytes `utf8` gives."""
+    return len(text) if text.isascii() else len(utf8(text))
+
+
 def described(value: AttributeValue) -> str:
     """A scalar value as AWS shows it in its error texts: `{S:abc}`, binary in base64."""
     match value:
@@ -165,11 +181,8 @@ def _sign(greater: bool, less: bool) -> int:
     return int(greater) - int(less)
 
 
-def _check_level(value: AttributeValue, level: int) -> None:
-    if level > NESTING_LEVELS_MAX:
-        raise invalid(_TOO_DEEP)
-    for child in value["M"].values() if "M" in value else value.get("L", ()):
-        _check_level(child, level + 1)
+def _children(value: AttributeValue) -> Iterable[AttributeValue]:
+    return value["M"].values() if "M" in value else value["L"]
 
 
 def _read_member(name: str, raw: object, level: int) -> AttributeValue:

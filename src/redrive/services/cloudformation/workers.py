@@ -23,7 +23,7 @@ STACK_TIMER = "cloudformation.stack"
 class StackWorker:
     """Takes stacks a step further, several in a transaction."""
 
-    name = STACK_TIMER
+    name = timer = STACK_TIMER
     upkeep = False
 
     def __init__(self, *, is_strict: bool = False) -> None:

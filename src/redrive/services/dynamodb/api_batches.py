@@ -41,6 +41,7 @@ class _Write:
     table: Table
     key: ItemKey
     item: Item | None
+    size_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ def batch_write_item(
         if write.item is None:
             tx.items.take(write.table.id, write.key)
         else:
-            store_item(tx, write.table, write.key, write.item)
+            store_item(tx, write.table, write.key, write.item, write.size_bytes)
     return {"UnprocessedItems": {}, **batch_capacity(spent, return_consumed_capacity)}
 
 
@@ -139,9 +140,9 @@ def _write_of(table: Table, request: Document) -> _Write:
     match {name: given for name, given in request.items() if given is not None}:
         case {"PutRequest": {"Item": raw}, **others} if not others:
             item = read_item(raw)
-            check_item_size(item)
+            size_bytes = check_item_size(item)
             _, key = read_key(table, key_within(table, item))
-            return _Write(table, key, item)
+            return _Write(table, key, item, size_bytes)
         case {"DeleteRequest": {"Key": raw}, **others} if not others:
             _, key = read_key(table, raw)
             return _Write(table, key, None)

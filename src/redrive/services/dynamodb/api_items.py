@@ -25,6 +25,7 @@ from redrive.languages.dynamo import (
     check_not_mixed,
     check_updated_size,
     creates_item,
+    dump_item,
     holds,
     item_size,
     load_item,
@@ -43,7 +44,6 @@ from redrive.services.dynamodb.model_items import (
     item_expiry,
     key_of_item,
     read_key,
-    stored_form,
 )
 from redrive.services.dynamodb.model_requests import (
     check_returned,
@@ -52,7 +52,7 @@ from redrive.services.dynamodb.model_requests import (
     read_write_condition,
 )
 from redrive.store.api import Transaction
-from redrive.store.tables.items import ItemKey
+from redrive.store.tables.items import ItemKey, StoredItem
 
 
 @operation("PutItem")
@@ -84,14 +84,14 @@ def put_item(
         expected=expected, conditional_operator=conditional_operator, condition_expression=condition_expression,
         names=expression_attribute_names, values=expression_attribute_values,
     )  # fmt: skip
-    check_item_size(new)
+    size_bytes = check_item_size(new)
     table = require_table(tx, caller, reference)
     key = key_of_item(table, new)
     old = None
     if condition is not None or return_values == "ALL_OLD" or is_capacity_wanted(return_consumed_capacity):
         old = find_item(tx, table, key)
         _check(condition, old, return_values_on_condition_check_failure)
-    store_item(tx, table, key, new)
+    store_item(tx, table, key, new, size_bytes)
     return {
         **_attributes(old if return_values == "ALL_OLD" else None),
         **write_capacity(table, return_consumed_capacity, (old, new)),
@@ -175,11 +175,11 @@ def update_item(
     old = find_item(tx, table, encoded)
     _check(condition, old, return_values_on_condition_check_failure)
     new = apply_update(update, read if old is None else old)
-    check_updated_size(new)
+    size_bytes = check_updated_size(new)
     if old is None and not creates_item(update):
         new = {}
     else:
-        store_item(tx, table, encoded, new)
+        store_item(tx, table, encoded, new, size_bytes)
     return {
         **_attributes(_returned(return_values, update, old, new)),
         **write_capacity(table, return_consumed_capacity, (old, new)),
@@ -232,9 +232,10 @@ def find_item(tx: Transaction, table: Table, key: ItemKey) -> dict[str, Attribut
     return None if data is None else load_item(data)
 
 
-def store_item(tx: Transaction, table: Table, key: ItemKey, item: Item) -> None:
-    """Store an item, in the place of the one with the same key if there is one."""
-    tx.items.put(table.id, stored_form(key, item), expires_at=item_expiry(table, item, tx.now))
+def store_item(tx: Transaction, table: Table, key: ItemKey, item: Item, size_bytes: int) -> None:
+    """Store an item of this `item_size`, in the place of the one with the same key if there is one."""
+    stored = StoredItem(key, size_bytes, dump_item(item))
+    tx.items.put(table.id, stored, expires_at=item_expiry(table, item, tx.now))
 
 
 def _check(condition: Condition | None, old: Item | None, on_failure: str | None) -> None:

@@ -65,7 +65,7 @@ def transact_write_items(
         if new is None:
             tx.items.take(table.id, key)
         elif new is not old:
-            store_item(tx, table, key, new)
+            store_item(tx, table, key, new, item_size(new))
     costs = [write_units(items) * limits.TRANSACTION_UNITS_FACTOR for items in zip(olds, news, strict=True)]
     return _spent(tables, costs, return_consumed_capacity, "WriteCapacityUnits")
 

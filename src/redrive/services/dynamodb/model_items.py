@@ -1,4 +1,4 @@
-"""Items under the keys of their table: read from requests, written for the store, and back."""
+"""Items under the keys of their table: read from requests, and what a write does to them."""
 
 from __future__ import annotations
 
@@ -12,16 +12,14 @@ from redrive.languages.dynamo import (
     Update,
     check_hash_key,
     check_range_key,
-    dump_item,
     encode_key,
-    item_size,
     read_item,
     touched_paths,
     type_of,
 )
 from redrive.services.dynamodb.model import Table, invalid, invalid_parameter
 from redrive.services.dynamodb.model_time_to_live import expiry_of
-from redrive.store.tables.items import NO_RANGE_KEY, ItemKey, StoredItem
+from redrive.store.tables.items import NO_RANGE_KEY, ItemKey
 
 
 def key_of_item(table: Table, item: Item) -> ItemKey:
@@ -68,11 +66,6 @@ def key_attributes(table: Table, item: Item) -> dict[str, AttributeValue]:
     return {name: item[name] for name in table.key_names}
 
 
-def stored_form(key: ItemKey, item: Item) -> StoredItem:
-    """An item as it is stored."""
-    return StoredItem(key, item_size(item), dump_item(item))
-
-
 def item_expiry(table: Table, item: Item, now: Instant) -> Instant | None:
     """When an item of this table expires that is written now, or None."""
     attribute = table.expiry_attribute
@@ -81,8 +74,9 @@ def item_expiry(table: Table, item: Item, now: Instant) -> Instant | None:
 
 def check_key_kept(table: Table, update: Update) -> None:
     """Refuse an update of a key attribute. Errors: ValidationException."""
+    key_names = table.key_names
     for path in touched_paths(update):
-        if path.attribute in table.key_names:
+        if path.attribute in key_names:
             raise invalid_parameter(f"Cannot update attribute {path.attribute}. This attribute is part of the key")
 
 

@@ -20,6 +20,7 @@ class ExpiryWorker:
     """Deletes items a minute after their time to live has passed; until then they are seen as any other."""
 
     name = "dynamodb.ttl"
+    timer = None
     upkeep = False
 
     def next_due(self, tx: Transaction, *, free: int) -> Instant | None:

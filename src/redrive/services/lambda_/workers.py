@@ -61,6 +61,7 @@ class MappingWorker:
     """
 
     name = NAME
+    timer = None
     upkeep = False
 
     def __init__(self, *, next_visible: NextVisible, count_visible: CountVisible) -> None:

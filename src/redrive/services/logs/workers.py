@@ -32,7 +32,7 @@ def begin_retention(tx: Transaction, group: LogGroup) -> None:
 class LogRetentionWorker:
     """Forgets expired events, a bounded number at a time. Stops when no group's events expire any more."""
 
-    name = RETENTION
+    name = timer = RETENTION
     upkeep = True
 
     def next_due(self, tx: Transaction, *, free: int) -> Instant | None:

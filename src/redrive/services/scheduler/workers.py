@@ -34,11 +34,11 @@ class _TimerWorker:
     def __init__(self, name: str, timer: str, *, upkeep: bool) -> None:
         self.name = name
         self.upkeep = upkeep
-        self._timer = timer
+        self.timer = timer
 
     def next_due(self, tx: Transaction, *, free: int) -> Instant | None:
         """When the next timer of this kind comes due."""
-        return tx.timers.next(self._timer)
+        return tx.timers.next(self.timer)
 
     def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
         """Never called: nothing is attempted outside. Errors: Bug."""

@@ -32,7 +32,7 @@ def begin_retention(tx: Transaction) -> None:
 class RetentionWorker:
     """Forgets messages whose retention has passed, and attempts older than 14 days."""
 
-    name = RETENTION
+    name = timer = RETENTION
     upkeep = True
 
     def next_due(self, tx: Transaction, *, free: int) -> Instant | None:

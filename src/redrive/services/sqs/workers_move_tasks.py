@@ -49,7 +49,7 @@ def end_task(tx: Transaction, scope: Scope, task: MoveTask, status: MoveStatus, 
 class MoveTaskWorker:
     """Moves messages of running tasks, each at its rate."""
 
-    name = MOVES
+    name = timer = MOVES
     upkeep = False
 
     def next_due(self, tx: Transaction, *, free: int) -> Instant | None:

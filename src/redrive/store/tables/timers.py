@@ -13,19 +13,23 @@ _SQL = load_queries("timers")
 class TimerTable:
     """At most one timer per (kind, name). Names carry their scope: `account/region/…`."""
 
-    __slots__ = ("_database", "_earliest")
+    __slots__ = ("_database", "_earliest", "version")
 
     def __init__(self, database: Database) -> None:
+        self.version = 0
+        """Another one whenever `next` may answer another instant."""
         self._database = database
         self._earliest = Earliest(database, _SQL["next"])
 
     def set(self, kind: str, name: str, at: Instant) -> None:
         """Set the timer, or move it."""
+        self.version += 1
         self._database.run(_SQL["set"], {"kind": kind, "name": name, "at": at})
         self._earliest.put(kind, at)
 
     def clear(self, kind: str, name: str) -> None:
         """Take the timer away, if it is set."""
+        self.version += 1
         self._database.run(_SQL["clear"], {"kind": kind, "name": name})
         self._earliest.changed(kind)
 
@@ -46,4 +50,5 @@ class TimerTable:
 
     def forget(self) -> None:
         """Drop what is remembered: what was written has been undone."""
+        self.version += 1
         self._earliest.forget()

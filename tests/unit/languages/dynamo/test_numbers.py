@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 from hypothesis import given
 
-from redrive.languages.dynamo.numbers import add, canonical, subtract
+from redrive.languages.dynamo.numbers import add, canonical, digit_count, significand, subtract
 from tests.unit.languages.dynamo.refused import refusal
 from tests.unit.languages.dynamo.strategies import DECIMALS, NUMBERS
 
@@ -77,6 +77,12 @@ def test_canonical_number_has_the_value_that_was_written(number: Decimal) -> Non
     assert Decimal(spelled) == number
     assert canonical(spelled) == spelled
     assert "E" not in spelled.upper()
+
+
+@given(NUMBERS)
+def test_significant_digits_are_counted_without_the_zeros_around_them(number: str) -> None:
+    """The size of a number counts its digits: `0` has none, `1200` two, `0.5` one."""
+    assert digit_count(number) == len(significand(number).digits)
 
 
 @given(NUMBERS, NUMBERS)
