@@ -18,11 +18,14 @@ if TYPE_CHECKING:
 
     from redrive.prove.judge import Invariant
     from redrive.prove.search import Progress
-    from redrive.prove.subject import Subject
+    from redrive.prove.subject import NamedSubject
     from redrive.prove.verdict import Counterexample, Verdict
 
 PROGRESS_EVERY = 25
-"""So many histories pass between two looks at the progress."""
+"""So many histories pass between two looks at the progress, on a terminal."""
+PROGRESS_EVERY_MS = 10_000
+"""And so long between two lines of progress, where there is none."""
+EXIT_UNFINISHED = 3
 
 
 @click.command()
@@ -36,19 +39,21 @@ PROGRESS_EVERY = 25
 @click.option("--ledger", "ledgers", multiple=True, metavar="TABLE", help="The handler's memory; repeatable.")
 @click.option("--invariant", "invariants", multiple=True, metavar="MODULE:FUNCTION", help="What holds in the end.")
 @click.option("--stable-results", is_flag=True, help="Have repeated deliveries return what the first one returned.")
+@click.option("--seconds", type=click.FloatRange(0, min_open=True), help="Stop the search after so many seconds.")
 @click.option("--seed", default=0, show_default=True, help="What ids and the handler's randomness follow from.")
 @click.option("--export", type=click.Path(path_type=Path), help="Write a counterexample as a pytest file.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to print the result.")
 def command(
     handler: str | None, event: Path | None, faults: int, template: Path | None, parameters: tuple[str, ...],
     effects: tuple[str, ...], ignored: tuple[str, ...], ledgers: tuple[str, ...], invariants: tuple[str, ...],
-    stable_results: bool, seed: int, export: Path | None, output: str,
+    stable_results: bool, seconds: float | None, seed: int, export: Path | None, output: str,
 ) -> None:  # fmt: skip
     """Search for a history in which a handler of a queue's messages loses work, repeats it, or leaves it stuck.
 
     The handler runs in this process; its boto3 calls are answered here, and nothing leaves it. In a history, runs
     crash, calls fail or lose their answers, messages come twice, at once or days later, and dead letters are redriven.
-    Without MODULE:HANDLER the code in the template is proved. Exit code 1 if there is such a history.
+    Without MODULE:HANDLER the code in the template is proved. Exit code 1 if there is such a history; 3 if the search
+    was stopped by --seconds before it had played all of them.
 
     PATTERN is SERVICE:OPERATION:NAME with wildcards, as in 'dynamodb:PutItem:reports*'. What is not to be looked at can
     also be an attribute of an item or a parameter of a call: --ignore 'dynamodb:UpdateItem:reports#attempts'.
@@ -60,27 +65,35 @@ def command(
 
     if handler is None and template is None:
         raise UserError("There is nothing to prove.", next_step="Name a handler as module:function.", exit_code=2)
+    if export is not None and not export.absolute().parent.is_dir():
+        raise UserError(f"There is no directory {export.parent}.", next_step=f"mkdir -p {export.parent}", exit_code=2)
     options = Options(
         faults=faults, seed=seed, bodies=None if event is None else read_event(event), template=template,
         parameters=_pairs(parameters), effects=effects, ignored=ignored, ledgers=ledgers,
         invariants=tuple(map(_invariant, invariants)), stable_results=stable_results,
     )  # fmt: skip
+    subject = _subject(handler)
     console = Console(stderr=True)
     with console.status("the first run, in which nothing goes wrong") as status:
-        verdict = prove(_subject(handler), options, progress=_progress(status.update))
+        progress = _progress(status.update) if console.is_terminal else _progress_lines()
+        verdict = prove(subject, options, progress=progress, may_go_on=_until(seconds))
     if output == "json":
         click.echo(verdict.as_json())
     else:
         _print(verdict)
+    if not verdict.bounds.is_finished:
+        raise SystemExit(EXIT_UNFINISHED)
     if verdict.counterexample is None:
         return
     if export is not None:
-        export.write_text(as_test(verdict, options), "utf-8")
+        export.write_text(
+            as_test(verdict, options, file=export, root=None if subject is None else subject.root), "utf-8"
+        )
         click.echo(f"The history is in {export}: a test that fails until the handler is mended.", err=True)
     raise SystemExit(1)
 
 
-def _subject(handler: str | None) -> Subject | None:
+def _subject(handler: str | None) -> NamedSubject | None:
     from redrive.prove.subject import subject_of
 
     return None if handler is None else subject_of(handler, Path.cwd())
@@ -116,21 +129,50 @@ def _pairs(given: tuple[str, ...]) -> dict[str, str]:
 def _progress(say: Callable[[str], None]) -> Progress:
     def passed(faults: int, histories: int, waiting: int) -> None:
         if histories % PROGRESS_EVERY == 0:
-            say(f"{histories:,} histories, now with {faults} faults; {waiting:,} wait")
+            say(_progress_told(faults, histories, waiting))
 
     return passed
+
+
+def _progress_lines() -> Progress:
+    """A line on stderr now and then, for logs."""
+    from redrive.core.clock import monotonic_ms
+
+    told_at = monotonic_ms()
+
+    def passed(faults: int, histories: int, waiting: int) -> None:
+        nonlocal told_at
+        if monotonic_ms() - told_at >= PROGRESS_EVERY_MS:
+            told_at = monotonic_ms()
+            click.echo(_progress_told(faults, histories, waiting), err=True)
+
+    return passed
+
+
+def _progress_told(faults: int, histories: int, waiting: int) -> str:
+    return f"{histories:,} histories, now with {faults} faults; {waiting:,} wait"
+
+
+def _until(seconds: float | None) -> Callable[[], bool]:
+    from redrive.core.clock import SECOND_MS, monotonic_ms
+
+    if seconds is None:
+        return lambda: True
+    until = monotonic_ms() + seconds * SECOND_MS
+    return lambda: monotonic_ms() < until
 
 
 def _print(verdict: Verdict) -> None:
     console = Console(highlight=False, soft_wrap=True)
     found = verdict.counterexample
-    mark = "[green]✓[/green]" if found is None else "[red]✗[/red]"
+    is_finished = verdict.bounds.is_finished
+    mark = "[red]✗[/red]" if found is not None else "[green]✓[/green]" if is_finished else "[yellow]…[/yellow]"
     console.print(f"{mark} {escape(verdict.handler)}: {escape(verdict.sentence)}")
     effects = ", ".join(f"{count} × {kind}" for kind, count in verdict.effects.items())
     console.print(f"  effects of a clean run: {escape(effects)}")
     console.print(f"  ledger: {escape(verdict.ledger or 'none was recognised')}")
     for name, guess in verdict.assumptions.items():
-        console.print(f"  assumed: {escape(name)}: {escape(guess)} (declare it with --template)")
+        print_paragraph(console, f"{name}: {guess} (declare it with --template)", first="  assumed: ")
     if found is not None:
         _print_story(console, found)
 
@@ -140,4 +182,6 @@ def _print_story(console: Console, found: Counterexample) -> None:
     print_steps(console, found)
     console.print()
     print_paragraph(console, found.advice)
-    console.print("This history was played again through the whole wire: signed requests, HTTP bytes, boto3's retries.")
+    print_paragraph(
+        console, "This history was played again through the whole wire: signed requests, HTTP bytes, boto3's retries."
+    )

@@ -22,6 +22,7 @@ from redrive.prove.judge import Judge, ProvedWorld, left_of
 from redrive.prove.ledger import Records, Rows, guess_ledger, records_of, rows_of, status_of
 from redrive.prove.options import Options
 from redrive.prove.performance import Moment, Performance
+from redrive.prove.reasons import failed, left, require_same_order
 from redrive.prove.sorting import Ledger, Role, Sorting
 
 CLEAN_RUNS_MAX = 20
@@ -51,14 +52,11 @@ def play_clean(performance: Performance) -> list[Event]:
         events += performance.play(Leg())
         for event in events:
             if isinstance(event, Ended) and event.ending is not Ending.RETURNED:
-                raise UserError(_failure(performance, event), next_step=_hint(performance), exit_code=2)
+                raise failed(performance, event)
         if not performance.waiting.is_pending:
             break
     if performance.waiting.dead or performance.waiting.is_pending:
-        raise UserError(
-            "The handler leaves its message in the queue although nothing goes wrong.",
-            next_step="Give it a message that it can work on: --event FILE.", exit_code=2,
-        )  # fmt: skip
+        raise left(performance, events)
     return events
 
 
@@ -96,6 +94,7 @@ def learn(performance: Performance, options: Options, elsewhere: Sequence[Left],
     ledger = _given_ledger(options, rows) if options.ledgers else guess_ledger(performance, beginning, rows)
     lesson = _Lesson(performance, options, beginning, elsewhere, world, tuple(rows))
     clean = lesson.learn(ledger)
+    require_same_order(_calls_of(events), clean.calls)
     if not clean.effects and ledger.tables and not options.ledgers:
         clean = lesson.learn(Ledger())  # What looks like a ledger is the work itself.
     if not clean.effects:
@@ -150,8 +149,7 @@ class _Lesson:
         kinds: Counter[str] = Counter()
         for (kind, _), count in sorted(expected.items()):
             kinds[kind] += count
-        calls = [call for one in events if isinstance(one, Called) for call in (one.call, *parts_of(one.call))]
-        return Clean(judge, dict(kinds), calls)
+        return Clean(judge, dict(kinds), _calls_of(events))
 
     def _look(self, seen: Mapping[str, list[Records]]) -> None:
         for table in self.tables:
@@ -204,6 +202,10 @@ def _passing(performance: Performance, events: Iterable[Event]) -> frozenset[tup
     return frozenset(made & rows.get("DeleteItem", set()))
 
 
+def _calls_of(events: Iterable[Event]) -> list[Call]:
+    return [call for one in events if isinstance(one, Called) for call in (one.call, *parts_of(one.call))]
+
+
 def _given_ledger(options: Options, left: Mapping[str, Rows]) -> Ledger:
     return Ledger({table: {"": True} if table in options.ledgers else {} for table in left})
 
@@ -219,16 +221,3 @@ def _tables(events: Iterable[Event]) -> list[str]:
             if part.target
         }
     )
-
-
-def _failure(performance: Performance, event: Ended) -> str:
-    if performance.surroundings.reached:
-        return f"The handler opens a connection to {performance.surroundings.reached[0]}, and no connection is let out."
-    told = event.answer or f"it {event.ending.value}"
-    return f"The handler fails although nothing goes wrong: {told}"
-
-
-def _hint(performance: Performance) -> str:
-    if performance.surroundings.reached:
-        return "Prove the handler with that call replaced: redrive.testing.prove takes a callable."
-    return "Give it the message that it expects (--event FILE), and the tables that it needs (--template)."

@@ -46,8 +46,14 @@ class Declared:
     """What it was given besides its key, by position and by name."""
 
 
-Watch = Callable[[Declared, Callable[[], object]], object]
-"""Is given an effect that is about to happen, and what makes it happen."""
+class Happening(Protocol):
+    """An effect on its way."""
+
+    answer: object
+
+
+Watch = Callable[[Declared], AbstractContextManager[Happening]]
+"""Is given an effect that is about to happen. It happens inside, and leaves its answer there."""
 
 
 def watched_effects(watch: Watch) -> AbstractContextManager[None]:
@@ -76,10 +82,13 @@ def _watching(effect: _Effect, watch: Watch) -> _Function:
         return Declared(effect.name, key, memory_ms, {**positions, **kwargs})
 
     def happen(key: str, /, *args: object, **kwargs: object) -> object:
-        return watch(declared(key, args, kwargs), lambda: function(key, *args, **kwargs))
+        with watch(declared(key, args, kwargs)) as happening:
+            happening.answer = function(key, *args, **kwargs)
+        return happening.answer
 
     async def happen_later(key: str, /, *args: object, **kwargs: object) -> object:
-        result = await cast("Awaitable[object]", function(key, *args, **kwargs))
-        return watch(declared(key, args, kwargs), lambda: result)
+        with watch(declared(key, args, kwargs)) as happening:
+            happening.answer = await cast("Awaitable[object]", function(key, *args, **kwargs))
+        return happening.answer
 
     return happen_later if inspect.iscoroutinefunction(function) else happen

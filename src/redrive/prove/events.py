@@ -50,12 +50,13 @@ class Called:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A run ended. `answer` is what the handler returned, or its error."""
+    """A run ended. `answer` is what the handler returned, or its error; `said` the last line that it logged."""
 
     at: Instant
     run: int
     ending: Ending
     answer: str
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,10 @@ REDRIVE_DELAYS_MS = (0, 1 * HOUR_MS, 3 * DAY_MS, 14 * DAY_MS)
 """How long a dead letter may lie before somebody redrives it. The last is cut to what the queue's retention leaves."""
 
 
+REDRIVES_MAX = 3
+"""How often a dead letter is redriven in one history."""
+
+
 @dataclass(frozen=True, slots=True)
 class Spot:
     """A call of a leg that is known by what it asks: the n-th of its kind, counted from 1."""
@@ -127,9 +131,10 @@ def _parse_leg(text: str) -> Leg:
         return Leg(Act(match["act"]), int(match["after"] or 0), strikes, int(match["of"] or 1) - 1)
     except ValueError:
         raise UserError(
-            f"{text!r} is no leg of a history.", next_step="Write it as in 'deliver crash-after sqs:SendMessage mails #1'.",
+            f"{text!r} is no leg of a history.",
+            next_step="Write it as in 'deliver crash-after sqs:SendMessage mails #1'.",
             exit_code=2,
-        ) from None  # fmt: skip
+        ) from None
 
 
 def _parse_strike(match: re.Match[str]) -> Strike:

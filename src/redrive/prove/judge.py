@@ -82,7 +82,7 @@ class Judge:
 
     def after_leg(self, performance: Performance, events: Sequence[Event]) -> Violation | None:
         """What is broken for good, whatever follows."""
-        return self._repeated(performance.journal) or self._unstable(performance, events)
+        return _endless(performance) or self._repeated(performance.journal) or self._unstable(performance, events)
 
     def missing(self, performance: Performance) -> str:
         """The first kind of thing of which there is not enough; empty if there is."""
@@ -170,6 +170,13 @@ class Judge:
                 reason = next(iter(str(error).splitlines()), "an assertion failed")
                 return Violation(Rule.USERS, f"{name} does not hold: {reason}", name)
         return None
+
+
+def _endless(performance: Performance) -> Violation | None:
+    if not performance.is_endless:
+        return None
+    sentence = f"It never ends: after {performance.runs_max} runs a message is still in the queue."
+    return Violation(Rule.UNSTUCK, sentence, performance.trigger.queue_name)
 
 
 def _by_kind(counts: Counts) -> Counter[str]:

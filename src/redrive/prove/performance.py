@@ -6,8 +6,10 @@ boto3 clients of the process, so that it sees each call before it is made and af
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from botocore.client import BaseClient
@@ -21,21 +23,31 @@ from redrive.invoke.handlers import Answer, error_answer, run_handler
 from redrive.prove.calls import EFFECT_SERVICE, Call, Params, as_sent, call_of, mapping_of
 from redrive.prove.declared import Declared, watched_effects
 from redrive.prove.events import Called, DeadLettered, Ended, Ending, Event, Sent, Shown
-from redrive.prove.faults import LETS_IN, Act, Fault, Leg, Strike
+from redrive.prove.faults import LETS_IN, REDRIVES_MAX, Act, Fault, Leg, Strike
 from redrive.prove.journal import Journal, Trace
-from redrive.prove.running import Died, Run, delivered, handles_of, told
+from redrive.prove.outside import Unanswerable
+from redrive.prove.running import Died, Passage, Run, delivered, handles_of, told
 from redrive.prove.stage import Stage, Waiting
 from redrive.prove.strikes import Strikes
 from redrive.prove.subject import Subject
-from redrive.prove.surroundings import Surroundings, replaced, silenced, variables
+from redrive.prove.surroundings import Surroundings, replaced, variables
 from redrive.prove.tables import Improvised
-from redrive.prove.tape import Beginning, Known, Saved
+from redrive.prove.tape import Beginning, Known, Saved, Strayed
+from redrive.prove.threads import Threads, Unordered
 from redrive.prove.transport import Asked, Transport, Way, can_retry
 from redrive.prove.trigger import Trigger
 from redrive.prove.variables import process_variables, run_variables
 
 LATE_MARGIN_MS = 1_000
 """How long before its timeout a run goes on that another one has overlapped late."""
+
+
+RUNS_MAX = 100
+"""So many runs more than its queue allows a message a history has at most: after that it never ends."""
+
+
+class Endless(BaseException):
+    """A history has had more runs than it can need. No Exception, so that the handler does not go on after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +85,7 @@ class Performance:
         self._trigger: Trigger | None = None
         self._transport: Transport | None = None
         self._running: list[Run] = []
-        self.strikes = Strikes()
+        self.strikes = Strikes(Leg())
         self._sent = 0
         self._is_marked = False
         self._is_over = False
@@ -81,7 +93,11 @@ class Performance:
         self._waiting = Waiting(is_pending=False, dead=0)
         self._keys: dict[str, tuple[str, ...]] = {}
         self._contexts: dict[str, dict[str, str]] = {}
-        self._is_inside = False
+        self._is_inside = ContextVar("is_inside", default=False)
+        self._threads = Threads(self._is_handlers, lambda: self.stage.now, self._sleep)
+        self._escape: BaseException | None = None
+        self.is_endless = False
+        """Whether the last leg was left because the history had too many runs."""
 
     @property
     def subject(self) -> Subject:
@@ -120,8 +136,9 @@ class Performance:
         with ExitStack() as stack:
             stack.enter_context(variables(process_variables(self.stage, self.trigger)))
             stack.enter_context(self.surroundings.entered(self.stage.now, self._sleep))
+            stack.enter_context(self._threads.entered())
             stack.enter_context(replaced(BaseClient, "_make_api_call", ask))
-            stack.enter_context(watched_effects(self._happen))
+            stack.enter_context(watched_effects(self._happening))
             stack.enter_context(transport.entered())
             yield
 
@@ -137,6 +154,11 @@ class Performance:
         self.journal.traces = moment.traces
         self.runs, self._sent, self.outage = moment.runs, moment.sent, moment.outage
         self._sent_at, self._waiting = moment.sent_at, moment.waiting
+
+    @property
+    def runs_max(self) -> int:
+        """How many runs a history has at most: what is redriven comes as often again."""
+        return RUNS_MAX + self.trigger.receives_max * (1 + REDRIVES_MAX)
 
     @property
     def sent_at(self) -> Instant:
@@ -170,12 +192,15 @@ class Performance:
         asks something else; Known. With `is_marked`, other legs can begin like this one.
         """
         self.events = []
-        self._is_marked, self._is_over = is_marked, False
+        self._is_marked, self._is_over, self._escape, self.is_endless = is_marked, False, None, False
         self.strikes = Strikes(leg)
         self.stage.begin_leg(beginning)
         dead = 0 if leg.act is Act.REDRIVE else self._waiting.dead
-        self._begin_leg(leg)
-        self._deliver()
+        try:
+            self._begin_leg(leg)
+            self._deliver()
+        except Endless:
+            self.is_endless = True
         self._waiting = self._look()
         if self._waiting.dead > dead:
             self.events.append(DeadLettered(self.stage.now, self._waiting.dead - dead))
@@ -187,6 +212,8 @@ class Performance:
         """Run the handler once, in an environment of its own. Other functions are called, and do nothing."""
         if self._trigger is None or invocation.function_name != self._trigger.function_name:
             return InvocationResult(InvocationStatus.OK, b"null")
+        if self.runs >= self.runs_max:
+            raise Endless
         self.runs += 1
         run = Run(self.runs, self.stage.now + invocation.timeout_ms, handles_of(invocation))
         run.meet(self.stage.now, (invocation.request_id, invocation.payload))
@@ -203,6 +230,8 @@ class Performance:
             self.surroundings.move_to(self.stage.now)
         if self._is_over:
             raise Known
+        if self._escape is not None:
+            raise self._escape
         return self._result(run, answer)
 
     def close(self) -> None:
@@ -215,16 +244,16 @@ class Performance:
             raise Bug("a call before the process was entered")
         transport = self._transport
         call = call_of(client.meta.service_model.service_name, operation, as_sent(client, operation, params))
-        if self._running and self._improvised is not None:
-            self._improvised.provide(self.stage, call)
-        if not self._running or self._is_inside:
-            return transport.send(Asked(client, call, params, Way.NORMAL, lambda _: None))
-
-        def perform(way: Way, noted: Callable[[Params], None]) -> object:
-            with self._inside():
-                return transport.send(Asked(client, call, params, way, noted))
-
-        return self._boundary(call, perform, self._note_call(call), is_retried=can_retry(client))
+        with self._escaping():
+            if not self._threads.is_mine:
+                raise self._threads.refuse(f"a thread that goes on by itself calls {call}")
+            if self._running and self._improvised is not None:
+                self._improvised.provide(self.stage, call)
+            if not self._running or self._is_inside.get():
+                return transport.send(Asked(client, call, params, Way.NORMAL, lambda _: None))
+            with self._boundary(call, self._note_call(call), is_retried=can_retry(client)) as passage, self._inside():
+                passage.answer = transport.send(Asked(client, call, params, passage.way, passage.take_effect))
+            return passage.answer
 
     def _run(self, invocation: Invocation) -> Answer:
         context = LambdaContext(
@@ -234,7 +263,7 @@ class Performance:
             clock=self.stage.clock,
             environment=self._environment_of(invocation),
         )
-        with silenced():
+        with self.surroundings.silenced():
             try:
                 with self.subject.environment() as handler:
                     return run_handler(handler, invocation.payload, context, invocation.request_id)
@@ -247,7 +276,8 @@ class Performance:
             return InvocationResult(InvocationStatus.FUNCTION_ERROR, b'{"errorType":"Runtime.ExitError"}')
         failed = answer.error_type is not None
         ending = Ending.FAILED if failed else Ending.RETURNED
-        self.events.append(Ended(self.stage.now, run.number, ending, told(answer)))
+        said = self.surroundings.said.rstrip().rpartition("\n")[2]
+        self.events.append(Ended(self.stage.now, run.number, ending, told(answer), said))
         status = InvocationStatus.FUNCTION_ERROR if failed else InvocationStatus.OK
         return InvocationResult(status, answer.payload)
 
@@ -283,11 +313,11 @@ class Performance:
         self.stage.send(self._sent, QueueUrl=self.trigger.queue_url, MessageBody=body, **group)
         self._sent += 1
 
+    @contextmanager
     def _boundary(
-        self, call: Call, perform: Callable[[Way, Callable[[Params], None]], object], note: Callable[[Params], None], *,
-        is_retried: bool,
-    ) -> object:  # fmt: skip
-        """One call of the handler, with the faults that strike at it."""
+        self, call: Call, note: Callable[[Params], None], *, is_retried: bool
+    ) -> Iterator[Passage]:  # fmt: skip
+        """One call of the handler, with the faults that strike at it. What is inside makes it."""
         run = self._running[-1]
         if self._is_over:
             raise Known
@@ -295,23 +325,18 @@ class Performance:
             raise Died
         index, strikes = self._reach(call)
         place = self.subject.place()
-        took: list[Params] = []
-
-        def noted(answer: Params) -> None:
-            took.append(answer)
-            note(answer)
-
         is_resumed = False
         while others := [strike for strike in strikes if strike.fault in LETS_IN]:
             self._let_in(run, others[0])
             index, strikes = self._reach(call)  # So that further faults can strike at this call itself.
             is_resumed = True
         faults = tuple(strike.fault for strike in strikes)
+        passage = Passage(self._way(run, call, faults), note)
 
         def record(outcome: str) -> None:
             self.events.append(
                 Called(
-                    self.stage.now, run.number, index, call, place, outcome, len(took), faults,
+                    self.stage.now, run.number, index, call, place, outcome, passage.times, faults,
                     is_nested=len(self._running) > 1, is_retried=is_retried, is_resumed=is_resumed,
                 )
             )  # fmt: skip
@@ -320,7 +345,7 @@ class Performance:
             record("")
             run.die()
         try:
-            answer = perform(self._way(run, call, faults), noted)
+            yield passage
         except ClientError as error:
             record(str(mapping_of(error.response.get("Error")).get("Code")))
             run.meet(self.stage.now, error.response)
@@ -335,9 +360,8 @@ class Performance:
             run.meet(self.stage.now, repr(error))
             raise
         record("")
-        run.meet(self.stage.now, answer)
+        run.meet(self.stage.now, passage.answer)
         self._after(run, index, faults)
-        return answer
 
     def _reach(self, call: Call) -> tuple[int, Sequence[Strike]]:
         """The next call: its index, and what strikes at it."""
@@ -383,38 +407,47 @@ class Performance:
         if strike.fault in {Fault.OVERLAP, Fault.OVERLAP_LATE}:
             self.events.append(Sent(self.stage.now, Act.DUPLICATE))
             self._send(strike.message)
-            self._settle_beside(run)
+            self._settle_beside()
             return
         handle = run.handles[strike.message]
         if self.stage.show_again(self.trigger.queue_url, handle):
             self.events.append(Shown(self.stage.now, run.number))
-            self._settle_beside(run)
+            self._settle_beside()
             self.stage.hold_again(self.trigger.queue_arn, handle)
 
-    def _settle_beside(self, run: Run) -> None:
+    def _settle_beside(self) -> None:
         with self._inside(False):
-            self.stage.settle()
+            self._threads.beside(self.stage.settle)
         self.surroundings.move_to(self.stage.now)
 
-    def _happen(self, declared: Declared, happen: Callable[[], object]) -> object:
+    @contextmanager
+    def _happening(self, declared: Declared) -> Iterator[Passage]:
         """A declared effect is a boundary of its own; calls inside of it are its own affair."""
         call = Call(EFFECT_SERVICE, declared.name, declared.key)
-
-        def perform(way: Way, noted: Callable[[Params], None]) -> object:
-            if way is Way.REFUSED:
-                raise ConnectionError(f"the downstream of {declared.name} does not answer")
-            with self._inside():
-                result = happen()
-            noted({})
-            if way is Way.LOST:
-                raise ConnectionError(f"the answer of {declared.name} is lost")
-            return result
 
         def note(_: Params) -> None:
             if self.stage.is_live:
                 self.journal.note_declared(declared, self.stage.now)
 
-        return self._boundary(call, perform, note, is_retried=False)
+        with self._escaping(), self._boundary(call, note, is_retried=False) as passage:
+            if passage.way is Way.REFUSED:
+                raise ConnectionError(f"the downstream of {declared.name} does not answer")
+            with self._inside():
+                yield passage
+            passage.take_effect({})
+            if passage.way is Way.LOST:
+                raise ConnectionError(f"the answer of {declared.name} is lost")
+
+    @contextmanager
+    def _escaping(self) -> Iterator[None]:
+        """What ends the leg is kept: a task of an event loop, or a thread, may swallow it."""
+        if self._escape is not None:
+            raise self._escape
+        try:
+            yield
+        except (Endless, Strayed, Unanswerable, Unordered) as error:
+            self._escape = error
+            raise
 
     def _note_call(self, call: Call) -> Callable[[Params], None]:
         def note(answer: Params) -> None:
@@ -424,24 +457,31 @@ class Performance:
 
         return note
 
+    def _is_handlers(self) -> bool:
+        """Whether what is run now is the handler's code, and not what a call of it does."""
+        return bool(self._running) and not self._is_inside.get()
+
     def _sleep(self, seconds: float) -> None:
         """`time.sleep` of the handler: virtual time passes. Between two tries of a call none does."""
-        if self._is_inside or not self._running:
-            return
+        if not self._threads.is_mine:
+            return self._threads.idle(seconds)
+        if not self._is_handlers():
+            return None
         run = self._running[-1]
-        self.stage.move_to(min(run.deadline_at, self.stage.now + int(seconds * SECOND_MS)))
+        self.stage.move_to(min(run.deadline_at, self.stage.now + math.ceil(seconds * SECOND_MS)))
         self.surroundings.move_to(self.stage.now)
         if self.stage.now >= run.deadline_at:
             run.die(Ending.TIMED_OUT)
+        return None
 
     @contextmanager
     def _inside(self, inside: bool = True) -> Iterator[None]:
-        """While inside a call, calls and sleeps that it makes itself are no boundaries."""
-        before, self._is_inside = self._is_inside, inside
+        """While inside a call, calls and sleeps that it makes itself, in whatever thread, are no boundaries."""
+        before = self._is_inside.set(inside)
         try:
             yield
         finally:
-            self._is_inside = before
+            self._is_inside.reset(before)
 
     def _key_names(self, table: str) -> tuple[str, ...]:
         if table not in self._keys:

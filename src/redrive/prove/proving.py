@@ -17,7 +17,7 @@ from redrive.prove.clean import ELSEWHERE_AFTER_MS, Clean, learn, left_elsewhere
 from redrive.prove.clients import remembered_clients
 from redrive.prove.contents import Left
 from redrive.prove.events import Event
-from redrive.prove.faults import History
+from redrive.prove.faults import History, Leg, Strike
 from redrive.prove.options import DEFAULTS, Options
 from redrive.prove.outside import Unanswerable
 from redrive.prove.performance import Performance
@@ -28,6 +28,7 @@ from redrive.prove.subject import Subject
 from redrive.prove.tables import Improvised
 from redrive.prove.tape import Saved
 from redrive.prove.template import Declared, declared_trigger, has_inline_code, inline_subject
+from redrive.prove.threads import Unordered
 from redrive.prove.transport import ENDPOINT_URL, Short, Transport, Wire
 from redrive.prove.trigger import SAMPLE_EVENT, Trigger, bodies_of, usual_trigger
 from redrive.prove.verdict import Bounds, Counterexample, Verdict
@@ -52,8 +53,11 @@ class EndedWorld:
         )  # fmt: skip
 
 
-def prove(subject: Subject | None, options: Options = DEFAULTS, *, progress: Progress = lambda *_: None) -> Verdict:
-    """Search the histories of a handler for one that breaks a rule.
+def prove(
+    subject: Subject | None, options: Options = DEFAULTS, *, progress: Progress = lambda *_: None,
+    may_go_on: Callable[[], bool] = lambda: True,
+) -> Verdict:  # fmt: skip
+    """Search the histories of a handler for one that breaks a rule, for as long as it may go on.
 
     Without a subject, the code that stands in the template is proved. Errors: UserError if the handler fails although
     nothing goes wrong, has no effect that can be seen, or is not the same from run to run.
@@ -62,7 +66,7 @@ def prove(subject: Subject | None, options: Options = DEFAULTS, *, progress: Pro
         with _opened(world, Short) as performance:
             clean = learn(performance, options, world.elsewhere, EndedWorld(performance))
             require_matches(options, clean)
-            searched = Search(performance, clean.judge, faults_max=options.faults).run(progress)
+            searched = Search(performance, clean.judge, faults_max=options.faults).run(progress, may_go_on)
         example = None if searched.found is None else _confirmed(world, options, searched.found)
     return _verdict(world, options, clean, searched, example)
 
@@ -70,10 +74,17 @@ def prove(subject: Subject | None, options: Options = DEFAULTS, *, progress: Pro
 def replay(subject: Subject | None, history: History, options: Options = DEFAULTS) -> Counterexample | None:
     """Play one history through the whole wire: what it breaks, or None if it breaks no rule any more.
 
-    A handler that has changed since may make other calls; faults strike at the calls that it makes now.
+    A handler that has changed since may make other calls: faults strike at those of the same kind. Errors: UserError if
+    there is none, and no rule is broken.
     """
     with _prepared(subject, options) as world:
-        return _played(world, options, history)
+        example, unmet = _played(world, options, history)
+    if example is None and unmet:
+        raise UserError(
+            f"This history does not fit the handler any more: it does not come to {unmet[0]}.",
+            next_step=f"Prove it again: redrive prove {world.subject.name}", exit_code=2,
+        )  # fmt: skip
+    return example
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +164,7 @@ def _elsewhere(subject: Subject, trigger: Trigger, saved: Saved, seed: int) -> S
 
 def _confirmed(world: _World, options: Options, found: Found) -> Counterexample:
     """The counterexample, played again through the whole wire. Errors: UserError if it is no counterexample there."""
-    example = _played(world, options, found.history)
+    example, _ = _played(world, options, found.history)
     if example is None or example.violation.rule is not found.violation.rule:
         raise UserError(
             f"A history was found ({found.violation.sentence}) that does not happen again when it is played again.",
@@ -163,20 +174,26 @@ def _confirmed(world: _World, options: Options, found: Found) -> Counterexample:
     return example
 
 
-def _played(world: _World, options: Options, history: History) -> Counterexample | None:
+def _played(world: _World, options: Options, history: History) -> tuple[Counterexample | None, Sequence[Strike]]:
+    """What a history breaks, and the strikes whose calls it does not come to."""
     with _opened(world, Wire) as performance:
         clean = learn(performance, options, world.elsewhere, EndedWorld(performance))
         events: list[Event] = []
+        named: list[Leg] = []
+        unmet: list[Strike] = []
         for leg in history:
             events += performance.play(leg)
+            named.append(performance.strikes.named(leg))
+            unmet += performance.strikes.unmet()
             violation = clean.judge.after_leg(performance, events)
             if violation is not None:
                 break
         else:
             violation = Search(performance, clean.judge, faults_max=0).finish(history, events)
         if violation is None:
-            return None
-        return Counterexample(history, violation, tell(events), advice_for(violation, events, clean.judge.ledger))
+            return None, unmet
+        advice = advice_for(violation, events, clean.judge.ledger)
+        return Counterexample((*named, *history[len(named) :]), violation, tell(events), advice), unmet
 
 
 def _verdict(
@@ -184,7 +201,15 @@ def _verdict(
 ) -> Verdict:
     return Verdict(
         handler=world.subject.name,
-        bounds=Bounds(options.faults, searched.histories, searched.merged, searched.runs, options.seed),
+        bounds=Bounds(
+            options.faults,
+            searched.histories,
+            searched.merged,
+            searched.runs,
+            options.seed,
+            searched.faults,
+            searched.is_finished or searched.found is not None,
+        ),
         effects=clean.effects,
         ledger=clean.judge.ledger.name,
         assumptions=world.assumptions,
@@ -197,5 +222,5 @@ def _verdict(
 def _unanswerable_told() -> Iterator[None]:
     try:
         yield
-    except Unanswerable as error:
+    except (Unanswerable, Unordered) as error:
         raise error.as_user_error() from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -11,7 +12,9 @@ from redrive.core.clock import Instant
 from redrive.core.documents import load_json
 from redrive.delivery.invocation import Invocation
 from redrive.invoke.handlers import Answer
+from redrive.prove.calls import Params
 from redrive.prove.events import Delivered, Ending
+from redrive.prove.transport import Way
 
 
 class Died(BaseException):
@@ -44,6 +47,21 @@ class Run:
         """End here. Errors: Died, always."""
         self.death = ending
         raise Died
+
+
+@dataclass(slots=True)
+class Passage:
+    """A call of a run on its way. `note` is told what it did, each time that it took effect."""
+
+    way: Way
+    note: Callable[[Params], None]
+    times: int = 0
+    answer: object = None
+
+    def take_effect(self, answer: Params) -> None:
+        """It has taken effect."""
+        self.times += 1
+        self.note(answer)
 
 
 def delivered(at: Instant, run: int, invocation: Invocation) -> Delivered:

@@ -20,15 +20,23 @@ from dataclasses import dataclass, replace
 from redrive.core.clock import DAY_MS, MINUTE_MS
 from redrive.prove.batches import can_be_partly_refused
 from redrive.prove.events import Called, Delivered, Event
-from redrive.prove.faults import DUPLICATE_DELAYS_MS, REDRIVE_DELAYS_MS, STRIKES_AFTER, Act, Fault, History, Leg, Strike
+from redrive.prove.faults import (
+    DUPLICATE_DELAYS_MS,
+    REDRIVE_DELAYS_MS,
+    REDRIVES_MAX,
+    STRIKES_AFTER,
+    Act,
+    Fault,
+    History,
+    Leg,
+    Strike,
+)
 from redrive.prove.judge import Judge, Rule, Violation
 from redrive.prove.performance import Moment, Performance
 from redrive.prove.stage import START
 from redrive.prove.tape import Beginning, Known, Strayed, Tape
 from redrive.prove.trigger import Trigger
 
-REDRIVES_MAX = 3
-"""How often a dead letter is redriven in one history."""
 DUPLICATES_UNTIL_MS = 14 * DAY_MS
 """How late after the first message a duplicate may come: no queue keeps one longer."""
 
@@ -66,6 +74,9 @@ class Searched:
     merged: int = 0
     runs: int = 0
     found: Found | None = None
+    faults: int = -1
+    """All histories with so many faults were played; -1 is none."""
+    is_finished: bool = False
 
 
 Progress = Callable[[int, int, int], None]
@@ -84,13 +95,14 @@ class Search:
         self._visited: dict[tuple[object, ...], bool] = {}
         """The moments that were gone on from, and whether further faults were tried there."""
 
-    def run(self, progress: Progress) -> Searched:
-        """Search until a rule is broken or there is nothing left to play."""
+    def run(self, progress: Progress, may_go_on: Callable[[], bool] = lambda: True) -> Searched:
+        """Search until a rule is broken or there is nothing left to play, or for as long as it may."""
         searched = Searched()
         self._stems.append(Stem(self._performance.save(), Leg(), (), 0))
         suspected: Found | None = None
-        while self._stems and searched.found is None:
+        while self._stems and searched.found is None and may_go_on():
             stem = self._stems.popleft()
+            searched.faults = stem.faults - 1
             if suspected is not None and stem.faults > sum(leg.faults for leg in suspected.history):
                 break
             searched.histories += 1
@@ -100,6 +112,8 @@ class Search:
                 suspected = suspected or found  # Work that is lost or repeated with as few faults tells more.
             else:
                 searched.found = found
+        searched.is_finished = not self._stems
+        searched.faults = self._faults_max if searched.is_finished else searched.faults
         searched.found = searched.found or suspected
         return searched
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from redrive.core.clock import SECOND_MS, Instant
+from redrive.prove.advice import advice_on_loss
 from redrive.prove.calls import key_text
 from redrive.prove.events import Called, DeadLettered, Delivered, Ended, Ending, Event, Sent, Shown
 from redrive.prove.faults import ENDS_RUN, Act, Fault
@@ -16,6 +17,8 @@ from redrive.prove.stage import START
 from redrive.prove.subject import Place
 
 _UNITS = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
+STEPS_MAX = 40
+"""A story that is longer than this is told shorter."""
 _ANSWER_CHARS_MAX = 100
 _DEATHS = "a crash, a kill or its timeout"
 
@@ -31,8 +34,12 @@ class Step:
 
 
 def tell(events: Sequence[Event]) -> list[Step]:
-    """The steps of a history."""
-    return [step for event in events for step in _steps_of(event)]
+    """The steps of a history; of a very long one its beginning and its end."""
+    steps = [step for event in events for step in _steps_of(event)]
+    if len(steps) <= STEPS_MAX:
+        return steps
+    begin, end = steps[: STEPS_MAX // 2], steps[-STEPS_MAX // 4 :]
+    return [*begin, Step(end[0].at, f"… and so on: {len(steps) - len(begin) - len(end)} steps are left out"), *end]
 
 
 def _steps_of(event: Event) -> Iterator[Step]:
@@ -113,10 +120,7 @@ def advice_for(violation: Violation, events: Sequence[Event], ledger: Ledger) ->
     """What to do, in a sentence or two."""
     match violation.rule:
         case Rule.ALL | Rule.UNSTUCK:
-            return (
-                "Treat a record that says a run goes on as a lease: let it end with the function's timeout, raise "
-                "while it lasts so that the message stays in its queue, and take the work over when it is past."
-            )
+            return advice_on_loss(violation, events)
         case Rule.ONCE:
             return _advice_on_repetition(events, ledger)
         case Rule.SAME:

@@ -13,7 +13,7 @@ from redrive.prove.faults import Leg, Spot, Strike
 class Strikes:
     """Counts the calls of one leg, and knows what strikes at each."""
 
-    def __init__(self, leg: Leg = Leg()) -> None:  # noqa: B008 - A value.
+    def __init__(self, leg: Leg) -> None:
         self.spots: list[Spot] = []
         """The calls that were reached, each as often as a fault could strike there."""
         self._at: dict[int | Spot, tuple[Strike, ...]] = {}

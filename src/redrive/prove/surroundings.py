@@ -32,6 +32,7 @@ class Surroundings:
     def __init__(self) -> None:
         self.reached: list[str] = []
         """The addresses to which a connection was wanted."""
+        self._printed = io.StringIO()
         self._reseed: Callable[[str], None] = _nothing
         self._traveller: time_machine.Traveller | None = None
 
@@ -47,6 +48,18 @@ class Surroundings:
             travel = time_machine.travel(now / SECOND_MS, tick=False)
             self._traveller = travel.start()
             stack.callback(travel.stop)
+            yield
+
+    @property
+    def said(self) -> str:
+        """What the last run printed, and what was logged to where it prints."""
+        return self._printed.getvalue()
+
+    @contextmanager
+    def silenced(self) -> Iterator[None]:
+        """While inside, what is printed is kept, and goes nowhere."""
+        self._printed = io.StringIO()
+        with contextlib.redirect_stdout(self._printed), contextlib.redirect_stderr(self._printed):
             yield
 
     def begin(self, seed: str, now: Instant) -> None:
@@ -77,14 +90,6 @@ def variables(given: Mapping[str, str]) -> Iterator[None]:
     finally:
         os.environ.clear()
         os.environ.update(saved)
-
-
-@contextmanager
-def silenced() -> Iterator[None]:
-    """While inside, what is printed goes nowhere."""
-    sink = io.StringIO()
-    with contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink):
-        yield
 
 
 @contextmanager

@@ -51,11 +51,12 @@ def declared_trigger(
     name = queue_arn.rpartition(":")[2]
     url = stage.call("sqs", "GetQueueUrl", QueueName=name)["QueueUrl"]
     attributes = stage.call("sqs", "GetQueueAttributes", QueueUrl=url, AttributeNames=["All"])["Attributes"]
-    dead_letter_arn = json.loads(attributes.get("RedrivePolicy", "{}")).get("deadLetterTargetArn", "")
+    policy = json.loads(attributes.get("RedrivePolicy", "{}"))
+    dead_letter_arn = policy.get("deadLetterTargetArn", "")
     given = bodies or _scheduled(stage, queue_arn) or bodies_of(SAMPLE_EVENT)
     trigger = Trigger(
         str(function["FunctionName"]), queue_arn, url, dead_letter_arn, int(function["Timeout"]) * SECOND_MS,
-        _retention_ms(stage, dead_letter_arn), given,
+        _retention_ms(stage, dead_letter_arn), given, int(policy.get("maxReceiveCount", 0)),
     )  # fmt: skip
     return Declared(trigger, str(function["Handler"]))
 

@@ -48,6 +48,8 @@ class Trigger:
     timeout_ms: int
     retention_ms: int
     bodies: tuple[str, ...]
+    receives_max: int = 0
+    """How often a message is received before it is a dead letter; 0 if it is received as long as it is kept."""
 
     @property
     def queue_name(self) -> str:
@@ -86,8 +88,10 @@ def usual_trigger(stage: Stage, bodies: tuple[str, ...]) -> Trigger:
         "lambda", "CreateEventSourceMapping", EventSourceArn=queue_arn, FunctionName="handler",
         FunctionResponseTypes=["ReportBatchItemFailures"],
     )  # fmt: skip
-    retention_ms = RETENTION_S * SECOND_MS
-    return Trigger("handler", queue_arn, url, dead_letter_arn, TIMEOUT_S * SECOND_MS, retention_ms, bodies)
+    return Trigger(
+        "handler", queue_arn, url, dead_letter_arn, TIMEOUT_S * SECOND_MS, RETENTION_S * SECOND_MS, bodies,
+        RECEIVES_MAX,
+    )  # fmt: skip
 
 
 def empty_archive() -> bytes:

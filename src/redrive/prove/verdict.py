@@ -13,13 +13,18 @@ from redrive.prove.story import Step
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What was searched. `runs` counts runs of the handler; `merged` histories that met one that was known."""
+    """What was searched. `runs` counts runs of the handler; `merged` histories that met one that was known.
+
+    A search that was stopped `is_finished` not: it has played all histories with up to `complete` faults, -1 for none.
+    """
 
     faults: int
     histories: int
     merged: int
     runs: int
     seed: int
+    complete: int = 0
+    is_finished: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +57,14 @@ class Verdict:
     def sentence(self) -> str:
         """The verdict with its bounds."""
         bounds = self.bounds
+        if self.counterexample is None and not bounds.is_finished:
+            complete = f"up to {_faults(bounds.complete)} complete" if bounds.complete >= 0 else "nothing complete"
+            return f"no counterexample in {_histories(bounds.histories)}, search not finished: {complete}"
         if self.counterexample is None:
-            return f"no counterexample up to {_faults(bounds.faults)} in {bounds.histories:,} histories"
+            return f"no counterexample up to {_faults(bounds.faults)} in {_histories(bounds.histories)}"
         faults = sum(leg.faults for leg in self.counterexample.history)
         where = f"in a history with {_faults(faults)}" if faults else "without any fault"
-        return f"{self.counterexample.violation.rule.value}: {where}, found after {bounds.histories:,} histories"
+        return f"{self.counterexample.violation.rule.value}: {where}, found after {_histories(bounds.histories)}"
 
     def as_json(self) -> str:
         """The whole of it, for scripts."""
@@ -64,10 +72,10 @@ class Verdict:
         document: dict[str, object] = {
             "handler": self.handler,
             "verdict": self.sentence,
-            "ok": found is None,
+            "ok": found is None and self.bounds.is_finished,
             "bounds": {
                 "faults": self.bounds.faults, "histories": self.bounds.histories, "merged": self.bounds.merged,
-                "runs": self.bounds.runs, "seed": self.bounds.seed,
+                "runs": self.bounds.runs, "seed": self.bounds.seed, "finished": self.bounds.is_finished,
             },
             "effects": dict(self.effects),
             "ledger": self.ledger,
@@ -97,6 +105,10 @@ def _document(found: Counterexample) -> dict[str, object]:
             for step in found.steps
         ],
     }
+
+
+def _histories(count: int) -> str:
+    return "1 history" if count == 1 else f"{count:,} histories"
 
 
 def _faults(count: int) -> str:

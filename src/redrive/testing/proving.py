@@ -35,15 +35,16 @@ class Prove:
         invariants: Sequence[Invariant] = (),
         stable_results: bool = False,
         seed: int = 0,
+        root: str | Path | None = None,
     ) -> Verdict:
         """Search the histories of a handler, and fail with the story of one that loses or repeats work.
 
             def test_reports_are_written_once():
                 redrive.testing.prove("app:handler", template="template.yaml")
 
-        `handler` is `module:function`, importable from the working directory and imported anew for each run; or a
-        callable, which is taken as it is; or None for the code in the template. Answers the verdict with its bounds.
-        Errors: AssertionError with the counterexample; UserError as of `redrive prove`.
+        `handler` is `module:function`, importable from `root` (the working directory) and imported anew for each run;
+        or a callable, which is taken as it is; or None for the code in the template. Answers the verdict with its
+        bounds. Errors: AssertionError with the counterexample; UserError as of `redrive prove`.
         """
         options = Options(
             faults=faults, seed=seed, bodies=None if event is None else bodies_of(event),
@@ -51,7 +52,7 @@ class Prove:
             effects=tuple(effects), ignored=tuple(ignore), ledgers=tuple(ledgers), invariants=tuple(invariants),
             stable_results=stable_results,
         )  # fmt: skip
-        verdict = proving.prove(_subject(handler), options)
+        verdict = proving.prove(_subject(handler, root), options)
         found = verdict.counterexample
         if found is not None:
             history = json.dumps([str(leg) for leg in found.history])
@@ -75,25 +76,27 @@ class Prove:
         invariants: Sequence[Invariant] = (),
         stable_results: bool = False,
         seed: int = 0,
+        root: str | Path | None = None,
     ) -> None:
         """Play one history through the whole wire, and fail with its story if it loses or repeats work.
 
-        `history` is as `redrive prove --export` writes it. Errors: as of `prove`.
+        `history` is as `redrive prove --export` writes it. Errors: as of `prove`; UserError if the handler no longer
+        makes a call that the history names.
         """
         options = Options(
             seed=seed, bodies=None if messages is None else tuple(messages), parameters=parameters or {},
             template=None if template is None else Path(template), effects=tuple(effects), ignored=tuple(ignore),
             ledgers=tuple(ledgers), invariants=tuple(invariants), stable_results=stable_results,
         )  # fmt: skip
-        found = proving.replay(_subject(handler), parse_history(history), options)
+        found = proving.replay(_subject(handler, root), parse_history(history), options)
         if found is not None:
             raise AssertionError(_told(found.violation.sentence, found.steps, found.advice))
 
 
-def _subject(handler: Handler) -> Subject | None:
+def _subject(handler: Handler, root: str | Path | None) -> Subject | None:
     if handler is None:
         return None
-    return subject_of(handler, Path.cwd()) if isinstance(handler, str) else GivenSubject(handler)
+    return subject_of(handler, Path(root or Path.cwd())) if isinstance(handler, str) else GivenSubject(handler)
 
 
 def _told(sentence: str, steps: Sequence[Step], advice: str) -> str:

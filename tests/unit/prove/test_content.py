@@ -49,7 +49,8 @@ def test_balance_that_is_read_and_written_is_doubled_by_a_crash(proved: Prover) 
     verdict = proved(handler, bodies=ORDER)
 
     assert verdict.counterexample is not None
-    assert [str(leg) for leg in verdict.counterexample.history] == ["deliver crash-after@1", "deliver"]
+    history = [str(leg) for leg in verdict.counterexample.history]
+    assert history == ["deliver crash-after dynamodb:PutItem accounts #1", "deliver"]
     assert verdict.counterexample.violation.rule is Rule.ONCE
     assert verdict.counterexample.violation.sentence == (
         "balance of the item in accounts (id=acc) is 10, and 5 if nothing goes wrong."

@@ -13,10 +13,10 @@ from tests.unit.prove.conftest import TEMPLATE, example
 @pytest.mark.parametrize(
     ("name", "rule", "history"),
     [
-        ("running_means_skip", Rule.ALL, ["deliver crash-after@0", "deliver"]),
-        ("check_then_mark", Rule.ONCE, ["deliver crash-after@1", "deliver"]),
-        ("no_condition", Rule.ONCE, ["deliver crash-after@1", "deliver"]),
-        ("message_id_as_key", Rule.ONCE, ["deliver overlap@1"]),
+        ("running_means_skip", Rule.ALL, ["deliver crash-after dynamodb:PutItem execution-state #1", "deliver"]),
+        ("check_then_mark", Rule.ONCE, ["deliver crash-after sqs:SendMessage mails #1", "deliver"]),
+        ("no_condition", Rule.ONCE, ["deliver crash-after dynamodb:UpdateItem totals #1", "deliver"]),
+        ("message_id_as_key", Rule.ONCE, ["deliver overlap dynamodb:PutItem reports #1"]),
     ],
 )
 def test_unsafe_example_is_caught_with_one_fault(name: str, rule: Rule, history: list[str]) -> None:

@@ -7,13 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redrive.core.errors import UserError
-from redrive.prove.faults import Act, Fault, Leg, Strike, parse_history
+from redrive.prove.faults import Act, Fault, Leg, Spot, Strike, parse_history
 
+spots = st.builds(
+    Spot, st.sampled_from(["sqs", "effect"]), st.text(min_size=1, max_size=9), st.text(max_size=9), st.integers(1, 99)
+)  # fmt: skip
 legs = st.builds(
     Leg,
     act=st.sampled_from(Act),
     delay_ms=st.integers(0, 10**10),
-    strikes=st.lists(st.builds(Strike, st.integers(0, 99), st.sampled_from(Fault)), max_size=4).map(tuple),
+    strikes=st.lists(
+        st.builds(Strike, st.integers(0, 99) | spots, st.sampled_from(Fault), st.integers(0, 9)), max_size=4
+    ).map(tuple),
+    message=st.integers(0, 9),
 )
 
 

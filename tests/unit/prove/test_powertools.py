@@ -24,7 +24,9 @@ def test_run_that_dies_after_its_payment_pays_again() -> None:
 
     assert verdict.counterexample is not None
     assert verdict.counterexample.violation.rule is Rule.ONCE
-    assert [str(leg) for leg in verdict.counterexample.history] == ["deliver crash-after@1", "deliver"]
+    assert [str(leg) for leg in verdict.counterexample.history] == [
+        "deliver crash-after dynamodb:PutItem payments #1", "deliver",
+    ]  # fmt: skip
     assert (verdict.ledger, verdict.effects) == ("idempotency", {"item in payments": 1})
     assert [step.place.source for step in verdict.counterexample.steps if step.place] == [
         'pay(job=json.loads(record["body"]))', "dynamodb.put_item(", "dynamodb.put_item(",

@@ -14,7 +14,7 @@ from redrive.prove.trigger import SAMPLE_EVENT, bodies_of, usual_trigger
 from tests.unit.prove.conftest import example
 
 AFTER = (Fault.CRASH_AFTER, Fault.LOST)
-BEFORE = (Fault.THROTTLED, Fault.LOST_AND_RETRIED, Fault.OVERLAP, Fault.OVERLAP_LATE, Fault.OUTAGE)
+BEFORE = (Fault.THROTTLED, Fault.LOST_AND_RETRIED, Fault.OVERLAP, Fault.OVERLAP_LATE, Fault.OUTAGE, Fault.AGAIN)
 
 
 @pytest.fixture
