@@ -7,8 +7,7 @@ import shlex
 import pytest
 from click.testing import CliRunner
 
-from redrive.cli.fault import command
-from redrive.core.errors import UserError
+from redrive.cli.main import main
 
 QUEUE = "arn:aws:sqs:*:*:orders"
 
@@ -29,13 +28,13 @@ QUEUE = "arn:aws:sqs:*:*:orders"
     ],
 )
 def test_fault_without_effect_or_bound_names_the_command_to_give(given: str, next_step: str) -> None:
-    outcome = CliRunner().invoke(command, ["add", "--target", QUEUE, *shlex.split(given)])
+    outcome = CliRunner().invoke(main, ["fault", "add", "--target", QUEUE, *shlex.split(given)])
 
-    assert isinstance(outcome.exception, UserError)
-    assert (outcome.exception.next_step, outcome.exception.exit_code) == (next_step, 2)
+    assert next_step in outcome.stderr.replace("\n", " ")
+    assert outcome.exit_code == 2
 
 
 def test_help_says_how_universal_targets_are_struck() -> None:
-    told = CliRunner().invoke(command, ["add", "--help"]).output
+    told = CliRunner().invoke(main, ["fault", "add", "--help"]).output
 
     assert "arn:aws:scheduler:::aws-sdk:sqs:sendMessage" in told
