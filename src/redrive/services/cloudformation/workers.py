@@ -14,10 +14,8 @@ from redrive.core.scope import Scope
 from redrive.delivery.invocation import InvocationResult
 from redrive.delivery.worker import Attempt
 from redrive.services.cloudformation import limits
+from redrive.services.cloudformation.workers_timers import STACK_TIMER
 from redrive.store.api import Transaction
-
-STACK_TIMER = "cloudformation.stack"
-"""The kind of the timers of stacks that are being worked on, and the name of their worker."""
 
 
 class StackWorker:

@@ -22,13 +22,8 @@ from redrive.services.cloudformation.model import (
 from redrive.services.cloudformation.model_exports import Export
 from redrive.services.cloudformation.model_templates import Plan, make_plan
 from redrive.services.cloudformation.types.resource import Place
-from redrive.services.cloudformation.workers import STACK_TIMER
+from redrive.services.cloudformation.workers_timers import STACK_TIMER, timer_name
 from redrive.store.api import Transaction
-
-
-def timer_name(scope: Scope, stack_name: str) -> str:
-    """The name of a stack's timer."""
-    return f"{scope}/{stack_name}"
 
 
 class Run:
