@@ -25,6 +25,7 @@ from redrive.prove.declared import Declared, watched_effects
 from redrive.prove.events import Called, DeadLettered, Ended, Ending, Event, Sent, Shown
 from redrive.prove.faults import LETS_IN, REDRIVES_MAX, Act, Fault, Leg, Strike
 from redrive.prove.journal import Journal, Trace
+from redrive.prove.messages import Left, Messages
 from redrive.prove.outside import Unanswerable
 from redrive.prove.running import Died, Passage, Run, delivered, handles_of, told
 from redrive.prove.stage import Stage, Waiting
@@ -41,7 +42,6 @@ from redrive.prove.variables import process_variables, run_variables
 LATE_MARGIN_MS = 1_000
 """How long before its timeout a run goes on that another one has overlapped late."""
 
-
 RUNS_MAX = 100
 """So many runs more than its queue allows a message a history has at most: after that it never ends."""
 
@@ -57,10 +57,8 @@ class Moment:
     saved: Saved
     traces: frozenset[Trace]
     runs: int
-    sent: int
     outage: str
-    sent_at: Instant
-    waiting: Waiting
+    messages: Left
 
 
 class Performance:
@@ -83,14 +81,12 @@ class Performance:
         """Is asked after each call, when no fault is to strike any more, whether the leg need not be played on."""
         self._improvised = improvised
         self._trigger: Trigger | None = None
+        self._messages: Messages | None = None
         self._transport: Transport | None = None
         self._running: list[Run] = []
         self.strikes = Strikes(Leg())
-        self._sent = 0
         self._is_marked = False
         self._is_over = False
-        self._sent_at = self.stage.now
-        self._waiting = Waiting(is_pending=False, dead=0)
         self._keys: dict[str, tuple[str, ...]] = {}
         self._contexts: dict[str, dict[str, str]] = {}
         self._is_inside = ContextVar("is_inside", default=False)
@@ -117,13 +113,21 @@ class Performance:
             raise Bug("a performance without a trigger")
         return self._trigger
 
+    @property
+    def messages(self) -> Messages:
+        """The messages of the trigger."""
+        if self._messages is None:
+            raise Bug("a performance without a trigger")
+        return self._messages
+
     def begin(self, trigger: Trigger) -> None:
         """Send the messages of a trigger, from which every history begins."""
         self._trigger = trigger
+        self._messages = Messages(self.stage, trigger)
         self.journal = Journal(trigger.bodies, self._key_names)
         self.stage.begin_leg()
         for number in range(len(trigger.bodies)):
-            self._send(number)
+            self._messages.send(number)
 
     @contextmanager
     def entered(self, transport: Transport) -> Iterator[None]:
@@ -144,16 +148,14 @@ class Performance:
 
     def save(self) -> Moment:
         """All there is between two legs."""
-        return Moment(
-            self.stage.save(), self.journal.traces, self.runs, self._sent, self.outage, self._sent_at, self._waiting
-        )
+        return Moment(self.stage.save(), self.journal.traces, self.runs, self.outage, self.messages.save())
 
     def load(self, moment: Moment) -> None:
         """Be again as it was then."""
         self.stage.load(moment.saved)
         self.journal.traces = moment.traces
-        self.runs, self._sent, self.outage = moment.runs, moment.sent, moment.outage
-        self._sent_at, self._waiting = moment.sent_at, moment.waiting
+        self.runs, self.outage = moment.runs, moment.outage
+        self.messages.load(moment.messages)
 
     @property
     def runs_max(self) -> int:
@@ -163,12 +165,12 @@ class Performance:
     @property
     def sent_at(self) -> Instant:
         """When the message was sent, or sent again from the dead-letter queue: its retention counts from then."""
-        return self._sent_at
+        return self.messages.sent_at
 
     @property
     def waiting(self) -> Waiting:
         """What was left in the queue, and among the dead letters, when the last leg had ended."""
-        return self._waiting
+        return self.messages.waiting
 
     def likeness(self) -> bytes:
         """A hash that two moments share if they go on alike as long as no fault strikes.
@@ -195,16 +197,16 @@ class Performance:
         self._is_marked, self._is_over, self._escape, self.is_endless = is_marked, False, None, False
         self.strikes = Strikes(leg)
         self.stage.begin_leg(beginning)
-        dead = 0 if leg.act is Act.REDRIVE else self._waiting.dead
+        dead = 0 if leg.act is Act.REDRIVE else self.waiting.dead
         try:
             self._begin_leg(leg)
             self._deliver()
         except Endless:
             self.is_endless = True
-        self._waiting = self._look()
-        if self._waiting.dead > dead:
-            self.events.append(DeadLettered(self.stage.now, self._waiting.dead - dead))
-        if not self._waiting.is_pending:
+        waiting = self.messages.waiting = self.messages.look()
+        if waiting.dead > dead:
+            self.events.append(DeadLettered(self.stage.now, waiting.dead - dead))
+        if not waiting.is_pending:
             self.outage = ""
         return self.events
 
@@ -289,29 +291,19 @@ class Performance:
             self.stage.settle()
         self.events.append(Sent(self.stage.now, leg.act))
         if leg.act is Act.DUPLICATE:
-            self._send(leg.message)
+            self.messages.send(leg.message)
         else:
-            self._sent_at = self.stage.now
-            self.stage.call("sqs", "StartMessageMoveTask", SourceArn=self.trigger.dead_letter_arn)
+            self.messages.redrive()
 
     def _deliver(self) -> None:
         """Let time pass until the handler has run, or nothing is left that it could be given."""
         runs = self.runs
         while self.runs == runs:
             due = self.stage.next_due()
-            if due is None or (due > self.stage.now and not self._look().is_pending):
+            if due is None or (due > self.stage.now and not self.messages.look().is_pending):
                 return
             self.stage.move_to(due)
             self.stage.turn()
-
-    def _look(self) -> Waiting:
-        return self.stage.waiting(self.trigger.queue_arn, self.trigger.dead_letter_arn)
-
-    def _send(self, number: int) -> None:
-        group = {"MessageGroupId": "prove", "MessageDeduplicationId": f"{number}"} if self.trigger.is_fifo else {}
-        body = self.trigger.bodies[number]
-        self.stage.send(self._sent, QueueUrl=self.trigger.queue_url, MessageBody=body, **group)
-        self._sent += 1
 
     @contextmanager
     def _boundary(
@@ -331,7 +323,9 @@ class Performance:
             index, strikes = self._reach(call)  # So that further faults can strike at this call itself.
             is_resumed = True
         faults = tuple(strike.fault for strike in strikes)
-        passage = Passage(self._way(run, call, faults), note)
+        if Fault.OUTAGE in faults:
+            self.outage = call.name
+        passage = Passage(run.way(call.name, faults, outage=self.outage), note)
 
         def record(outcome: str) -> None:
             self.events.append(
@@ -387,33 +381,20 @@ class Performance:
             self._is_over = True
             raise Known
 
-    def _way(self, run: Run, call: Call, faults: tuple[Fault, ...]) -> Way:
-        if Fault.THROTTLED in faults:
-            run.throttled.add(call.name)
-        if Fault.OUTAGE in faults:
-            self.outage = call.name
-        if call.name in run.throttled or call.name == self.outage:
-            return Way.REFUSED
-        if Fault.LOST in faults:
-            return Way.LOST
-        if Fault.PARTLY_REFUSED in faults:
-            return Way.PARTLY
-        return Way.RETRIED if Fault.LOST_AND_RETRIED in faults else Way.NORMAL
-
     def _let_in(self, run: Run, strike: Strike) -> None:
         """While this run stands still another one begins and ends: with a duplicate, or with this run's own message."""
         if strike.fault in {Fault.OVERLAP_LATE, Fault.AGAIN_LATE}:
             self.stage.move_to(max(self.stage.now, run.deadline_at - LATE_MARGIN_MS))
         if strike.fault in {Fault.OVERLAP, Fault.OVERLAP_LATE}:
             self.events.append(Sent(self.stage.now, Act.DUPLICATE))
-            self._send(strike.message)
+            self.messages.send(strike.message)
             self._settle_beside()
             return
         handle = run.handles[strike.message]
-        if self.stage.show_again(self.trigger.queue_url, handle):
+        if self.messages.show_again(handle):
             self.events.append(Shown(self.stage.now, run.number))
             self._settle_beside()
-            self.stage.hold_again(self.trigger.queue_arn, handle)
+            self.messages.hold_again(handle)
 
     def _settle_beside(self) -> None:
         with self._inside(False):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -14,6 +14,7 @@ from redrive.delivery.invocation import Invocation
 from redrive.invoke.handlers import Answer
 from redrive.prove.calls import Params
 from redrive.prove.events import Delivered, Ending
+from redrive.prove.faults import Fault
 from redrive.prove.transport import Way
 
 
@@ -42,6 +43,18 @@ class Run:
             told = {name: value for name, value in told.items() if name != "ResponseMetadata"}
         self.is_told_all = self.is_told_all and _is_plain(told)
         self.met.append((at, repr(told)))
+
+    def way(self, name: str, faults: Collection[Fault], *, outage: str) -> Way:
+        """How a call of this name goes: while an outage of its like lasts, and once it is throttled, it is refused."""
+        if Fault.THROTTLED in faults:
+            self.throttled.add(name)
+        if name in self.throttled or name == outage:
+            return Way.REFUSED
+        if Fault.LOST in faults:
+            return Way.LOST
+        if Fault.PARTLY_REFUSED in faults:
+            return Way.PARTLY
+        return Way.RETRIED if Fault.LOST_AND_RETRIED in faults else Way.NORMAL
 
     def die(self, ending: Ending = Ending.DIED) -> None:
         """End here. Errors: Died, always."""
