@@ -6,16 +6,19 @@ history no id comes twice, because no two draws have the same place.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from redrive.core.entropy import Entropy, SeededEntropy
 
-_ID = re.compile(r"[0-9a-f]{8}(?:(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{8}(?:[0-9a-f]{16})?)")
+_ID = re.compile(r"([0-9a-f]{8}(?:(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{8}(?:[0-9a-f]{16})?))")
 _DIGITS = 64
 _TELLING_DIGITS = 8
 """So many of its first digits tell an id in each of its spellings: a UUID sets two of the others."""
+_PARTS_KEPT_MAX = 4_096
 
 
 class Ids:
@@ -56,7 +59,7 @@ class Ids:
         return SeededEntropy(f"{self._digits()}/{name}")
 
 
-def renamed(left: str, held: str, drawn: AbstractSet[str]) -> str:
+def renamed(left: Sequence[str], held: str, drawn: AbstractSet[str]) -> str:
     """`left` with a number in the place of each id that was drawn, and that is not in `held`.
 
     Where `left` is what a history has left behind, and `held` what the queues still hold, two histories with the same
@@ -64,13 +67,25 @@ def renamed(left: str, held: str, drawn: AbstractSet[str]) -> str:
     equals it: whatever a run does with it, it can do no more than compare it with what else is left behind, and there
     both have equal ids in equal places. Only a handler to which one random id is not as good as another (it sorts by
     them, or stores one beside its own hash) could tell the two apart.
+
+    `left` comes in parts, because most of them are those of another moment too, and are known already.
     """
     names: dict[str, str] = {}
+    told: list[str] = []
+    for part in left:
+        pieces = list(_split(part))
+        for at in range(1, len(pieces), 2):
+            found = pieces[at]
+            if found not in names:
+                digits = found[:_TELLING_DIGITS]
+                is_kept = digits not in drawn or digits in held
+                names[found] = found if is_kept else f"<{len(names)}>"
+            pieces[at] = names[found]
+        told += pieces
+    return "".join(told)
 
-    def name(found: re.Match[str]) -> str:
-        digits = found[0][:_TELLING_DIGITS]
-        if digits not in drawn or digits in held:
-            return found[0]
-        return names.setdefault(found[0], f"<{len(names)}>")
 
-    return _ID.sub(name, left)
+@functools.lru_cache(_PARTS_KEPT_MAX)
+def _split(text: str) -> Sequence[str]:
+    """The text in pieces, of which each second one is an id."""
+    return tuple(_ID.split(text))

@@ -6,6 +6,7 @@ boto3 clients of the process, so that it sees each call before it is made and af
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -41,6 +42,9 @@ from redrive.prove.variables import process_variables, run_variables
 
 LATE_MARGIN_MS = 1_000
 """How long before its timeout a run goes on that another one has overlapped late."""
+
+TRACES_KEPT = 1_024
+"""Histories by the thousand leave few sets of traces."""
 
 RUNS_MAX = 100
 """So many runs more than its queue allows a message a history has at most: after that it never ends."""
@@ -178,7 +182,7 @@ class Performance:
         Within a leg that holds if those who run have met the same: then they will make the same calls.
         """
         return self.stage.likeness(
-            sorted(self.journal.traces, key=repr),
+            _told_in_order(self.journal.traces),
             [(run.deadline_at, sorted(run.throttled), run.met) for run in self._running],
         )
 
@@ -474,3 +478,9 @@ class Performance:
         if invocation.function_arn not in self._contexts:
             self._contexts[invocation.function_arn] = run_variables(invocation)
         return self._contexts[invocation.function_arn]
+
+
+@functools.lru_cache(TRACES_KEPT)
+def _told_in_order(traces: frozenset[Trace]) -> str:
+    """Traces as a text that is the same for the same ones."""
+    return repr(sorted(traces, key=repr))

@@ -5,8 +5,8 @@
 
 `Short` leaves out what costs most of a call's time and decides nothing: the client's checks of its parameters, the
 endpoint, the signature, the retry loop. It serialises, routes, decodes, validates, runs and parses as always, with
-botocore's own code on the client's side. `Wire` leaves out nothing but the socket: botocore prepares, signs and
-retries, and bytes go through the gateway.
+botocore's own code on the client's side, which is not asked twice for one request or one answer. `Wire` leaves out
+nothing but the socket: botocore prepares, signs and retries, and bytes go through the gateway.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ import enum
 import functools
 import io
 import json
+import marshal
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, cast
 from urllib.parse import urlencode
 
 import botocore.parsers
@@ -53,6 +54,10 @@ _THROTTLES = {
     "sqs": ("RequestThrottled", "Rate of requests exceeds the allowed throughput."),
 }
 _THROTTLE_ELSEWHERE = ("ThrottlingException", "Rate exceeded")
+
+_MARSHAL_VERSION = 2  # Later ones write equal values in different ways, by how often an object is referred to.
+_KEPT_MAX = 4_096
+"""So many requests, and so many answers, are kept: most histories ask what another one has asked before."""
 
 
 class Way(enum.Enum):
@@ -223,9 +228,18 @@ def _note(asked: Asked, response: HttpResponse) -> None:
 
 def _prepared(asked: Asked) -> HttpRequest:
     """What botocore would send, but for a signature: only whom it names is read."""
-    model = _operation(asked)
+    text = _plain_text(asked.call.params)
+    return _written(_operation(asked), asked.call.params) if text is None else _known_request(_operation(asked), text)
+
+
+@functools.lru_cache(_KEPT_MAX)
+def _known_request(model: botocore.model.OperationModel, params: bytes) -> HttpRequest:
+    return _written(model, marshal.loads(params))  # noqa: S302 - we have written it.
+
+
+def _written(model: botocore.model.OperationModel, params: Params) -> HttpRequest:
     service = model.service_model
-    made = _serializer(service.resolved_protocol).serialize_to_request(asked.call.params, model)
+    made = _serializer(service.resolved_protocol).serialize_to_request(params, model)
     credential = f"{SCOPE.account}/20250101/{SCOPE.region}/{service.signing_name}/aws4_request"
     headers = {name.lower(): str(value) for name, value in made["headers"].items()}
     headers |= {
@@ -254,6 +268,19 @@ def _concluded(asked: Asked, response: HttpResponse, parsed: dict[str, object]) 
 
 
 def _parsed(model: botocore.model.OperationModel, response: HttpResponse) -> dict[str, object]:
+    """What botocore reads in a response; the caller may change it."""
+    text = _known_answer(model, response)
+    if text is None:
+        return _read(model, response)
+    return cast("dict[str, object]", marshal.loads(text))  # noqa: S302 - we have written it.
+
+
+@functools.lru_cache(_KEPT_MAX)
+def _known_answer(model: botocore.model.OperationModel, response: HttpResponse) -> bytes | None:
+    return _plain_text(_read(model, response))
+
+
+def _read(model: botocore.model.OperationModel, response: HttpResponse) -> dict[str, object]:
     parser = _parser(model.service_model.resolved_protocol)
     document: dict[str, object] = {
         "headers": HeadersDict(dict(response.headers)), "status_code": response.status, "body": response.body,
@@ -268,6 +295,14 @@ def _parsed(model: botocore.model.OperationModel, response: HttpResponse) -> dic
     if shape is not None:
         parsed.update(parser.parse(document, shape))
     return parsed
+
+
+def _plain_text(document: object) -> bytes | None:
+    """All that a document says, if it is made of nothing but plain values; None for one with dates, files and such."""
+    try:
+        return marshal.dumps(document, _MARSHAL_VERSION)  # type: ignore[arg-type] # It says itself what it cannot.
+    except ValueError:
+        return None
 
 
 def _outside_answer(asked: Asked) -> object:

@@ -36,7 +36,7 @@ def test_ids_that_nobody_holds_are_told_apart_by_their_order_alone() -> None:
     third, fourth = new_uuid(ids), new_uuid(ids)
 
     def told(text: str, held: str = "") -> str:
-        return renamed(text, held, ids.drawn)
+        return renamed([text], held, ids.drawn)
 
     assert told(f"{first}/{second} {first}") == told(f"{third}/{fourth} {third}")
     assert told(f"{first} {second}") != told(f"{first} {first}")
@@ -47,4 +47,16 @@ def test_ids_that_nobody_holds_are_told_apart_by_their_order_alone() -> None:
 def test_ids_that_were_not_drawn_here_keep_their_text() -> None:
     given = "5068e532-bca5-4efc-be63-c93601fe6344"
 
-    assert renamed(given, "", Ids(7).drawn) == given
+    assert renamed([given], "", Ids(7).drawn) == given
+
+
+def test_id_has_one_number_in_all_parts_of_a_text() -> None:
+    ids = Ids(7)
+    first, second, third = new_uuid(ids), new_uuid(ids), new_uuid(ids)
+
+    both = renamed([f"row {first} of {second};", f"trace {first}"], "", ids.drawn)
+    likewise = renamed([f"row {second} of {third};", f"trace {second}"], "", ids.drawn)
+    crossed = renamed([f"row {first} of {second};", f"trace {second}"], "", ids.drawn)
+
+    assert both == likewise
+    assert both != crossed

@@ -114,3 +114,45 @@ def test_resource_and_its_own_types_are_understood() -> None:
     assert put.call.params["Item"] == {"id": {"S": "a"}, "n": {"N": "1"}}
     assert put.call.name == "dynamodb:PutItem:things"
     assert get.outcome == ""
+
+
+def test_answer_that_a_handler_changes_is_whole_when_it_is_given_again() -> None:
+    seen: list[str] = []
+
+    def handler(event: Any, context: Any) -> None:
+        for answer in (
+            boto3.client("sts").get_caller_identity(),
+            boto3.client("lambda").list_event_source_mappings()["EventSourceMappings"][0],
+        ):
+            seen.append(repr(answer))
+            answer.clear()
+
+    performance = Performance(GivenSubject(handler), seed=1)
+    performance.begin(usual_trigger(performance.stage, ("{}",)))
+    before = performance.save()
+    with remembered_clients(), performance.entered(Short(performance.stage)):
+        performance.play(Leg())
+        performance.load(before)
+        performance.play(Leg())
+    performance.close()
+
+    assert len(seen) == 4
+    assert seen[:2] == seen[2:]
+    assert "Account" in seen[0]
+    assert "datetime" in seen[1]
+
+
+def test_questions_that_are_equal_in_python_alone_are_not_taken_for_each_other() -> None:
+    refused: list[bool] = []
+
+    def handler(event: Any, context: Any) -> None:
+        for reads_all in (True, 1):
+            try:
+                boto3.client("dynamodb").scan(TableName="things", ConsistentRead=reads_all)
+                refused.append(False)
+            except ClientError:
+                refused.append(True)
+
+    play(handler, Short)
+
+    assert refused == [False, True]
