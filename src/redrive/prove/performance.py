@@ -2,6 +2,9 @@
 
 It is the engine's invoker, so that whatever the engine gives the function to do is done here; and it stands behind all
 boto3 clients of the process, so that it sees each call before it is made and after.
+
+It is longer than a module should be: a leg, the runs on it and the calls of those runs interrupt each other, and share
+what has happened so far. What needs none of that stands elsewhere (messages, strikes, running, threads, tape).
 """
 
 from __future__ import annotations

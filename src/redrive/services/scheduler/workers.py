@@ -131,9 +131,9 @@ class _Admission:
             self._tx.resources.put(scope, quota)
 
 
-def _fire(tx: Transaction, scope: Scope, schedule: Schedule, due: Occurrence, admission: _Admission) -> tuple[
-    Schedule, Occurrence | None
-]:  # fmt: skip
+def _fire(
+    tx: Transaction, scope: Scope, schedule: Schedule, due: Occurrence, admission: _Admission
+) -> tuple[Schedule, Occurrence | None]:
     """Promise an occurrence; answers the schedule after it, and the next one."""
     age_ms_max = retry_policy(schedule.settings.target).age_ms_max
     occurrence = overdue(schedule.settings, due, tx.now)
