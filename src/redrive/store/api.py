@@ -22,6 +22,7 @@ from redrive.store.tables.attempts import AttemptTable
 from redrive.store.tables.blobs import BlobTable
 from redrive.store.tables.dedup import DedupTable
 from redrive.store.tables.deliveries import DeliveryTable
+from redrive.store.tables.facts import FactTable
 from redrive.store.tables.items import ItemTable
 from redrive.store.tables.log_events import LogEventTable
 from redrive.store.tables.messages import MessageTable
@@ -115,8 +116,8 @@ class Tables:
     """The gateways that keep nothing of a transaction, so that a store makes them once and not for each step."""
 
     __slots__ = (
-        "attempts", "blobs", "database", "dedup", "deliveries", "items", "log_events", "messages", "resources",
-        "timers", "tokens",
+        "attempts", "blobs", "database", "dedup", "deliveries", "facts", "items", "log_events", "messages",
+        "resources", "timers", "tokens",
     )  # fmt: skip
 
     def __init__(self, database: Database) -> None:
@@ -131,6 +132,7 @@ class Tables:
         self.items = ItemTable(database)
         self.blobs = BlobTable(database)
         self.log_events = LogEventTable(database)
+        self.facts = FactTable(database)
 
     def forget(self) -> None:
         """Drop what gateways remember of the database: something that was written has been undone."""
@@ -175,7 +177,7 @@ class Transaction:
     """
 
     __slots__ = (
-        "_depth", "_is_guarded", "_tables", "attempts", "blobs", "dedup", "deliveries", "entropy", "items",
+        "_depth", "_is_guarded", "_tables", "attempts", "blobs", "dedup", "deliveries", "entropy", "facts", "items",
         "log_events", "messages", "metrics", "now", "resources", "services", "timers", "tokens", "topics",
     )  # fmt: skip
 
@@ -201,6 +203,7 @@ class Transaction:
         self.items = tables.items
         self.blobs = tables.blobs
         self.log_events = tables.log_events
+        self.facts = tables.facts
 
     def move_to(self, now: Instant) -> None:
         """Go on at another instant. Only for virtual time, which has nothing to do until then."""

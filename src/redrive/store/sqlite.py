@@ -253,12 +253,13 @@ class SqliteStore:
         )  # fmt: skip
 
     def reset(self) -> None:
-        """Forget everything: empties all tables, keeps the file."""
+        """Forget everything: empties all tables but `facts`, keeps the file."""
         with self._lock:
             self._tables.forget()
             self._accumulator.clear()
             tables = self._database.all(
-                "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'", NO_PARAMS
+                "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name != 'facts'",
+                NO_PARAMS,
             )
             self._database.run("BEGIN IMMEDIATE", NO_PARAMS)
             for (table,) in tables:

@@ -250,3 +250,11 @@ def test_resources_are_listed_by_prefix_in_order_of_name(store: SqliteStore) -> 
 
     assert [thing.name for thing in listed] == ["b/10", "b/2"]
     assert [thing.name for thing in after] == ["b/2"]
+
+
+def test_reset_forgets_all_but_what_the_store_knows_of_itself(store) -> None:
+    store.run(lambda tx: (tx.facts.set("secret", b"kept"), tx.blobs.put("digest", b"code")))
+
+    store.reset()
+
+    assert store.run(lambda tx: (tx.facts.get("secret"), tx.blobs.get("digest"))) == (b"kept", None)

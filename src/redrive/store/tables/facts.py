@@ -1,0 +1,26 @@
+"""What a store knows of itself, by name: the secret behind its session tokens, how often it was opened."""
+
+from __future__ import annotations
+
+from redrive.store.database import Database
+from redrive.store.queries import load_queries
+
+_SQL = load_queries("facts")
+
+
+class FactTable:
+    """A few small values that belong to the store and not to a user; a reset keeps them."""
+
+    __slots__ = ("_database",)
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def get(self, name: str) -> bytes | None:
+        """The value of that name, or None."""
+        row = self._database.one(_SQL["get"], {"name": name})
+        return None if row is None else bytes(row[0])
+
+    def set(self, name: str, value: bytes) -> None:
+        """Keep a value under its name, in place of an earlier one."""
+        self._database.run(_SQL["set"], {"name": name, "value": value})
