@@ -37,7 +37,10 @@ def command(
     body = _read(template)
     name = stack or template.resolve().parent.name
     ask(endpoint_url, "health")
-    session = boto3.session.Session(os.environ.get("AWS_ACCESS_KEY_ID", "test"), "test", region_name=region)
+    session = boto3.session.Session(
+        os.environ.get("AWS_ACCESS_KEY_ID", "test"), os.environ.get("AWS_SECRET_ACCESS_KEY", "test"),
+        os.environ.get("AWS_SESSION_TOKEN"), region_name=region,
+    )  # fmt: skip
     config = Config(retries={"total_max_attempts": 1})
     client = session.client("cloudformation", endpoint_url=endpoint_url, config=config)
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from pathlib import Path
 
 import click
@@ -12,6 +13,7 @@ from redrive.core.errors import UserError
 from redrive.core.limits import Limits
 from redrive.core.log import LineLog
 from redrive.engine.build import Settings
+from redrive.gateway.keys import VARIABLE, read_keys
 from redrive.gateway.server import Options, Server
 from redrive.services.scheduler.model_executions import ExecutionIds
 
@@ -37,10 +39,19 @@ GARBAGE_THRESHOLD = 50_000
     "--execution-id", type=click.Choice([ids.value for ids in ExecutionIds]), default="per-occurrence",
     show_default=True, help="Whether retries of a schedule's occurrence keep its execution id.",
 )  # fmt: skip
+@click.option(
+    "--require-signatures/--no-require-signatures", default=None,
+    help="Whether requests must be signed with a key that is known here; always, where others reach the server.",
+)  # fmt: skip
+@click.option(
+    "--key", "keys", multiple=True, metavar="ID:SECRET[:ACCOUNT]",
+    help="An access key of the account's root; repeatable. Also from REDRIVE_KEYS, separated by spaces.",
+)  # fmt: skip
 @click.option("-v", "--verbose", is_flag=True, help="Log every change of state.")
 def command(
     host: str, port: int, data: Path | None, store: str | None, clock: str, start: str | None, seed: int, account: str,
-    slots: int, limits: str, strict_templates: bool, execution_id: str, verbose: bool,
+    slots: int, limits: str, strict_templates: bool, execution_id: str, require_signatures: bool | None,
+    keys: tuple[str, ...], verbose: bool,
 ) -> None:  # fmt: skip
     """Serve AWS's APIs from this machine.
 
@@ -52,6 +63,8 @@ def command(
         host=host, port=port, data=_data(data, store), account=account, virtual=clock == "virtual",
         start=None if start is None else _instant(start), seed=seed, slots=slots,
         settings=Settings(Limits(limits), strict_templates, ExecutionIds(execution_id)),
+        require_signatures=require_signatures,
+        keys=read_keys([*keys, *os.environ.get(VARIABLE, "").split()], account=account),
     )  # fmt: skip
     server = Server(options, LineLog(SystemClock(), verbose=verbose))
     _collect_garbage_seldom()

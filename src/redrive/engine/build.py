@@ -59,7 +59,17 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "api_time_to_live",
         "api_transactions",
     ),
-    "iam": _modules("iam", "api_policies", "api_policy_versions", "api_role_policies", "api_roles", "api_simulations"),
+    "iam": _modules(
+        "iam",
+        "api_access_keys",
+        "api_policies",
+        "api_policy_versions",
+        "api_role_policies",
+        "api_roles",
+        "api_simulations",
+        "api_user_policies",
+        "api_users",
+    ),
     "lambda": _modules(
         "lambda_",
         "api_code_signing",

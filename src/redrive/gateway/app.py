@@ -20,7 +20,7 @@ from redrive.core.clock import Clock, Instant, VirtualClock
 from redrive.core.documents import Document
 from redrive.delivery.operation import Outside, Wait
 from redrive.engine.engine import Engine
-from redrive.gateway.admin import Admin
+from redrive.gateway.admin_identity import IdentifiedAdmin
 from redrive.gateway.chain import Exchange, Gateway
 from redrive.gateway.http import Reply
 from redrive.gateway.waiters import Waiters
@@ -39,7 +39,9 @@ VIRTUAL_WAIT_MS = 1_000
 class App:
     """The handler of every request: AWS's port, with our own surface under `/_redrive/`. Lives on one event loop."""
 
-    def __init__(self, gateway: Gateway, engine: Engine, group: GroupCommit, admin: Admin, clock: Clock) -> None:
+    def __init__(
+        self, gateway: Gateway, engine: Engine, group: GroupCommit, admin: IdentifiedAdmin, clock: Clock
+    ) -> None:
         self._gateway = gateway
         self._engine = engine
         self._group = group

@@ -9,7 +9,7 @@ import signal
 import socket
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,15 +19,20 @@ from redrive.core.clock import Clock, Instant, SystemClock, VirtualClock, parse_
 from redrive.core.entropy import Entropy, SeededEntropy, SystemEntropy
 from redrive.core.errors import Bug, UserError
 from redrive.core.log import Log
+from redrive.core.sessions import Issuer
 from redrive.engine.build import DEFAULTS, Settings, build_engine
 from redrive.engine.driver import Driver, RealTime, VirtualDrive
 from redrive.engine.engine import Engine
 from redrive.gateway.admin import Admin, Facts
+from redrive.gateway.admin_identity import IdentifiedAdmin
 from redrive.gateway.app import App
 from redrive.gateway.chain import Gateway
 from redrive.gateway.http import HttpServer
+from redrive.gateway.identity import Identity, RootKey
+from redrive.gateway.keys import check_some_key, decide_signatures
 from redrive.gateway.waiters import Paced
 from redrive.invoke.process import ProcessInvoker
+from redrive.services.iam.model_users import AccessKey
 from redrive.store.group import GroupCommit
 from redrive.store.sqlite import SqliteStore
 from redrive.wire.models import Models
@@ -45,7 +50,10 @@ ROUND_PAUSE_S = 0.005
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to serve. `data` None keeps everything in memory. `start` is where a virtual clock begins."""
+    """How to serve. `data` None keeps everything in memory. `start` is where a virtual clock begins.
+
+    `require_signatures` None is as `host` demands it. `keys` are access keys of accounts' roots.
+    """
 
     host: str = "127.0.0.1"
     port: int = 4566
@@ -56,6 +64,8 @@ class Options:
     seed: int = 0
     slots: int = 16
     settings: Settings = DEFAULTS
+    require_signatures: bool | None = None
+    keys: Sequence[RootKey] = ()
 
 
 class Server:
@@ -64,9 +74,11 @@ class Server:
     def __init__(self, options: Options, log: Log) -> None:
         """Open everything that can fail, before anything is answered.
 
-        Errors: UserError: the data directory is another server's, damaged or not writable; the port is taken.
+        Errors: UserError: the data directory is another server's, damaged or not writable; the port is taken; others
+        reach this server and signatures are not to be required.
         """
         self._options = options
+        self._requires_signatures = decide_signatures(options.host, options.require_signatures)
         self._log = log
         self._lock = _take(options.data) if options.data else None
         self._socket = _listen(options.host, options.port)
@@ -75,6 +87,7 @@ class Server:
         self._entropy: Entropy = SeededEntropy(options.seed) if options.virtual else SystemEntropy()
         path = options.data / STORE_FILE if options.data else None
         self._store = SqliteStore(path, clock=self._clock, entropy=self._entropy)
+        self._issuer = Issuer(self._store.secret)
         self._turning: Driver | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = asyncio.Event()
@@ -116,9 +129,8 @@ class Server:
             real_time=not self._options.virtual,
         )  # fmt: skip
         driver = self._turning = self._driver(engine, group)
-        gateway = Gateway(
-            engine, models, account=self._options.account, entropy=self._entropy.fork("gateway"), log=self._log
-        )
+        identity = self._identity()
+        gateway = Gateway(engine, models, identity=identity, entropy=self._entropy.fork("gateway"), log=self._log)
         facts = Facts(self._options.account, str(self._options.data or "memory"))
         admin = Admin(
             facts,
@@ -128,12 +140,17 @@ class Server:
             reset=self._store.reset,
             load_blob=lambda digest: group.run(lambda tx: tx.blobs.get(digest)),
         )
-        app = App(gateway, engine, group, admin, self._clock)
+        guarded = IdentifiedAdmin(
+            admin, identity, run=group.run, account=self._options.account, clock=self._clock,
+            entropy=self._entropy.fork("admin"),
+        )  # fmt: skip
+        app = App(gateway, engine, group, guarded, self._clock)
         self._store.on_commit(app.wake_from(loop))
         wake_driver = Paced(driver.wake, pause_s=ROUND_PAUSE_S)
         self._store.on_commit(lambda _: wake_driver())
         driver.start()
         try:
+            self._check_keys()
             await self._http(app, started)
         finally:
             await loop.run_in_executor(None, driver.stop)
@@ -153,6 +170,20 @@ class Server:
         await self._stopping.wait()
         await http.stop(grace_s=GRACE_S)
 
+    def _identity(self) -> Identity:
+        """Who callers are. In virtual time SDKs sign by the machine's clock, and functions by the engine's."""
+        clocks = [self._clock, SystemClock()] if self._options.virtual else [self._clock]
+        return Identity(
+            self._issuer, account=self._options.account, clocks=clocks, root_keys=self._options.keys,
+            requires_signatures=self._requires_signatures,
+        )  # fmt: skip
+
+    def _check_keys(self) -> None:
+        """Refuse to serve where nobody could sign. Errors: UserError."""
+        if self._requires_signatures and not self._options.keys:
+            keys = self._store.run(lambda tx: tx.resources.everywhere(AccessKey))
+            check_some_key(self._options.host, is_any=any(key.is_active for _, key in keys))
+
     def _invoker(self, workdir: Path, group: GroupCommit) -> ProcessInvoker:
         def load_code(digest: str) -> bytes:
             content = group.run(lambda tx: tx.blobs.get(digest))
@@ -162,7 +193,7 @@ class Server:
 
         return ProcessInvoker(
             load_code, workdir=workdir, endpoint_url=self.endpoint_url, clock=self._clock,
-            entropy=self._entropy.fork("invoker"), log=self._log,
+            entropy=self._entropy.fork("invoker"), issuer=self._issuer, log=self._log,
         )  # fmt: skip
 
     def _driver(self, engine: Engine, group: GroupCommit) -> Driver:

@@ -14,9 +14,15 @@ from pathlib import Path
 from redrive.core.clock import MINUTE_MS, SECOND_MS, Clock, Instant, SystemClock, VirtualClock, monotonic_ms
 from redrive.core.entropy import Entropy
 from redrive.core.log import Log, SilentLog
+from redrive.core.sessions import Issuer
 from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.invoke.endings import Exited, Ran, Ready, Reported, TimedOut, log_text_of, payload_of
-from redrive.invoke.environment import function_variables, new_log_stream
+from redrive.invoke.environment import (
+    credentials_expiry,
+    function_credentials,
+    function_variables,
+    new_log_stream,
+)
 from redrive.invoke.pool import Pool, PoolKey
 from redrive.invoke.runtime_api import Event
 from redrive.invoke.sandbox import AWS_RUNTIME, OWN_RUNTIME, Program, Sandbox
@@ -51,6 +57,7 @@ class ProcessInvoker:
         endpoint_url: str,
         clock: Clock,
         entropy: Entropy,
+        issuer: Issuer,
         wall: Clock | None = None,
         limits: Limits | None = None,
         runtime: str | None = None,
@@ -66,6 +73,7 @@ class ProcessInvoker:
         self._endpoint_url = endpoint_url
         self._clock = clock
         self._entropy = entropy
+        self._issuer = issuer
         self._is_virtual = isinstance(clock, VirtualClock)
         self._wall = clock if self._is_virtual else wall or SystemClock()
         self._limits = limits or Limits()
@@ -88,7 +96,8 @@ class ProcessInvoker:
         if throttled is not None:
             return InvocationResult(InvocationStatus.THROTTLED, error=throttled)
         try:
-            key = PoolKey(function, invocation.version, invocation.revision)
+            # An environment cannot be given new credentials: one with earlier ones is superseded.
+            key = PoolKey(function, invocation.version, f"{invocation.revision} {self._credentials_expiry()}")
             warm = self._pool.take(key)
             if warm is None:
                 return self._run_cold(key, invocation)
@@ -176,8 +185,9 @@ class ProcessInvoker:
         task_root = self._code.path(invocation.code.digest)
         log_stream = new_log_stream(self._clock.now(), invocation.version, self._entropy)
         variables = function_variables(
-            invocation, log_stream=log_stream, task_root=str(task_root), endpoint_url=self._endpoint_url
-        )
+            invocation, log_stream=log_stream, task_root=str(task_root), endpoint_url=self._endpoint_url,
+            credentials=function_credentials(self._issuer, invocation, expires_at=self._credentials_expiry()),
+        )  # fmt: skip
         program = Program(
             self._runtime,
             invocation.code.handler,
@@ -190,6 +200,9 @@ class ProcessInvoker:
         sandbox = self._pool.adopt(Sandbox(program, log_stream=log_stream, clock=self._clock))
         self._log.info("environment started", function_arn=invocation.function_arn, log_stream=log_stream)
         return sandbox
+
+    def _credentials_expiry(self) -> Instant:
+        return credentials_expiry(self._clock.now(), is_virtual=self._is_virtual)
 
     def _event(self, invocation: Invocation, limit_ms: float) -> Event:
         now = self._wall.now()

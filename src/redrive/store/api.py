@@ -111,6 +111,13 @@ class Services(Protocol):
         """
         ...
 
+    def user_of(self, tx: Transaction, caller: Caller, access_key_id: str, service: str) -> Caller:
+        """The caller as the IAM user to whom an access key of this store belongs, calling a service (`sqs`).
+
+        Errors: ServiceError UnrecognizedClientException (the key is deleted or inactive).
+        """
+        ...
+
 
 class Tables:
     """The gateways that keep nothing of a transaction, so that a store makes them once and not for each step."""

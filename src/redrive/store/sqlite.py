@@ -19,12 +19,14 @@ from redrive.core.errors import Bug, Conflict, UserError
 from redrive.store.api import NO_PARAMS, Services, StartAnew, Step, Tables, Transaction
 from redrive.store.database import Params, Row
 from redrive.store.migrate import migrate
+from redrive.store.tables.facts import SECRET
 from redrive.store.tables.metrics import Accumulator, MetricTable
 from redrive.store.tables.resources import ResourceCache
 
 T = TypeVar("T")
 
 MEMORY = ":memory:"
+SECRET_BYTES = 32
 STATEMENTS_CACHED = 512
 MAPPED_BYTES_MAX = 32 * 1024 * 1024  # What is mapped counts as the server's memory.
 WAL_PAGES_MAX = 4_000  # 16 MB of 4 KiB pages between checkpoints: SQLite's default is 1,000.
@@ -150,6 +152,12 @@ class SqliteStore:
         self._accumulator = Accumulator()
         self._database = SqliteDatabase(self._open())
         self._tables = Tables(self._database)
+        self._secret = self._ensure_secret()
+
+    @property
+    def secret(self) -> bytes:
+        """32 bytes that only this store knows, drawn when it was first opened: keys and tokens follow from it."""
+        return self._secret
 
     @property
     def is_durable(self) -> bool:
@@ -300,6 +308,18 @@ class SqliteStore:
         except sqlite3.DatabaseError as error:
             raise _unusable(location, error) from error
         return connection
+
+    def _ensure_secret(self) -> bytes:
+        """The store's secret. Errors: UserError if it has none yet, and none can be kept."""
+        try:
+            known = self._tables.facts.get(SECRET)
+            if known is None:
+                # A fork: what is drawn from the source itself begins the same with every store.
+                known = bytes.fromhex(self._entropy.fork("secret").hex(2 * SECRET_BYTES))
+                self._tables.facts.set(SECRET, known)
+        except sqlite3.DatabaseError as error:
+            raise _unusable(str(self._path or MEMORY), error) from error
+        return known
 
     def _pragmas(self) -> Mapping[str, None]:
         """Settings in order. No foreign keys: documents refer to each other by ARN, as AWS's resources do."""

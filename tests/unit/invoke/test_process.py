@@ -17,6 +17,7 @@ import pytest
 
 from redrive.core.clock import VirtualClock
 from redrive.core.entropy import SeededEntropy
+from redrive.core.sessions import Issuer
 from redrive.delivery.invocation import FunctionCode, InvocationResult, InvocationStatus
 from redrive.invoke.pool import LIMIT_EXCEEDED, RESERVED_LIMIT_EXCEEDED
 from redrive.invoke.process import Limits, ProcessInvoker, default_runtime, trace_id
@@ -88,6 +89,7 @@ def invoker_in(workdir: Path, runtime: str, **limits: float) -> ProcessInvoker:
         endpoint_url=ENDPOINT_URL,
         clock=VirtualClock(NOW),
         entropy=SeededEntropy(1),
+        issuer=Issuer(b"secret"),
         runtime=runtime,
         limits=Limits(**limits),  # type: ignore[arg-type]
     )
@@ -175,7 +177,13 @@ def test_working_directory_may_be_given_relative_to_where_the_engine_runs(
 def test_function_code_reads_virtual_time_that_moves_between_its_runs(runtime: str, tmp_path: Path) -> None:
     clock = VirtualClock(NOW)
     invoker = ProcessInvoker(
-        CODE.__getitem__, tmp_path, endpoint_url=ENDPOINT_URL, clock=clock, entropy=SeededEntropy(1), runtime=runtime
+        CODE.__getitem__,
+        tmp_path,
+        endpoint_url=ENDPOINT_URL,
+        clock=clock,
+        entropy=SeededEntropy(1),
+        issuer=Issuer(b"secret"),
+        runtime=runtime,
     )
     first = body(invoker.invoke(invocation()))["time"]
     clock.move_to(NOW + 86_400_000)

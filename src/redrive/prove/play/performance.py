@@ -479,7 +479,7 @@ class Performance:
 
     def _environment_of(self, invocation: Invocation) -> dict[str, str]:
         if invocation.function_arn not in self._contexts:
-            self._contexts[invocation.function_arn] = run_variables(invocation)
+            self._contexts[invocation.function_arn] = run_variables(self.stage, invocation)
         return self._contexts[invocation.function_arn]
 
 

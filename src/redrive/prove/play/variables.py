@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from redrive.core.sessions import NEVER
 from redrive.delivery.invocation import Invocation
-from redrive.invoke.environment import function_variables
+from redrive.invoke.environment import function_credentials, function_variables
 from redrive.prove.play.transport import ENDPOINT_URL
 from redrive.prove.stage.stage import SCOPE, Stage
 from redrive.prove.stage.trigger import Trigger
@@ -23,6 +24,9 @@ def process_variables(stage: Stage, trigger: Trigger) -> dict[str, str]:
     }  # fmt: skip
 
 
-def run_variables(invocation: Invocation) -> dict[str, str]:
+def run_variables(stage: Stage, invocation: Invocation) -> dict[str, str]:
     """What the context of a run is told of its environment."""
-    return function_variables(invocation, log_stream="", task_root=TASK_ROOT, endpoint_url=ENDPOINT_URL)
+    credentials = function_credentials(stage.issuer, invocation, expires_at=NEVER)
+    return function_variables(
+        invocation, log_stream="", task_root=TASK_ROOT, endpoint_url=ENDPOINT_URL, credentials=credentials
+    )

@@ -19,11 +19,13 @@ from redrive.core.entropy import new_uuid
 from redrive.core.errors import Bug, ServiceError
 from redrive.core.log import SilentLog
 from redrive.core.scope import Caller, Scope
+from redrive.core.sessions import Issuer
 from redrive.delivery.invocation import InvocationResult, Invoker
 from redrive.delivery.worker import Attempt
 from redrive.engine.build import bind_registry, build_workers
 from redrive.engine.engine import Claimed, Engine
-from redrive.gateway.chain import DEFAULT_REGION, Gateway
+from redrive.gateway.chain import Gateway
+from redrive.gateway.identity import DEFAULT_REGION, Identity
 from redrive.prove.effects.journal import Trace
 from redrive.prove.stage.ids import Ids, renamed
 from redrive.prove.stage.tape import Answered, Beginning, Mark, Saved, Strayed, Tape
@@ -96,7 +98,9 @@ class Stage:
         registry = bind_registry(self._store, models())
         workers = [worker for worker in build_workers(SilentLog()) if not worker.upkeep]
         self.engine = Engine(self._store.run, registry, workers, invoker, SilentLog())
-        self._gateway = Gateway(self.engine, models(), account=SCOPE.account, entropy=self._ids, log=SilentLog())
+        self.issuer = Issuer(self._store.secret)
+        identity = Identity(self.issuer, account=SCOPE.account, clocks=[self.clock])
+        self._gateway = Gateway(self.engine, models(), identity=identity, entropy=self._ids, log=SilentLog())
 
     @property
     def now(self) -> Instant:

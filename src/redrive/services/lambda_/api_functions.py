@@ -33,6 +33,7 @@ from redrive.services.lambda_.model_code import (
     check_runtime,
     check_sizes,
     code_digest,
+    code_location,
     zip_content,
 )
 from redrive.services.lambda_.model_event_invoke import EventInvokeConfig
@@ -160,7 +161,7 @@ def get_function(tx: Transaction, caller: Caller, *, function_name: str, qualifi
     function = get_existing(tx, reference)
     code: Document = {
         "RepositoryType": "S3",
-        "Location": f"http://{caller.host}/_redrive/blobs/{function.code_digest}",
+        "Location": code_location(tx.facts.secret(), caller.host, function.code_digest, tx.now),
     }
     if function.source_kms_key_arn:
         code["SourceKMSKeyArn"] = function.source_kms_key_arn

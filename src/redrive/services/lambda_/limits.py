@@ -72,3 +72,6 @@ LOG_BYTES_PER_PUT_MAX = 1_048_576
 LOG_EVENT_OVERHEAD_BYTES = 26
 LOG_EVENT_BYTES_MAX = 256 * 1024 - LOG_EVENT_OVERHEAD_BYTES
 LOG_SPAN_MS_MAX = 24 * HOUR_MS
+
+# Source: https://docs.aws.amazon.com/lambda/latest/api/API_FunctionCodeLocation.html
+CODE_URL_MS = 10 * 60_000

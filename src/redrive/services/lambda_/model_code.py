@@ -8,9 +8,12 @@ import re
 import zipfile
 from collections.abc import Mapping
 
+from redrive.core.clock import Instant
 from redrive.core.documents import Document, dump_json
 from redrive.core.errors import ServiceError
+from redrive.core.sessions import Issuer
 from redrive.services.lambda_.limits import (
+    CODE_URL_MS,
     ENVIRONMENT_BYTES_MAX,
     EPHEMERAL_MB_MAX,
     MEMORY_MB_MAX,
@@ -34,6 +37,12 @@ _PYTHON3 = re.compile(r"python3\.\d+")
 def code_digest(content: bytes) -> str:
     """The hexadecimal SHA-256 of an archive."""
     return hashlib.sha256(content).hexdigest()
+
+
+def code_location(secret: bytes, host: str, digest: str, now: Instant) -> str:
+    """Where code may be fetched for ten minutes by whoever has this URL; the gateway's admin_identity verifies it."""
+    path, expires_at = f"/_redrive/blobs/{digest}", now + CODE_URL_MS
+    return f"http://{host}{path}?Expires={expires_at}&Signature={Issuer(secret).sign_path(path, expires_at)}"
 
 
 def check_archive(content: bytes, operation: str) -> None:

@@ -157,8 +157,10 @@ def _new_message(tx: Transaction, caller: Caller, queue: Queue, draft: Draft) ->
 
 
 def _sender_id(caller: Caller) -> str:
-    """The account, or the session of a role as `ROLE:SESSION`."""
-    return caller.account if caller.role_arn is None else f"{caller.role_arn.rsplit('/', 1)[-1]}:{caller.session_name}"
+    """The account or the user's name, or the session of a role as `ROLE:SESSION`."""
+    if caller.role_arn is not None:
+        return f"{caller.role_arn.rsplit('/', 1)[-1]}:{caller.session_name}"
+    return caller.account if caller.user_arn is None else caller.user_arn.rsplit("/", 1)[-1]
 
 
 def _announce(tx: Transaction, queue: Queue, visible_at: Instant) -> None:
