@@ -234,7 +234,7 @@ def _canonical_path(path: str, service: str) -> str:
     if path == "/":
         return path
     if service == _S3:
-        return quote(unquote_to_bytes(_bytes(path)), safe="/" + _UNRESERVED)
+        return "/".join(map(_encoded_anew, path.replace("+", "%2B").split("/")))
     if "//" in path or "/." in path:
         ends = path.endswith(("/", "/.", "/.."))
         path = "/" + posixpath.normpath(path).lstrip("/")
@@ -257,7 +257,7 @@ def _canonical_query(query: str) -> str:
 
 
 def _encoded_anew(piece: str) -> str:
-    """A piece of a query: a plus means a space, as it does to who reads the parameters."""
+    """A piece of a query or a path. In a query a plus means a space, as it does to who reads the parameters."""
     return quote(unquote_to_bytes(_bytes(piece.replace("+", " "))), safe=_UNRESERVED)
 
 
