@@ -64,7 +64,7 @@ class Identity:
     def identify(self, request: HttpRequest, request_id: str, service: str, *, wordy: bool = False) -> Signer:
         """Who makes a request to a service of this signing name.
 
-        Errors: IncompleteSignatureException; UnrecognizedClientException; ExpiredTokenException; and where signatures
+        Errors: IncompleteSignatureException; UnrecognizedClientException; ExpiredToken; and where signatures
         are required MissingAuthenticationTokenException, InvalidSignatureException.
         """
         credential = credential_of(request)
@@ -98,7 +98,7 @@ class Identity:
         return signer
 
     def _signer(self, credential: Credential, token: str | None, request_id: str, host: str) -> Signer:
-        """Whose key this is. Errors: UnrecognizedClientException; ExpiredTokenException."""
+        """Whose key this is. Errors: UnrecognizedClientException; ExpiredToken."""
         key_id, region = credential.access_key_id, credential.region or DEFAULT_REGION
         root_key = self._root_keys.get(key_id)
         if root_key is not None and token is None:
@@ -121,8 +121,8 @@ class Identity:
         if session is None:
             raise unknown_key()
         if session.expires_at <= self._clocks[0].now():
-            message = "The security token included in the request is expired"
-            raise ServiceError("ExpiredTokenException", message)
+            # By this name: STS declares an ExpiredTokenException of its own, which is about the tokens of others.
+            raise ServiceError("ExpiredToken", "The security token included in the request is expired")
         return session
 
     @staticmethod
