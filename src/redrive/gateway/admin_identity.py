@@ -25,7 +25,10 @@ SIGNING_NAME = "redrive"
 ACTION = "redrive:Administer"
 HEALTH_PATH = "/_redrive/health"
 
-_NEXT = "Sign with a key that was given to the server by --key or REDRIVE_KEYS: set AWS_ACCESS_KEY_ID and the others."
+_NEXT = (
+    "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to a key that the server was given by --key or REDRIVE_KEYS; "
+    "redrive env prints them."
+)
 
 
 class IdentifiedAdmin:

@@ -182,7 +182,11 @@ class Server:
         """Refuse to serve where nobody could sign. Errors: UserError."""
         if self._requires_signatures and not self._options.keys:
             keys = self._store.run(lambda tx: tx.resources.everywhere(AccessKey))
-            check_some_key(self._options.host, is_any=any(key.is_active for _, key in keys))
+            try:
+                check_some_key(self._options.host, is_any=any(key.is_active for _, key in keys))
+            except UserError:
+                self._socket.close()
+                raise
 
     def _invoker(self, workdir: Path, group: GroupCommit) -> ProcessInvoker:
         def load_code(digest: str) -> bytes:

@@ -84,6 +84,9 @@ class Post:
     ) -> Caller:  # fmt: skip
         return Caller(SCOPE, request_id, role_arn, session_name)
 
+    def user_of(self, tx: Transaction, caller: Caller, access_key_id: str, service: str) -> Caller:
+        raise AssertionError("nobody calls with a key here")
+
     def authorize(
         self, tx: Transaction, caller: Caller, action: str, resource: str, *,
         context: Mapping[str, tuple[str, ...]] = NO_CONTEXT, policy: str = "",

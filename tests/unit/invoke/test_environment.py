@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from redrive.core.entropy import SeededEntropy
 from redrive.core.clock import HOUR_MS, parse_instant
+from redrive.core.entropy import SeededEntropy
 from redrive.core.sessions import NEVER, Issuer, Session
 from redrive.invoke.environment import (
     credentials_expiry,

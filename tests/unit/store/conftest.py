@@ -45,6 +45,9 @@ class NoServices:
     ) -> Caller:
         raise AssertionError("no role is assumed here")
 
+    def user_of(self, tx: Transaction, caller: Caller, access_key_id: str, service: str) -> Caller:
+        raise AssertionError("nobody calls with a key here")
+
     def authorize(
         self, tx: Transaction, caller: Caller, action: str, resource: str, *,
         context: Mapping[str, tuple[str, ...]] = NO_CONTEXT, policy: str = "",

@@ -93,13 +93,12 @@ def test_no_changed_byte_gives_other_content(pieces: list[bytes], data: st.DataO
     at = data.draw(st.integers(0, len(body) - 1))
     changed = body[:at] + bytes([body[at] ^ data.draw(st.integers(1, 255))]) + body[at + 1 :]
 
-    try:
-        read = read_chunks(changed, SIGNER, has_trailer=True, decoded_length=None)
-    except ServiceError as error:
-        assert error.code in {"SignatureDoesNotMatch", "IncompleteBody"}
-        return
+    code = refusal(changed, has_trailer=True)
 
-    assert read == Decoded(b"".join(pieces), {"x-amz-checksum-crc32c": "sOO8/Q=="})
+    assert code in {"SignatureDoesNotMatch", "IncompleteBody", ""}
+    if not code:
+        read = read_chunks(changed, SIGNER, has_trailer=True, decoded_length=None)
+        assert read == Decoded(b"".join(pieces), {"x-amz-checksum-crc32c": "sOO8/Q=="})
 
 
 @pytest.mark.parametrize("end", [1, 80, 65_000, -1_000, -90, -40])

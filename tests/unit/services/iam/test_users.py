@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Callable
@@ -209,13 +210,8 @@ def test_user_assumes_a_role_that_trusts_them(world, iam, ann, allow, trusted, o
         iam.put_user_policy(UserName="ann", PolicyName="own", PolicyDocument=allow(action))
     sts = as_user(world, "sts", key_of(iam))
 
-    try:
+    with contextlib.nullcontext() if may else pytest.raises(ClientError, match="AccessDenied"):
         sts.assume_role(RoleArn=arn, RoleSessionName="run")
-    except ClientError as error:
-        assert error.response["Error"]["Code"] == "AccessDenied"
-        assert not may
-    else:
-        assert may
 
 
 def test_session_of_a_user_acts_as_the_user(world, iam, ann, allow):

@@ -133,6 +133,9 @@ class Surroundings:
             raise ServiceError("AccessDenied", f"no: sts:AssumeRole {role_arn}")
         return Caller(Scope(role_arn.split(":")[4], region), request_id, role_arn, session_name)
 
+    def user_of(self, tx: Transaction, caller: Caller, access_key_id: str, service: str) -> Caller:
+        raise AssertionError("nobody calls with a key here")
+
     def authorize(
         self, tx: Transaction, caller: Caller, action: str, resource: str, *,
         context: Mapping[str, tuple[str, ...]] = NO_CONTEXT, policy: str = "",
