@@ -16,7 +16,7 @@ import functools
 import hashlib
 import hmac
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from redrive.core.clock import Instant
 from redrive.core.entropy import Entropy
@@ -53,8 +53,8 @@ class TemporaryCredentials:
     """What a program needs to act as a session."""
 
     access_key_id: str
-    secret_access_key: str
-    session_token: str
+    secret_access_key: str = field(repr=False)
+    session_token: str = field(repr=False)
     expires_at: Instant
 
 

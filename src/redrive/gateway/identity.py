@@ -7,14 +7,14 @@
     any other key        the account itself (12 digits: that account); refused where signatures are required
 
 Nothing here reads the store: all secrets follow from one (`core.sessions`), so that a request that nobody has signed
-costs the store nothing, and is refused before its body is read.
+costs the store nothing, and is refused before its parameters are decoded.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from redrive.core.clock import Clock
 from redrive.core.errors import ServiceError
@@ -26,7 +26,7 @@ from redrive.wire.sigv4_verify import verify
 
 DEFAULT_REGION = "us-east-1"
 DEFAULT_HOST = "127.0.0.1:4566"
-_ACCOUNT = re.compile(r"\d{12}")
+_ACCOUNT = re.compile(r"[0-9]{12}")
 _PREFIXES = (USER_KEY_PREFIX, SESSION_KEY_PREFIX)
 
 
@@ -35,7 +35,7 @@ class RootKey:
     """An access key of an account's root, given when the server was started."""
 
     access_key_id: str
-    secret: str
+    secret: str = field(repr=False)
     account: str
 
 

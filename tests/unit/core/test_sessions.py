@@ -74,3 +74,11 @@ def test_access_keys_are_known_to_their_own_store_alone() -> None:
 def test_signed_path_is_good_for_itself_and_its_expiry_alone() -> None:
     assert ISSUER.sign_path("/a", 1) == ISSUER.sign_path("/a", 1)
     assert len({ISSUER.sign_path("/a", 1), ISSUER.sign_path("/b", 1), ISSUER.sign_path("/a", 2)}) == 3
+
+
+def test_secrets_are_not_printed_with_what_holds_them() -> None:
+    printed = repr(CREDENTIALS)
+
+    assert CREDENTIALS.access_key_id in printed
+    assert CREDENTIALS.secret_access_key not in printed
+    assert CREDENTIALS.session_token not in printed

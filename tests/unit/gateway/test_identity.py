@@ -248,7 +248,7 @@ def test_unsigned_request_is_refused_where_signatures_are_required(strict, servi
 
 
 def test_refused_request_is_not_decoded_and_costs_the_store_nothing(world):
-    """Who has no key reaches neither the parsers nor the writer."""
+    """Who has no key reaches neither the decoder nor the writer."""
     statements: list[str] = []
     world.store.connection.set_trace_callback(statements.append)
     headers = {"x-amz-target": "DynamoDB_20120810.PutItem", "host": "h", "x-amz-date": "20250101T000000Z"}
