@@ -22,7 +22,7 @@ from redrive.delivery.operation import Outside, Wait
 from redrive.engine.engine import Engine
 from redrive.gateway.admin_identity import IdentifiedAdmin
 from redrive.gateway.chain import Exchange, Gateway
-from redrive.gateway.http import Reply
+from redrive.gateway.http_connection import Reply
 from redrive.gateway.waiters import Waiters
 from redrive.store.api import Step
 from redrive.store.group import GroupCommit
