@@ -24,6 +24,14 @@ GARBAGE_THRESHOLD = 50_000
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", default=4566, show_default=True, type=click.IntRange(0, 65_535), help="The port; 0 for any.")
+@click.option(
+    "--allow-host", "allowed_hosts", multiple=True, metavar="NAME",
+    help="Answer to this name too, such as host.docker.internal or *.aws.test; again for more.",
+)  # fmt: skip
+@click.option(
+    "--allow-origin", "allowed_origins", multiple=True, metavar="ORIGIN",
+    help="Let web pages of this origin call, such as http://localhost:3000; * for all pages.",
+)  # fmt: skip
 @click.option("--data", type=click.Path(path_type=Path), help="Keep everything in this directory, durably.")
 @click.option("--store", help="Where to keep everything, as a URL: memory:, or sqlite:PATH.")
 @click.option("--clock", type=click.Choice(["real", "virtual"]), default="real", show_default=True, help="Whose time.")
@@ -49,7 +57,8 @@ GARBAGE_THRESHOLD = 50_000
 )  # fmt: skip
 @click.option("-v", "--verbose", is_flag=True, help="Log every change of state.")
 def command(
-    host: str, port: int, data: Path | None, store: str | None, clock: str, start: str | None, seed: int, account: str,
+    host: str, port: int, allowed_hosts: tuple[str, ...], allowed_origins: tuple[str, ...], data: Path | None,
+    store: str | None, clock: str, start: str | None, seed: int, account: str,
     slots: int, limits: str, strict_templates: bool, execution_id: str, require_signatures: bool | None,
     keys: tuple[str, ...], verbose: bool,
 ) -> None:  # fmt: skip
@@ -60,7 +69,8 @@ def command(
     if not (len(account) == 12 and account.isdigit()):
         raise UserError(f"--account is {account!r}; an account is 12 digits.", exit_code=2)
     options = Options(
-        host=host, port=port, data=_data(data, store), account=account, virtual=clock == "virtual",
+        host=host, port=port, allowed_hosts=allowed_hosts, allowed_origins=allowed_origins,
+        data=_data(data, store), account=account, virtual=clock == "virtual",
         start=None if start is None else _instant(start), seed=seed, slots=slots,
         settings=Settings(Limits(limits), strict_templates, ExecutionIds(execution_id)),
         require_signatures=require_signatures,
@@ -69,11 +79,22 @@ def command(
     server = Server(options, LineLog(SystemClock(), verbose=verbose))
     _collect_garbage_seldom()
     kept = f"everything in {options.data}" if options.data else "everything in memory (give --data DIR to keep it)"
-    server.serve(
-        started=lambda: click.echo(
-            f"redrive serves {server.endpoint_url} in {clock} time, {kept}. Ctrl-C stops it.", err=True
+    address = f"{server.listening_url} (from this machine: {server.endpoint_url})" if server.is_open else None
+
+    def started() -> None:
+        click.echo(
+            f"redrive serves {address or server.listening_url} in {clock} time, {kept}. Ctrl-C stops it.", err=True
         )
-    )
+        click.echo(_allowed(server, allowed_hosts, allowed_origins), err=True)
+
+    server.serve(started=started)
+
+
+def _allowed(server: Server, hosts: tuple[str, ...], origins: tuple[str, ...]) -> str:
+    """Who may ask, as one line: what --allow-host and --allow-origin change."""
+    names = ", ".join(["localhost", "any address of its own" if server.is_open else server.address, *hosts])
+    pages = f"web pages of {', '.join(origins)} may call it" if origins else "no web page may call it (--allow-origin)"
+    return f"It answers to the names {names} (--allow-host); {pages}."
 
 
 def _collect_garbage_seldom() -> None:

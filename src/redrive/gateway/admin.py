@@ -14,9 +14,10 @@ from redrive.core.errors import UserError
 from redrive.engine.driver import Driver, VirtualDrive
 from redrive.engine.engine import Runner
 from redrive.gateway.admin_faults import FaultAdmin
-from redrive.gateway.admin_requests import Missing, Routes, read_document
+from redrive.gateway.admin_requests import Missing, Routes, read_document, shown
 from redrive.gateway.admin_schedules import ScheduleAdmin
 from redrive.gateway.chain import json_response
+from redrive.gateway.refusals import own_refusal
 from redrive.wire.message import HttpRequest, HttpResponse
 
 BLOBS_PATH = "/_redrive/blobs/"
@@ -67,26 +68,30 @@ class Admin:
 
     def respond(self, request: HttpRequest) -> HttpResponse:
         """Answer one request."""
-        if request.method == "GET" and request.path.startswith(BLOBS_PATH):
+        # The server leaves out the body of an answer to a HEAD.
+        method = "GET" if request.method == "HEAD" else request.method
+        if method == "GET" and request.path.startswith(BLOBS_PATH):
             return self._blob(request.path.removeprefix(BLOBS_PATH))
         parent = request.path.rpartition("/")[0]
-        routes = (self._routes.get((request.method, path)) for path in (request.path, f"{parent}/{{id}}"))
+        routes = (self._routes.get((method, path)) for path in (request.path, f"{parent}/{{id}}"))
         route = next((route for route in routes if route is not None), None)
         if route is None:
             known = ", ".join(f"{method} {path}" for method, path in self._routes)
-            return _refusal(404, f"There is no {request.method} {request.path}.", f"There is: {known}.")
+            return own_refusal(404, f"There is no {request.method} {request.path}.", f"There is: {known}.")
         try:
             return route(request)
         except Missing as error:
-            return _refusal(404, error.what, error.next_step)
+            return own_refusal(404, error.what, error.next_step)
         except UserError as error:
-            return _refusal(400, error.what, error.next_step)
+            return own_refusal(400, error.what, error.next_step)
 
     def _blob(self, digest: str) -> HttpResponse:
         """The code of a function, where GetFunction's Location points."""
         content = self._load_blob(digest)
         if content is None:
-            return _refusal(404, f"Nothing of the digest {digest} is kept here.", "Ask GetFunction for its Location.")
+            return own_refusal(
+                404, f"Nothing of the digest {digest} is kept here.", "Ask GetFunction for its Location."
+            )
         return HttpResponse(200, (("content-type", "application/zip"),), content)
 
     def _health(self, _: HttpRequest) -> HttpResponse:
@@ -128,12 +133,10 @@ def _target(request: HttpRequest, now: Instant) -> Instant:
         try:
             return parse_instant(str(document["to"]))
         except ValueError as error:
-            raise UserError(f"{document['to']!r} is not an ISO 8601 time.", next_step=usage) from error
+            raise UserError(f"{shown(document['to'])} is not an ISO 8601 time.", next_step=usage) from error
     advance_s = document["advance_s"]
     if isinstance(advance_s, bool) or not isinstance(advance_s, int | float) or not 0 <= advance_s <= ADVANCE_S_MAX:
-        raise UserError(f"advance_s is {advance_s!r}; it must be a number from 0 to {ADVANCE_S_MAX}.", next_step=usage)
+        raise UserError(
+            f"advance_s is {shown(advance_s)}; it must be a number from 0 to {ADVANCE_S_MAX}.", next_step=usage
+        )
     return now + round(advance_s * 1000)
-
-
-def _refusal(status: int, what: str, next_step: str) -> HttpResponse:
-    return json_response(status, {"error": what, "next": next_step})

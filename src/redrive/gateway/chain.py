@@ -91,7 +91,7 @@ class Gateway:
                 return route.codec.encode(route.operation, result, request_id)
             except Exception as error:  # noqa: BLE001 - a result that cannot be written is our defect, and is answered so.
                 result = error
-        return route.codec.encode_error(self._service_error(route, result), request_id)
+        return route.codec.encode_error(self._service_error(route, result, request_id), request_id)
 
     def respond(self, request: HttpRequest) -> HttpResponse:
         """The whole chain at once, in the caller's thread. A long poll answers what is there now."""
@@ -103,7 +103,7 @@ class Gateway:
         except (ServiceError, Conflict, UserError) as error:
             return self.answer(exchange, error)
 
-    def _service_error(self, route: Route, error: BaseException) -> ServiceError:
+    def _service_error(self, route: Route, error: BaseException, request_id: str) -> ServiceError:
         """What the caller is told of a failure that is not theirs."""
         match error:
             case ServiceError():
@@ -113,10 +113,14 @@ class Gateway:
                     "ServiceUnavailable", "The store is busy; try again.", http_status=503, fault="server"
                 )
             case UserError():
-                self._log.error("request failed", operation=route.operation.name, error=error.what)
+                self._log.error(
+                    "request failed", request_id=request_id, operation=route.operation.name, error=error.what
+                )
                 return ServiceError("InternalFailure", str(error), http_status=500, fault="server")
             case _:
-                self._log.error("request failed", operation=route.operation.name, error=repr(error))
+                self._log.error(
+                    "request failed", request_id=request_id, operation=route.operation.name, error=repr(error)
+                )
                 message = f"redrive failed to run {route.operation.name}: {error!r}. This is a defect of redrive."
                 return ServiceError("InternalFailure", message, http_status=500, fault="server")
 

@@ -27,9 +27,11 @@ from redrive.gateway.admin import Admin, Facts
 from redrive.gateway.admin_identity import IdentifiedAdmin
 from redrive.gateway.app import App
 from redrive.gateway.chain import Gateway
+from redrive.gateway.guard import Guard
 from redrive.gateway.http import HttpServer
 from redrive.gateway.identity import Identity, RootKey
 from redrive.gateway.keys import check_some_key, decide_signatures
+from redrive.gateway.http_limits import limits_of_process
 from redrive.gateway.waiters import Paced
 from redrive.invoke.process import ProcessInvoker
 from redrive.services.iam.model_users import AccessKey
@@ -53,6 +55,7 @@ class Options:
     """How to serve. `data` None keeps everything in memory. `start` is where a virtual clock begins.
 
     `require_signatures` None is as `host` demands it. `keys` are access keys of accounts' roots.
+    `allowed_hosts` and `allowed_origins` are what the guard lets in beyond the server's own names.
     """
 
     host: str = "127.0.0.1"
@@ -63,6 +66,8 @@ class Options:
     start: Instant | None = None
     seed: int = 0
     slots: int = 16
+    allowed_hosts: tuple[str, ...] = ()
+    allowed_origins: tuple[str, ...] = ()
     settings: Settings = DEFAULTS
     require_signatures: bool | None = None
     keys: Sequence[RootKey] = ()
@@ -82,7 +87,11 @@ class Server:
         self._log = log
         self._lock = _take(options.data) if options.data else None
         self._socket = _listen(options.host, options.port)
+        self.address: str = self._socket.getsockname()[0]
         self.port: int = self._socket.getsockname()[1]
+        self._guard = Guard(
+            address=self.address, host=options.host, hosts=options.allowed_hosts, origins=options.allowed_origins
+        )
         self._clock: Clock = VirtualClock(options.start or VIRTUAL_START) if options.virtual else SystemClock()
         self._entropy: Entropy = SeededEntropy(options.seed) if options.virtual else SystemEntropy()
         path = options.data / STORE_FILE if options.data else None
@@ -94,9 +103,18 @@ class Server:
 
     @property
     def endpoint_url(self) -> str:
-        """Where clients reach this server."""
-        host = "127.0.0.1" if self._options.host in ("0.0.0.0", "::") else self._options.host  # noqa: S104 - compared, not bound
-        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+        """Where clients on this machine reach this server, functions among them."""
+        return _url("127.0.0.1" if self.is_open else self._options.host, self.port)
+
+    @property
+    def listening_url(self) -> str:
+        """The address that this server listens on, as the system says."""
+        return _url(self.address, self.port)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it listens on all addresses of the machine."""
+        return self.address in ("0.0.0.0", "::")  # noqa: S104 - compared, not bound
 
     def advance(self, seconds: float) -> None:
         """Move a virtual clock; answers when everything due until then has settled. Errors: Bug in real time."""
@@ -144,7 +162,10 @@ class Server:
             admin, identity, run=group.run, account=self._options.account, clock=self._clock,
             entropy=self._entropy.fork("admin"),
         )  # fmt: skip
-        app = App(gateway, engine, group, guarded, self._clock)
+        app = App(
+            gateway, engine, group, guarded, self._clock,
+            guard=self._guard, entropy=self._entropy.fork("app"), log=self._log,
+        )  # fmt: skip
         self._store.on_commit(app.wake_from(loop))
         wake_driver = Paced(driver.wake, pause_s=ROUND_PAUSE_S)
         self._store.on_commit(lambda _: wake_driver())
@@ -153,6 +174,7 @@ class Server:
             self._check_keys()
             await self._http(app, started)
         finally:
+            app.close()
             await loop.run_in_executor(None, driver.stop)
             await loop.run_in_executor(None, engine.invoker.close)
             group.close()
@@ -161,7 +183,7 @@ class Server:
     async def _http(self, app: App, started: Callable[[], None]) -> None:
         """Answer requests until told to stop."""
         loop = asyncio.get_running_loop()
-        http = HttpServer(app.handle, SystemClock())
+        http = HttpServer(app.handle, SystemClock(), limits_of_process())
         await http.start(self._socket)
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
@@ -262,6 +284,10 @@ def _workdir(data: Path | None) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="redrive-", ignore_cleanup_errors=True) as folder:
         yield Path(folder)
+
+
+def _url(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def _take(data: Path) -> int:
