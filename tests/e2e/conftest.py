@@ -36,6 +36,12 @@ class ServerProcess:
         found = re.search(r"redrive serves (http://\S+)", line)
         assert found, f"the server said: {line}{self._process.stderr.read()}"
         self.endpoint_url = found[1]
+        self.pid = self._process.pid
+
+    def log_line(self, event: str) -> str:
+        """The next line of the log that tells of an event; waits for it."""
+        assert self._process.stderr is not None
+        return next(line for line in self._process.stderr if event in line)
 
     def client(self, service: str) -> Any:
         """A boto3 client of this server."""
