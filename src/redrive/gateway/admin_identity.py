@@ -17,13 +17,14 @@ from redrive.core.errors import ServiceError
 from redrive.engine.engine import Runner
 from redrive.gateway.admin import BLOBS_PATH, Admin
 from redrive.gateway.chain import json_response
+from redrive.gateway.guard import HEALTH_PATH
 from redrive.gateway.identity import Identity, Signer
 from redrive.store.api import Transaction
 from redrive.wire.message import HttpRequest, HttpResponse
 
 SIGNING_NAME = "redrive"
 ACTION = "redrive:Administer"
-HEALTH_PATH = "/_redrive/health"
+_READS = ("GET", "HEAD")
 
 _NEXT = (
     "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to a key that the server was given by --key or REDRIVE_KEYS; "
@@ -47,9 +48,10 @@ class IdentifiedAdmin:
 
     def respond(self, request: HttpRequest) -> HttpResponse:
         """Answer one request."""
-        if request.method == "GET" and request.path.startswith(BLOBS_PATH):
+        if request.method in _READS and request.path.startswith(BLOBS_PATH):
             return self._admin.respond(request) if self._is_signed_url(request) else _refused_url()
-        if self._identity.requires_signatures and (request.method, request.path) != ("GET", HEALTH_PATH):
+        is_health = request.method in _READS and request.path == HEALTH_PATH
+        if self._identity.requires_signatures and not is_health:
             try:
                 self._authorize(request)
             except ServiceError as error:

@@ -29,9 +29,9 @@ from redrive.gateway.app import App
 from redrive.gateway.chain import Gateway
 from redrive.gateway.guard import Guard
 from redrive.gateway.http import HttpServer
+from redrive.gateway.http_limits import limits_of_process
 from redrive.gateway.identity import Identity, RootKey
 from redrive.gateway.keys import check_some_key, decide_signatures
-from redrive.gateway.http_limits import limits_of_process
 from redrive.gateway.waiters import Paced
 from redrive.invoke.process import ProcessInvoker
 from redrive.services.iam.model_users import AccessKey

@@ -13,10 +13,12 @@ from typing import Any
 import pytest
 
 from redrive.core.entropy import Entropy, SeededEntropy
+from redrive.core.sessions import Issuer
 from redrive.engine.driver import VirtualDrive
 from redrive.engine.engine import Runner
 from redrive.gateway.admin import Admin, Facts
 from redrive.gateway.admin_faults import TIMES_MAX
+from redrive.gateway.admin_identity import IdentifiedAdmin
 from redrive.gateway.app import (
     ADMIN_AT_ONCE_MAX,
     ADMIN_BODY_BYTES_MAX,
@@ -28,6 +30,7 @@ from redrive.gateway.app import (
 )
 from redrive.gateway.chain import Gateway
 from redrive.gateway.guard import Guard
+from redrive.gateway.identity import Identity
 from redrive.store.api import Step
 from redrive.store.group import GroupCommit
 from redrive.testing.world import World
@@ -102,9 +105,13 @@ class House:
             Facts(ACCOUNT, "memory"), world.clock, drive,
             run=run or self.group.run, reset=world.store.reset, load_blob=lambda _: None,
         )  # fmt: skip
-        gateway = Gateway(world.engine, Models(), account=ACCOUNT, entropy=entropy, log=self.log)
+        identity = Identity(Issuer(world.store.secret), account=ACCOUNT, clocks=[world.clock])
+        gateway = Gateway(world.engine, Models(), identity=identity, entropy=entropy, log=self.log)
+        guarded = IdentifiedAdmin(
+            admin, identity, run=self.group.run, account=ACCOUNT, clock=world.clock, entropy=SeededEntropy(3)
+        )
         self.app = App(
-            gateway, world.engine, self.group, admin, world.clock,
+            gateway, world.engine, self.group, guarded, world.clock,
             guard=Guard(address="127.0.0.1", origins=["http://app.test"]), entropy=SeededEntropy(2), log=self.log,
         )  # fmt: skip
 
