@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, cast
@@ -58,6 +58,15 @@ class SqliteDatabase:
 
     def all(self, sql: str, params: Params) -> list[Row]:
         return self._execute(sql, params).fetchall()
+
+    def each(self, sql: str, params: Params) -> Iterator[Row]:
+        cursor = self._execute(sql, params)
+        try:
+            yield from cursor
+        except sqlite3.OperationalError as error:
+            raise _translated(error) from error
+        finally:
+            cursor.close()
 
     def one(self, sql: str, params: Params) -> Row | None:
         cursor = self._execute(sql, params)
