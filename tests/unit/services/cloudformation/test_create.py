@@ -14,7 +14,7 @@ from redrive.services.cloudformation import limits
 from redrive.services.cloudformation.model import Stack, StackStatus
 from redrive.services.cloudformation.workers_steps import STEPS
 from redrive.testing.world import World
-from tests.unit.services.cloudformation.conftest import Refusal, Stacks, queue
+from tests.unit.services.cloudformation.conftest import Refusal, Stacks, queue, trust_for
 
 INVALID = "Properties validation failed for resource Orders with message:\n"
 TOO_LONG = (
@@ -344,10 +344,13 @@ def test_repeated_request_with_its_token_answers_the_same_stack(stacks: Stacks) 
     assert stacks.create("shop", {"Q": queue()}, ClientRequestToken="once") == first
 
 
-def test_settings_of_a_stack_are_told_as_they_were_given(stacks: Stacks) -> None:
-    arn = "arn:aws:sns:us-east-1:000000000000:news"
+def test_settings_of_a_stack_are_told_as_they_were_given(stacks: Stacks, world: World) -> None:
+    arn, iam = "arn:aws:sns:us-east-1:000000000000:news", world.client("iam")
+    trust = json.dumps(trust_for("cloudformation.amazonaws.com"))
+    deployer = iam.create_role(RoleName="deployer", AssumeRolePolicyDocument=trust)["Role"]["Arn"]
+    iam.attach_role_policy(RoleName="deployer", PolicyArn="arn:aws:iam::aws:policy/AmazonSQSFullAccess")
     stacks.create(
-        "shop", {"Q": queue()}, NotificationARNs=[arn], RoleARN="arn:aws:iam::000000000000:role/deployer",
+        "shop", {"Q": queue()}, NotificationARNs=[arn], RoleARN=deployer,
         Tags=[{"Key": "a", "Value": "b"}], EnableTerminationProtection=True, TimeoutInMinutes=5,
         Declared={"Secret": {"Type": "String", "NoEcho": True}, "Size": {"Type": "Number", "Default": 3}},
         Parameters=[{"ParameterKey": "Secret", "ParameterValue": "hidden"}],
@@ -355,7 +358,7 @@ def test_settings_of_a_stack_are_told_as_they_were_given(stacks: Stacks) -> None
 
     stack = stacks.describe("shop")
     assert stack["NotificationARNs"] == [arn]
-    assert stack["RoleARN"] == "arn:aws:iam::000000000000:role/deployer"
+    assert stack["RoleARN"] == deployer
     assert stack["Tags"] == [{"Key": "a", "Value": "b"}]
     assert (stack["EnableTerminationProtection"], stack["TimeoutInMinutes"]) == (True, 5)
     assert stack["Parameters"] == [
