@@ -12,6 +12,18 @@ from __future__ import annotations
 
 from redrive.languages.matching.regex import Regex, compile_regex
 from redrive.languages.matching.syntax import GROUPS, NO_GROUPS, MalformedPattern, Syntax
-from redrive.languages.matching.wildcards import ANY, ONE, Wildcard
+from redrive.languages.matching.wildcards import ANY, ONE, Joker, Token, Wildcard
 
-__all__ = ["ANY", "GROUPS", "NO_GROUPS", "ONE", "MalformedPattern", "Regex", "Syntax", "Wildcard", "compile_regex"]
+__all__ = [
+    "ANY",
+    "GROUPS",
+    "NO_GROUPS",
+    "ONE",
+    "Joker",
+    "MalformedPattern",
+    "Regex",
+    "Syntax",
+    "Token",
+    "Wildcard",
+    "compile_regex",
+]

@@ -47,6 +47,11 @@ class Program:
     size: int
     _taking: dict[str, int] = field(default_factory=dict)
 
+    @property
+    def cost(self) -> int:
+        """How many operations a character takes about: one for all places together, and one for each jump."""
+        return 2 + len(self.jumps)
+
     def taking(self, character: str) -> int:
         """The places that take a character."""
         known = self._taking.get(character)

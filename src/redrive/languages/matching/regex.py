@@ -98,12 +98,12 @@ class _Reader:
 
 
 class Regex:
-    """A compiled regular expression. `size` is the number of its program's places: the factor of its cost."""
+    """A compiled regular expression. `cost` is how many operations a character may take, on integers."""
 
     def __init__(self, tree: Tree, places_max: int) -> None:
         self._program = program = compile_program(tree, places_max)
         self._looks = _compile_looks(program, places_max)
-        self.size: int = program.size + sum(look.size for look in self._looks)
+        self.cost: int = program.cost + sum(look.cost for look in self._looks)
         self._required, self._required_at = required_text(tree)
         self._is_plain_text = is_plain_text(tree)
         self._at_start = program.points.get(Point.START, 0)
@@ -177,7 +177,7 @@ class _CompiledLook:
         tree = reversed_tree(look.part) if look.is_ahead else look.part
         self._program = compile_program(tree, places_max)
         self._inner = _compile_looks(self._program, places_max)
-        self.size: int = self._program.size + sum(inner.size for inner in self._inner)
+        self.cost: int = self._program.cost + sum(inner.cost for inner in self._inner)
 
     def holds(self, text: str) -> list[bool]:
         """For each place of a text, the end included, whether what is looked for is as it is wanted there."""

@@ -8,6 +8,7 @@ Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/template-
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Sequence
 from typing import NoReturn, TypeAlias
@@ -76,7 +77,9 @@ def _too_deep() -> TemplateError:
 
 def _read_json(text: str) -> Node:
     try:
-        node: Node = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
+        node: Node = json.loads(
+            text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant, parse_float=_finite
+        )
     except json.JSONDecodeError as error:
         place = f"(line {error.lineno}, column {error.colno})"
         raise TemplateError(f"Template format error: JSON not well-formed. {place}") from None
@@ -94,6 +97,13 @@ def _unique_keys(pairs: Sequence[tuple[str, Node]]) -> dict[str, Node]:
             raise ValueError(f"duplicate key {key}")
         mapping[key] = value
     return mapping
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is too large a number")
+    return number
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -171,7 +181,7 @@ def _scalar(node: yaml.Node) -> Node:
             case "int":
                 return int(text)
             case "float":
-                return float(text)
+                return _finite(text)
             case "null":
                 return None
             case _:
