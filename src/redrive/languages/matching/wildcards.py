@@ -58,10 +58,11 @@ class Wildcard:
 
     def matches(self, text: str) -> bool:
         """Does the pattern cover the whole text?"""
-        first, *others = self.pieces
-        if not others:
-            return len(first) == len(text) and _stands_at(first, text, 0)
-        *middle, last = others
+        pieces = self.pieces
+        first = pieces[0]
+        if len(pieces) == 1:
+            return first == text if isinstance(first, str) else len(first) == len(text) and _stands_at(first, text, 0)
+        *middle, last = pieces[1:]
         end = len(text) - len(last)
         at = len(first)
         if at > end or not _stands_at(first, text, 0) or not _stands_at(last, text, end):
