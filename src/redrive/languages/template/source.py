@@ -135,6 +135,12 @@ class _Loader(yaml.SafeLoader):
             raise TemplateError("Template error: YAML aliases are not allowed in CloudFormation templates.")
         return super().compose_node(parent, index)
 
+    def fetch_flow_collection_start(self, token: type[yaml.Token]) -> None:
+        """Open a flow; not inside too many, for PyYAML looks at all that are open with each further token."""
+        if self.flow_level > DEPTH_MAX:
+            raise _too_deep()
+        super().fetch_flow_collection_start(token)
+
 
 _Loader.yaml_implicit_resolvers = {}
 for _tag, _pattern, _first in (
