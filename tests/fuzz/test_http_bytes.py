@@ -112,7 +112,7 @@ class Served:
                 await asyncio.sleep(0)
             writer.write_eof()
             return await answered
-        except ConnectionError:
+        except OSError:
             answered.cancel()  # The server closed on a client that was still sending.
             return b""
         finally:

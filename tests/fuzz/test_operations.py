@@ -32,7 +32,9 @@ SAME_CHARACTERS = 48
 
 IMPORTS = "from redrive.wire.message import HttpRequest\nfrom tests.fuzz.watch import play\n"
 
-KNOWN: dict[str, str] = {}
+KNOWN: dict[str, str] = {
+    "Could not unzip uploaded file": "packages are checked when they are run, not when they are given"
+}
 """Part of a failure's text -> what is being mended. Empty but while a mending is under way."""
 
 every_service = pytest.mark.parametrize("service", [spec.name for spec in SERVICES])
@@ -56,7 +58,7 @@ def served(service: str) -> Sequence[str]:
 def test_no_call_of_an_operation_breaks_a_promise(service: str, cases: Cases) -> None:
     """No answer is a 5xx, each can be read, and whatever is refused changes nothing; then time passes."""
     model = models().service(service)
-    for seed in cases(max(3, len(served(service)) // 3)):
+    for seed in cases(max(6, 2 * len(served(service)) // 3)):
         _play_case(model, Draw(seed), lambda draw, model=model: model.operations[draw.choice(served(model.name))])
 
 
