@@ -20,8 +20,9 @@ SHARES = pytest.StashKey[int]()
 SEED_BITS = 48
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Count who shares the time."""
+    """Count who shares the time, after what was not asked for has gone."""
     config.stash[SHARES] = sum("cases" in getattr(item, "fixturenames", ()) for item in items)
 
 
