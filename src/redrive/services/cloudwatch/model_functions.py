@@ -20,6 +20,8 @@ from redrive.services.cloudwatch.model_values import Array, TimeSeries, Value, k
 Function = Callable[[Sequence[Value]], Value]
 _Reduce = Callable[[Sequence[float]], float]
 
+FILL = "FILL"
+"""The function that makes values where there are none."""
 REPEAT, LINEAR = "REPEAT", "LINEAR"
 WORDS = frozenset({REPEAT, LINEAR, "ASC", "DESC", "AVG", "MIN", "MAX", "SUM"})
 """Words that stand as arguments without quotes."""
