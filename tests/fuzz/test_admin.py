@@ -19,7 +19,7 @@ from tests.fuzz.values import TEXTS, Draw, Literal
 
 TIMEOUT_S = 20
 
-KNOWN: tuple[str, ...] = (r"\[{150}", r"\{.a.:\{.a.:\{.a.:", r"\\ud[89a-f]", r"\d{300}", r"-?1e\+?\d{3}|Infinity|NaN")
+KNOWN: tuple[str, ...] = ()
 """Patterns of bodies, paths and queries that are being mended. Empty but while a mending is under way."""
 
 ROUTES = (
