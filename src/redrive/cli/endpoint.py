@@ -7,8 +7,8 @@ import json
 import os
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import click
@@ -17,6 +17,8 @@ from redrive.core.clock import SystemClock
 from redrive.core.errors import UserError
 from redrive.wire.message import HttpRequest
 from redrive.wire.sigv4_verify import format_stamp, sign
+
+T = TypeVar("T")
 
 DEFAULT_ENDPOINT_URL = "http://127.0.0.1:4566"
 
@@ -36,14 +38,25 @@ def ask(
 
     Errors: UserError if no redrive server answers there, or if it refuses.
     """
+    return _asked(endpoint_url, path, document, method, _read_document)
+
+
+def fetch(endpoint_url: str, path: str) -> bytes:
+    """What a server's own surface answers to GET, where that is no JSON. Errors: as those of `ask`."""
+    return _asked(endpoint_url, path, None, None, _read_bytes)
+
+
+def _asked(
+    endpoint_url: str, path: str, document: Mapping[str, object] | None, method: str | None,
+    read: Callable[[http.client.HTTPResponse], T],
+) -> T:  # fmt: skip
     body = None if document is None else json.dumps(document).encode()
     url = f"{endpoint_url.rstrip('/')}/_redrive/{path}"
     try:
         request = urllib.request.Request(url, data=body, method=method)  # noqa: S310 - the user's own URL
         _sign(request)
         with urllib.request.urlopen(request) as response:  # noqa: S310
-            answer: dict[str, Any] = json.load(response)
-            return answer
+            return read(response)
     except urllib.error.HTTPError as error:
         raise _refused(endpoint_url, error) from error
     except (OSError, ValueError, http.client.HTTPException) as error:
@@ -73,6 +86,15 @@ def _sign(request: urllib.request.Request) -> None:
     )  # fmt: skip
     for name, value in (headers | {"authorization": authorization}).items():
         request.add_header(name, value)
+
+
+def _read_document(response: http.client.HTTPResponse) -> dict[str, Any]:
+    answer: dict[str, Any] = json.load(response)
+    return answer
+
+
+def _read_bytes(response: http.client.HTTPResponse) -> bytes:
+    return response.read()
 
 
 def _refused(endpoint_url: str, error: urllib.error.HTTPError) -> UserError:

@@ -22,6 +22,9 @@ DAY_MS = 24 * HOUR_MS
 INSTANTS_KEPT = 1_024
 """How many instants are remembered as texts: what is due together is written many times over."""
 
+AHEAD_MS_MAX = DAY_MS
+"""How far a clock goes on ahead of the machine's after a restart. What is further off was not time but a mistake."""
+
 
 class Clock(Protocol):
     """Where a node reads the time."""
@@ -31,7 +34,8 @@ class Clock(Protocol):
         ...
 
 
-def _machine_ms() -> Instant:
+def machine_ms() -> Instant:
+    """What the machine's clock shows."""
     return time.time_ns() // 1_000_000
 
 
@@ -40,11 +44,22 @@ class SystemClock:
     until the machine has caught up. It never stands still, so that whatever is due comes.
     """
 
-    def __init__(self, machine: Callable[[], Instant] = _machine_ms) -> None:
+    def __init__(self, machine: Callable[[], Instant] = machine_ms) -> None:
         """`machine` reads the clock of the machine; the simulator has machines of its own."""
         self._machine = machine
         self._read = 0
         self._ahead_ms = 0.0
+
+    def resume(self, seen_at: Instant) -> int:
+        """Go on from the latest instant that an earlier process has seen; answers how far the machine is behind it.
+
+        Before the first reading. A machine that is behind by more than `AHEAD_MS_MAX` was wrong before: its clock is
+        taken as it is now.
+        """
+        behind_ms = max(0, seen_at - self._machine())
+        if behind_ms <= AHEAD_MS_MAX:
+            self._read = max(self._read, seen_at)
+        return behind_ms
 
     def now(self) -> Instant:
         read = self._machine()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from redrive.core.limits import Limits
 from redrive.core.log import Log
+from redrive.delivery.cleaning import CleaningWorker
 from redrive.delivery.deliver import DeliveryWorker
 from redrive.delivery.invocation import Invoker
 from redrive.delivery.metrics import MetricsWorker
@@ -144,6 +145,7 @@ def build_workers(log: Log, settings: Settings = DEFAULTS) -> list[Worker]:
     return [
         DeliveryWorker(sources, log),
         # In order of the alphabet.
+        CleaningWorker(),
         ExpiryWorker(),
         GroupDeletionWorker(),
         LogRetentionWorker(),

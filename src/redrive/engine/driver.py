@@ -7,7 +7,7 @@ VirtualDrive  does what is due now; time moves only when it is told to
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
@@ -35,6 +35,10 @@ class Driver(Protocol):
 
     def wake(self) -> None:
         """Something may have come due. Cheap, callable from any thread."""
+        ...
+
+    def wind_down(self) -> None:
+        """Let what may take long end soon, and begin nothing of it any more; `stop` follows. Waits for nothing."""
         ...
 
     def stop(self) -> None:
@@ -66,6 +70,9 @@ class RealTime:
         with self._condition:
             self._woken = True
             self._condition.notify()
+
+    def wind_down(self) -> None:
+        """Nothing here takes long."""
 
     def stop(self) -> None:
         """Claim nothing more. Attempts under way are left to their leases."""
@@ -141,7 +148,14 @@ class VirtualDrive:
         self._woken = threading.Event()
         self._stopping = False
         self._alone = False
+        self._is_winding_down = False
+        self._target: Instant | None = None
         self._thread = threading.Thread(target=self._work, name="redrive-driver", daemon=True)
+
+    @property
+    def target(self) -> Instant | None:
+        """Where the clock is going to, while it moves."""
+        return self._target
 
     def start(self) -> None:
         """Begin doing what is due now."""
@@ -158,11 +172,30 @@ class VirtualDrive:
         self._woken.set()
         self._thread.join()
 
-    def advance_to(self, target: Instant) -> None:
-        """Move time; answers when everything due until then has settled. Errors: ValueError if it lies in the past."""
+    def interrupt(self) -> None:
+        """Have the clock go no further than it is; what is due there is done."""
+        self._target = None
+
+    def wind_down(self) -> None:
+        """Have the clock go no further, now and later."""
+        self._is_winding_down = True
+
+    def advance_to(self, target: Instant, *, is_wanted: Callable[[], bool] = lambda: True) -> Instant:
+        """Move time; answers where the clock stands when everything due until then has settled.
+
+        That is before the target if it was interrupted, or is not wanted any more. Errors: ValueError if the target
+        lies in the past.
+        """
         with self._turn:
             self._take_over()
-            self._time.advance_to(target)
+            self._target = target
+            try:
+                return self._time.advance_to(target, is_wanted=lambda: self._may_go_on() and is_wanted())
+            finally:
+                self._target = None
+
+    def _may_go_on(self) -> bool:
+        return self._target is not None and not self._is_winding_down
 
     def _work(self) -> None:
         while True:

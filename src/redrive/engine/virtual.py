@@ -44,25 +44,32 @@ class VirtualTime:
                 return claimed
         raise Bug("work that is due for ever: a worker is due and makes no progress")
 
-    def advance_to(self, target: Instant, *, moved: Callable[[Instant], None] | None = None) -> None:
+    def advance_to(
+        self, target: Instant, *, moved: Callable[[Instant], None] | None = None,
+        is_wanted: Callable[[], bool] = lambda: True,
+    ) -> Instant:  # fmt: skip
         """Move time to `target`, doing everything that comes due on the way, each thing at its own instant.
 
-        `moved` is told of each instant at which the clock stops, before anything is done there. Errors: ValueError if
-        the target lies in the past.
+        `moved` is told of each instant at which the clock stops, before anything is done there. Where `is_wanted` is
+        false between two transactions, time goes no further. Answers where the clock stands. Errors: ValueError if the
+        target lies in the past.
         """
         if target < self._clock.now():
             raise ValueError("virtual time does not run backwards")
         ahead = self.settle_due()
-        while (due := ahead.next_due) is not None and due <= target:
+        while (due := ahead.next_due) is not None and due <= target and is_wanted():
             if moved is None:
                 ahead = self._travel(ahead, target)
             else:
                 moved(self._move_to(due))
                 ahead = self.settle_due(expected=ahead.expected)
-        self._clock.move_to(target)
+        if is_wanted():
+            self._clock.move_to(target)
+        stands_at = self._clock.now()
         if self._keep is not None:
             keep = self._keep
-            self._engine.run(lambda tx: keep(tx, target))
+            self._engine.run(lambda tx: keep(tx, stands_at))
+        return stands_at
 
     def _travel(self, ahead: Claimed, target: Instant) -> Claimed:
         """Go on from one due instant to the next in one transaction, as far as nothing is needed from outside."""

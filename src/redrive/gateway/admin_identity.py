@@ -9,6 +9,7 @@ all others                      where signatures are required: whoever signs for
 from __future__ import annotations
 
 import hmac
+from collections.abc import Callable
 from urllib.parse import parse_qsl
 
 from redrive.core.clock import Clock
@@ -46,8 +47,8 @@ class IdentifiedAdmin:
         self._clock = clock
         self._entropy = entropy
 
-    def respond(self, request: HttpRequest) -> HttpResponse:
-        """Answer one request."""
+    def respond(self, request: HttpRequest, *, is_wanted: Callable[[], bool] = lambda: True) -> HttpResponse:
+        """Answer one request; see `Admin.respond`."""
         if request.method in _READS and request.path.startswith(BLOBS_PATH):
             return self._admin.respond(request) if self._is_signed_url(request) else _refused_url()
         is_health = request.method in _READS and request.path == HEALTH_PATH
@@ -56,7 +57,7 @@ class IdentifiedAdmin:
                 self._authorize(request)
             except ServiceError as error:
                 return json_response(403, {"error": error.message, "code": error.code, "next": _NEXT})
-        return self._admin.respond(request)
+        return self._admin.respond(request, is_wanted=is_wanted)
 
     def _authorize(self, request: HttpRequest) -> None:
         """Errors: ServiceError: the signature is not genuine, or its signer may not administer this server."""

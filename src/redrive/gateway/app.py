@@ -184,7 +184,8 @@ class App:
     async def _administer_in_thread(self, request: HttpRequest, reply: Reply) -> None:
         try:
             loop = asyncio.get_running_loop()
-            answer = await loop.run_in_executor(self._admin_threads, self._admin.respond, request)
+            respond = partial(self._admin.respond, request, is_wanted=lambda: reply.is_wanted)
+            answer = await loop.run_in_executor(self._admin_threads, respond)
         except Exception as error:  # noqa: BLE001 - as in handle.
             answer = self._failed(request, error)
         finally:

@@ -19,6 +19,7 @@ from redrive.engine.engine import Runner
 from redrive.gateway.admin import Admin, Facts
 from redrive.gateway.admin_faults import TIMES_MAX
 from redrive.gateway.admin_identity import IdentifiedAdmin
+from redrive.gateway.admin_store import StoreAdmin
 from redrive.gateway.app import (
     ADMIN_AT_ONCE_MAX,
     ADMIN_BODY_BYTES_MAX,
@@ -104,6 +105,7 @@ class House:
         admin = Admin(
             Facts(ACCOUNT, "memory"), world.clock, drive,
             run=run or self.group.run, reset=world.store.reset, load_blob=lambda _: None,
+            store=StoreAdmin(None, None),
         )  # fmt: skip
         identity = Identity(Issuer(world.store.secret), account=ACCOUNT, clocks=[world.clock])
         gateway = Gateway(world.engine, Models(), identity=identity, entropy=entropy, log=self.log)

@@ -308,7 +308,7 @@ def _message_count(tx: Transaction, queue_name: str) -> int:
     queue = tx.resources.get(Queue, SCOPE, queue_name) if queue_name else None
     if queue is None:
         return 0
-    counts = tx.messages.counts(queue.id, tx.now)
+    counts = tx.messages.counts(queue.contents, tx.now)
     return counts.visible + counts.in_flight + counts.delayed
 
 

@@ -124,7 +124,8 @@ def _accept_in_order(tx: Transaction, queue: Queue, message: NewMessage, draft: 
     assert dedup_id is not None
     assert group_id is not None
     scope = dedup_scope(queue, group_id)
-    message_id, seq = message.message_id, tx.messages.put_in_order(message, scope=scope)
+    message_id = message.message_id
+    seq = tx.messages.put_in_order(message, remembered_by=queue.id, scope=scope)
     if seq is None:
         earlier = tx.dedup.find_send(queue.id, scope, dedup_id, tx.now)
         assert earlier is not None
@@ -149,7 +150,7 @@ def _new_message(tx: Transaction, caller: Caller, queue: Queue, draft: Draft) ->
     settings = queue.attributes
     delay_s = settings.delay_s if draft.delay_s is None else draft.delay_s
     return NewMessage(
-        queue=queue.id, message_id=new_uuid(tx.entropy), body=draft.body, body_md5=draft.body_md5,
+        queue=queue.contents, message_id=new_uuid(tx.entropy), body=draft.body, body_md5=draft.body_md5,
         attributes=draft.attributes, system_attributes=draft.system_attributes, sender_id=_sender_id(caller),
         group_id=draft.group_id, sent_at=tx.now, visible_at=tx.now + delay_s * SECOND_MS,
         expires_at=tx.now + settings.retention_ms, deduplication_id=draft.deduplication_id,

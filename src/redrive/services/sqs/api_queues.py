@@ -13,6 +13,7 @@ from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.core.limits import Limits
 from redrive.core.scope import Caller, Scope
+from redrive.delivery.cleaning import forget_rows
 from redrive.delivery.operation import operation
 from redrive.languages.iam import Context, request_tags, resource_tags
 from redrive.services.sqs import limits
@@ -228,6 +229,8 @@ def list_dead_letter_source_queues(
 def purge_queue(tx: Transaction, caller: Caller, *, queue_url: str) -> Document:
     """Forget all messages of a queue, those in flight and delayed included.
 
+    None of them is seen any more from now on. Many are forgotten in pieces: the queue goes on with empty contents.
+
     Errors: QueueDoesNotExist; PurgeQueueInProgress (a second purge within 60 seconds).
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_PurgeQueue.html
     """
@@ -239,8 +242,9 @@ def purge_queue(tx: Transaction, caller: Caller, *, queue_url: str) -> Document:
             "PurgeQueueInProgress",
             f"Only one PurgeQueue operation on {queue.name} is allowed every {seconds} seconds.",
         )
-    tx.messages.purge(queue.id)
-    tx.resources.put(queue.scope, dataclasses.replace(queue, last_purged_at=tx.now))
+    is_empty = forget_rows(tx, "messages", queue.contents)
+    contents_id = queue.contents_id if is_empty else tx.entropy.hex(12)
+    tx.resources.put(queue.scope, dataclasses.replace(queue, last_purged_at=tx.now, contents_id=contents_id))
     return {}
 
 
@@ -253,7 +257,7 @@ def delete_queue(tx: Transaction, caller: Caller, *, queue_url: str) -> Document
     """
     queue = find_queue(tx, caller, queue_url, "sqs:DeleteQueue")
     tx.resources.delete(Queue, queue.scope, queue.name)
-    tx.messages.purge(queue.id)
+    forget_rows(tx, "messages", queue.contents)
     tx.notify(queue.topic)
     return {}
 

@@ -39,14 +39,16 @@ class RetentionWorker:
         return tx.timers.next(RETENTION)
 
     def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
+        room = limits.SWEPT_ROWS_MAX
         for _, queue in tx.resources.everywhere(Queue):
-            if queue.is_fifo:
-                tx.messages.expire_in_order(queue.id, tx.now)
-            else:
-                tx.messages.expire(queue.id, tx.now)
-        tx.dedup.sweep(tx.now)
-        tx.attempts.sweep(tx.now - limits.ATTEMPTS_KEPT_MS)
-        tx.timers.set(RETENTION, _EVERYWHERE, tx.now + limits.SWEEP_INTERVAL_MS)
+            expire = tx.messages.expire_some_in_order if queue.is_fifo else tx.messages.expire
+            room -= expire(queue.contents, tx.now, limit=room)
+            if room <= 0:
+                return ()  # The timer stays due, and the next claim goes on.
+        remembered = tx.dedup.sweep(tx.now, limit=limits.SWEPT_ROWS_MAX)
+        attempts = tx.attempts.sweep(tx.now - limits.ATTEMPTS_KEPT_MS, limit=limits.SWEPT_ROWS_MAX)
+        if max(remembered, attempts) < limits.SWEPT_ROWS_MAX:
+            tx.timers.set(RETENTION, _EVERYWHERE, tx.now + limits.SWEEP_INTERVAL_MS)
         return ()
 
     def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:

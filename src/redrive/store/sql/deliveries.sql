@@ -30,6 +30,9 @@ UPDATE deliveries SET due_at = :due_at, leases = leases + 1, fence = fence + 1 W
 -- name: end_leases
 UPDATE deliveries SET due_at = :now WHERE due_at > :now AND (leases > 0 OR place NOT IN ('inside', 'outside'));
 
+-- name: bring_near
+UPDATE deliveries SET due_at = :now WHERE due_at > :due_at_max;
+
 -- name: delete
 DELETE FROM deliveries WHERE id = :id;
 

@@ -129,6 +129,11 @@ class DeliveryTable:
         self._database.run(_SQL["postpone"], {"id": delivery.id, "due_at": due_at})
         self._earliest.changed(delivery.place)
 
+    def bring_near(self, now: Instant, *, due_at_max: Instant) -> int:
+        """Have deliveries that are due later than that be due now; answers how many. Reads the whole table."""
+        self._earliest.forget()
+        return self._database.run(_SQL["bring_near"], {"now": now, "due_at_max": due_at_max})
+
     def end_leases(self, now: Instant) -> None:
         """Have all that is under way due now: whoever held it is gone. Only for a node that has the store to itself.
 

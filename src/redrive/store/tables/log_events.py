@@ -108,9 +108,9 @@ class LogEventTable:
         """Forget all events of a stream."""
         self._database.run(_SQL["delete_stream"], {"log_group": log_group, "stream": stream})
 
-    def delete_group(self, log_group: str) -> None:
-        """Forget all events of a group."""
-        self._database.run(_SQL["delete_group"], {"log_group": log_group})
+    def delete_group(self, log_group: str, *, limit: int) -> int:
+        """Forget so many events of a group; answers how many there were."""
+        return self._database.run(_SQL["delete_group"], {"log_group": log_group, "limit": limit})
 
 
 def _scope(log_group: str, stream: str | None, place: Place, limit: int) -> dict[str, object]:

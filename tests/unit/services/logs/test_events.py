@@ -15,7 +15,7 @@ from redrive.core.clock import DAY_MS, HOUR_MS
 from redrive.core.errors import ServiceError
 from redrive.services.logs.model_batch import sort_out
 from redrive.services.logs.model_tokens import Position, read_position
-from redrive.store.sqlite import SqliteDatabase
+from redrive.store.connection import SqliteDatabase
 from redrive.store.tables.log_events import Place
 from redrive.testing.world import World
 
