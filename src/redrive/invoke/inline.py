@@ -113,7 +113,7 @@ class InlineInvoker:
             ran = self._call(environment, invocation, variables)
         text = log_text_of(ran, invocation, self._clock.now())
         if text is not None:
-            output.add(text)
+            output.note(text)
         if environment.handler is None or isinstance(ran, Exited):
             self._environments.pop(invocation.unqualified_arn, None)
         is_error = not isinstance(ran, Reported) or ran.is_error

@@ -24,8 +24,9 @@ from redrive.invoke.environment import (
     new_log_stream,
 )
 from redrive.invoke.pool import Pool, PoolKey
+from redrive.invoke.program import AWS_RUNTIME, OWN_RUNTIME, Program
 from redrive.invoke.runtime_api import Event
-from redrive.invoke.sandbox import AWS_RUNTIME, OWN_RUNTIME, Program, Sandbox
+from redrive.invoke.sandbox import Sandbox
 from redrive.invoke.unpack import CodeDirectory, UnusableCode
 
 INIT_MS_MAX = 10 * SECOND_MS  # https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html
