@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import _thread
 import fcntl
+import importlib
 import os
 import resource
 import runpy
@@ -26,6 +27,12 @@ import sys
 OPEN_FILES_MAX = 1_024  # https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
 
 PR_SET_CHILD_SUBREAPER = 36  # https://man7.org/linux/man-pages/man2/PR_SET_CHILD_SUBREAPER.2const.html
+
+LOADED_AHEAD = {
+    "awslambdaric": ("awslambdaric.bootstrap",),
+    "redrive.invoke.client": ("http.client", "redrive.invoke.context", "redrive.invoke.handler_log"),
+}
+"""What each runtime imports, but for its main module, which is run and not imported."""
 
 ROUNDS_MAX = 500
 """How often the keeper signals what has not ended yet, with a pause between; what is left then cannot be ended."""
@@ -178,11 +185,20 @@ def enter_virtual_time(runtime: str, virtual_time: list[str]) -> None:
     FunctionTime(now_ms, timeout_ms).follow_aws_runtime()
 
 
-def run(task_root: str, package_root: str, runtime: str, handler: str, virtual_time: list[str]) -> None:
-    """Become the runtime, which ends with this process."""
-    sys.path.insert(0, task_root)
+def load_ahead(package_root: str, runtime: str) -> None:
+    """Import what the runtime will import, as Lambda does before the function's code is on the search path.
+
+    It takes most of the time until a function is loaded, and the keeper gets ready meanwhile.
+    """
     if package_root not in sys.path:
         sys.path.append(package_root)
+    for module in LOADED_AHEAD.get(runtime, ()):
+        importlib.import_module(module)
+
+
+def run(task_root: str, runtime: str, handler: str, virtual_time: list[str]) -> None:
+    """Become the runtime, which ends with this process."""
+    sys.path.insert(0, task_root)
     sys.argv = [runtime, handler]
     if virtual_time:
         enter_virtual_time(runtime, virtual_time)
@@ -202,9 +218,10 @@ def main(arguments: list[str]) -> None:
     os.close(adopting)
     os.setsid()
     tie_to(int(lifeline))
+    load_ahead(package_root, runtime)
     os.read(adopted, 1)  # No code of the function runs before there is a keeper for what it starts.
     os.close(adopted)
-    run(task_root, package_root, runtime, handler, virtual_time)
+    run(task_root, runtime, handler, virtual_time)
 
 
 if __name__ == "__main__":

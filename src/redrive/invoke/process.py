@@ -113,6 +113,7 @@ class ProcessInvoker:
 
     def close(self) -> None:
         """End all processes. Runs under way fail, and new ones are refused."""
+        self._code.close()
         self._pool.close(CLOSE_WAIT_S)
 
     def _run_cold(self, key: PoolKey, invocation: Invocation) -> InvocationResult:

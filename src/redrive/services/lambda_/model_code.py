@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import re
-import zipfile
 from collections.abc import Mapping
 
+from redrive.core.archives import ArchiveTooLarge, BadArchive, sound_entries
 from redrive.core.clock import Instant
 from redrive.core.documents import Document, dump_json
 from redrive.core.errors import ServiceError
@@ -26,11 +25,6 @@ from redrive.services.lambda_.model import constraint_violation, invalid_paramet
 
 COULD_NOT_UNZIP = "Could not unzip uploaded file. Please check your file, then try to upload again."
 
-ENCRYPTED = 0x1
-"""The flag of an entry that needs a password."""
-
-_LEADS_OUTSIDE = re.compile(r"^/|(^|[\\/])\.\.([\\/]|$)")
-
 _PYTHON3 = re.compile(r"python3\.\d+")
 
 
@@ -46,7 +40,7 @@ def code_location(secret: bytes, host: str, digest: str, now: Instant) -> str:
 
 
 def check_archive(content: bytes, operation: str) -> None:
-    """Refuse what cannot be unzipped, or is too large, zipped or not.
+    """Refuse what cannot be unzipped, or is too large, zipped or not. Contents are looked at when they are unpacked.
 
     Source: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
     """
@@ -57,16 +51,13 @@ def check_archive(content: bytes, operation: str) -> None:
             http_status=413,
         )
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            entries = archive.infolist()
-    except (zipfile.BadZipFile, ValueError, NotImplementedError):
+        entries = sound_entries(content, bytes_max=UNZIPPED_BYTES_MAX)
+    except ArchiveTooLarge as error:
+        raise invalid_parameter(str(error)) from None
+    except BadArchive:
         raise invalid_parameter(COULD_NOT_UNZIP) from None
-    if any(entry.flag_bits & ENCRYPTED or _LEADS_OUTSIDE.search(entry.filename) for entry in entries):
-        raise invalid_parameter(COULD_NOT_UNZIP)
     if not entries:
         raise invalid_parameter("Uploaded file must be a non-empty zip")
-    if sum(entry.file_size for entry in entries) > UNZIPPED_BYTES_MAX:
-        raise invalid_parameter(f"Unzipped size must be smaller than {UNZIPPED_BYTES_MAX} bytes")
 
 
 def zip_content(code: Document) -> bytes:
