@@ -16,7 +16,7 @@ from redrive.core.scope import Caller, Scope
 from redrive.delivery import deliver
 from redrive.delivery.deliver import DeliveryWorker
 from redrive.delivery.invocation import InvocationResult
-from redrive.delivery.worker import Attempt
+from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.engine.engine import Engine
 from redrive.engine.services import BoundServices
 from redrive.services.dynamodb import api_items as dynamodb_items
@@ -91,7 +91,7 @@ def removing_the_delivery_before_its_work_is_done() -> AbstractContextManager[ob
     """A delivery is forgotten when it is claimed, in place of when it is settled."""
     original = DeliveryWorker.claim
 
-    def claim(worker: DeliveryWorker, tx: Transaction, *, free: int) -> Sequence[Attempt]:
+    def claim(worker: DeliveryWorker, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
         attempts = original(worker, tx, free=free)
         for attempt in attempts:
             tx.deliveries.delete(attempt.key)

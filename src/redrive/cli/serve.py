@@ -38,7 +38,7 @@ GARBAGE_THRESHOLD = 50_000
 @click.option("--start", help="Where a virtual clock starts; 2025-01-01T00:00:00Z unless the data says otherwise.")
 @click.option("--seed", default=0, show_default=True, help="For ids and jitter in virtual time.")
 @click.option("--account", default="000000000000", show_default=True, help="The account of callers with any other key.")
-@click.option("--slots", default=16, show_default=True, type=click.IntRange(1, 1_000), help="Attempts at once.")
+@click.option("--slots", default=32, show_default=True, type=click.IntRange(1, 1_000), help="Attempts at once.")
 @click.option("--limits", type=click.Choice(["strict", "relaxed"]), default="strict", help="Whether quotas hold.")
 @click.option(
     "--strict-templates", is_flag=True, help="Refuse unknown template properties, as AWS does, instead of warning."

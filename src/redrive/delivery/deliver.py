@@ -30,7 +30,7 @@ from redrive.delivery.faults import Held, hinder, release
 from redrive.delivery.invocation import Invocation, InvocationResult
 from redrive.delivery.operation import OutsideNeeded
 from redrive.delivery.sources import Call, Source
-from redrive.delivery.worker import Attempt
+from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import INSIDE, OUTSIDE, Delivery
 
@@ -62,22 +62,28 @@ class DeliveryWorker:
         self._sources: Mapping[str, Source] = {source.name: source for source in sources}
         self._lease_ms = max([LEASE_FLOOR_MS, *(source.lease_ms for source in sources)])
 
-    def next_due(self, tx: Transaction, *, free: int) -> Instant | None:
-        return tx.deliveries.next((INSIDE, OUTSIDE) if free > 0 else (INSIDE,))
+    def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
+        if free.count <= 0:
+            return tx.deliveries.next((INSIDE,))
+        full = free.full
+        if not full:
+            return tx.deliveries.next((INSIDE, OUTSIDE))
+        found = [due_at for function, due_at in tx.deliveries.outside_by_function() if function not in full]
+        inside = tx.deliveries.next((INSIDE,))
+        return min(found if inside is None else [*found, inside], default=None)
 
-    def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
+    def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
         for delivery in tx.deliveries.due(INSIDE, tx.now, limit=INSIDE_PER_CLAIM_MAX):
             try:
                 with tx.savepoint():
                     self._deliver_inside(tx, delivery)
             except Exception as defect:  # noqa: BLE001 - `_put_off` raises what is no defect.
                 self._put_off(tx, delivery, defect)
-        due_at = tx.deliveries.next((OUTSIDE,)) if free > 0 else None
+        due_at = tx.deliveries.next((OUTSIDE,)) if free.count > 0 else None
         if due_at is None or due_at > tx.now:
             return ()
-        claimed = tx.deliveries.claim_due(OUTSIDE, tx.now, lease_ms=self._lease_ms, limit=free)
         begun: list[Attempt] = []
-        for delivery in claimed:
+        for delivery in self._claim_outside(tx, free):
             try:
                 with tx.savepoint():
                     begun += self._begin(tx, delivery)
@@ -100,6 +106,19 @@ class DeliveryWorker:
         # The next attempt is a call again, and calls begin inside.
         self._conclude(tx, source, delivery, outcome, next_place=INSIDE)
 
+    def _claim_outside(self, tx: Transaction, free: FreeSlots) -> Sequence[Delivery]:
+        """What is due and can start: in order, or by shares of the functions, the one that waits longest first."""
+        if free.held is None:
+            return tx.deliveries.claim_due(OUTSIDE, tx.now, lease_ms=self._lease_ms, limit=free.count)
+        claimed: list[Delivery] = []
+        for function, due_at in tx.deliveries.outside_by_function():
+            room = free.room_of(function)
+            if due_at <= tx.now and room > 0:
+                taken = tx.deliveries.claim_outside(function, tx.now, lease_ms=self._lease_ms, limit=room)
+                free = free.without([function] * len(taken))
+                claimed += taken
+        return claimed
+
     def _deliver_inside(self, tx: Transaction, delivery: Delivery) -> None:
         source = self._source(delivery)
         if self._gave_up_by_age(tx, source, delivery):
@@ -118,8 +137,8 @@ class DeliveryWorker:
             outcome = Succeeded(_called(tx, call))
         except ServiceError as error:
             outcome = source.failure(error)
-        except OutsideNeeded:
-            tx.deliveries.move(delivery, place=OUTSIDE)
+        except OutsideNeeded as needed:
+            tx.deliveries.move_outside(delivery, function=needed.outside.invocation.unqualified_arn)
             tx.notify("due")
             return
         self._conclude(tx, source, delivery, outcome)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from redrive.core.clock import Instant
 from redrive.core.errors import Bug
 from redrive.delivery.invocation import InvocationResult
-from redrive.delivery.worker import Attempt
+from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.store.api import Transaction
 
 TOKENS_PER_CLAIM_MAX = 1_000
@@ -20,10 +20,10 @@ class TokenWorker:
     timer = None
     upkeep = True
 
-    def next_due(self, tx: Transaction, *, free: int) -> Instant | None:
+    def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
         return tx.tokens.next()
 
-    def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
+    def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
         tx.tokens.sweep(tx.now, TOKENS_PER_CLAIM_MAX)
         return ()
 

@@ -8,7 +8,8 @@ settle   in a transaction: record the answer and do what follows. A stale fence 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -31,6 +32,46 @@ class Attempt:
     invocation: Invocation
     resume: Resume | None = None
 
+    @property
+    def function(self) -> str:
+        """Whose run it is, by unqualified ARN."""
+        return self.invocation.unqualified_arn
+
+
+@dataclass(frozen=True, slots=True)
+class FreeSlots:
+    """How many attempts can start now. With `held`, functions share the slots: how many runs of each are under way.
+
+    A function may begin another run while it has fewer under way than there are slots free: it gets half of what it
+    finds, and leaves the other half. 32 slots leave 16 free after one function that hangs, 8 after two, 4 after three.
+    """
+
+    count: int
+    held: Mapping[str, int] | None = None
+
+    def room_of(self, function: str) -> int:
+        """How many more runs of a function, by its unqualified ARN, can start now."""
+        if self.held is None:
+            return self.count
+        return max(0, -(-(self.count - self.held.get(function, 0)) // 2))
+
+    @property
+    def full(self) -> Collection[str]:
+        """The functions of which no more can start before something has ended."""
+        return [] if self.held is None else [one for one, under_way in self.held.items() if under_way >= self.count]
+
+    def without(self, functions: Iterable[str]) -> FreeSlots:
+        """What is left when runs of these functions have started, one for each time that it is named."""
+        started = Counter(functions)
+        if not started:
+            return self
+        held = None if self.held is None else Counter(self.held) + started
+        return FreeSlots(self.count - started.total(), held)
+
+
+ONE = FreeSlots(1)
+"""One attempt at a time, as in virtual time."""
+
 
 class Worker(Protocol):
     """One kind of due work."""
@@ -50,15 +91,15 @@ class Worker(Protocol):
         """True for sweeps that recur for ever and change nothing a user waits for."""
         ...
 
-    def next_due(self, tx: Transaction, *, free: int) -> Instant | None:
-        """When there is next something to claim, given so many free slots for attempts; None if not foreseeable.
+    def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
+        """When there is next something to claim, given these free slots for attempts; None if not foreseeable.
 
         An instant that has come must mean that `claim` will make progress: a worker without room says None or later.
         """
         ...
 
-    def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
-        """Do the inside work that is due and take at most `free` attempts. Claims no more than can start now."""
+    def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
+        """Do the inside work that is due and take attempts. Claims no more than can start now."""
         ...
 
     def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:

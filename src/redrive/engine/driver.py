@@ -7,6 +7,7 @@ VirtualDrive  does what is due now; time moves only when it is told to
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
@@ -15,7 +16,7 @@ from redrive.core.clock import Clock, Instant, VirtualClock
 from redrive.core.errors import Conflict
 from redrive.core.log import Log
 from redrive.delivery.invocation import InvocationResult
-from redrive.delivery.worker import Attempt, Worker
+from redrive.delivery.worker import Attempt, FreeSlots, Worker
 from redrive.engine.engine import Engine
 from redrive.engine.virtual import Keep, VirtualTime
 
@@ -47,13 +48,14 @@ class Driver(Protocol):
 
 
 class RealTime:
-    """Turns the engine in real time, with at most `slots` attempts at once."""
+    """Turns the engine in real time, with at most `slots` attempts at once, which functions share (`FreeSlots`)."""
 
     def __init__(self, engine: Engine, clock: Clock, log: Log, *, slots: int) -> None:
         self._engine = engine
         self._clock = clock
         self._log = log
         self._free = slots
+        self._held: Counter[str] = Counter()
         self._expected: Sequence[Worker] = ()
         self._woken = False
         self._stopping = False
@@ -98,12 +100,13 @@ class RealTime:
         """Claim what is due. Whoever is known to be due next is not asked again: to ask costs a transaction."""
         with self._condition:
             self._woken = False
-            free = self._free
+            free = FreeSlots(self._free, Counter(self._held))
         expected, self._expected = self._expected, ()
         claimed = self._engine.turn(free, expected=expected)
         for attempt in claimed.attempts:
             with self._condition:
                 self._free -= 1
+                self._held[attempt.function] += 1
             self._pool.submit(self._attempt, attempt)
         due = claimed.next_due
         if due is None and claimed.progressed:
@@ -120,6 +123,8 @@ class RealTime:
         finally:
             with self._condition:
                 self._free += 1
+                self._held[attempt.function] -= 1
+                self._held += Counter()  # Lets go of functions that hold nothing.
                 self._woken = True
                 self._condition.notify()
 

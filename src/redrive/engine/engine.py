@@ -17,7 +17,7 @@ from redrive.core.log import Log
 from redrive.core.scope import Caller
 from redrive.delivery.invocation import InvocationResult, Invoker
 from redrive.delivery.operation import Answer, Outside, Wait
-from redrive.delivery.worker import Attempt, Worker
+from redrive.delivery.worker import Attempt, FreeSlots, Worker
 from redrive.engine.registry import Registry
 from redrive.store.api import Step, Transaction
 
@@ -79,7 +79,7 @@ class Engine:
             case _:
                 return answer
 
-    def claim(self, free: int, *, expected: Sequence[Worker] = ()) -> Claimed:
+    def claim(self, free: FreeSlots, *, expected: Sequence[Worker] = ()) -> Claimed:
         """First beat, for every worker that has something due: inside work is done, outside work comes back.
 
         Workers that were `expected` to have something due at this instant are believed, and not asked again.
@@ -94,7 +94,7 @@ class Engine:
         progressed = False
         failed: Exception | None = None
         for worker in expected:
-            claim = self._claim_of(worker, free - len(attempts))
+            claim = self._claim_of(worker, free.without(attempt.function for attempt in attempts))
             try:
                 claimed, ahead = self.run(claim)
             except Conflict:
@@ -114,7 +114,7 @@ class Engine:
             return Claimed(attempts, progressed)
         return Claimed(attempts, progressed, ahead.next_due, ahead.expected)
 
-    def turn(self, free: int, *, expected: Sequence[Worker] = ()) -> Claimed:
+    def turn(self, free: FreeSlots, *, expected: Sequence[Worker] = ()) -> Claimed:
         """Claim as `claim` does, but in one transaction, if nothing goes wrong: nothing that is due waits for a commit.
 
         What one claim gives another worker to do is done there, too. Each worker has one claim, which bounds how long
@@ -127,7 +127,7 @@ class Engine:
         except Exception:  # noqa: BLE001 - once more, a worker at a time: whose defect it is, and whether the others can go on.
             return self.claim(free)
 
-    def _turn(self, tx: Transaction, free: int, expected: Sequence[Worker]) -> Claimed:
+    def _turn(self, tx: Transaction, free: FreeSlots, expected: Sequence[Worker]) -> Claimed:
         ahead = Claimed((), progressed=False, next_due=tx.now, expected=expected) if expected else self._look(tx, free)
         asked: set[str] = set()
         while ahead.next_due is not None and ahead.next_due <= tx.now:
@@ -138,20 +138,20 @@ class Engine:
             ahead = self.round(tx, sorted(fresh, key=lambda one: not one.upkeep), free=free)
         return ahead
 
-    def round(self, tx: Transaction, expected: Sequence[Worker], *, free: int) -> Claimed:
+    def round(self, tx: Transaction, expected: Sequence[Worker], *, free: FreeSlots) -> Claimed:
         """A round of claims inside one transaction, of workers that are known to have something due.
 
         A defect in one of them undoes the whole transaction: `claim` then finds out whose it is.
         """
         attempts: list[Attempt] = []
         for worker in expected:
-            attempts += worker.claim(tx, free=free - len(attempts))
+            attempts += worker.claim(tx, free=free.without(attempt.function for attempt in attempts))
         if attempts:
             return Claimed(attempts, progressed=True)
         ahead = self._look(tx, free)
         return Claimed((), progressed=True, next_due=ahead.next_due, expected=ahead.expected)
 
-    def _look(self, tx: Transaction, free: int) -> Claimed:
+    def _look(self, tx: Transaction, free: FreeSlots) -> Claimed:
         """Who has something due now or, if nobody has, who will have it first."""
         asked = [(at, worker) for worker in self._by_asking if (at := worker.next_due(tx, free=free)) is not None]
         asked += self._by_timers(tx)
@@ -172,7 +172,7 @@ class Engine:
             self._timers = (version, due)
         return self._timers[1]
 
-    def _claim_of(self, worker: Worker, free: int) -> Callable[[Transaction], tuple[Sequence[Attempt], Claimed]]:
+    def _claim_of(self, worker: Worker, free: FreeSlots) -> Callable[[Transaction], tuple[Sequence[Attempt], Claimed]]:
         """A worker's claim, and what is due after it: to look in the same transaction saves one."""
         return lambda tx: (worker.claim(tx, free=free), self._look(tx, free))
 
@@ -189,7 +189,7 @@ class Engine:
         worker = self._workers[attempt.worker]
         self.run(lambda tx: worker.settle(tx, attempt, result))
 
-    def next_due(self, free: int, *, upkeep: bool = True) -> Instant | None:
+    def next_due(self, free: FreeSlots, *, upkeep: bool = True) -> Instant | None:
         """When something is next due; without `upkeep`, something that a user waits for."""
         workers = [worker for worker in self._workers.values() if upkeep or not worker.upkeep]
         found = self.run(lambda tx: [worker.next_due(tx, free=free) for worker in workers])

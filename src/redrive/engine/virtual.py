@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from redrive.core.clock import Instant, VirtualClock
 from redrive.core.errors import Bug, Conflict, UserError
-from redrive.delivery.worker import Worker
+from redrive.delivery.worker import ONE, Worker
 from redrive.engine.engine import Claimed, Engine
 from redrive.store.api import Transaction
 
@@ -35,7 +35,7 @@ class VirtualTime:
         `expected` are the workers that are known to have something due.
         """
         for _ in range(ROUNDS_PER_INSTANT_MAX):
-            claimed = self._engine.claim(free=1, expected=expected)
+            claimed = self._engine.claim(free=ONE, expected=expected)
             expected = claimed.expected
             for attempt in claimed.attempts:
                 self._engine.settle(attempt, self._engine.perform(attempt))
@@ -104,7 +104,7 @@ class VirtualTime:
                 break
             tx.move_to(next_due)
             self._move_to(next_due)
-            ahead = self._engine.round(tx, ahead.expected, free=1)
+            ahead = self._engine.round(tx, ahead.expected, free=ONE)
             next_due = None if ahead.next_due is None else max(ahead.next_due, tx.now)
             if any(worker.upkeep for worker in ahead.expected):
                 break

@@ -36,7 +36,8 @@ from redrive.wire.message import HttpRequest, HttpResponse
 
 Parked = asyncio.Future[None]
 
-SYNCHRONOUS_INVOCATIONS_MAX = 64
+SYNCHRONOUS_INVOCATIONS_MAX = 128
+"""More than runs are admitted at once (`invoke/process.py`), so that what is throttled is answered at once."""
 
 LARGE_BODY_BYTES = 128 * 1024
 """From here on, understanding a body takes more than a millisecond or so: long enough to be noticed by others."""

@@ -74,7 +74,7 @@ class Options:
     virtual: bool = False
     start: Instant | None = None
     seed: int = 0
-    slots: int = 16
+    slots: int = 32
     allowed_hosts: tuple[str, ...] = ()
     allowed_origins: tuple[str, ...] = ()
     settings: Settings = DEFAULTS

@@ -31,7 +31,9 @@ from redrive.invoke.unpack import CodeDirectory, UnusableCode
 
 INIT_MS_MAX = 10 * SECOND_MS  # https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html
 IDLE_MS_MAX = 5 * MINUTE_MS
-CONCURRENCY_MAX = 50
+CONCURRENCY_MAX = 100
+"""How many runs there are at once, in all; a function gets half of them at most, unless it has reserved some."""
+IDLE_MAX = 50
 CLOSE_WAIT_S = 10.0
 
 RUNTIME_PREFIX = "python"
@@ -42,7 +44,7 @@ class Limits:
     """How much may run and lie idle at once, and how long loading a function may take before it is tried again."""
 
     concurrency_max: int = CONCURRENCY_MAX
-    idle_max: int = CONCURRENCY_MAX
+    idle_max: int = IDLE_MAX
     idle_ms_max: float = IDLE_MS_MAX
     init_ms_max: float = INIT_MS_MAX
 

@@ -20,7 +20,7 @@ from redrive.core.entropy import SeededEntropy
 from redrive.core.errors import Conflict
 from redrive.delivery.deliver import INTERNAL_FAILURE
 from redrive.delivery.invocation import InvocationResult, InvocationStatus
-from redrive.delivery.worker import Attempt
+from redrive.delivery.worker import ONE, Attempt, FreeSlots
 from redrive.engine.build import bind_registry, build_workers
 from redrive.engine.driver import FAILED_ROUND_PAUSE_MS, IDLE_MS_MAX
 from redrive.engine.engine import Claimed, Engine, Runner
@@ -107,7 +107,7 @@ class Simulation:
     @property
     def is_quiet(self) -> bool:
         """Whether nothing that a user waits for is due, under way, or to be done by a user."""
-        return not self._acting and not self._in_hand and self._reliable.next_due(free=1, upkeep=False) is None
+        return not self._acting and not self._in_hand and self._reliable.next_due(free=ONE, upkeep=False) is None
 
     def run(self, step: Step[T]) -> T:
         """Run a step, undisturbed."""
@@ -170,7 +170,7 @@ class Simulation:
                 if self.is_quiet:
                     return
                 if self.now > deadline:
-                    due = self._reliable.next_due(free=1, upkeep=False)
+                    due = self._reliable.next_due(free=ONE, upkeep=False)
                     raise RuleBroken(
                         "in good weather everything comes to its end",
                         f"{self._acting} users busy, {self._in_hand} attempts in hand, "
@@ -200,7 +200,7 @@ class Simulation:
     def claim(self, node: Node) -> Claimed:
         """First beat. Errors: Conflict, AnswerLost."""
         free = node.free
-        claimed = node.engine.claim(free)
+        claimed = node.engine.claim(FreeSlots(free))
         node.in_hand += len(claimed.attempts)
         self.observe(Took(node.name, free, self.now, claimed.attempts))
         if claimed.progressed:
@@ -278,7 +278,7 @@ class Simulation:
         node.poll_at = None
         try:
             claimed = self.claim(node)
-            due = node.machine.clock.now() if claimed.progressed else node.engine.next_due(node.free)
+            due = node.machine.clock.now() if claimed.progressed else node.engine.next_due(FreeSlots(node.free))
         except (Conflict, AnswerLost) as error:
             self.trace.write(self.now, "claim failed", node=node.name, error=type(error).__name__)
             self._plan_poll(node, self.now + FAILED_ROUND_PAUSE_MS)

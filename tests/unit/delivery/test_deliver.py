@@ -31,6 +31,7 @@ from redrive.delivery.deliver import INSIDE_PER_CLAIM_MAX, LEASE_FLOOR_MS, PUT_O
 from redrive.delivery.invocation import FunctionCode, Invocation, InvocationResult, InvocationStatus
 from redrive.delivery.operation import Outside, OutsideNeeded
 from redrive.delivery.sources import Call
+from redrive.delivery.worker import FreeSlots
 from redrive.store.api import NO_CONTEXT, Transaction
 from redrive.store.sqlite import SqliteStore
 from redrive.store.tables.deliveries import INSIDE, OUTSIDE, Delivery
@@ -145,6 +146,11 @@ class Errors(SilentLog):
         self.put_off.append(facts["delivery_id"])
 
 
+def slots(free: int | FreeSlots) -> FreeSlots:
+    """So many slots that functions do not share, unless said otherwise."""
+    return FreeSlots(free) if isinstance(free, int) else free
+
+
 class Office:
     """A delivery worker over a store in memory, and a clock to move."""
 
@@ -157,21 +163,23 @@ class Office:
         self.store = SqliteStore(None, clock=self.clock, entropy=SeededEntropy(1))
         self.store.bind(self.post)
 
-    def promise(self, id: str, *, by: str = "post", place: str = INSIDE, due_at: int = START) -> bool:
+    def promise(
+        self, id: str, *, by: str = "post", place: str = INSIDE, due_at: int = START, function: str = ""
+    ) -> bool:
         delivery = Delivery(
             id, SCOPE, "letters", "arn:sender", "arn:receiver", {"by": by}, POLICY, place,
-            due_at=due_at, first_at=due_at,
+            due_at=due_at, first_at=due_at, function=function,
         )  # fmt: skip
         return self.store.run(lambda tx: tx.deliveries.put(delivery))
 
-    def claim(self, *, free: int = 1):
-        return list(self.store.run(lambda tx: self.worker.claim(tx, free=free)))
+    def claim(self, *, free: int | FreeSlots = 1):
+        return list(self.store.run(lambda tx: self.worker.claim(tx, free=slots(free))))
 
     def settle(self, attempt, result: InvocationResult) -> None:
         self.store.run(lambda tx: self.worker.settle(tx, attempt, result))
 
-    def next_due(self, *, free: int = 1) -> int | None:
-        return self.store.run(lambda tx: self.worker.next_due(tx, free=free))
+    def next_due(self, *, free: int | FreeSlots = 1) -> int | None:
+        return self.store.run(lambda tx: self.worker.next_due(tx, free=slots(free)))
 
     def advance(self, ms: int) -> None:
         self.clock.move_to(self.clock.now() + ms)
@@ -335,6 +343,54 @@ def test_no_more_attempts_are_claimed_than_can_start(office: Office, outside: Ca
     assert office.claim(free=0) == []
 
 
+def test_function_leaves_slots_to_others_however_many_of_its_deliveries_are_due_before_theirs(office: Office) -> None:
+    """16 slots: a function gets 8 at most, and what comes after a thousand of its deliveries is claimed with them."""
+    for number in range(1_000):
+        office.promise(f"bad-{number:04}", by="reader", place=OUTSIDE, function="bad")
+    office.promise("good", by="reader", place=OUTSIDE, due_at=START + 1, function="good")
+    office.advance(1)
+
+    claimed = [attempt.key for attempt in office.claim(free=FreeSlots(16, {}))]
+
+    assert claimed == [*(f"bad-{number:04}" for number in range(8)), "good"]
+
+
+@pytest.mark.parametrize(
+    ("free", "under_way", "more"), [(16, 0, 8), (15, 1, 7), (9, 7, 1), (8, 8, 0), (1, 0, 1), (0, 0, 0)]
+)
+def test_function_may_begin_a_run_while_it_has_fewer_under_way_than_there_are_slots_free(
+    office: Office, free: int, under_way: int, more: int
+) -> None:
+    for number in range(20):
+        office.promise(f"{number}", by="reader", place=OUTSIDE, function="f")
+
+    assert len(office.claim(free=FreeSlots(free, {"f": under_way}))) == more
+
+
+def test_function_that_hangs_leaves_half_of_what_was_free_to_the_others(office: Office) -> None:
+    for number in range(20):
+        for function in ("f", "g", "h"):
+            office.promise(f"{function}{number}", by="reader", place=OUTSIDE, function=function)
+    free = FreeSlots(16, {})
+
+    while begun := office.claim(free=free):
+        free = free.without(attempt.key[0] for attempt in begun)
+
+    assert free.count == 2
+    assert free.held == {"f": 8, "g": 4, "h": 2}
+
+
+def test_what_cannot_start_is_not_due_and_what_can_is(office: Office) -> None:
+    office.promise("bad", by="reader", place=OUTSIDE, function="bad")
+    full = FreeSlots(8, {"bad": 8})
+
+    before = office.next_due(free=full), office.claim(free=full)
+    office.promise("good", by="reader", place=OUTSIDE, due_at=START + 5, function="good")
+
+    assert before == (None, [])
+    assert office.next_due(free=full) == START + 5
+
+
 def test_deliveries_outside_are_not_due_without_free_slots(office: Office, outside: Callable[[str], None]) -> None:
     outside("a")
 
@@ -448,6 +504,18 @@ def test_call_that_needs_the_outside_is_attempted_there_once_a_slot_is_free(offi
 
     assert office.source.ends == [(Succeeded({"Read": True}), Delivered())]
     assert office.next_due() is None
+
+
+def test_call_that_needs_the_outside_takes_of_its_functions_share(office: Office) -> None:
+    office.promise("a")
+    office.post.reads_aloud = True
+    office.claim(free=0)
+
+    full = FreeSlots(1, {RUN.unqualified_arn: 1})
+
+    assert office.claim(free=full) == []
+    assert office.next_due(free=full) is None
+    assert len(office.claim(free=FreeSlots(1, {}))) == 1
 
 
 def test_call_that_fails_outside_is_retried_as_a_call_and_keeps_what_was_written_of_its_run(office: Office) -> None:

@@ -12,7 +12,7 @@ from redrive.core.errors import Bug
 from redrive.core.log import SilentLog
 from redrive.delivery.faults import Fault, add_fault
 from redrive.delivery.invocation import InvocationResult
-from redrive.delivery.worker import Attempt
+from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.engine.driver import VirtualDrive
 from redrive.engine.engine import Engine
 from redrive.engine.virtual import VirtualTime
@@ -89,10 +89,10 @@ class Alarm:
     def __init__(self, act: Callable[[Transaction], object]) -> None:
         self._act = act
 
-    def next_due(self, tx: Transaction, *, free: int) -> Instant | None:
+    def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
         return tx.timers.next("alarm")
 
-    def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
+    def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
         tx.timers.set("rung", str(tx.now), tx.now)
         tx.timers.set("alarm", "one", tx.now + 10 * SECOND_MS)
         self._act(tx)

@@ -295,7 +295,7 @@ def test_runtime_that_is_not_python_is_a_service_error(invoker: ProcessInvoker) 
 
 
 def test_several_environments_of_a_function_run_at_once_within_bounds(tmp_path: Path) -> None:
-    invoker = invoker_in(tmp_path, OWN_RUNTIME, concurrency_max=2)
+    invoker = invoker_in(tmp_path, OWN_RUNTIME, concurrency_max=4)
     opened, gates = [tmp_path / "opened1", tmp_path / "opened2"], [tmp_path / "gate1", tmp_path / "gate2"]
     for path in (*opened, *gates):
         os.mkfifo(path)

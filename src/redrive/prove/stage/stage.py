@@ -21,7 +21,7 @@ from redrive.core.log import SilentLog
 from redrive.core.scope import Caller, Scope
 from redrive.core.sessions import Issuer
 from redrive.delivery.invocation import InvocationResult, Invoker
-from redrive.delivery.worker import Attempt
+from redrive.delivery.worker import ONE, Attempt
 from redrive.engine.build import bind_registry, build_workers
 from redrive.engine.engine import Claimed, Engine
 from redrive.gateway.chain import Gateway
@@ -232,7 +232,7 @@ class Stage:
 
     def next_due(self) -> Instant | None:
         """When something is next due."""
-        return self._ask(("next due",), lambda: self.engine.next_due(free=1))
+        return self._ask(("next due",), lambda: self.engine.next_due(free=ONE))
 
     def waiting(self, queue_arn: str, dead_letter_arn: str) -> Waiting:
         """What is left in a queue and in its dead-letter queue."""
@@ -273,15 +273,15 @@ class Stage:
         """A round of claims in one transaction, if nothing goes wrong."""
 
         def claim(tx: Transaction) -> Claimed:
-            ahead = self.engine.round(tx, (), free=1)
+            ahead = self.engine.round(tx, (), free=ONE)
             if ahead.next_due is None or ahead.next_due > tx.now:
                 return Claimed((), progressed=False)
-            return self.engine.round(tx, ahead.expected, free=1)
+            return self.engine.round(tx, ahead.expected, free=ONE)
 
         try:
             return self.engine.run(claim)
         except Exception:  # noqa: BLE001 - once more, a worker at a time: a defect in one does not hold up the others.
-            return self.engine.claim(free=1)
+            return self.engine.claim(free=ONE)
 
     def _settle(self, attempt: Attempt, result: InvocationResult) -> None:
         self._ask(("settle", result), lambda: self.engine.settle(attempt, result))

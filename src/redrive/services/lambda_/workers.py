@@ -16,7 +16,7 @@ from redrive.core.errors import ServiceError
 from redrive.core.retry import RetryPolicy
 from redrive.core.scope import Caller, Scope
 from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
-from redrive.delivery.worker import Attempt
+from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.services.lambda_.limits import (
     EMPTY_POLL_PAUSE_MS,
     EXPIRED_BATCHES_PER_CLAIM_MAX,
@@ -68,25 +68,26 @@ class MappingWorker:
         self._next_visible = next_visible
         self._count_visible = count_visible
 
-    def next_due(self, tx: Transaction, *, free: int) -> Instant | None:
+    def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
         lease_end = tx.deliveries.next((BATCH,))
         found = [] if lease_end is None else [lease_end]
-        if free > 0:
+        if free.count > 0:
             for scope, mapping in tx.resources.everywhere(EventSourceMapping):
-                at = self._due_at(tx, scope, mapping)
+                at = self._due_at(tx, scope, mapping, free=free)
                 if at is not None:
                     found.append(at)
         return min(found, default=None)
 
-    def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
+    def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
         _drop_expired(tx)
         attempts: list[Attempt] = []
-        waiting = tx.resources.everywhere(EventSourceMapping) if free > 0 else []
+        waiting = tx.resources.everywhere(EventSourceMapping) if free.count > 0 else []
         # One batch for each mapping in turn, so that a full queue does not keep the others waiting.
-        while waiting and len(attempts) < free:
+        while waiting and free.count > 0:
             took: list[tuple[Scope, EventSourceMapping]] = []
             for scope, mapping in waiting:
-                batch = self._take(tx, scope, mapping, free=free - len(attempts))
+                batch = self._take(tx, scope, mapping, free=free)
+                free = free.without(attempt.function for attempt in batch)
                 attempts += batch
                 if batch:
                     took.append((scope, mapping))
@@ -116,10 +117,12 @@ class MappingWorker:
         if result.status is InvocationStatus.THROTTLED:
             _pause(tx, row.scope, mapping, THROTTLE_PAUSE_MS)
 
-    def _due_at(self, tx: Transaction, scope: Scope, mapping: EventSourceMapping) -> Instant | None:
+    def _due_at(self, tx: Transaction, scope: Scope, mapping: EventSourceMapping, *, free: FreeSlots) -> Instant | None:
         """When a batch of the mapping may next be received; None while it has no room, or nothing is to come."""
         function = tx.resources.get(Function, scope, mapping.function_name)
-        if not mapping.enabled or function is None or _room(tx, mapping, function) <= 0:
+        if not mapping.enabled or function is None or free.room_of(function.arn) <= 0:
+            return None
+        if _room(tx, mapping, function) <= 0:
             return None
         first_at = self._next_visible(tx, mapping.source_arn)
         if first_at is None:
@@ -130,11 +133,11 @@ class MappingWorker:
         )
         return max(first_at if is_full else first_at + mapping.window_s * SECOND_MS, paused_until)
 
-    def _take(self, tx: Transaction, scope: Scope, mapping: EventSourceMapping, *, free: int) -> list[Attempt]:
+    def _take(self, tx: Transaction, scope: Scope, mapping: EventSourceMapping, *, free: FreeSlots) -> list[Attempt]:
         """Receive a batch, if one is due; more than one attempt where its messages are too large for one event."""
-        due_at = self._due_at(tx, scope, mapping)
+        due_at = self._due_at(tx, scope, mapping, free=free)
         function = tx.resources.get(Function, scope, mapping.function_name)
-        if free <= 0 or due_at is None or due_at > tx.now or function is None:
+        if due_at is None or due_at > tx.now or function is None:
             return []
         tx.timers.clear(NAME, _timer(scope, mapping))
         try:
@@ -147,7 +150,7 @@ class MappingWorker:
             # What was due went elsewhere: to a dead-letter queue, say.
             _pause(tx, scope, mapping, EMPTY_POLL_PAUSE_MS)
             return []
-        return [_begin(tx, scope, mapping, function, batch) for batch in found[:free]]
+        return [_begin(tx, scope, mapping, function, batch) for batch in found[: free.room_of(function.arn)]]
 
 
 def _room(tx: Transaction, mapping: EventSourceMapping, function: Function) -> int:

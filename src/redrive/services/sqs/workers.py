@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from redrive.core.clock import Instant
 from redrive.core.errors import Bug
 from redrive.delivery.invocation import InvocationResult
-from redrive.delivery.worker import Attempt
+from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.services.sqs import limits
 from redrive.services.sqs.model import Queue
 from redrive.store.api import Transaction
@@ -35,10 +35,10 @@ class RetentionWorker:
     name = timer = RETENTION
     upkeep = True
 
-    def next_due(self, tx: Transaction, *, free: int) -> Instant | None:
+    def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
         return tx.timers.next(RETENTION)
 
-    def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
+    def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
         room = limits.SWEPT_ROWS_MAX
         for _, queue in tx.resources.everywhere(Queue):
             expire = tx.messages.expire_some_in_order if queue.is_fifo else tx.messages.expire

@@ -14,7 +14,7 @@ from redrive.core.entropy import new_uuid
 from redrive.core.errors import Bug
 from redrive.core.scope import Scope
 from redrive.delivery.invocation import InvocationResult
-from redrive.delivery.worker import Attempt
+from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.services.sqs import limits
 from redrive.services.sqs.model import Queue, dedup_scope
 from redrive.services.sqs.model_move_tasks import (
@@ -52,10 +52,10 @@ class MoveTaskWorker:
     name = timer = MOVES
     upkeep = False
 
-    def next_due(self, tx: Transaction, *, free: int) -> Instant | None:
+    def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
         return tx.timers.next(MOVES)
 
-    def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
+    def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
         for name, _ in tx.timers.due(MOVES, tx.now, limits.TASKS_PER_CLAIM_MAX):
             account, region, task_name = name.split("/", 2)
             scope = Scope(account, region)

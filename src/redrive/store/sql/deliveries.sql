@@ -1,6 +1,6 @@
 -- name: put
-INSERT INTO deliveries (id, scope, source, source_arn, target_arn, document, policy, place, due_at, first_at)
-VALUES (:id, :scope, :source, :source_arn, :target_arn, :document, :policy, :place, :due_at, :first_at)
+INSERT INTO deliveries (id, scope, source, source_arn, target_arn, document, policy, place, due_at, first_at, function)
+VALUES (:id, :scope, :source, :source_arn, :target_arn, :document, :policy, :place, :due_at, :first_at, :function)
 ON CONFLICT (id) DO NOTHING;
 
 -- name: due -- hot
@@ -21,8 +21,26 @@ FROM deliveries WHERE id = :id AND fence = :fence;
 UPDATE deliveries SET place = :place, due_at = :due_at, leases = 0, attempts = :attempts, failures = failures + :counted
 WHERE id = :id;
 
--- name: move
-UPDATE deliveries SET place = :place WHERE id = :id;
+-- name: claim_outside
+UPDATE deliveries SET due_at = :lease_until, fence = fence + 1, leases = leases + 1, attempts = attempts + 1
+WHERE id IN (
+    SELECT id FROM deliveries WHERE place = 'outside' AND function = :function AND due_at <= :now
+    ORDER BY due_at, id LIMIT :limit
+  ) AND due_at <= :now
+RETURNING id, scope, source, source_arn, target_arn, document, policy, place, due_at, first_at, attempts, failures, fence, leases;
+
+-- name: outside_by_function
+WITH RECURSIVE functions (name) AS (
+  SELECT min(function) FROM deliveries WHERE place = 'outside'
+  UNION ALL
+  SELECT (SELECT min(function) FROM deliveries WHERE place = 'outside' AND function > name)
+  FROM functions WHERE name IS NOT NULL
+)
+SELECT name, (SELECT min(due_at) FROM deliveries WHERE place = 'outside' AND function = name) AS first_due_at
+FROM functions WHERE name IS NOT NULL ORDER BY first_due_at, name;
+
+-- name: move_outside
+UPDATE deliveries SET place = 'outside', function = :function WHERE id = :id;
 
 -- name: postpone
 UPDATE deliveries SET due_at = :due_at, leases = leases + 1, fence = fence + 1 WHERE id = :id;

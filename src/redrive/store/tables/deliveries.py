@@ -39,6 +39,7 @@ class Delivery:
     `id` makes the promise idempotent: making it twice is making it once. `source` names who renders, classifies and
     dead-letters it; `document` is that source's own data, which nobody changes. `first_at` is where its age counts
     from.
+    `function` is whose run it is, by unqualified ARN, if that is known: who shares the slots for attempts outside.
     `attempts` counts attempts begun, `failures` those that used up a retry, `leases` claims since the last settlement:
     above 1, an earlier attempt was never heard of again.
     """
@@ -57,6 +58,7 @@ class Delivery:
     failures: int = 0
     fence: int = 0
     leases: int = 0
+    function: str = ""
 
 
 class DeliveryTable:
@@ -77,6 +79,7 @@ class DeliveryTable:
                 "source_arn": delivery.source_arn, "target_arn": delivery.target_arn,
                 "document": document_text(delivery.document), "policy": _policy_text(delivery.policy),
                 "place": delivery.place, "due_at": delivery.due_at, "first_at": delivery.first_at,
+                "function": delivery.function,
             },
         )  # fmt: skip
         self._earliest.changed(delivery.place)
@@ -98,6 +101,20 @@ class DeliveryTable:
         )
         return sorted(map(_delivery, rows), key=lambda one: (one.first_at, one.id))
 
+    def claim_outside(self, function: str, now: Instant, *, lease_ms: int, limit: int) -> list[Delivery]:
+        """Take deliveries outside of one function, as `claim_due`."""
+        self._earliest.changed(OUTSIDE)
+        rows = self._database.all(
+            _SQL["claim_outside"], {"function": function, "now": now, "lease_until": now + lease_ms, "limit": limit}
+        )
+        return sorted(map(_delivery, rows), key=lambda one: (one.first_at, one.id))
+
+    def outside_by_function(self) -> list[tuple[str, Instant]]:
+        """The functions that have deliveries outside, and when each one's earliest comes due; the earliest first."""
+        return [
+            (str(function), int(due_at)) for function, due_at in self._database.all(_SQL["outside_by_function"], {})
+        ]
+
     def held(self, id: str, fence: int) -> Delivery | None:
         """The delivery, if the lease with this fence is still its latest; None if another claim came after it."""
         row = self._database.one(_SQL["held"], {"id": id, "fence": fence})
@@ -115,11 +132,11 @@ class DeliveryTable:
         self._earliest.changed(delivery.place)
         self._earliest.changed(place)
 
-    def move(self, delivery: Delivery, *, place: str) -> None:
-        """Have an attempt that is due made at another place."""
-        self._database.run(_SQL["move"], {"id": delivery.id, "place": place})
+    def move_outside(self, delivery: Delivery, *, function: str) -> None:
+        """Have an attempt that is due made outside, as a run of this function."""
+        self._database.run(_SQL["move_outside"], {"id": delivery.id, "function": function})
         self._earliest.changed(delivery.place)
-        self._earliest.changed(place)
+        self._earliest.changed(OUTSIDE)
 
     def postpone(self, delivery: Delivery, *, due_at: Instant) -> None:
         """Have a delivery inside due at this instant: until then the attempt at it is under way, under a lease.

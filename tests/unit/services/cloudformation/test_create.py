@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from redrive.delivery.operation import Answer, Wait
+from redrive.delivery.worker import FreeSlots
 from redrive.engine.build import Settings
 from redrive.services.cloudformation import limits
 from redrive.services.cloudformation.model import Stack, StackStatus
@@ -90,7 +91,7 @@ def test_each_step_is_committed_by_itself(stacks: Stacks, world: World) -> None:
     body = json.dumps({"Resources": {"A": queue(QueueName="a"), "B": {**queue(QueueName="b"), "DependsOn": "A"}}})
     stacks.client.create_stack(StackName="shop", TemplateBody=body)
 
-    world.engine.claim(free=1)
+    world.engine.claim(free=FreeSlots(1))
     assert len(world.client("sqs").list_queues()["QueueUrls"]) == 1
     assert stacks.status("shop") == "CREATE_IN_PROGRESS"
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from redrive.delivery.invocation import Invocation, InvocationResult
-from redrive.delivery.worker import Attempt
+from redrive.delivery.worker import Attempt, FreeSlots
 from tests.unit.services.lambda_.functions import QUEUE_ARN, START, STREAM, THROTTLED, Rig, answered, raised
 
 REPORTS = ["ReportBatchItemFailures"]
@@ -28,9 +28,14 @@ def send(rig: Rig, *bodies: str, queue: str = "orders") -> None:
         rig.sqs("SendMessage", QueueUrl=queue, MessageBody=body)
 
 
-def claim(rig: Rig, free: int = 10) -> Sequence[Attempt]:
+def slots(free: int | FreeSlots) -> FreeSlots:
+    """So many slots that functions do not share, unless said otherwise."""
+    return FreeSlots(free) if isinstance(free, int) else free
+
+
+def claim(rig: Rig, free: int | FreeSlots = 10) -> Sequence[Attempt]:
     """The first beat of the worker alone."""
-    return rig.store.run(lambda tx: rig.mappings.claim(tx, free=free))
+    return rig.store.run(lambda tx: rig.mappings.claim(tx, free=slots(free)))
 
 
 def settle(rig: Rig, attempt: Attempt, result: InvocationResult) -> None:
@@ -38,9 +43,9 @@ def settle(rig: Rig, attempt: Attempt, result: InvocationResult) -> None:
     rig.store.run(lambda tx: rig.mappings.settle(tx, attempt, result))
 
 
-def next_due(rig: Rig, free: int = 10) -> int | None:
+def next_due(rig: Rig, free: int | FreeSlots = 10) -> int | None:
     """When the worker is next due, in milliseconds from the start of time."""
-    at = rig.store.run(lambda tx: rig.mappings.next_due(tx, free=free))
+    at = rig.store.run(lambda tx: rig.mappings.next_due(tx, free=slots(free)))
     return None if at is None else at - START
 
 
@@ -190,6 +195,21 @@ def test_free_slots_are_shared_by_the_mappings_in_turn(rig: Rig) -> None:
     names = sorted(attempt.invocation.function_name for attempt in claim(rig, free=2))
 
     assert names == ["fa", "fb"]
+
+
+def test_function_without_room_for_more_leaves_the_slots_to_others(rig: Rig) -> None:
+    map_queue(rig, "a", "fa", BatchSize=1)
+    map_queue(rig, "b", "fb", BatchSize=1)
+    send(rig, *"123", queue="a")
+    send(rig, *"123", queue="b")
+    function_arn = claim(rig, free=1)[0].function
+
+    free = FreeSlots(2, {function_arn: 2})
+    names = [attempt.function for attempt in claim(rig, free=free)]
+
+    assert len(names) == 1
+    assert function_arn not in names
+    assert next_due(rig, free=FreeSlots(1, dict.fromkeys([function_arn, *names], 1))) == 63_000
 
 
 def test_worker_without_free_slots_is_not_due(rig: Rig) -> None:

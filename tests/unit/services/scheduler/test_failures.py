@@ -11,6 +11,7 @@ import pytest
 from redrive.core.errors import ServiceError
 from redrive.core.retry import Exhausted, Failed, FailureKind, RetryAt
 from redrive.core.scope import Scope
+from redrive.delivery.worker import ONE
 from redrive.services.scheduler.model_executions import Execution, retry_policy
 from redrive.services.scheduler.model_failures import classify, cut, letter_attributes, letter_bytes
 from redrive.services.scheduler.model_targets import Request
@@ -86,7 +87,7 @@ def test_role_that_is_deleted_later_is_a_permanent_failure(desk: Any) -> None:
 
     (record,) = desk.attempts(arn)
     assert record.code.startswith("AccessDenied")
-    assert desk.world.engine.next_due(1, upkeep=False) is None
+    assert desk.world.engine.next_due(ONE, upkeep=False) is None
 
 
 def test_missing_dead_letter_queue_is_recorded_and_breaks_nothing(desk: Any) -> None:
