@@ -33,10 +33,12 @@ def is_of_one_of(pids: Iterable[int], connection: socket.socket) -> bool:
 def _peer_inode(connection: socket.socket) -> str | None:
     """The inode of the other end's socket; None if it is not in the table. Errors: OSError (there is no table)."""
     ends = f" {_column(connection.getpeername())} {_column(connection.getsockname())} "
-    for line in TABLE.read_text().splitlines():
-        if ends in line:
-            return line.split()[_INODE]
-    return None
+    table = TABLE.read_text()
+    at = table.find(ends)
+    if at < 0:
+        return None
+    line = table[table.rfind("\n", 0, at) + 1 : table.find("\n", at)]
+    return line.split()[_INODE]
 
 
 def _column(address: tuple[str, int]) -> str:

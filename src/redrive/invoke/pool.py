@@ -129,8 +129,8 @@ class Pool(Generic[E]):
         with self._changed:
             self.is_closed = True
             idle, self._idle = self._idle, []
-            for environment in self._running:
-                environment.kill()
+            for environment in [*self._running, *(one.environment for one in idle)]:
+                environment.kill()  # All of them before the first is waited for.
         _close_all(idle)
         with self._changed:
             self._changed.wait_for(lambda: not self._admitted.total(), wait_s)

@@ -13,11 +13,14 @@ import subprocess
 import threading
 
 from redrive.invoke import descendants
-from redrive.invoke.memory import memory_kb
+from redrive.invoke.memory import memory_kb, memory_kb_at_most
 from redrive.invoke.program import Program, start
 
 PROCESSES_MAX = 1_024
 """Processes and threads of a sandbox. https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html"""
+
+PROCESSES_PER_LOOK = 16
+"""To weigh a process takes time, and holds it up: where there are more of them, they are weighed less often."""
 
 END_WAIT_S = 5.0
 """How long the keeper may take to end all others. If it was stopped or killed, the engine does it by itself then."""
@@ -29,6 +32,7 @@ class Processes:
     def __init__(self, program: Program, runtime_api: str) -> None:
         """Start them. Errors: OSError."""
         self.memory_kb = 0
+        self._looks = 0
         self._tree = descendants.Tree()
         self._frozen: tuple[int, ...] = ()
         self._guard = threading.Lock()
@@ -68,8 +72,13 @@ class Processes:
     def measure(self) -> None:
         """Look at them: how many they are, and whether they hold more memory than ever before."""
         self._look()
-        if not self.are_too_many:
-            self.memory_kb = max(self.memory_kb, memory_kb(self._tree.pids))
+        pids = self._tree.pids
+        self._looks += 1
+        if self.are_too_many or memory_kb_at_most(pids) <= self.memory_kb:
+            return
+        if self._looks * PROCESSES_PER_LOOK >= len(pids):
+            self._looks = 0
+            self.memory_kb = max(self.memory_kb, memory_kb(pids))
 
     def freeze(self) -> None:
         """Stop those that were there when they were last measured. The keeper goes on, and can end them."""
@@ -91,10 +100,9 @@ class Processes:
 
     def close(self) -> None:
         """End everything, and wait until it has ended. What was written last can still be read."""
-        is_ours = self.are_alive
-        if is_ours and self.are_too_many:
-            self.pids  # noqa: B018 - looks again: nothing of it may go on multiplying while the keeper works.
-            self.freeze()
+        if self.are_too_many:
+            self._look()
+            self.freeze()  # They must not go on multiplying while the keeper ends them.
         self.end()
         try:
             self._keeper.wait(END_WAIT_S)
@@ -102,9 +110,8 @@ class Processes:
             descendants.signal_all(self.pids, signal.SIGKILL)
             self._keeper.kill()
             self._keeper.wait()
-        if self._keeper.returncode != 0:
-            # Perhaps the keeper itself was ended: nobody knows then whether it had ended the others.
-            descendants.signal_all(self._tree.pids[:1], signal.SIGKILL)
+        if self._keeper.returncode < 0:
+            # Perhaps it was the keeper that was ended, and not the runtime; then it has not ended the others.
             descendants.end_marked(self._marks)
 
     def let_go(self) -> None:

@@ -27,14 +27,20 @@ from redrive.invoke.processes import PROCESSES_MAX, Processes
 from redrive.invoke.program import Program
 from redrive.invoke.runtime_api import Event, Phase, RuntimeApi
 
-TICK_MS = 50 if HAS_PROC else 1_000
-"""How often running processes are looked at: whether they live, how many they are, how much memory they hold."""
+TICK_MS = 50
+"""How often it is looked at whether the runtime lives."""
 
 LEFT_TICK_MS = 1
 """The same, once the runtime has hung up: its process is about to end."""
 
-READS_PER_TICK_MAX = 128
+MEASURE_MS = 50 if HAS_PROC else 1_000
+"""How often processes are measured: how many they are, and how much memory they hold."""
+
+TURNS_PER_TICK_MAX = 128
 """How often a sandbox is read from within a tick: a flood of output waits in its pipe, and costs others little."""
+
+TURNS_OF_A_CONNECTION = 8
+"""What a new connection counts: to find out whose it is takes longer than to read."""
 
 LAST_READS_MAX = 1_000
 """How many reads are spent on what was written before the end of all processes, who leave a full pipe at most."""
@@ -96,7 +102,7 @@ class Sandbox:
         connection, self._waiting = self._waiting, None
         self._hand_over(connection, event)
         ended = self._serve(lambda: self._api.report is not None, end - monotonic_ms())
-        if ended is None:
+        if ended is None and HAS_PROC:
             ended = self._excess()
         if ended is not None:
             return ended
@@ -131,34 +137,36 @@ class Sandbox:
     def _serve(self, done: Callable[[], bool], limit_ms: float) -> Exited | TimedOut | OutOfMemory | None:
         """Answer requests and read output until `done`. None if it was; otherwise what came first."""
         start = monotonic_ms()
-        looked_at = start
-        reads = 0
+        looked_at = measured_at = start
+        turns = 0
         while not done():
             now = monotonic_ms()
             tick_ms = LEFT_TICK_MS if self._was_left else TICK_MS
             if now - looked_at >= tick_ms:
-                looked_at, reads = now, 0
-                excess = self._excess()
-                if excess is not None:
-                    return excess
+                looked_at, turns = now, 0
+                if now - measured_at >= MEASURE_MS:
+                    measured_at = now
+                    excess = self._excess()
+                    if excess is not None:
+                        return excess
                 if not self.is_alive:
                     self._hear_last_words()
                     return None if done() else Exited(self._processes.exit_reason)
             if now - start >= limit_ms:
                 return TimedOut()
             wait_ms = min(looked_at + tick_ms - now, limit_ms - (now - start))
-            if reads < READS_PER_TICK_MAX:
-                reads += self._poll(wait_ms)
+            if turns < TURNS_PER_TICK_MAX:
+                turns += self._poll(wait_ms)
             else:
                 self._rest.wait(max(0.0, wait_ms) / 1000)
         return None
 
     def _poll(self, wait_ms: float) -> int:
-        """Serve each that has something, once; how many had."""
+        """Serve each that has something, once; how many turns that was."""
         events = self._selector.select(max(0.0, wait_ms) / 1000)
         for key, _ in events:
             key.data()
-        return len(events)
+        return sum(TURNS_OF_A_CONNECTION if key.fileobj is self._listener else 1 for key, _ in events)
 
     def _hear_last_words(self) -> None:
         for _ in range(LAST_READS_MAX):

@@ -106,18 +106,19 @@ def memory_of_an_orphan(context):
     orphan(hoard)
     hang()
 
+def threads(count):
+    threading.stack_size(65536)
+    for _ in range(count):
+        threading.Thread(target=hang, daemon=True).start()
+    hang()
+
 def many_processes(context):
-    for _ in range(1100):
-        if os.fork() == 0:
-            signal.pause()
-            os._exit(0)
+    for _ in range(40):
+        orphan(lambda: threads(30))
     hang()
 
 def many_threads(context):
-    threading.stack_size(65536)
-    for _ in range(1100):
-        threading.Thread(target=hang, daemon=True).start()
-    hang()
+    threads(1100)
 
 def ignores_signals(context):
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
