@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from redrive.core.clock import Instant
 from redrive.core.errors import Bug
 from redrive.delivery.invocation import InvocationResult
-from redrive.delivery.worker import Attempt
+from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.store.api import Transaction
 
 CLEANING = "cleaning"
@@ -45,10 +45,10 @@ class CleaningWorker:
     name = timer = CLEANING
     upkeep = False
 
-    def next_due(self, tx: Transaction, *, free: int) -> Instant | None:
+    def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
         return tx.timers.next(CLEANING)
 
-    def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
+    def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
         for name, _ in tx.timers.due(CLEANING, tx.now, 1):
             kind, _, owner = name.partition("/")
             if _FORGET[kind](tx, owner) < ROWS_PER_STEP_MAX:

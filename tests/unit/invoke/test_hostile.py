@@ -21,6 +21,7 @@ import pytest
 
 from redrive.core.clock import VirtualClock
 from redrive.core.entropy import SeededEntropy
+from redrive.core.sessions import Issuer
 from redrive.delivery.invocation import InvocationResult, InvocationStatus
 from redrive.invoke.output import LINE_OVERHEAD_BYTES, OUTPUT_BYTES_MAX, TRUNCATED
 from redrive.invoke.peers import TABLE
@@ -249,6 +250,7 @@ def invoker_in(workdir: Path) -> ProcessInvoker:
         clock=VirtualClock(1_760_000_000_000),
         entropy=SeededEntropy(1),
         runtime=OWN_RUNTIME,
+        issuer=Issuer(b"secret"),
     )
 
 
