@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from redrive import __version__
-from redrive.core.clock import Clock, Instant, VirtualClock, format_instant, parse_instant
+from redrive.core.clock import Clock, Instant, format_instant, parse_instant
 from redrive.core.errors import UserError
 from redrive.engine.driver import Driver, VirtualDrive
 from redrive.engine.engine import Runner
@@ -114,7 +114,7 @@ class Admin:
 
     def _clock_facts(self) -> dict[str, object]:
         now = self._clock.now()
-        kind = "virtual" if isinstance(self._clock, VirtualClock) else "real"
+        kind = "virtual" if self._clock.is_virtual else "real"
         return {"clock": kind, "now": format_instant(now), "now_ms": now}
 
 

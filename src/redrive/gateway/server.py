@@ -71,7 +71,8 @@ class Server:
         self._lock = _take(options.data) if options.data else None
         self._socket = _listen(options.host, options.port)
         self.port: int = self._socket.getsockname()[1]
-        self._clock: Clock = VirtualClock(options.start or VIRTUAL_START) if options.virtual else SystemClock()
+        self._virtual_clock = VirtualClock(options.start or VIRTUAL_START) if options.virtual else None
+        self._clock: Clock = self._virtual_clock or SystemClock()
         self._entropy: Entropy = SeededEntropy(options.seed) if options.virtual else SystemEntropy()
         path = options.data / STORE_FILE if options.data else None
         self._store = SqliteStore(path, clock=self._clock, entropy=self._entropy)
@@ -166,12 +167,13 @@ class Server:
         )  # fmt: skip
 
     def _driver(self, engine: Engine, group: GroupCommit) -> Driver:
-        if not isinstance(self._clock, VirtualClock):
+        clock = self._virtual_clock
+        if clock is None:
             return RealTime(engine, self._clock, self._log, slots=self._options.slots)
         stood_at = self._store.run(lambda tx: tx.timers.get(*CLOCK_TIMER))
         if stood_at is not None:
-            self._clock.move_to(max(stood_at, self._clock.now()))
-        return VirtualDrive(engine, self._clock, self._log, keep=lambda tx, at: tx.timers.set(*CLOCK_TIMER, at))
+            clock.move_to(max(stood_at, clock.now()))
+        return VirtualDrive(engine, clock, self._log, keep=lambda tx, at: tx.timers.set(*CLOCK_TIMER, at))
 
 
 @contextmanager

@@ -67,6 +67,8 @@ def models() -> Models:
 class StageClock:
     """A clock that stands where it was put."""
 
+    is_virtual = True
+
     def __init__(self, now: Instant) -> None:
         self._now = now
 

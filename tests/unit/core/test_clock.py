@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from redrive.core.clock import SystemClock
+from redrive.core.clock import SystemClock, VirtualClock
+from redrive.prove.stage import StageClock
 
 
 def shown(*machine: int) -> Sequence[int]:
@@ -29,3 +30,9 @@ def test_clock_set_back_again_goes_on_from_where_it_was() -> None:
 
 def test_clock_set_forwards_follows_at_once() -> None:
     assert shown(1000, 900, 5000) == [1000, 1000, 5000]
+
+
+def test_clock_says_whether_it_stands_still_until_it_is_moved() -> None:
+    """Whoever waits by a clock asks it, whatever its type: that of `prove` stands still, too."""
+    assert not SystemClock().is_virtual
+    assert all(clock.is_virtual for clock in (VirtualClock(0), StageClock(0)))
