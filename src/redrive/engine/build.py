@@ -113,7 +113,7 @@ def build_engine(
     In real time, functions that a fault slows down take that long; in virtual time they take none.
     """
     store.on_commit(lambda topics: log_misspellings(log, topics))
-    faulty = FaultyInvoker(invoker, run, real_time=real_time)
+    faulty = FaultyInvoker(invoker, run, real_time=real_time, listen=store.on_commit)
     return Engine(run, bind_registry(store, models, settings), build_workers(log, settings), faulty, log)
 
 
