@@ -94,7 +94,7 @@ def removing_the_delivery_before_its_work_is_done() -> AbstractContextManager[ob
     def claim(worker: DeliveryWorker, tx: Transaction, *, free: int) -> Sequence[Attempt]:
         attempts = original(worker, tx, free=free)
         for attempt in attempts:
-            tx.deliveries.delete(attempt.key)
+            tx.deliveries.delete(attempt.key, attempt.fence)
         return attempts
 
     return patch.object(DeliveryWorker, "claim", claim)
@@ -105,11 +105,11 @@ def ending_a_delivery_in_two_commits() -> AbstractContextManager[object]:
     original, delete = Engine.settle, DeliveryTable.delete
 
     def settle(engine: Engine, attempt: Attempt, result: InvocationResult) -> None:
-        ended: list[str] = []
-        with patch.object(DeliveryTable, "delete", lambda _, delivery_id: ended.append(delivery_id)):
+        ended: list[tuple[str, int]] = []
+        with patch.object(DeliveryTable, "delete", lambda _, *lease: ended.append(lease)):
             original(engine, attempt, result)
-        for delivery_id in ended:
-            engine.run(partial(_delete, delete, delivery_id))
+        for lease in ended:
+            engine.run(partial(_delete, delete, lease))
 
     return patch.object(Engine, "settle", settle)
 
@@ -255,8 +255,8 @@ def dropping_without_counting() -> AbstractContextManager[object]:
     return patch.object(metrics, "series_of", series_of)
 
 
-def _delete(delete: Callable[[DeliveryTable, str], None], delivery_id: str, tx: Transaction) -> None:
-    delete(tx.deliveries, delivery_id)
+def _delete(delete: Callable[[DeliveryTable, str, int], None], lease: tuple[str, int], tx: Transaction) -> None:
+    delete(tx.deliveries, *lease)
 
 
 PLANTS: Mapping[Plant, str] = {

@@ -76,6 +76,7 @@ class DeliveryWorker:
         if due_at is None or due_at > tx.now:
             return ()
         claimed = tx.deliveries.claim_due(OUTSIDE, tx.now, lease_ms=self._lease_ms, limit=free)
+        assert all(delivery.leases for delivery in claimed), "what is claimed is under a lease"
         begun: list[Attempt] = []
         for delivery in claimed:
             try:
@@ -90,6 +91,7 @@ class DeliveryWorker:
         if delivery is None or delivery.leases == 0:
             # Another claim came after this one, or this one was settled before, and its answer lost or repeated.
             return
+        assert delivery.place == OUTSIDE, f"{delivery.id} is under way {delivery.place}, not outside"
         source = self._source(delivery)
         if attempt.resume is None:
             source.answered(tx, delivery, result)
@@ -161,7 +163,7 @@ class DeliveryWorker:
         )
         release(tx, delivery)
         source.settled(tx, delivery, outcome, GiveUp(Exhausted.AGE))
-        tx.deliveries.delete(delivery.id)
+        tx.deliveries.delete(delivery.id, delivery.fence)
         return True
 
     def _conclude(
@@ -178,7 +180,7 @@ class DeliveryWorker:
                 tx.deliveries.release(delivery, place=next_place or delivery.place, due_at=at, counted=counted)
             case Delivered() | GiveUp():
                 source.settled(tx, delivery, outcome, verdict)
-                tx.deliveries.delete(delivery.id)
+                tx.deliveries.delete(delivery.id, delivery.fence)
             case _:
                 assert_never(verdict)
 

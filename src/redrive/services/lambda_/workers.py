@@ -97,7 +97,7 @@ class MappingWorker:
         row = tx.deliveries.held(attempt.key, attempt.fence)
         if row is None:
             return
-        tx.deliveries.delete(row.id)
+        tx.deliveries.delete(row.id, row.fence)
         record_run(tx, attempt.invocation, result)
         receipts: dict[str, str] = row.document["Receipts"]
         left = messages_left(result, list(receipts), reports_failures=row.document["ReportsFailures"])
@@ -171,7 +171,7 @@ def _note(tx: Transaction, scope: Scope, mapping: EventSourceMapping, result: st
 def _drop_expired(tx: Transaction) -> None:
     """Forget batches whose leases have ended: whoever settles one now settles nothing."""
     for row in tx.deliveries.claim_due(BATCH, tx.now, lease_ms=0, limit=EXPIRED_BATCHES_PER_CLAIM_MAX):
-        tx.deliveries.delete(row.id)
+        tx.deliveries.delete(row.id, row.fence)
 
 
 def _receive(tx: Transaction, mapping: EventSourceMapping, function: Function) -> list[Batch]:

@@ -19,19 +19,20 @@ FROM deliveries WHERE id = :id AND fence = :fence;
 
 -- name: release
 UPDATE deliveries SET place = :place, due_at = :due_at, leases = 0, attempts = :attempts, failures = failures + :counted
-WHERE id = :id;
+WHERE id = :id AND fence = :fence;
 
 -- name: move
-UPDATE deliveries SET place = :place WHERE id = :id;
+UPDATE deliveries SET place = :place WHERE id = :id AND fence = :fence;
 
 -- name: postpone
-UPDATE deliveries SET due_at = :due_at, leases = leases + 1, fence = fence + 1 WHERE id = :id;
+UPDATE deliveries SET due_at = :due_at, leases = leases + 1, fence = fence + 1
+WHERE id = :id AND fence = :fence;
 
 -- name: end_leases
 UPDATE deliveries SET due_at = :now WHERE due_at > :now AND (leases > 0 OR place NOT IN ('inside', 'outside'));
 
 -- name: delete
-DELETE FROM deliveries WHERE id = :id;
+DELETE FROM deliveries WHERE id = :id AND fence = :fence;
 
 -- name: next -- hot
 SELECT min(due_at) FROM deliveries WHERE place = :kind;
