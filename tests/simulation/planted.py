@@ -13,7 +13,8 @@ from redrive.core.clock import Instant
 from redrive.core.errors import ServiceError
 from redrive.core.retry import Backoff, Failed, FailureKind, RetryPolicy, Verdict, decide
 from redrive.core.scope import Caller, Scope
-from redrive.delivery import deliver
+from redrive.delivery import deliver, sources, targets
+from redrive.delivery.classify import classify
 from redrive.delivery.deliver import DeliveryWorker
 from redrive.delivery.invocation import InvocationResult
 from redrive.delivery.worker import Attempt
@@ -24,10 +25,8 @@ from redrive.services.lambda_ import source as lambda_source
 from redrive.services.lambda_ import workers as lambda_workers
 from redrive.services.scheduler import api_schedules, model_occurrences
 from redrive.services.scheduler import model_metrics as metrics
-from redrive.services.scheduler import source as scheduler_source
 from redrive.services.scheduler import workers as scheduler_workers
 from redrive.services.scheduler.model import Schedule, Settings
-from redrive.services.scheduler.model_failures import classify
 from redrive.services.scheduler.model_occurrences import Occurrence, following, revise
 from redrive.sim.checkers import Conservation, DeadLetters, EffectsOnce, Receives, Retries, Settlements, Slots
 from redrive.sim.checkers_executions import Ends, Executions, Metrics
@@ -168,7 +167,7 @@ def dead_letters_without_a_reason() -> AbstractContextManager[object]:
 
 def calling_a_target_with_what_makes_it_fail() -> AbstractContextManager[object]:
     """A schedule calls its queue with parameters of wrong types, at which the operation fails by a defect of ours."""
-    return patch.object(scheduler_source, "call_params", lambda *_: {"QueueUrl": 5, "MessageBody": 5})
+    return patch.object(targets, "request_params", lambda *_: {"QueueUrl": 5, "MessageBody": 5})
 
 
 def firing_ahead_of_time() -> AbstractContextManager[object]:
@@ -215,7 +214,7 @@ def giving_up_when_throttled() -> AbstractContextManager[object]:
         failed = classify(error)
         return replace(failed, kind=FailureKind.PERMANENT) if failed.kind is FailureKind.THROTTLED else failed
 
-    return patch.object(scheduler_source, "classify", impatient)
+    return patch.object(sources, "classify", impatient)
 
 
 def losing_letters_of_exhausted_retries() -> AbstractContextManager[object]:

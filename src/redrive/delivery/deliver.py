@@ -26,10 +26,12 @@ from redrive.core.retry import (
     Verdict,
     decide,
 )
+from redrive.delivery.call import Call
 from redrive.delivery.faults import Held, hinder, release
+from redrive.delivery.history import record_end, record_retry
 from redrive.delivery.invocation import Invocation, InvocationResult
 from redrive.delivery.operation import OutsideNeeded
-from redrive.delivery.sources import Call, Source
+from redrive.delivery.sources import Source
 from redrive.delivery.worker import Attempt
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import INSIDE, OUTSIDE, Delivery
@@ -94,7 +96,7 @@ class DeliveryWorker:
         assert delivery.place == OUTSIDE, f"{delivery.id} is under way {delivery.place}, not outside"
         source = self._source(delivery)
         if attempt.resume is None:
-            source.answered(tx, delivery, result)
+            source.answered(tx, delivery, attempt.invocation, result)
             self._conclude(tx, source, delivery, source.outcome(result))
             return
         answer = attempt.resume(tx, result)
@@ -162,8 +164,7 @@ class DeliveryWorker:
             Exhausted.AGE.value, "The delivery grew too old before it could be attempted.", FailureKind.TRANSIENT
         )
         release(tx, delivery)
-        source.settled(tx, delivery, outcome, GiveUp(Exhausted.AGE))
-        tx.deliveries.delete(delivery.id, delivery.fence)
+        _end(tx, source, delivery, outcome, GiveUp(Exhausted.AGE))
         return True
 
     def _conclude(
@@ -177,10 +178,10 @@ class DeliveryWorker:
         source.attempted(tx, delivery, outcome, verdict)
         match verdict:
             case RetryAt(at, counted):
+                record_retry(tx, delivery, _reported(source, outcome), at)
                 tx.deliveries.release(delivery, place=next_place or delivery.place, due_at=at, counted=counted)
             case Delivered() | GiveUp():
-                source.settled(tx, delivery, outcome, verdict)
-                tx.deliveries.delete(delivery.id, delivery.fence)
+                _end(tx, source, delivery, outcome, verdict)
             case _:
                 assert_never(verdict)
 
@@ -189,6 +190,17 @@ class DeliveryWorker:
         if source is None:
             raise Bug(f"no source is named {delivery.source}")
         return source
+
+
+def _end(tx: Transaction, source: Source, delivery: Delivery, outcome: Outcome, verdict: Delivered | GiveUp) -> None:
+    """Do what follows from the end of a delivery, write it down, and forget the delivery."""
+    end = source.settled(tx, delivery, outcome, verdict)
+    record_end(tx, delivery, _reported(source, outcome), end)
+    tx.deliveries.delete(delivery.id, delivery.fence)
+
+
+def _reported(source: Source, outcome: Outcome) -> Failed | None:
+    return source.reported(outcome) if isinstance(outcome, Failed) else None
 
 
 def _rendered(tx: Transaction, source: Source, delivery: Delivery) -> Call | Invocation:

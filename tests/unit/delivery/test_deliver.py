@@ -27,10 +27,12 @@ from redrive.core.retry import (
     Verdict,
 )
 from redrive.core.scope import Caller, Scope
+from redrive.delivery.call import Call
 from redrive.delivery.deliver import INSIDE_PER_CLAIM_MAX, LEASE_FLOOR_MS, PUT_OFF_MS, DeliveryWorker
+from redrive.delivery.history import End
 from redrive.delivery.invocation import FunctionCode, Invocation, InvocationResult, InvocationStatus
 from redrive.delivery.operation import Outside, OutsideNeeded
-from redrive.delivery.sources import Call
+from redrive.delivery.sources import Source
 from redrive.store.api import NO_CONTEXT, Transaction
 from redrive.store.sqlite import SqliteStore
 from redrive.store.tables.deliveries import INSIDE, OUTSIDE, Delivery
@@ -92,7 +94,7 @@ class Post:
 
 
 @dataclass
-class Letters:
+class Letters(Source):
     """A source of letters: those inside go by post, those outside by a function."""
 
     name: str = "letters"
@@ -118,14 +120,12 @@ class Letters:
             return Succeeded({})
         return Failed("Crashed", "", FailureKind.TRANSIENT)
 
-    def answered(self, tx: Transaction, delivery: Delivery, result: InvocationResult) -> None:
-        """Letters keep nothing of what their reader wrote."""
-
-    def settled(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Delivered | GiveUp) -> None:
+    def settled(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Delivered | GiveUp) -> End:
         if delivery.id in self.unsettleable:
             tx.timers.set("settled", delivery.id, START)
             raise ZeroDivisionError("ours")
         self.ends.append((outcome, verdict))
+        return End.of(verdict)
 
     def attempted(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Verdict) -> None:
         self.attempts.append(verdict)

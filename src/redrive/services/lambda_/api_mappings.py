@@ -12,6 +12,7 @@ from redrive.core.entropy import new_uuid
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
+from redrive.delivery.targets import queue_url
 from redrive.services.lambda_.api_functions import authorized_reference, get_existing
 from redrive.services.lambda_.limits import (
     BATCH_SIZE_DEFAULT,
@@ -27,7 +28,7 @@ from redrive.services.lambda_.model import (
     refuse_given,
     unavailable,
 )
-from redrive.services.lambda_.model_mapping import EventSourceMapping, mapping_arn, mapping_document, queue_url
+from redrive.services.lambda_.model_mapping import EventSourceMapping, mapping_arn, mapping_document
 from redrive.services.lambda_.workers_queues import authorize_on_queue
 from redrive.services.lambda_.workers_runs import function_caller
 from redrive.store.api import Transaction

@@ -6,7 +6,6 @@ from collections.abc import Mapping as MappingOf
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from redrive.core.arn import Arn
 from redrive.core.clock import Instant
 from redrive.core.documents import Document
 from redrive.services.lambda_.limits import BATCH_SIZE_DEFAULT, MAPPING_CONCURRENCY, WINDOW_VISIBILITY_MARGIN_S
@@ -50,12 +49,6 @@ class EventSourceMapping:
 def mapping_arn(region: str, account: str, uuid: str) -> str:
     """The ARN of a mapping."""
     return f"arn:aws:lambda:{region}:{account}:event-source-mapping:{uuid}"
-
-
-def queue_url(queue_arn: str) -> str:
-    """The URL of the queue with this ARN, as AWS spells it."""
-    arn = Arn.parse(queue_arn)
-    return f"https://sqs.{arn.region}.amazonaws.com/{arn.account}/{arn.resource}"
 
 
 def concurrency(mapping: EventSourceMapping, function: Function) -> int:

@@ -14,8 +14,9 @@ from redrive.core.documents import Document
 from redrive.core.entropy import new_uuid
 from redrive.core.errors import ServiceError
 from redrive.core.retry import RetryPolicy
-from redrive.core.scope import Caller, Scope
+from redrive.core.scope import Scope
 from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
+from redrive.delivery.targets import queue_url
 from redrive.delivery.worker import Attempt
 from redrive.services.lambda_.limits import (
     EMPTY_POLL_PAUSE_MS,
@@ -32,9 +33,8 @@ from redrive.services.lambda_.model_mapping import (
     EventSourceMapping,
     concurrency,
     effective_visibility_s,
-    queue_url,
 )
-from redrive.services.lambda_.workers_runs import assume_function_role, function_caller, record_run
+from redrive.services.lambda_.workers_runs import function_caller, record_run, run_caller
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import Delivery
 
@@ -275,13 +275,7 @@ def _delete_messages(tx: Transaction, invocation: Invocation, row: Delivery, rec
     """
     if not receipts:
         return []
-    caller: Caller = assume_function_role(
-        tx,
-        role_arn=invocation.role_arn,
-        function_arn=":".join(invocation.function_arn.split(":")[:7]),
-        function_name=invocation.function_name,
-        request_id=new_uuid(tx.entropy),
-    )
+    caller = run_caller(tx, invocation, new_uuid(tx.entropy))
     url = queue_url(row.document["QueueArn"])
     undone: list[str] = []
     for start in range(0, len(receipts), RECEIVE_MESSAGES_MAX):

@@ -1,4 +1,4 @@
-"""What happens by itself: occurrences come due, deleted groups empty, client tokens are forgotten."""
+"""What happens by itself: occurrences come due, and groups that are being deleted are emptied."""
 
 from __future__ import annotations
 
