@@ -16,10 +16,12 @@ from redrive.core.scope import Caller, Scope
 from redrive.delivery import deliver, sources, targets
 from redrive.delivery.classify import classify
 from redrive.delivery.deliver import DeliveryWorker
-from redrive.delivery.invocation import InvocationResult
+from redrive.delivery.errand import Result
+from redrive.delivery.letters import Letter
 from redrive.delivery.worker import Attempt
 from redrive.engine.engine import Engine
 from redrive.engine.services import BoundServices
+from redrive.languages.letters import LAMBDA
 from redrive.services.dynamodb import api_items as dynamodb_items
 from redrive.services.lambda_ import source as lambda_source
 from redrive.services.lambda_ import workers as lambda_workers
@@ -103,7 +105,7 @@ def ending_a_delivery_in_two_commits() -> AbstractContextManager[object]:
     """The last word on a delivery is one commit, its removal another."""
     original, delete = Engine.settle, DeliveryTable.delete
 
-    def settle(engine: Engine, attempt: Attempt, result: InvocationResult) -> None:
+    def settle(engine: Engine, attempt: Attempt, result: Result) -> None:
         ended: list[tuple[str, int]] = []
         with patch.object(DeliveryTable, "delete", lambda _, *lease: ended.append(lease)):
             original(engine, attempt, result)
@@ -162,7 +164,7 @@ def receiving_past_messages_in_flight() -> AbstractContextManager[object]:
 
 def dead_letters_without_a_reason() -> AbstractContextManager[object]:
     """Lambda's dead letters carry no attributes."""
-    return patch.object(lambda_source, "dead_letter_attributes", lambda *_: {})
+    return patch.object(lambda_source, "dead_letter", lambda _, payload, __: Letter(LAMBDA, payload, {}))
 
 
 def calling_a_target_with_what_makes_it_fail() -> AbstractContextManager[object]:

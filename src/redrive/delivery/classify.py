@@ -6,8 +6,12 @@ from collections.abc import Mapping
 
 from redrive.core.error_codes import FAULTS, THROTTLES
 from redrive.core.errors import ServiceError
-from redrive.core.retry import Failed, FailureKind
+from redrive.core.retry import Failed, FailureKind, Outcome, Succeeded
+from redrive.delivery.http_call import HttpEnding, HttpResult
 from redrive.delivery.letters import writable
+
+QUOTED_BYTES_MAX = 1_000
+"""How much of the answer to a failed HTTP call is quoted in the history."""
 
 _UNKNOWN_OPERATION = "UnknownOperationException"
 
@@ -22,6 +26,26 @@ def classify(error: ServiceError) -> Failed:
     Source: docs/semantics/delivery.md
     """
     return Failed(_REPORTED_CODES.get(error.code, error.code), writable(error.message), _kind_of(error))
+
+
+def judge_answer(result: HttpResult) -> Outcome:
+    """How the answer to an HTTP call counts, where its source says nothing else.
+
+    Status 2xx is success; 429 throttles; 408, 5xx and no answer at all are tried again; all other answers are
+    permanent, and so is a call that we refuse to send.
+    """
+    match result.ending:
+        case HttpEnding.ANSWERED if 200 <= result.status < 300:
+            return Succeeded({"StatusCode": result.status})
+        case HttpEnding.ANSWERED:
+            kinds = {429: FailureKind.THROTTLED, 408: FailureKind.TRANSIENT}
+            kind = FailureKind.TRANSIENT if result.status >= 500 else kinds.get(result.status, FailureKind.PERMANENT)
+            text = writable(result.body[:QUOTED_BYTES_MAX].decode("utf-8", "replace"))
+            return Failed(f"Http{result.status}", text, kind)
+        case HttpEnding.REFUSED:
+            return Failed("HttpRefused", writable(result.error), FailureKind.PERMANENT)
+        case HttpEnding.TIMED_OUT | HttpEnding.FAILED:
+            return Failed("HttpNotAnswered", writable(result.error), FailureKind.TRANSIENT)
 
 
 def _kind_of(error: ServiceError) -> FailureKind:

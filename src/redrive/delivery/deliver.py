@@ -27,9 +27,10 @@ from redrive.core.retry import (
     decide,
 )
 from redrive.delivery.call import Call
+from redrive.delivery.errand import Errand, Result
 from redrive.delivery.faults import Held, hinder, release
 from redrive.delivery.history import record_end, record_retry
-from redrive.delivery.invocation import Invocation, InvocationResult
+from redrive.delivery.invocation import InvocationResult
 from redrive.delivery.operation import OutsideNeeded
 from redrive.delivery.sources import Source
 from redrive.delivery.worker import Attempt
@@ -88,7 +89,7 @@ class DeliveryWorker:
                 self._put_off(tx, delivery, defect)
         return begun
 
-    def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
+    def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
         delivery = tx.deliveries.held(attempt.key, attempt.fence)
         if delivery is None or delivery.leases == 0:
             # Another claim came after this one, or this one was settled before, and its answer lost or repeated.
@@ -96,9 +97,10 @@ class DeliveryWorker:
         assert delivery.place == OUTSIDE, f"{delivery.id} is under way {delivery.place}, not outside"
         source = self._source(delivery)
         if attempt.resume is None:
-            source.answered(tx, delivery, attempt.invocation, result)
+            source.answered(tx, delivery, attempt.errand, result)
             self._conclude(tx, source, delivery, source.outcome(result))
             return
+        assert isinstance(result, InvocationResult), "operations run functions outside, and nothing else"
         answer = attempt.resume(tx, result)
         outcome = source.failure(answer) if isinstance(answer, ServiceError) else Succeeded(answer)
         # The next attempt is a call again, and calls begin inside.
@@ -116,7 +118,7 @@ class DeliveryWorker:
         try:
             call = _rendered(tx, source, delivery)
             if not isinstance(call, Call):
-                raise Bug(f"{delivery.source} renders an invocation for a delivery inside the store")
+                raise Bug(f"{delivery.source} renders an errand for a delivery inside the store")
             if fault is not None:
                 raise fault.error
             outcome = Succeeded(_called(tx, call))
@@ -145,7 +147,7 @@ class DeliveryWorker:
         outcome: Outcome
         try:
             rendered = _rendered(tx, source, delivery)
-            if isinstance(rendered, Invocation):
+            if not isinstance(rendered, Call):
                 return (Attempt(self.name, delivery.id, delivery.fence, rendered),)
             outcome = Succeeded(_called(tx, rendered))
         except ServiceError as error:
@@ -203,7 +205,7 @@ def _reported(source: Source, outcome: Outcome) -> Failed | None:
     return source.reported(outcome) if isinstance(outcome, Failed) else None
 
 
-def _rendered(tx: Transaction, source: Source, delivery: Delivery) -> Call | Invocation:
+def _rendered(tx: Transaction, source: Source, delivery: Delivery) -> Call | Errand:
     """What the source asks for. Errors: ServiceError."""
     try:
         return source.render(tx, delivery)

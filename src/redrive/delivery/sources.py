@@ -12,9 +12,10 @@ from redrive.core.clock import MINUTE_MS
 from redrive.core.errors import Bug, ServiceError
 from redrive.core.retry import Delivered, Failed, GiveUp, Outcome, Verdict
 from redrive.delivery.call import Call
-from redrive.delivery.classify import classify
+from redrive.delivery.classify import classify, judge_answer
+from redrive.delivery.errand import Errand, Result
 from redrive.delivery.history import End
-from redrive.delivery.invocation import Invocation, InvocationResult
+from redrive.delivery.http_call import HttpResult
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import Delivery
 
@@ -30,7 +31,7 @@ class Source(ABC):
     lease_ms: int = MINUTE_MS
 
     @abstractmethod
-    def render(self, tx: Transaction, delivery: Delivery) -> Call | Invocation:
+    def render(self, tx: Transaction, delivery: Delivery) -> Call | Errand:
         """What to do for this attempt. A Call of an operation that needs the outside goes on there.
 
         Errors: ServiceError, which then is the attempt's failure (a role that cannot be assumed, a target gone).
@@ -40,14 +41,19 @@ class Source(ABC):
         """How an error of the target counts: permanent, transient or throttled."""
         return classify(error)
 
-    def outcome(self, result: InvocationResult) -> Outcome:
-        """How the answer of an errand counts: of each kind that `render` asks for. Errors: Bug for any other."""
+    def outcome(self, result: Result) -> Outcome:
+        """How the answer of an errand counts, of each kind that `render` asks for; an HTTP call's by its status.
+
+        Errors: Bug for a kind that the source does not ask for.
+        """
+        if isinstance(result, HttpResult):
+            return judge_answer(result)
         raise Bug(f"{self.name} does not say how a {type(result).__name__} counts")
 
     def answered(  # noqa: B027 - most sources keep nothing of it.
-        self, tx: Transaction, delivery: Delivery, ran: Invocation, result: InvocationResult
+        self, tx: Transaction, delivery: Delivery, errand: Errand, result: Result
     ) -> None:
-        """After each errand, before its outcome is judged: keep what it wrote. `ran` is the errand itself."""
+        """After each errand, before its outcome is judged: keep what it wrote. `errand` is what was done."""
 
     def attempted(  # noqa: B027 - most sources count nothing.
         self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Verdict

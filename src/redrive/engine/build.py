@@ -17,6 +17,7 @@ from redrive.engine.engine import Engine, Runner
 from redrive.engine.faults import FaultyInvoker
 from redrive.engine.registry import Registry
 from redrive.engine.services import BoundServices
+from redrive.invoke.http_calls import HttpCalls
 from redrive.services.cloudformation.workers import StackWorker
 from redrive.services.dynamodb.workers import ExpiryWorker
 from redrive.services.lambda_.source import LambdaSource
@@ -114,7 +115,8 @@ def build_engine(
     """
     store.on_commit(lambda topics: log_misspellings(log, topics))
     faulty = FaultyInvoker(invoker, run, real_time=real_time, listen=store.on_commit)
-    return Engine(run, bind_registry(store, models, settings), build_workers(log, settings), faulty, log)
+    registry, workers = bind_registry(store, models, settings), build_workers(log, settings)
+    return Engine(run, registry, workers, faulty, log, http=HttpCalls())
 
 
 def bind_registry(store: Store, models: Models, settings: Settings = DEFAULTS) -> Registry:

@@ -19,7 +19,8 @@ from redrive.core.entropy import new_uuid
 from redrive.core.errors import Bug, ServiceError
 from redrive.core.log import SilentLog
 from redrive.core.scope import Caller, Scope
-from redrive.delivery.invocation import InvocationResult, Invoker
+from redrive.delivery.errand import Result
+from redrive.delivery.invocation import Invoker
 from redrive.delivery.worker import Attempt
 from redrive.engine.build import bind_registry, build_workers
 from redrive.engine.engine import Claimed, Engine
@@ -281,7 +282,7 @@ class Stage:
         except Exception:  # noqa: BLE001 - once more, a worker at a time: a defect in one does not hold up the others.
             return self.engine.claim(free=1)
 
-    def _settle(self, attempt: Attempt, result: InvocationResult) -> None:
+    def _settle(self, attempt: Attempt, result: Result) -> None:
         self._ask(("settle", result), lambda: self.engine.settle(attempt, result))
 
     def _ask(self, asked: tuple[object, ...], ask: Callable[[], T], *, place: tuple[object, ...] = ()) -> T:

@@ -29,6 +29,7 @@ from redrive.core.retry import (
 from redrive.core.scope import Caller, Scope
 from redrive.delivery.call import Call
 from redrive.delivery.deliver import INSIDE_PER_CLAIM_MAX, LEASE_FLOOR_MS, PUT_OFF_MS, DeliveryWorker
+from redrive.delivery.errand import Result
 from redrive.delivery.history import End
 from redrive.delivery.invocation import FunctionCode, Invocation, InvocationResult, InvocationStatus
 from redrive.delivery.operation import Outside, OutsideNeeded
@@ -115,7 +116,8 @@ class Letters(Source):
         kinds = {"Gone": FailureKind.PERMANENT}
         return Failed(error.code, error.message, kinds.get(error.code, FailureKind.TRANSIENT))
 
-    def outcome(self, result: InvocationResult) -> Outcome:
+    def outcome(self, result: Result) -> Outcome:
+        assert isinstance(result, InvocationResult)
         if result.status is InvocationStatus.OK:
             return Succeeded({})
         return Failed("Crashed", "", FailureKind.TRANSIENT)
@@ -164,7 +166,7 @@ class Office:
     def claim(self, *, free: int = 1):
         return list(self.store.run(lambda tx: self.worker.claim(tx, free=free)))
 
-    def settle(self, attempt, result: InvocationResult) -> None:
+    def settle(self, attempt, result: Result) -> None:
         self.store.run(lambda tx: self.worker.settle(tx, attempt, result))
 
     def next_due(self, *, free: int = 1) -> int | None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from redrive.core.clock import Instant, VirtualClock
 from redrive.core.errors import Bug
 from redrive.core.log import SilentLog
-from redrive.delivery.invocation import InvocationResult
+from redrive.delivery.errand import Result
 from redrive.delivery.worker import Attempt
 from redrive.engine.build import build_workers
 from redrive.engine.driver import RealTime, VirtualDrive
@@ -63,7 +63,7 @@ class Defective:
     def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
         raise ValueError("a defect")
 
-    def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
+    def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
         raise Bug("nothing is attempted")
 
 

@@ -14,6 +14,7 @@ from redrive.core.entropy import new_uuid
 from redrive.core.errors import ServiceError
 from redrive.core.retry import Delivered, Failed, FailureKind, GiveUp, Outcome, Succeeded
 from redrive.core.scope import Caller
+from redrive.delivery.errand import Errand, Result
 from redrive.delivery.history import End, record_aftermath
 from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.delivery.letters import Unwritten, write_letter
@@ -70,8 +71,9 @@ class LambdaSource(Source):
         kind = FailureKind.TRANSIENT if error.fault == "server" else FailureKind.PERMANENT
         return Failed(error.code, error.message, kind)
 
-    def outcome(self, result: InvocationResult) -> Outcome:
+    def outcome(self, result: Result) -> Outcome:
         """Errors of the function use up retries; throttles and errors outside of it wait without doing so."""
+        assert isinstance(result, InvocationResult), "events run functions"
         match result.status:
             case InvocationStatus.OK:
                 return Succeeded({"Payload": _text(result)})
@@ -84,9 +86,11 @@ class LambdaSource(Source):
             case _:
                 assert_never(result.status)
 
-    def answered(self, tx: Transaction, delivery: Delivery, ran: Invocation, result: InvocationResult) -> None:
+    def answered(self, tx: Transaction, delivery: Delivery, errand: Errand, result: Result) -> None:
         """Count the run and write its lines: to its own log group, whatever became of the function since."""
-        record_run(tx, ran, result)
+        assert isinstance(errand, Invocation), "events run functions"
+        assert isinstance(result, InvocationResult), "events run functions"
+        record_run(tx, errand, result)
 
     def reported(self, failed: Failed) -> Failed:
         """A function's own error by its message, without the document around it."""

@@ -15,6 +15,7 @@ from redrive.core.entropy import new_uuid
 from redrive.core.errors import ServiceError
 from redrive.core.retry import RetryPolicy
 from redrive.core.scope import Scope
+from redrive.delivery.errand import Result
 from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.delivery.targets import queue_url
 from redrive.delivery.worker import Attempt
@@ -93,10 +94,11 @@ class MappingWorker:
             waiting = took
         return attempts
 
-    def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
+    def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
         row = tx.deliveries.held(attempt.key, attempt.fence)
         if row is None:
             return
+        assert isinstance(result, InvocationResult), "mappings run functions"
         tx.deliveries.delete(row.id, row.fence)
         record_run(tx, attempt.invocation, result)
         receipts: dict[str, str] = row.document["Receipts"]

@@ -1,8 +1,8 @@
 """Amazon EventBridge Scheduler: schedules and their groups, which really fire, retry and dead-letter.
 
 AWS documents it at https://docs.aws.amazon.com/scheduler/latest/APIReference/Welcome.html. All its operations are here.
-Left out on purpose: encryption with a KmsKeyArn (it is stored and returned, nothing is encrypted). Our readings of AWS's
-rules stand in docs/semantics/scheduler.md and docs/semantics/delivery.md.
+Left out on purpose: encryption with a KmsKeyArn (it is stored and returned, nothing is encrypted). Our readings of
+AWS's rules stand in docs/semantics/scheduler.md and docs/semantics/delivery.md.
 
     model.py              schedules and groups
     model_occurrences.py  when a schedule is invoked, also after an outage

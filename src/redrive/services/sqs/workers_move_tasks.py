@@ -13,7 +13,7 @@ from redrive.core.clock import SECOND_MS, Instant
 from redrive.core.entropy import new_uuid
 from redrive.core.errors import Bug
 from redrive.core.scope import Scope
-from redrive.delivery.invocation import InvocationResult
+from redrive.delivery.errand import Result
 from redrive.delivery.worker import Attempt
 from redrive.services.sqs import limits
 from redrive.services.sqs.model import Queue, dedup_scope
@@ -65,7 +65,7 @@ class MoveTaskWorker:
             _go_on(tx, scope, task)
         return ()
 
-    def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
+    def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
         raise Bug("move tasks make no attempts")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from redrive.delivery.errand import Result
 from redrive.delivery.invocation import Invocation, InvocationResult
 from redrive.delivery.worker import Attempt
 from tests.unit.services.lambda_.functions import QUEUE_ARN, START, STREAM, THROTTLED, Rig, answered, raised
@@ -33,7 +34,7 @@ def claim(rig: Rig, free: int = 10) -> Sequence[Attempt]:
     return rig.store.run(lambda tx: rig.mappings.claim(tx, free=free))
 
 
-def settle(rig: Rig, attempt: Attempt, result: InvocationResult) -> None:
+def settle(rig: Rig, attempt: Attempt, result: Result) -> None:
     """The third beat of the worker alone."""
     rig.store.run(lambda tx: rig.mappings.settle(tx, attempt, result))
 
