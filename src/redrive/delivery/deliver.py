@@ -31,6 +31,7 @@ from redrive.delivery.errand import Errand, Result
 from redrive.delivery.faults import Held, hinder, release
 from redrive.delivery.history import record_end, record_retry
 from redrive.delivery.invocation import InvocationResult
+from redrive.delivery.kept import KEPT, due_answers, forget_answer, keep_answer, put_off_again
 from redrive.delivery.operation import OutsideNeeded
 from redrive.delivery.sources import Source
 from redrive.delivery.worker import Attempt
@@ -66,9 +67,13 @@ class DeliveryWorker:
         self._lease_ms = max([LEASE_FLOOR_MS, *(source.lease_ms for source in sources)])
 
     def next_due(self, tx: Transaction, *, free: int) -> Instant | None:
-        return tx.deliveries.next((INSIDE, OUTSIDE) if free > 0 else (INSIDE,))
+        due_at = tx.deliveries.next((INSIDE, OUTSIDE) if free > 0 else (INSIDE,))
+        kept_until = tx.timers.next(KEPT)
+        return min((at for at in (due_at, kept_until) if at is not None), default=None)
 
     def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
+        for delivery, errand, result in due_answers(tx):
+            self._settle_kept(tx, delivery, errand, result)
         for delivery in tx.deliveries.due(INSIDE, tx.now, limit=INSIDE_PER_CLAIM_MAX):
             try:
                 with tx.savepoint():
@@ -91,20 +96,58 @@ class DeliveryWorker:
 
     def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
         delivery = tx.deliveries.held(attempt.key, attempt.fence)
-        if delivery is None or delivery.leases == 0:
-            # Another claim came after this one, or this one was settled before, and its answer lost or repeated.
+        if delivery is None or delivery.leases == 0 or delivery.place == KEPT:
+            # Another claim came after this one; or this one was settled, or its answer kept, and is repeated.
             return
         assert delivery.place == OUTSIDE, f"{delivery.id} is under way {delivery.place}, not outside"
+        try:
+            with tx.savepoint():
+                self._settle(tx, delivery, attempt, result)
+        except Exception as defect:  # noqa: BLE001 - `_not_settled` raises what is no defect.
+            self._not_settled(tx, delivery, attempt, result, defect)
+
+    def _settle(self, tx: Transaction, delivery: Delivery, attempt: Attempt, result: Result) -> None:
         source = self._source(delivery)
         if attempt.resume is None:
             source.answered(tx, delivery, attempt.errand, result)
-            self._conclude(tx, source, delivery, source.outcome(result))
+            self._conclude(tx, source, delivery, source.outcome(result), next_place=OUTSIDE)
             return
         assert isinstance(result, InvocationResult), "operations run functions outside, and nothing else"
         answer = attempt.resume(tx, result)
         outcome = source.failure(answer) if isinstance(answer, ServiceError) else Succeeded(answer)
         # The next attempt is a call again, and calls begin inside.
         self._conclude(tx, source, delivery, outcome, next_place=INSIDE)
+
+    def _not_settled(
+        self, tx: Transaction, delivery: Delivery, attempt: Attempt, result: Result, defect: Exception
+    ) -> None:
+        """Keep the answer that a defect of ours kept from being settled: what was run is not run again for that.
+
+        The answer of an operation cannot be kept, because only its caller can make it: the operation is called again.
+        The history has the failure either way. Errors: the store's own, which are no defects.
+        """
+        if isinstance(defect, _NO_DEFECTS):
+            raise defect
+        self._log.error("answer not settled", delivery_id=delivery.id, source=delivery.source, defect=repr(defect))
+        until = tx.now + PUT_OFF_MS
+        error = _failure_of_ours("settle an answer", defect)
+        record_retry(tx, delivery, Failed(error.code, error.message, FailureKind.TRANSIENT), until)
+        if attempt.resume is None:
+            keep_answer(tx, delivery, attempt.errand, result, until=until)
+        else:
+            tx.deliveries.release(delivery, place=INSIDE, due_at=until, counted=True)
+
+    def _settle_kept(self, tx: Transaction, delivery: Delivery, errand: Errand, result: Result) -> None:
+        """Settle an answer that was kept, now that it may go well."""
+        try:
+            with tx.savepoint():
+                self._settle(tx, delivery, Attempt(self.name, delivery.id, delivery.fence, errand), result)
+                forget_answer(tx, delivery)
+        except Exception as defect:
+            if isinstance(defect, _NO_DEFECTS):
+                raise
+            self._log.error("answer not settled", delivery_id=delivery.id, source=delivery.source, defect=repr(defect))
+            put_off_again(tx, delivery, until=tx.now + PUT_OFF_MS)
 
     def _deliver_inside(self, tx: Transaction, delivery: Delivery) -> None:
         source = self._source(delivery)
