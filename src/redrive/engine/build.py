@@ -21,6 +21,7 @@ from redrive.invoke.http_calls import HttpCalls
 from redrive.services.cloudformation.workers import StackWorker
 from redrive.services.dynamodb.workers import ExpiryWorker
 from redrive.services.lambda_.source import LambdaSource
+from redrive.services.lambda_.source_queues import QueueEvents
 from redrive.services.lambda_.workers import MappingWorker
 from redrive.services.logs.workers import LogRetentionWorker
 from redrive.services.scheduler.model_executions import ExecutionIds
@@ -139,7 +140,7 @@ def build_workers(log: Log, settings: Settings = DEFAULTS) -> list[Worker]:
         ExpiryWorker(),
         GroupDeletionWorker(),
         LogRetentionWorker(),
-        MappingWorker(next_visible=next_visible, count_visible=count_visible),
+        MappingWorker([QueueEvents(next_visible=next_visible, count_visible=count_visible)], log),
         MetricsWorker([QueueSampler()]),
         MoveTaskWorker(),
         RetentionWorker(),

@@ -20,6 +20,7 @@ class EventSourceMapping:
     """A queue whose messages a function is given, in batches. `name` is the UUID.
 
     `function_arn` carries a qualifier if the mapping was made with one. `last_result` is empty until the first batch.
+    `cursor` is where a source that has one goes on.
     """
 
     KIND: ClassVar[str] = "lambda.event_source_mapping"
@@ -39,6 +40,7 @@ class EventSourceMapping:
     kms_key_arn: str = ""
     tags: MappingOf[str, str] = field(default_factory=dict)
     last_result: str = ""
+    cursor: str = ""
 
     @property
     def is_fifo(self) -> bool:

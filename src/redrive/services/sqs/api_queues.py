@@ -14,6 +14,7 @@ from redrive.core.errors import ServiceError
 from redrive.core.limits import Limits
 from redrive.core.scope import Caller, Scope
 from redrive.delivery.operation import operation
+from redrive.delivery.watches import arrived
 from redrive.languages.iam import Context, request_tags, resource_tags
 from redrive.services.sqs import limits
 from redrive.services.sqs.model import Queue, QueueAttributes, check_name, parse_queue_url, queue_arn, queue_url
@@ -154,6 +155,7 @@ def create_queue(
         tags=dict(tags or {}),
     )  # fmt: skip
     tx.resources.put(caller.scope, queue)
+    arrived(tx, arn, tx.now)  # Who read from an earlier queue of this name reads from this one.
     begin_retention(tx)
     return {"QueueUrl": queue_url(caller, queue)}
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from redrive.core.clock import Instant
 from redrive.core.errors import Bug
 from redrive.delivery.errand import Result
+from redrive.delivery.watches import arrived
 from redrive.delivery.worker import Attempt
 from redrive.services.sqs import limits
 from redrive.services.sqs.model import Queue
@@ -41,7 +42,8 @@ class RetentionWorker:
     def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
         for _, queue in tx.resources.everywhere(Queue):
             if queue.is_fifo:
-                tx.messages.expire_in_order(queue.id, tx.now)
+                if tx.messages.expire_in_order(queue.id, tx.now):
+                    arrived(tx, queue.arn, tx.now)
             else:
                 tx.messages.expire(queue.id, tx.now)
         tx.dedup.sweep(tx.now)

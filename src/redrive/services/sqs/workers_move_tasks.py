@@ -14,6 +14,7 @@ from redrive.core.entropy import new_uuid
 from redrive.core.errors import Bug
 from redrive.core.scope import Scope
 from redrive.delivery.errand import Result
+from redrive.delivery.watches import arrived
 from redrive.delivery.worker import Attempt
 from redrive.services.sqs import limits
 from redrive.services.sqs.model import Queue, dedup_scope
@@ -114,6 +115,7 @@ def _move(tx: Transaction, source: Queue, target: Queue, message: ReceivedMessag
         tx.messages.take_out(message.seq)
         tx.messages.put_many((moved,))
     tx.notify(target.topic)
+    arrived(tx, target.arn, moved.visible_at)
 
 
 def _find(tx: Transaction, arn: str) -> Queue | None:
