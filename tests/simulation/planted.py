@@ -13,21 +13,22 @@ from redrive.core.clock import Instant
 from redrive.core.errors import ServiceError
 from redrive.core.retry import Backoff, Failed, FailureKind, RetryPolicy, Verdict, decide
 from redrive.core.scope import Caller, Scope
-from redrive.delivery import deliver
+from redrive.delivery import deliver, sources, targets
+from redrive.delivery.classify import classify
 from redrive.delivery.deliver import DeliveryWorker
-from redrive.delivery.invocation import InvocationResult
+from redrive.delivery.errand import Result
+from redrive.delivery.letters import Letter
 from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.engine.engine import Engine
 from redrive.engine.services import BoundServices
+from redrive.languages.letters import LAMBDA
 from redrive.services.dynamodb import api_items as dynamodb_items
 from redrive.services.lambda_ import source as lambda_source
 from redrive.services.lambda_ import workers as lambda_workers
 from redrive.services.scheduler import api_schedules, model_occurrences
 from redrive.services.scheduler import model_metrics as metrics
-from redrive.services.scheduler import source as scheduler_source
 from redrive.services.scheduler import workers as scheduler_workers
 from redrive.services.scheduler.model import Schedule, Settings
-from redrive.services.scheduler.model_failures import classify
 from redrive.services.scheduler.model_occurrences import Occurrence, following, revise
 from redrive.sim.checkers import Conservation, DeadLetters, EffectsOnce, Receives, Retries, Settlements, Slots
 from redrive.sim.checkers_executions import Ends, Executions, Metrics
@@ -94,7 +95,7 @@ def removing_the_delivery_before_its_work_is_done() -> AbstractContextManager[ob
     def claim(worker: DeliveryWorker, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
         attempts = original(worker, tx, free=free)
         for attempt in attempts:
-            tx.deliveries.delete(attempt.key)
+            tx.deliveries.delete(attempt.key, attempt.fence)
         return attempts
 
     return patch.object(DeliveryWorker, "claim", claim)
@@ -104,12 +105,12 @@ def ending_a_delivery_in_two_commits() -> AbstractContextManager[object]:
     """The last word on a delivery is one commit, its removal another."""
     original, delete = Engine.settle, DeliveryTable.delete
 
-    def settle(engine: Engine, attempt: Attempt, result: InvocationResult) -> None:
-        ended: list[str] = []
-        with patch.object(DeliveryTable, "delete", lambda _, delivery_id: ended.append(delivery_id)):
+    def settle(engine: Engine, attempt: Attempt, result: Result) -> None:
+        ended: list[tuple[str, int]] = []
+        with patch.object(DeliveryTable, "delete", lambda _, *lease: ended.append(lease)):
             original(engine, attempt, result)
-        for delivery_id in ended:
-            engine.run(partial(_delete, delete, delivery_id))
+        for lease in ended:
+            engine.run(partial(_delete, delete, lease))
 
     return patch.object(Engine, "settle", settle)
 
@@ -163,12 +164,12 @@ def receiving_past_messages_in_flight() -> AbstractContextManager[object]:
 
 def dead_letters_without_a_reason() -> AbstractContextManager[object]:
     """Lambda's dead letters carry no attributes."""
-    return patch.object(lambda_source, "dead_letter_attributes", lambda *_: {})
+    return patch.object(lambda_source, "dead_letter", lambda _, payload, __: Letter(LAMBDA, payload, {}))
 
 
 def calling_a_target_with_what_makes_it_fail() -> AbstractContextManager[object]:
     """A schedule calls its queue with parameters of wrong types, at which the operation fails by a defect of ours."""
-    return patch.object(scheduler_source, "call_params", lambda *_: {"QueueUrl": 5, "MessageBody": 5})
+    return patch.object(targets, "request_params", lambda *_: {"QueueUrl": 5, "MessageBody": 5})
 
 
 def firing_ahead_of_time() -> AbstractContextManager[object]:
@@ -215,7 +216,7 @@ def giving_up_when_throttled() -> AbstractContextManager[object]:
         failed = classify(error)
         return replace(failed, kind=FailureKind.PERMANENT) if failed.kind is FailureKind.THROTTLED else failed
 
-    return patch.object(scheduler_source, "classify", impatient)
+    return patch.object(sources, "classify", impatient)
 
 
 def losing_letters_of_exhausted_retries() -> AbstractContextManager[object]:
@@ -255,8 +256,8 @@ def dropping_without_counting() -> AbstractContextManager[object]:
     return patch.object(metrics, "series_of", series_of)
 
 
-def _delete(delete: Callable[[DeliveryTable, str], None], delivery_id: str, tx: Transaction) -> None:
-    delete(tx.deliveries, delivery_id)
+def _delete(delete: Callable[[DeliveryTable, str, int], None], lease: tuple[str, int], tx: Transaction) -> None:
+    delete(tx.deliveries, *lease)
 
 
 PLANTS: Mapping[Plant, str] = {
@@ -285,3 +286,9 @@ PLANTS: Mapping[Plant, str] = {
     dropping_without_counting: Metrics.rule,
 }
 """Each defect, and the rule that it breaks."""
+
+ALSO_BROKEN: Mapping[Plant, tuple[str, ...]] = {
+    # An occurrence that fires twice is one too many to each of three checkers: which sees it first depends on the seed.
+    changing_a_schedule_forgets_what_it_fired: (ScheduledInstants.rule, Executions.rule),
+}
+"""Rules that a defect breaks as well, perhaps before the one above."""

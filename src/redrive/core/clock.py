@@ -29,6 +29,11 @@ AHEAD_MS_MAX = DAY_MS
 class Clock(Protocol):
     """Where a node reads the time."""
 
+    @property
+    def is_virtual(self) -> bool:
+        """Whether it stands still until it is moved: what takes real time takes none of this clock's."""
+        ...
+
     def now(self) -> Instant:
         """Milliseconds since the epoch, UTC. Never runs backwards on one clock."""
         ...
@@ -43,6 +48,8 @@ class SystemClock:
     """The machine's clock, kept from running backwards: when the machine's is set back, this one goes at half speed
     until the machine has caught up. It never stands still, so that whatever is due comes.
     """
+
+    is_virtual = False
 
     def __init__(self, machine: Callable[[], Instant] = machine_ms) -> None:
         """`machine` reads the clock of the machine; the simulator has machines of its own."""
@@ -73,6 +80,8 @@ class SystemClock:
 
 class VirtualClock:
     """A clock that stands still until it is moved. Two worlds with the same moves read the same times."""
+
+    is_virtual = True
 
     def __init__(self, start: Instant) -> None:
         self._now = start

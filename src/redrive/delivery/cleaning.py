@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from redrive.core.clock import Instant
 from redrive.core.errors import Bug
-from redrive.delivery.invocation import InvocationResult
+from redrive.delivery.errand import Result
 from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.store.api import Transaction
 
@@ -55,5 +55,5 @@ class CleaningWorker:
                 tx.timers.clear(CLEANING, name)
         return ()
 
-    def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
+    def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
         raise Bug("cleaning makes no attempts")

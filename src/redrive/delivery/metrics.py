@@ -10,7 +10,7 @@ from typing import Protocol
 
 from redrive.core.clock import DAY_MS, MINUTE_MS, Instant
 from redrive.core.errors import Bug
-from redrive.delivery.invocation import InvocationResult
+from redrive.delivery.errand import Result
 from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.store.api import Transaction
 from redrive.store.tables.metrics import Watched
@@ -59,7 +59,7 @@ class MetricsWorker:
         tx.metrics.sweep(tx.now - KEPT_MS)
         return ()
 
-    def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
+    def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
         raise Bug("metrics make no attempts")
 
     def _sample(self, tx: Transaction, watched: Watched) -> bool:

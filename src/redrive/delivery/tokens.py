@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from redrive.core.clock import Instant
 from redrive.core.errors import Bug
-from redrive.delivery.invocation import InvocationResult
+from redrive.delivery.errand import Result
 from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.store.api import Transaction
 
@@ -27,5 +27,5 @@ class TokenWorker:
         tx.tokens.sweep(tx.now, TOKENS_PER_CLAIM_MAX)
         return ()
 
-    def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
+    def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
         raise Bug("tokens make no attempts")

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from redrive.core.clock import Instant
-from redrive.delivery.invocation import Invocation, InvocationResult
+from redrive.core.errors import Bug
+from redrive.delivery.errand import Errand, Result
+from redrive.delivery.invocation import Invocation
 from redrive.delivery.operation import Resume
 from redrive.store.api import Transaction
 
@@ -29,13 +31,20 @@ class Attempt:
     worker: str
     key: str
     fence: int
-    invocation: Invocation
+    errand: Errand
     resume: Resume | None = None
 
     @property
+    def invocation(self) -> Invocation:
+        """The run of a function that this attempt is. Errors: Bug if it is another errand."""
+        if not isinstance(self.errand, Invocation):
+            raise Bug(f"attempt {self.key} of {self.worker} is no run of a function")
+        return self.errand
+
+    @property
     def function(self) -> str:
-        """Whose run it is, by unqualified ARN."""
-        return self.invocation.unqualified_arn
+        """Whose run it is, by unqualified ARN; empty for all HTTP calls together."""
+        return self.errand.unqualified_arn if isinstance(self.errand, Invocation) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +111,6 @@ class Worker(Protocol):
         """Do the inside work that is due and take attempts. Claims no more than can start now."""
         ...
 
-    def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
+    def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
         """Record what became of an attempt and do what follows; nothing if its lease has passed to another."""
         ...

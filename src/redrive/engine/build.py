@@ -18,9 +18,11 @@ from redrive.engine.engine import Engine, Runner
 from redrive.engine.faults import FaultyInvoker
 from redrive.engine.registry import Registry
 from redrive.engine.services import BoundServices
+from redrive.invoke.http_calls import HttpCalls
 from redrive.services.cloudformation.workers import StackWorker
 from redrive.services.dynamodb.workers import ExpiryWorker
 from redrive.services.lambda_.source import LambdaSource
+from redrive.services.lambda_.source_queues import QueueEvents
 from redrive.services.lambda_.workers import MappingWorker
 from redrive.services.logs.workers import LogRetentionWorker
 from redrive.services.scheduler.model_executions import ExecutionIds
@@ -124,8 +126,9 @@ def build_engine(
     In real time, functions that a fault slows down take that long; in virtual time they take none.
     """
     store.on_commit(lambda topics: log_misspellings(log, topics))
-    faulty = FaultyInvoker(invoker, run, real_time=real_time)
-    return Engine(run, bind_registry(store, models, settings), build_workers(log, settings), faulty, log)
+    faulty = FaultyInvoker(invoker, run, real_time=real_time, listen=store.on_commit)
+    registry, workers = bind_registry(store, models, settings), build_workers(log, settings)
+    return Engine(run, registry, workers, faulty, log, http=HttpCalls())
 
 
 def bind_registry(store: Store, models: Models, settings: Settings = DEFAULTS) -> Registry:
@@ -149,7 +152,7 @@ def build_workers(log: Log, settings: Settings = DEFAULTS) -> list[Worker]:
         ExpiryWorker(),
         GroupDeletionWorker(),
         LogRetentionWorker(),
-        MappingWorker(next_visible=next_visible, count_visible=count_visible),
+        MappingWorker([QueueEvents(next_visible=next_visible, count_visible=count_visible)], log),
         MetricsWorker([QueueSampler()]),
         MoveTaskWorker(),
         RetentionWorker(),

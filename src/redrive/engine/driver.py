@@ -15,7 +15,7 @@ from typing import Protocol
 from redrive.core.clock import Clock, Instant, VirtualClock
 from redrive.core.errors import Conflict
 from redrive.core.log import Log
-from redrive.delivery.invocation import InvocationResult
+from redrive.delivery.errand import Result
 from redrive.delivery.worker import Attempt, FreeSlots, Worker
 from redrive.engine.engine import Engine
 from redrive.engine.virtual import Keep, VirtualTime
@@ -128,7 +128,7 @@ class RealTime:
                 self._woken = True
                 self._condition.notify()
 
-    def _settle(self, attempt: Attempt, result: InvocationResult) -> None:
+    def _settle(self, attempt: Attempt, result: Result) -> None:
         """Settle, and once more if it conflicts: repeating it is harmless, leaving it waits for the lease to end."""
         try:
             self._engine.settle(attempt, result)

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, assert_never
 
 from redrive.core.clock import Instant
 from redrive.core.documents import Document
 from redrive.core.errors import Conflict, ServiceError
 from redrive.core.log import Log
 from redrive.core.scope import Caller
-from redrive.delivery.invocation import InvocationResult, Invoker
+from redrive.delivery.errand import Result
+from redrive.delivery.http_call import NO_HTTP, HttpCall, HttpCaller
+from redrive.delivery.invocation import Invocation, Invoker
 from redrive.delivery.operation import Answer, Outside, Wait
 from redrive.delivery.worker import Attempt, FreeSlots, Worker
 from redrive.engine.registry import Registry
@@ -47,10 +49,14 @@ class Claimed:
 class Engine:
     """Services and workers over one store."""
 
-    def __init__(self, run: Runner, registry: Registry, workers: Sequence[Worker], invoker: Invoker, log: Log) -> None:
+    def __init__(
+        self, run: Runner, registry: Registry, workers: Sequence[Worker], invoker: Invoker, log: Log, *,
+        http: HttpCaller = NO_HTTP,
+    ) -> None:  # fmt: skip
         self.run = run
         self.registry = registry
         self.invoker = invoker
+        self._http = http
         self._workers: Mapping[str, Worker] = {worker.name: worker for worker in workers}
         self._places = {worker.name: place for place, worker in enumerate(workers)}
         self._by_timer = [(worker.timer, worker) for worker in workers if worker.timer is not None]
@@ -180,11 +186,17 @@ class Engine:
         """End the leases that an earlier process left behind. Only for a node that has the store to itself."""
         self.run(lambda tx: tx.deliveries.end_leases(tx.now))
 
-    def perform(self, attempt: Attempt) -> InvocationResult:
-        """Second beat: the outside. May take as long as the function's timeout."""
-        return self.invoker.invoke(attempt.invocation)
+    def perform(self, attempt: Attempt) -> Result:
+        """Second beat: the outside. May take as long as the errand's timeout."""
+        match attempt.errand:
+            case Invocation() as invocation:
+                return self.invoker.invoke(invocation)
+            case HttpCall() as call:
+                return self._http.call(call)
+            case _:
+                assert_never(attempt.errand)
 
-    def settle(self, attempt: Attempt, result: InvocationResult) -> None:
+    def settle(self, attempt: Attempt, result: Result) -> None:
         """Third beat: record the answer and what follows from it."""
         worker = self._workers[attempt.worker]
         self.run(lambda tx: worker.settle(tx, attempt, result))

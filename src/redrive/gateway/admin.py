@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from redrive import __version__
-from redrive.core.clock import Clock, Instant, VirtualClock, format_instant, parse_instant
+from redrive.core.clock import Clock, Instant, format_instant, parse_instant
 from redrive.core.errors import UserError
 from redrive.engine.driver import Driver, VirtualDrive
 from redrive.engine.engine import Runner
@@ -147,7 +147,7 @@ class Admin:
 
     def _clock_facts(self) -> dict[str, object]:
         now = self._clock.now()
-        kind = "virtual" if isinstance(self._clock, VirtualClock) else "real"
+        kind = "virtual" if self._clock.is_virtual else "real"
         target = self._driver.target if isinstance(self._driver, VirtualDrive) else None
         moves = {} if target is None else {"moves_to": format_instant(target), "moves_to_ms": target}
         return {"clock": kind, "now": format_instant(now), "now_ms": now} | moves

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import cast
 
-from redrive.core.clock import Clock, Instant, VirtualClock
+from redrive.core.clock import Clock, Instant
 from redrive.core.documents import Document
 from redrive.core.entropy import Entropy, new_uuid
 from redrive.core.log import Log
@@ -241,7 +241,7 @@ class App:
         if now >= deadline:
             parked.cancel()
             return False
-        is_virtual = isinstance(self._clock, VirtualClock)
+        is_virtual = self._clock.is_virtual
         wait_ms = min(deadline, wait.again_at or deadline) - now
         if is_virtual and not wait.is_under_way:
             wait_ms = min(wait_ms, VIRTUAL_WAIT_MS)

@@ -99,7 +99,8 @@ class Server:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = asyncio.Event()
         self._data = take_directory(options.data) if options.data else None
-        self._clock: Clock = VirtualClock(options.start or VIRTUAL_START) if options.virtual else SystemClock(machine)
+        self._virtual_clock = VirtualClock(options.start or VIRTUAL_START) if options.virtual else None
+        self._clock: Clock = self._virtual_clock or SystemClock(machine)
         with ExitStack() as undo:
             if self._data is not None:
                 undo.callback(self._data.release)
@@ -185,7 +186,7 @@ class Server:
 
     def note_time(self, run: Runner | None = None) -> None:
         """Write down how far time has come, so that the next server does not fall behind it. `run` commits it."""
-        if not isinstance(self._clock, VirtualClock):
+        if not self._clock.is_virtual:
             (run or self._store.run)(lambda tx: write_seen(tx.facts, tx.now))
 
     async def _serve(self, workdir: Path, started: Callable[[], None]) -> None:
@@ -294,12 +295,13 @@ class Server:
         )  # fmt: skip
 
     def _driver(self, engine: Engine, group: GroupCommit) -> Driver:
-        if not isinstance(self._clock, VirtualClock):
+        clock = self._virtual_clock
+        if clock is None:
             return RealTime(engine, self._clock, self._log, slots=self._options.slots)
         stood_at = self._store.run(lambda tx: tx.timers.get(*CLOCK_TIMER))
         if stood_at is not None:
-            self._clock.move_to(max(stood_at, self._clock.now()))
-        return VirtualDrive(engine, self._clock, self._log, keep=lambda tx, at: tx.timers.set(*CLOCK_TIMER, at))
+            clock.move_to(max(stood_at, clock.now()))
+        return VirtualDrive(engine, clock, self._log, keep=lambda tx, at: tx.timers.set(*CLOCK_TIMER, at))
 
 
 @contextmanager

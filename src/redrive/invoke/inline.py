@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from redrive.core.clock import Clock, SystemClock, VirtualClock
+from redrive.core.clock import Clock, SystemClock
 from redrive.core.entropy import Entropy, SystemEntropy
 from redrive.core.sessions import NEVER, Issuer
 from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
@@ -63,7 +63,7 @@ class InlineInvoker:
         self._endpoint_url = endpoint_url
         self._clock = clock or SystemClock()
         self._issuer = issuer
-        self._is_virtual = isinstance(clock, VirtualClock)
+        self._is_virtual = self._clock.is_virtual
         self._entropy = entropy or SystemEntropy()
         self._registered: dict[str, Handler] = {}
         self._environments: dict[str, _Environment] = {}

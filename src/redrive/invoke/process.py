@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from redrive.core.clock import MINUTE_MS, SECOND_MS, Clock, Instant, SystemClock, VirtualClock, monotonic_ms
+from redrive.core.clock import MINUTE_MS, SECOND_MS, Clock, Instant, SystemClock, monotonic_ms
 from redrive.core.entropy import Entropy
 from redrive.core.log import Log, SilentLog
 from redrive.core.sessions import Issuer
@@ -77,7 +77,7 @@ class ProcessInvoker:
         self._clock = clock
         self._entropy = entropy
         self._issuer = issuer
-        self._is_virtual = isinstance(clock, VirtualClock)
+        self._is_virtual = self._clock.is_virtual
         self._wall = clock if self._is_virtual else wall or SystemClock()
         self._limits = limits or Limits()
         self._runtime = runtime or default_runtime()

@@ -63,6 +63,10 @@ class ClockInUse:
         self._true = true
         self._current: Clock = true
 
+    @property
+    def is_virtual(self) -> bool:
+        return self._true.is_virtual
+
     def now(self) -> Instant:
         return self._current.now()
 

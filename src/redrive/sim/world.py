@@ -19,6 +19,7 @@ from redrive.core.clock import HOUR_MS, MINUTE_MS, SECOND_MS, Instant, VirtualCl
 from redrive.core.entropy import SeededEntropy
 from redrive.core.errors import Conflict
 from redrive.delivery.deliver import INTERNAL_FAILURE
+from redrive.delivery.errand import Result
 from redrive.delivery.invocation import InvocationResult, InvocationStatus
 from redrive.delivery.worker import ONE, Attempt, FreeSlots
 from redrive.engine.build import bind_registry, build_workers
@@ -213,10 +214,11 @@ class Simulation:
     def perform(self, node: Node, attempt: Attempt) -> InvocationResult:
         """Second beat: the function runs now."""
         result = node.engine.perform(attempt)
+        assert isinstance(result, InvocationResult), "all errands here are runs of functions"
         self.trace.write(self.now, "performed", node=node.name, attempt=_short(attempt), status=result.status.value)
         return result
 
-    def settle(self, node: Node, attempt: Attempt, result: InvocationResult) -> None:
+    def settle(self, node: Node, attempt: Attempt, result: Result) -> None:
         """Third beat. Errors: Conflict, AnswerLost."""
         before = len(self.records(attempt))
         try:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from redrive.core.clock import AHEAD_MS_MAX, SystemClock
+from redrive.core.clock import AHEAD_MS_MAX, SystemClock, VirtualClock
+from redrive.prove.stage.stage import StageClock
 
 
 def shown(*machine: int) -> Sequence[int]:
@@ -52,3 +53,9 @@ def test_clock_that_was_far_ahead_by_mistake_is_not_followed() -> None:
 
     assert resumed(behind, 0, 0, 10) == (behind, [0, 10])
     assert resumed(AHEAD_MS_MAX, 0, 0, 10) == (AHEAD_MS_MAX, [AHEAD_MS_MAX, AHEAD_MS_MAX + 5])
+
+
+def test_clock_says_whether_it_stands_still_until_it_is_moved() -> None:
+    """Whoever waits by a clock asks it, whatever its type: that of `prove` stands still, too."""
+    assert not SystemClock().is_virtual
+    assert all(clock.is_virtual for clock in (VirtualClock(0), StageClock(0)))

@@ -27,13 +27,17 @@ from redrive.core.retry import (
     Verdict,
 )
 from redrive.core.scope import Caller, Scope
-from redrive.delivery.deliver import INSIDE_PER_CLAIM_MAX, LEASE_FLOOR_MS, PUT_OFF_MS, DeliveryWorker
+from redrive.delivery.call import Call
+from redrive.delivery.deliver import INSIDE_PER_CLAIM_MAX, INTERNAL_FAILURE, LEASE_FLOOR_MS, PUT_OFF_MS, DeliveryWorker
+from redrive.delivery.errand import Result
+from redrive.delivery.history import End
 from redrive.delivery.invocation import FunctionCode, Invocation, InvocationResult, InvocationStatus
 from redrive.delivery.operation import Outside, OutsideNeeded
-from redrive.delivery.sources import Call
+from redrive.delivery.sources import Source
 from redrive.delivery.worker import FreeSlots
 from redrive.store.api import NO_CONTEXT, Transaction
 from redrive.store.sqlite import SqliteStore
+from redrive.store.tables.attempts import AttemptRecord
 from redrive.store.tables.deliveries import INSIDE, OUTSIDE, Delivery
 
 START = 1_735_689_600_000
@@ -96,13 +100,14 @@ class Post:
 
 
 @dataclass
-class Letters:
+class Letters(Source):
     """A source of letters: those inside go by post, those outside by a function."""
 
     name: str = "letters"
     lease_ms: int = 90 * SECOND_MS
     unrenderable: Exception | None = None
     unsettleable: set[str] = field(default_factory=set)
+    uncountable: bool = False
     attempts: list[Verdict] = field(default_factory=list)
     ends: list[tuple[Outcome, Delivered | GiveUp]] = field(default_factory=list)
 
@@ -117,21 +122,22 @@ class Letters:
         kinds = {"Gone": FailureKind.PERMANENT}
         return Failed(error.code, error.message, kinds.get(error.code, FailureKind.TRANSIENT))
 
-    def outcome(self, result: InvocationResult) -> Outcome:
+    def outcome(self, result: Result) -> Outcome:
+        assert isinstance(result, InvocationResult)
         if result.status is InvocationStatus.OK:
             return Succeeded({})
         return Failed("Crashed", "", FailureKind.TRANSIENT)
 
-    def answered(self, tx: Transaction, delivery: Delivery, result: InvocationResult) -> None:
-        """Letters keep nothing of what their reader wrote."""
-
-    def settled(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Delivered | GiveUp) -> None:
+    def settled(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Delivered | GiveUp) -> End:
         if delivery.id in self.unsettleable:
             tx.timers.set("settled", delivery.id, START)
             raise ZeroDivisionError("ours")
         self.ends.append((outcome, verdict))
+        return End.of(verdict)
 
     def attempted(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Verdict) -> None:
+        if self.uncountable:
+            raise ZeroDivisionError("ours")
         self.attempts.append(verdict)
 
 
@@ -142,7 +148,7 @@ class Errors(SilentLog):
         self.put_off: list[object] = []
 
     def error(self, event: str, **facts: object) -> None:
-        assert event == "delivery put off"
+        assert event in {"delivery put off", "answer not settled"}
         self.put_off.append(facts["delivery_id"])
 
 
@@ -175,8 +181,11 @@ class Office:
     def claim(self, *, free: int | FreeSlots = 1):
         return list(self.store.run(lambda tx: self.worker.claim(tx, free=slots(free))))
 
-    def settle(self, attempt, result: InvocationResult) -> None:
+    def settle(self, attempt, result: Result) -> None:
         self.store.run(lambda tx: self.worker.settle(tx, attempt, result))
+
+    def history(self, id: str) -> list[AttemptRecord]:
+        return self.store.run(lambda tx: tx.attempts.of_delivery(id))
 
     def next_due(self, *, free: int | FreeSlots = 1) -> int | None:
         return self.store.run(lambda tx: self.worker.next_due(tx, free=slots(free)))
@@ -483,6 +492,66 @@ def test_defect_in_settling_puts_off_its_own_delivery_and_no_other(office: Offic
     office.claim(free=2)
     assert [verdict for _, verdict in office.source.ends] == [GiveUp(None), GiveUp(None)]
     assert office.next_due() is None
+
+
+def test_answer_that_a_defect_keeps_from_being_settled_is_kept_and_its_function_not_run_again(
+    office: Office, outside: Callable[[str], None]
+) -> None:
+    office.source.unsettleable.add("a")
+    outside("a")
+    (attempt,) = office.claim()
+
+    office.settle(attempt, OK)
+    office.settle(attempt, OK)
+
+    assert office.log.put_off == ["a"]
+    assert [record.code for record in office.history("a")] == [INTERNAL_FAILURE]
+    assert "ours" in office.history("a")[0].message
+    assert office.store.run(lambda tx: tx.timers.next("settled")) is None
+    assert office.next_due() == START + PUT_OFF_MS
+    office.advance(PUT_OFF_MS)
+    assert office.claim() == []
+    assert office.next_due() == START + 2 * PUT_OFF_MS
+    office.source.unsettleable.clear()
+    office.advance(PUT_OFF_MS)
+    assert office.claim() == []
+    assert office.source.ends == [(Succeeded({}), Delivered())]
+    assert [(record.attempt, record.verdict) for record in office.history("a")] == [(1, "retry"), (1, "delivered")]
+    assert office.next_due() is None
+
+
+def test_kept_answer_of_a_failure_is_followed_by_another_attempt_once_it_is_settled(
+    office: Office, outside: Callable[[str], None]
+) -> None:
+    office.source.uncountable = True
+    outside("a")
+    (attempt,) = office.claim()
+    office.settle(attempt, CRASHED)
+    office.source.uncountable = False
+    office.advance(PUT_OFF_MS)
+
+    office.claim()
+
+    assert office.next_due() == START + PUT_OFF_MS + 10_000
+    office.advance(10_000)
+    assert [attempt.key for attempt in office.claim()] == ["a"]
+
+
+def test_operation_whose_answer_cannot_be_settled_is_called_again_and_the_history_says_so(office: Office) -> None:
+    """Only its caller can make an operation's answer, so there is nothing that could be kept."""
+    office.promise("a")
+    office.post.reads_aloud = True
+    office.source.unsettleable.add("a")
+    (attempt,) = office.claim()
+
+    office.settle(attempt, OK)
+
+    assert [record.code for record in office.history("a")] == [INTERNAL_FAILURE]
+    office.source.unsettleable.clear()
+    office.advance(PUT_OFF_MS)
+    (again,) = office.claim()
+    office.settle(again, OK)
+    assert office.source.ends == [(Succeeded({"Read": True}), Delivered())]
 
 
 def test_source_that_renders_an_invocation_inside_is_a_defect(office: Office) -> None:

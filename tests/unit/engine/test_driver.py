@@ -10,6 +10,7 @@ from typing import TypeVar
 from redrive.core.clock import Instant, VirtualClock
 from redrive.core.errors import Bug
 from redrive.core.log import SilentLog
+from redrive.delivery.errand import Result
 from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.engine.build import build_workers
@@ -116,7 +117,7 @@ class Defective:
     def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
         raise ValueError("a defect")
 
-    def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
+    def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
         raise Bug("nothing is attempted")
 
 

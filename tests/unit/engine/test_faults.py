@@ -14,6 +14,7 @@ from botocore.exceptions import ClientError
 from redrive.delivery.faults import Fault, add_fault
 from redrive.delivery.invocation import FunctionCode, Invocation, InvocationStatus
 from redrive.engine.faults import FaultyInvoker
+from redrive.store.api import Step
 from redrive.testing.world import World
 
 FUNCTION = "arn:aws:lambda:us-east-1:000000000000:function:work"
@@ -123,3 +124,51 @@ def an_invocation() -> Invocation:
         "request", FUNCTION, "work", "$LATEST", "1", FunctionCode("", "app.run", "python3.12"), b"{}", 3_000, 128,
         "role", "logs",
     )  # fmt: skip
+
+
+def test_run_without_faults_costs_no_transaction(shop: Shop) -> None:
+    faulty, ran = counted(shop)
+
+    for _ in range(3):
+        faulty.invoke(an_invocation())
+
+    assert len(ran) == 1  # The first one learned that there are none.
+
+
+def test_fault_added_after_many_runs_without_any_strikes_the_next_run(shop: Shop) -> None:
+    faulty, ran = counted(shop)
+    faulty.invoke(an_invocation())
+    faulty.invoke(an_invocation())
+    shop.add("KeyError")
+
+    struck = faulty.invoke(an_invocation())
+
+    assert struck.status is InvocationStatus.FUNCTION_ERROR
+    assert len(ran) == 2
+
+
+def test_fault_added_while_a_run_asks_strikes_the_run_after_it(shop: Shop) -> None:
+    """The run's transaction saw none; what was announced before its answer was kept must not be overlooked."""
+    store = shop.world.store
+
+    def run_and_be_overtaken(step: Step[Any]) -> Any:
+        answer = store.run(step)
+        if not shop.runs:
+            shop.add("KeyError")
+        return answer
+
+    faulty = FaultyInvoker(shop.world.functions, run_and_be_overtaken, real_time=False, listen=store.on_commit)
+    faulty.invoke(an_invocation())
+
+    assert faulty.invoke(an_invocation()).status is InvocationStatus.FUNCTION_ERROR
+
+
+def counted(shop: Shop) -> tuple[FaultyInvoker, list[Step[Any]]]:
+    """An invoker over the shop's store, and the transactions that it has asked for."""
+    store, ran = shop.world.store, []
+
+    def run(step: Step[Any]) -> Any:
+        ran.append(step)
+        return store.run(step)
+
+    return FaultyInvoker(shop.world.functions, run, real_time=False, listen=store.on_commit), ran

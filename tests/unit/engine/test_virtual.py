@@ -10,8 +10,8 @@ import pytest
 from redrive.core.clock import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, Instant, VirtualClock
 from redrive.core.errors import Bug
 from redrive.core.log import SilentLog
+from redrive.delivery.errand import Result
 from redrive.delivery.faults import Fault, add_fault
-from redrive.delivery.invocation import InvocationResult
 from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.engine.driver import VirtualDrive
 from redrive.engine.engine import Engine
@@ -98,7 +98,7 @@ class Alarm:
         self._act(tx)
         return ()
 
-    def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
+    def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
         raise Bug("an alarm attempts nothing")
 
 

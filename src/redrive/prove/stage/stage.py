@@ -20,7 +20,8 @@ from redrive.core.errors import Bug, ServiceError
 from redrive.core.log import SilentLog
 from redrive.core.scope import Caller, Scope
 from redrive.core.sessions import Issuer
-from redrive.delivery.invocation import InvocationResult, Invoker
+from redrive.delivery.errand import Result
+from redrive.delivery.invocation import Invoker
 from redrive.delivery.worker import ONE, Attempt
 from redrive.engine.build import bind_registry, build_workers
 from redrive.engine.engine import Claimed, Engine
@@ -68,6 +69,8 @@ def models() -> Models:
 
 class StageClock:
     """A clock that stands where it was put."""
+
+    is_virtual = True
 
     def __init__(self, now: Instant) -> None:
         self._now = now
@@ -283,7 +286,7 @@ class Stage:
         except Exception:  # noqa: BLE001 - once more, a worker at a time: a defect in one does not hold up the others.
             return self.engine.claim(free=ONE)
 
-    def _settle(self, attempt: Attempt, result: InvocationResult) -> None:
+    def _settle(self, attempt: Attempt, result: Result) -> None:
         self._ask(("settle", result), lambda: self.engine.settle(attempt, result))
 
     def _ask(self, asked: tuple[object, ...], ask: Callable[[], T], *, place: tuple[object, ...] = ()) -> T:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from redrive.core.clock import Instant
 from redrive.core.errors import Bug
 from redrive.core.scope import Scope
-from redrive.delivery.invocation import InvocationResult
+from redrive.delivery.errand import Result
 from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.services.cloudformation import limits
 from redrive.services.cloudformation.workers_timers import STACK_TIMER
@@ -43,5 +43,5 @@ class StackWorker:
                 tx.timers.set(STACK_TIMER, name, again_at)
         return ()
 
-    def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
+    def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
         raise Bug("stacks make no attempts")

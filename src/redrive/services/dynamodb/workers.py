@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from redrive.core.clock import Instant
 from redrive.core.errors import Bug
-from redrive.delivery.invocation import InvocationResult
+from redrive.delivery.errand import Result
 from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.services.dynamodb import limits
 from redrive.store.api import Transaction
@@ -31,5 +31,5 @@ class ExpiryWorker:
         tx.items.expire(tx.now - limits.EXPIRY_DELAY_MS, limit=limits.EXPIRED_ITEMS_PER_STEP_MAX)
         return ()
 
-    def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
+    def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
         raise Bug("items expire inside the store: no attempts are made")

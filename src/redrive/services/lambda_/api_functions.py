@@ -39,6 +39,7 @@ from redrive.services.lambda_.model_code import (
 from redrive.services.lambda_.model_event_invoke import EventInvokeConfig
 from redrive.services.lambda_.workers_queues import authorize_on_queue
 from redrive.services.lambda_.workers_runs import PRINCIPAL, assume_function_role
+from redrive.services.lambda_.workers_watches import look_at_mappings_of
 from redrive.store.api import NO_CONTEXT, Transaction
 
 
@@ -147,6 +148,7 @@ def create_function(
     )  # fmt: skip
     tx.blobs.put(function.code_digest, content)
     tx.resources.put(caller.scope, function)
+    look_at_mappings_of(tx, caller.scope, function.name)
     return configuration(function)
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from redrive.core.clock import Instant
 from redrive.core.errors import Bug
 from redrive.core.scope import Scope
-from redrive.delivery.invocation import InvocationResult
+from redrive.delivery.errand import Result
 from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.services.logs import limits
 from redrive.services.logs.model import LogGroup, LogStream, stream_key
@@ -51,7 +51,7 @@ class LogRetentionWorker:
         tx.timers.set(RETENTION, _EVERYWHERE, tx.now + limits.SWEEP_INTERVAL_MS)
         return ()
 
-    def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
+    def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
         raise Bug("the retention sweep makes no attempts")
 
 

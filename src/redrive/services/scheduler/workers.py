@@ -1,4 +1,4 @@
-"""What happens by itself: occurrences come due, deleted groups empty, client tokens are forgotten."""
+"""What happens by itself: occurrences come due, and groups that are being deleted are emptied."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from redrive.core.clock import Instant
 from redrive.core.errors import Bug
 from redrive.core.limits import Limits
 from redrive.core.scope import Scope
-from redrive.delivery.invocation import InvocationResult
+from redrive.delivery.errand import Result
 from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.services.scheduler import limits
 from redrive.services.scheduler.model import Schedule, ScheduleGroup
@@ -40,7 +40,7 @@ class _TimerWorker:
         """When the next timer of this kind comes due."""
         return tx.timers.next(self.timer)
 
-    def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
+    def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
         """Never called: nothing is attempted outside. Errors: Bug."""
         raise Bug(f"{self.name} attempts nothing outside")
 

@@ -11,6 +11,7 @@ from redrive.core.entropy import new_uuid
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
+from redrive.delivery.watches import arrived
 from redrive.services.sqs import limits
 from redrive.services.sqs.api_queues import find_queue
 from redrive.services.sqs.model import Queue, dedup_scope
@@ -165,9 +166,10 @@ def _sender_id(caller: Caller) -> str:
 
 
 def _announce(tx: Transaction, queue: Queue, visible_at: Instant) -> None:
-    """Tell those who wait for messages, unless their wait ends before the message is visible."""
+    """Tell those who wait for messages, unless their wait ends before the message is visible; and who reads them."""
     if visible_at - tx.now <= limits.WAIT_S_MAX * SECOND_MS:
         tx.notify(queue.topic)
+    arrived(tx, queue.arn, visible_at)
 
 
 def _count(tx: Transaction, queue: Queue, sizes: Sequence[int]) -> None:

@@ -15,6 +15,7 @@ from redrive.core.limits import Limits
 from redrive.core.scope import Caller, Scope
 from redrive.delivery.cleaning import forget_rows
 from redrive.delivery.operation import operation
+from redrive.delivery.watches import arrived
 from redrive.languages.iam import Context, request_tags, resource_tags
 from redrive.services.sqs import limits
 from redrive.services.sqs.model import Queue, QueueAttributes, check_name, parse_queue_url, queue_arn, queue_url
@@ -155,6 +156,7 @@ def create_queue(
         tags=dict(tags or {}),
     )  # fmt: skip
     tx.resources.put(caller.scope, queue)
+    arrived(tx, arn, tx.now)  # Who read from an earlier queue of this name reads from this one.
     begin_retention(tx)
     return {"QueueUrl": queue_url(caller, queue)}
 

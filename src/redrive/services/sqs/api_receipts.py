@@ -9,6 +9,7 @@ from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
+from redrive.delivery.watches import arrived
 from redrive.services.sqs import limits
 from redrive.services.sqs.api_queues import find_queue
 from redrive.services.sqs.model import Queue
@@ -102,6 +103,7 @@ def _delete(tx: Transaction, queue: Queue, handle: str) -> None:
         tx.messages.delete(queue.contents, receipt.seq, receipt.nonce)
     elif tx.messages.delete_in_order(queue.contents, receipt.seq, receipt.nonce, tx.now):
         tx.notify(queue.topic)
+        arrived(tx, queue.arn, tx.now)  # What its group kept back.
     elif tx.messages.exists(queue.contents, receipt.seq):
         raise invalid_value(handle, "ReceiptHandle", "The receipt handle has expired.")
     tx.metrics.count(metrics_of(queue.arn).deleted, tx.now)
@@ -125,6 +127,7 @@ def _change_visibility(tx: Transaction, queue: Queue, handle: str, timeout_s: in
         )
         raise invalid_value(timeout_s, name, reason)
     tx.messages.release(queue.contents, receipt.seq, receipt.nonce, visible_at=visible_at)
+    arrived(tx, queue.arn, visible_at)
     if timeout_s <= limits.WAIT_S_MAX:
         tx.notify(queue.topic)
 

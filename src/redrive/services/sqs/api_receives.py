@@ -15,6 +15,7 @@ from redrive.core.errors import ServiceError
 from redrive.core.limits import Limits
 from redrive.core.scope import Caller
 from redrive.delivery.operation import Wait, operation
+from redrive.delivery.watches import arrived
 from redrive.services.sqs import limits
 from redrive.services.sqs.api_queues import find_queue
 from redrive.services.sqs.model import Queue, RedrivePolicy, dedup_scope
@@ -148,6 +149,7 @@ def _take(tx: Transaction, queue: Queue, *, visible_at: Instant, nonce: str, lim
                 retention_ms=target.attributes.retention_ms, source_queue_arn=queue.arn,
             )  # fmt: skip
         tx.notify(target.topic)
+        arrived(tx, target.arn, tx.now)
     return taken
 
 
@@ -155,7 +157,8 @@ def _claim_of(tx: Transaction, queue: Queue, *, visible_at: Instant, receipt: st
     """How messages of this queue are claimed; all claims of one receive give `limit` messages at most."""
     now, messages = tx.now, tx.messages
     if queue.is_fifo:
-        messages.expire_in_order(queue.contents, now)
+        if messages.expire_in_order(queue.contents, now):
+            arrived(tx, queue.arn, now)  # What the expired ones kept back.
 
         def claim_in_order(room: int) -> list[ReceivedMessage]:
             return messages.claim_in_order(

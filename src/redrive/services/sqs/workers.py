@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 from redrive.core.clock import Instant
 from redrive.core.errors import Bug
-from redrive.delivery.invocation import InvocationResult
+from redrive.delivery.errand import Result
+from redrive.delivery.watches import arrived
 from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.services.sqs import limits
 from redrive.services.sqs.model import Queue
@@ -42,7 +43,10 @@ class RetentionWorker:
         room = limits.SWEPT_ROWS_MAX
         for _, queue in tx.resources.everywhere(Queue):
             expire = tx.messages.expire_some_in_order if queue.is_fifo else tx.messages.expire
-            room -= expire(queue.contents, tx.now, limit=room)
+            expired = expire(queue.contents, tx.now, limit=room)
+            if expired and queue.is_fifo:
+                arrived(tx, queue.arn, tx.now)  # What the expired ones kept back.
+            room -= expired
             if room <= 0:
                 return ()  # The timer stays due, and the next claim goes on.
         remembered = tx.dedup.sweep(tx.now, limit=limits.SWEPT_ROWS_MAX)
@@ -51,5 +55,5 @@ class RetentionWorker:
             tx.timers.set(RETENTION, _EVERYWHERE, tx.now + limits.SWEEP_INTERVAL_MS)
         return ()
 
-    def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
+    def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
         raise Bug("the retention sweep makes no attempts")

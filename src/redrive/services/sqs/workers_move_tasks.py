@@ -13,7 +13,8 @@ from redrive.core.clock import SECOND_MS, Instant
 from redrive.core.entropy import new_uuid
 from redrive.core.errors import Bug
 from redrive.core.scope import Scope
-from redrive.delivery.invocation import InvocationResult
+from redrive.delivery.errand import Result
+from redrive.delivery.watches import arrived
 from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.services.sqs import limits
 from redrive.services.sqs.model import Queue, dedup_scope
@@ -65,7 +66,7 @@ class MoveTaskWorker:
             _go_on(tx, scope, task)
         return ()
 
-    def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
+    def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
         raise Bug("move tasks make no attempts")
 
 
@@ -114,6 +115,7 @@ def _move(tx: Transaction, source: Queue, target: Queue, message: ReceivedMessag
         tx.messages.take_out(message.seq)
         tx.messages.put_many((moved,))
     tx.notify(target.topic)
+    arrived(tx, target.arn, moved.visible_at)
 
 
 def _find(tx: Transaction, arn: str) -> Queue | None:

@@ -1,7 +1,8 @@
 """Promises to deliver: one row, one promise. The outbox of every asynchronous thing.
 
 `due_at` of a delivery that is being attempted is the end of its lease: whoever finds it due then knows that the
-attempt's node has not answered. The fence counts leases; only the holder of the latest may settle.
+attempt's node has not answered. The fence counts leases; only the holder of the latest may settle: each write names the
+fence under which it was decided, and writes exactly one row, or it is a Bug and the step is undone.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from functools import lru_cache
 
 from redrive.core.clock import Instant
 from redrive.core.documents import Document, dump_dataclass, load_dataclass
+from redrive.core.errors import Bug
 from redrive.core.retry import RetryPolicy
 from redrive.core.scope import Scope
 from redrive.store.database import Database, Row
@@ -122,28 +124,31 @@ class DeliveryTable:
 
     def release(self, delivery: Delivery, *, place: str, due_at: Instant, counted: bool) -> None:
         """The attempt has ended: have the delivery due again at a place; `counted` failures use up a retry."""
-        self._database.run(
-            _SQL["release"],
-            {
-                "id": delivery.id, "place": place, "due_at": due_at, "attempts": delivery.attempts,
-                "counted": int(counted),
-            },
+        self._write(
+            "release", delivery.id, delivery.fence, place=place, due_at=due_at, attempts=delivery.attempts,
+            counted=int(counted),
         )  # fmt: skip
         self._earliest.changed(delivery.place)
         self._earliest.changed(place)
 
     def move_outside(self, delivery: Delivery, *, function: str) -> None:
         """Have an attempt that is due made outside, as a run of this function."""
-        self._database.run(_SQL["move_outside"], {"id": delivery.id, "function": function})
+        self._write("move_outside", delivery.id, delivery.fence, function=function)
         self._earliest.changed(delivery.place)
         self._earliest.changed(OUTSIDE)
+
+    def move(self, delivery: Delivery, *, place: str) -> None:
+        """Have a delivery wait at another place."""
+        self._write("move", delivery.id, delivery.fence, place=place)
+        self._earliest.changed(delivery.place)
+        self._earliest.changed(place)
 
     def postpone(self, delivery: Delivery, *, due_at: Instant) -> None:
         """Have a delivery inside due at this instant: until then the attempt at it is under way, under a lease.
 
         A lease has a fence of its own: the late answer of an attempt outside that came before settles nothing now.
         """
-        self._database.run(_SQL["postpone"], {"id": delivery.id, "due_at": due_at})
+        self._write("postpone", delivery.id, delivery.fence, due_at=due_at)
         self._earliest.changed(delivery.place)
 
     def bring_near(self, now: Instant, *, due_at_max: Instant) -> int:
@@ -159,9 +164,9 @@ class DeliveryTable:
         self._database.run(_SQL["end_leases"], {"now": now})
         self._earliest.forget()
 
-    def delete(self, id: str) -> None:
-        """The promise is kept, or given up."""
-        self._database.run(_SQL["delete"], {"id": id})
+    def delete(self, id: str, fence: int) -> None:
+        """The promise is kept, or given up, by the holder of its latest lease."""
+        self._write("delete", id, fence)
         self._earliest.forget()
 
     def next(self, places: Sequence[str]) -> Instant | None:
@@ -172,6 +177,12 @@ class DeliveryTable:
             if at is not None and (earliest is None or at < earliest):
                 earliest = at
         return earliest
+
+    def _write(self, statement: str, id: str, fence: int, **params: object) -> None:
+        """Change the one row of this id and fence. Errors: Bug if there is none: the lease has passed to another."""
+        changed = self._database.run(_SQL[statement], {"id": id, "fence": fence, **params})
+        if changed != 1:
+            raise Bug(f"{statement} of delivery {id} under fence {fence} changed {changed} rows")
 
     def forget(self) -> None:
         """Drop what is remembered: what was written has been undone."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from redrive.delivery.errand import Result
 from redrive.delivery.invocation import Invocation, InvocationResult
 from redrive.delivery.worker import Attempt, FreeSlots
 from tests.unit.services.lambda_.functions import QUEUE_ARN, START, STREAM, THROTTLED, Rig, answered, raised
@@ -38,7 +39,7 @@ def claim(rig: Rig, free: int | FreeSlots = 10) -> Sequence[Attempt]:
     return rig.store.run(lambda tx: rig.mappings.claim(tx, free=slots(free)))
 
 
-def settle(rig: Rig, attempt: Attempt, result: InvocationResult) -> None:
+def settle(rig: Rig, attempt: Attempt, result: Result) -> None:
     """The third beat of the worker alone."""
     rig.store.run(lambda tx: rig.mappings.settle(tx, attempt, result))
 
@@ -233,8 +234,8 @@ def test_mapping_that_is_not_at_work_takes_nothing(rig: Rig, change: str) -> Non
     else:
         rig.call("DeleteFunction", FunctionName="worker")
 
-    assert next_due(rig) is None
     assert claim(rig) == []
+    assert next_due(rig) is None
     assert rig.count("orders") == 1
 
 
@@ -263,6 +264,8 @@ def test_full_batch_does_not_wait_for_the_window(rig: Rig) -> None:
 
 def test_delayed_message_is_due_when_it_is_visible(rig: Rig) -> None:
     map_queue(rig)
+
+    claim(rig)
 
     rig.sqs("SendMessage", QueueUrl="orders", MessageBody="late", DelaySeconds=7)
 
