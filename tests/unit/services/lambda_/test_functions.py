@@ -189,7 +189,7 @@ def test_archive_that_could_not_be_unpacked_is_refused_when_it_comes(
         target.writestr(entry, content)
     rig.create_function()
     code = file.getvalue()
-    params = {
+    params: dict[str, dict[str, object]] = {
         "CreateFunction": {
             "FunctionName": "new", "Runtime": "python3.12", "Role": ROLE, "Handler": "a.b", "Code": {"ZipFile": code},
         },
