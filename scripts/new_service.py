@@ -39,6 +39,7 @@ Knows nothing of HTTP. The docstring of each has its `Errors:` and its `Source:`
 # {name}
 
 Each row is one behaviour that we claim: AWS's rule, its page with the day it was read, its test.
+How sure each row is stands in the words of [the legend](README.md).
 
 | Rule | Source, date read | Confidence | Test |
 |---|---|---|---|
