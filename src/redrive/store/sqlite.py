@@ -16,6 +16,7 @@ from typing import TypeVar, cast
 from redrive.core.clock import Clock
 from redrive.core.entropy import Entropy
 from redrive.core.errors import Bug, Conflict, UserError
+from redrive.core.knobs import PRODUCTION, Knobs
 from redrive.store.api import NO_PARAMS, Services, StartAnew, Step, Tables, Transaction
 from redrive.store.database import Params, Row
 from redrive.store.migrate import migrate
@@ -40,6 +41,21 @@ class Snapshot:
 
     content: bytes
     resources: ResourceCache
+
+
+class SharedMemory:
+    """A database in memory that several stores of one process open, each with a connection and caches of its own.
+
+    It is there until it is closed.
+    """
+
+    def __init__(self) -> None:
+        self.location = f"file:redrive-{id(self):x}?mode=memory&cache=shared"
+        self._connection = sqlite3.connect(self.location, uri=True)
+
+    def close(self) -> None:
+        """Forget everything, once all stores are closed too."""
+        self._connection.close()
 
 
 class SqliteDatabase:
@@ -97,6 +113,11 @@ class Batch:
         self._lock = lock
         self._failure: Exception | None = None
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether all of it will be undone."""
+        return self._failure is not None
+
     def commit(self) -> None:
         """Keep what the steps wrote. Callable from any thread: it touches the connection and nothing else."""
         if self._failure is None and self._database.connection.in_transaction:
@@ -115,6 +136,8 @@ class Batch:
                 self.roll_back()
                 return [self._failure] * self.size, frozenset()
             for metrics in self.metrics:
+                metrics.forget_flushed()  # Before any is added: what a step counted is not what another one flushed.
+            for metrics in self.metrics:
                 metrics.committed()
             return self.results, frozenset(self.topics)
         finally:
@@ -127,7 +150,7 @@ class Batch:
     def roll_back(self) -> None:
         """Undo all that was done."""
         self.results, self.topics, self.metrics = [], set(), []
-        self._tables.forget()
+        self._tables.undone()
         if self._database.connection.in_transaction:
             self._database.connection.execute("ROLLBACK")
 
@@ -135,7 +158,10 @@ class Batch:
 class SqliteStore:
     """A store in one SQLite file, or in memory. A lock keeps it to one thread at a time."""
 
-    def __init__(self, path: Path | None, *, clock: Clock, entropy: Entropy, synchronous: str = "FULL") -> None:
+    def __init__(
+        self, path: Path | SharedMemory | None, *, clock: Clock, entropy: Entropy, synchronous: str = "FULL",
+        knobs: Knobs = PRODUCTION,
+    ) -> None:  # fmt: skip
         """Open, or create, the store. `path` None keeps everything in memory.
 
         Errors: UserError if the file is not a store of ours, is damaged, or was written by a newer version.
@@ -143,18 +169,25 @@ class SqliteStore:
         self._clock = clock
         self._entropy = entropy
         self._path = path
+        self._others_at: int | None = None
         self._synchronous = synchronous
+        self._awaits_disk = True
         self._lock = threading.Lock()
         self._listeners: list[Callable[[frozenset[str]], None]] = []
         self._services: Services | None = None
         self._accumulator = Accumulator()
         self._database = SqliteDatabase(self._open())
-        self._tables = Tables(self._database)
+        self._tables = Tables(self._database, resources_max=knobs.cached_resources)
 
     @property
     def is_durable(self) -> bool:
         """Whether a commit waits for a disk."""
-        return self._path is not None
+        return isinstance(self._path, Path)
+
+    @property
+    def counted(self) -> Accumulator:
+        """What was counted and is in no table yet: a crash takes it."""
+        return self._accumulator
 
     @property
     def connection(self) -> sqlite3.Connection:
@@ -186,17 +219,22 @@ class SqliteStore:
         batch.commit()
         return batch.conclude()
 
-    def begin(self, steps: Sequence[Step[object]]) -> Batch:
-        """Run steps in this order, in a transaction that stays open: `commit` and `conclude` the batch, always."""
+    def begin(self, steps: Sequence[Step[object]], *, awaits_disk: bool = True) -> Batch:
+        """Run steps in this order, in a transaction that stays open: `commit` and `conclude` the batch, always.
+
+        A commit that does not await the disk may be lost in a power cut, with all that follows, until one that does.
+        """
         self._lock.acquire()
         batch = Batch(len(steps), self._database, self._tables, self._lock)
         try:
-            self._database.run("BEGIN IMMEDIATE", NO_PARAMS)
+            if awaits_disk is not self._awaits_disk:
+                self._await_disk(awaits_disk)
+            self._begin_transaction()
             try:
                 self._attempt_all(steps, batch, guarded=False)
             except StartAnew:
                 batch.roll_back()
-                self._database.run("BEGIN IMMEDIATE", NO_PARAMS)
+                self._begin_transaction()
                 self._attempt_all(steps, batch, guarded=True)
         except Exception as error:  # noqa: BLE001 - a store that cannot run steps fails all of them.
             batch.fail(error)
@@ -205,6 +243,30 @@ class SqliteStore:
             self._lock.release()
             raise
         return batch
+
+    def _begin_transaction(self) -> None:
+        """Begin. A store that has its database to itself does not ask whether others have changed it."""
+        self._database.run("BEGIN IMMEDIATE", NO_PARAMS)
+        if isinstance(self._path, SharedMemory):
+            self.refresh()
+
+    def _await_disk(self, is_awaited: bool) -> None:
+        """Have commits wait for the disk from now on, or not.
+
+        With NORMAL, SQLite still syncs the log before a checkpoint: what is lost in a power cut is the latest commits,
+        never the file. The sync of a commit that waits holds for all commits before it.
+        """
+        if self.is_durable and self._synchronous == "FULL":
+            self._database.run(f"PRAGMA synchronous = {'FULL' if is_awaited else 'NORMAL'}", NO_PARAMS)
+        self._awaits_disk = is_awaited
+
+    def refresh(self) -> None:
+        """Drop what is cached if another store has committed since this was last asked. Inside a transaction."""
+        row = self._database.one("PRAGMA data_version", NO_PARAMS)
+        others_at = None if row is None else row[0]
+        if others_at != self._others_at:
+            self._others_at = others_at
+            self._tables.forget()
 
     def announce(self, topics: frozenset[str]) -> None:
         """Wake those who wait for these topics."""
@@ -242,7 +304,7 @@ class SqliteStore:
         if not guarded and not alone:
             raise StartAnew from error
         self._database.run("ROLLBACK TO step" if guarded else "ROLLBACK", NO_PARAMS)
-        self._tables.forget()
+        self._tables.undone()
 
     def _transaction(self, *, is_guarded: bool) -> Transaction:
         if self._services is None:
@@ -289,10 +351,15 @@ class SqliteStore:
             self._database.connection.close()
 
     def _open(self) -> sqlite3.Connection:
-        location = MEMORY if self._path is None else str(self._path)
+        is_shared = isinstance(self._path, SharedMemory)
+        location = self._path.location if isinstance(self._path, SharedMemory) else str(self._path or MEMORY)
         try:
             connection = sqlite3.connect(
-                location, isolation_level=None, check_same_thread=False, cached_statements=STATEMENTS_CACHED
+                location,
+                isolation_level=None,
+                check_same_thread=False,
+                cached_statements=STATEMENTS_CACHED,
+                uri=is_shared,
             )
             for pragma in self._pragmas():
                 connection.execute(f"PRAGMA {pragma}")
@@ -303,7 +370,7 @@ class SqliteStore:
 
     def _pragmas(self) -> Mapping[str, None]:
         """Settings in order. No foreign keys: documents refer to each other by ARN, as AWS's resources do."""
-        if self._path is None:
+        if not self.is_durable:
             return dict.fromkeys(("journal_mode = MEMORY", "synchronous = OFF", "temp_store = MEMORY"))
         return dict.fromkeys(
             ("busy_timeout = 0", "journal_mode = WAL", f"synchronous = {self._synchronous}", "temp_store = MEMORY",
