@@ -171,7 +171,10 @@ class Server:
         stood_at = self._store.run(lambda tx: tx.timers.get(*CLOCK_TIMER))
         if stood_at is not None:
             self._clock.move_to(max(stood_at, self._clock.now()))
-        return VirtualDrive(engine, self._clock, self._log, keep=lambda tx, at: tx.timers.set(*CLOCK_TIMER, at))
+        return VirtualDrive(
+            engine, self._clock, self._log, keep=lambda tx, at: tx.timers.set(*CLOCK_TIMER, at),
+            run_between=group.run_unsynced,
+        )  # fmt: skip
 
 
 @contextmanager

@@ -22,9 +22,10 @@ from redrive.delivery.deliver import INTERNAL_FAILURE
 from redrive.delivery.invocation import InvocationResult, InvocationStatus
 from redrive.delivery.worker import Attempt
 from redrive.engine.build import bind_registry, build_workers
-from redrive.engine.driver import FAILED_ROUND_PAUSE_MS, IDLE_MS_MAX
+from redrive.engine.driver import FAILED_ROUND_PAUSE_MS
 from redrive.engine.engine import Claimed, Engine, Runner
 from redrive.engine.faults import FaultyInvoker
+from redrive.engine.rounds import IDLE_MS_MAX
 from redrive.sim.checkers import Checker
 from redrive.sim.clients import Client
 from redrive.sim.clocks import DRIFT_MAX, ClockInUse, Machine
