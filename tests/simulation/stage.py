@@ -30,6 +30,15 @@ class ScriptedWeather(Weather):
     def __init__(self) -> None:
         super().__init__(SeededEntropy("stage"), {})
         self._due_in: dict[Fault, int] = {}
+        self._crowd = 0
+
+    def crowd(self, count: int) -> None:
+        """Let so many others go on while an answer is awaited."""
+        self._crowd = count
+
+    def crowds(self) -> bool:
+        self._crowd -= 1
+        return self._crowd >= 0
 
     def expect(self, fault: Fault, *, after: int = 0) -> None:
         """Let the fault strike once, after so many occasions on which it does not."""

@@ -165,5 +165,5 @@ def test_metric_is_what_happened(metric: str, happened: int) -> None:
     history = Recalled("bell", [FIRST, throttled, too_old])
 
     for measured in (happened - 1, happened, happened + 1):
-        checker = Metrics(throttled=["ThrottlingException"], permanent=[REFUSED])
+        checker = Metrics("alarms", throttled=["ThrottlingException"], permanent=[REFUSED])
         assert holds(checker, history, Measured(metric, measured)) is (measured == happened)

@@ -135,7 +135,7 @@ def _changes_the_end_date(stage: Stage, node: Node) -> None:
     """A request that this node serves: the schedule ends a millisecond earlier."""
     (params,) = stage.town.schedules_made
     changed = {**params, "EndDate": params["EndDate"] - 1}
-    node.engine.call(Caller(SCOPE, "request"), "scheduler", "UpdateSchedule", changed)
+    node.process.engine.call(Caller(SCOPE, "request"), "scheduler", "UpdateSchedule", changed)
 
 
 def _works_off(stage: Stage, node: Node) -> None:

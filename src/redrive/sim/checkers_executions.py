@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from redrive.core.clock import SECOND_MS, Instant, format_instant, parse_instant
 from redrive.sim.checkers_schedules import Planned
 from redrive.sim.failures import RuleBroken
-from redrive.sim.happenings import Buried, Happening, LeftMessage, Measured, Rang, Recalled
+from redrive.sim.happenings import Buried, Forgot, Happening, LeftMessage, Measured, Rang, Recalled
 from redrive.store.tables.attempts import AttemptRecord
+from redrive.store.tables.metrics import dimensions_text
 
 TOO_OLD = "MaximumEventAgeInSeconds"
 """The code of an execution that was given up before an attempt could be made."""
@@ -231,15 +232,17 @@ class Ends:
 
 
 class Metrics:
-    """The metrics count what happened, no more and no less."""
+    """The metrics count what happened, no more and no less, but for what nodes forgot when they crashed."""
 
     rule = "metrics count what happened"
 
-    def __init__(self, *, throttled: Sequence[str], permanent: Sequence[str]) -> None:
-        """The codes of errors by which a target throttles, and of those that are not tried again."""
+    def __init__(self, group: str, *, throttled: Sequence[str], permanent: Sequence[str]) -> None:
+        """`group` of the schedules; the codes of errors by which a target throttles, and of those not tried again."""
+        self._dimensions = dimensions_text({"ScheduleGroup": group})
         self._throttled = throttled
         self._permanent = permanent
         self._happened: Counter[str] = Counter()
+        self._forgotten: Counter[str] = Counter()
         self._measured: dict[str, int] = {}
 
     def observe(self, happening: Happening) -> None:
@@ -249,13 +252,19 @@ class Metrics:
                     self._count(execution)
             case Measured(metric, total):
                 self._measured[metric] = total
+            case Forgot(sums=sums):
+                for series, lost in sums.items():
+                    if series.watched.dimensions == self._dimensions:
+                        self._forgotten[series.name] += round(lost)
             case _:
                 pass
 
     def finish(self, left: Sequence[LeftMessage]) -> None:
         for metric, measured in self._measured.items():
-            if measured != self._happened[metric]:
-                raise RuleBroken(self.rule, f"{metric} is {measured}, but {self._happened[metric]} happened")
+            written = self._happened[metric] - self._forgotten[metric]
+            if measured != written:
+                forgotten = f"{self._forgotten[metric]} were forgotten in crashes"
+                raise RuleBroken(self.rule, f"{metric} is {measured}, {self._happened[metric]} happened, {forgotten}")
 
     def _count(self, execution: Execution) -> None:
         happened = self._happened

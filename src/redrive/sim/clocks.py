@@ -5,9 +5,6 @@ What the store stamps is the time of whichever node runs the transaction. Checke
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from redrive.core.clock import Clock, Instant, SystemClock
 
 DRIFT_MAX = 0.001
@@ -27,7 +24,11 @@ class Machine:
         self._off_ms = 0
         self._drift = 0.0
         self._set_at = true.now()
-        self.clock: Clock = SystemClock(self._read)
+        self._clock = SystemClock(self._read)
+
+    def now(self) -> Instant:
+        """The time as a process on the machine reads it."""
+        return self._clock.now()
 
     def set(self, off_ms: int, *, drift: float = 0.0, skew_ms: int) -> None:
         """Set it wrong: off by so much now, by more or less later, by no more than the skew ever."""
@@ -42,29 +43,9 @@ class Machine:
 
     def restart(self) -> None:
         """A new process, which knows nothing of what the one before it read."""
-        self.clock = SystemClock(self._read)
+        self._clock = SystemClock(self._read)
 
     def _read(self) -> Instant:
         now = self._true.now()
         off_ms = self._off_ms + round(self._drift * (now - self._set_at))
         return now + max(-self._skew_ms, min(self._skew_ms, off_ms))
-
-
-class ClockInUse:
-    """The clock of a store that several nodes share: that of the node whose transaction runs, else the true one."""
-
-    def __init__(self, true: Clock) -> None:
-        self._true = true
-        self._current: Clock = true
-
-    def now(self) -> Instant:
-        return self._current.now()
-
-    @contextmanager
-    def of(self, machine: Machine) -> Iterator[None]:
-        """Stamp by the clock of this machine meanwhile."""
-        self._current = machine.clock
-        try:
-            yield
-        finally:
-            self._current = self._true

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from redrive.core.clock import HOUR_MS
 from redrive.core.entropy import SeededEntropy
+from redrive.core.knobs import drawn
 from redrive.sim.dice import Dice
 from redrive.sim.town import Town
 from redrive.sim.trace import Trace
@@ -15,7 +16,7 @@ from redrive.wire.models import Models
 
 NODES_MAX = 4
 SLOTS_MAX = 4
-HOURS_MIN, HOURS_MAX = 2, 8
+HOURS_MIN, HOURS_MAX = 2, 6
 
 
 def run_seed(
@@ -26,7 +27,8 @@ def run_seed(
     dice = Dice(entropy.fork("fleet"))
     simulation = Simulation(
         seed=seed, weather=Weather.drawn(entropy.fork("weather")), nodes=dice.between(1, NODES_MAX),
-        slots=dice.between(1, SLOTS_MAX), models=models, replay=f"redrive sim --seed {seed}",
+        slots=dice.between(1, SLOTS_MAX), models=models,
+        knobs=drawn(Dice(entropy.fork("knobs")).between), replay=f"redrive sim --seed {seed}",
         echo=echo,
     )  # fmt: skip
     simulation.events_max = events_max

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from redrive.core.clock import HOUR_MS, MINUTE_MS, SECOND_MS, Instant
 from redrive.core.documents import Document, dump_json
 from redrive.core.entropy import Entropy
+from redrive.core.scope import Caller
 from redrive.sim.checkers import (
     Conservation,
     DeadLetters,
@@ -95,12 +96,13 @@ class Town:
         self._role_arn = self._create_role()
         apart_ms = simulation.weather.disagreement_ms
         simulation.watch(
-            Slots(), Settlements(), Receives(disagreement_ms=apart_ms), EffectsOnce(),
+            Slots(inside_max=simulation.knobs.deliveries_per_claim), Settlements(),
+            Receives(disagreement_ms=apart_ms), EffectsOnce(),
             GroupsInOrder(disagreement_ms=apart_ms), NothingInvented(), Conservation(), Drained(self._drained),
             Retries(retries_max=self._retries_max, age_ms_max=self._age_ms_max, disagreement_ms=apart_ms),
             DeadLetters(self._letters, self._sources), ScheduledInstants(self._planned),
             Executions(self._alarms, PERMANENT), Ends(self._alarms, skew_ms=simulation.weather.skew_ms),
-            Metrics(throttled=THROTTLED, permanent=PERMANENT),
+            Metrics(ALARMS, throttled=THROTTLED, permanent=PERMANENT),
         )  # fmt: skip
 
     def establish(self) -> None:
@@ -119,7 +121,7 @@ class Town:
         simulation = self.simulation
         simulation.heal()
         simulation.run_until_quiet(within_ms=SETTLING_MS)
-        simulation.run_until(simulation.now + HOUR_MS)
+        simulation.run_until(simulation.awake_at + HOUR_MS)
         left = [message for url in self._queues.values() for message in drain(simulation, url)]
         seen = [happening for message in left if (happening := occurrence(message, simulation.now)) is not None]
         simulation.finish(left, [*seen, *witnesses(simulation, list(self._alarms))])
@@ -234,6 +236,8 @@ class Town:
             dlq_url = call("sqs", "CreateQueue", QueueName=f"{name}-dlq")["QueueUrl"]
         url = str(call("sqs", "CreateQueue", QueueName=name, Attributes=attributes)["QueueUrl"])
         self._queues[name] = url
+        in_order = {"MessageGroupId": "undone", "MessageDeduplicationId": "undone"} if is_fifo else {}
+        self._undo("sqs", "SendMessage", QueueUrl=url, MessageBody=event("undone"), **in_order)
         if receives_max is not None:
             self._queues[f"{name}-dlq"] = dlq_url
         return url
@@ -261,10 +265,11 @@ class Town:
 
     def mapping(self, queue: str, function: str, *, batch_size: int, reports_failures: bool) -> None:
         """Have a function given the messages of a queue."""
-        self.simulation.reliable.call(
+        made = self.simulation.reliable.call(
             "lambda", "CreateEventSourceMapping", FunctionName=function, EventSourceArn=_arn("sqs", queue),
             BatchSize=batch_size, FunctionResponseTypes=["ReportBatchItemFailures"] if reports_failures else [],
         )  # fmt: skip
+        self._undo("lambda", "UpdateEventSourceMapping", UUID=made["UUID"], Enabled=False)
 
     def schedule(self, name: str, expression: str, zone: str, *, target: str) -> None:
         """A schedule that sends to a queue of that name, until users stop; its dead letters go to `ticks-dlq`."""
@@ -303,6 +308,7 @@ class Town:
         }  # fmt: skip
         self.simulation.reliable.call("scheduler", "CreateSchedule", **params)
         self.schedules_made.append(params)
+        self._undo("scheduler", "UpdateSchedule", **{**params, "State": "DISABLED"})
         return Planned(name, expression, zone, self.simulation.now, self._until)
 
     def producer(self, name: str, hand_in: Callable[[str], object], *, poison_share: float) -> None:
@@ -340,6 +346,11 @@ class Town:
             )  # fmt: skip
 
         return send
+
+    def _undo(self, service: str, operation: str, **params: object) -> None:
+        """Have requests come along that make this call, and then fail."""
+        caller = Caller(SCOPE, "undone")
+        self.simulation.undo(lambda tx: tx.services.call(tx, caller, service, operation, params))
 
     def _create_role(self) -> str:
         """One role for all: what roles may do is not the subject here."""

@@ -248,17 +248,22 @@ def batch_handler(
 
 
 def receive(simulation: Simulation, client: Client, queue_url: str, *, visibility_s: int) -> Sequence[Document]:
-    """Receive a batch and tell the checkers. Errors: Conflict, AnswerLost."""
-    answer = client.call(
-        "sqs", "ReceiveMessage", QueueUrl=queue_url, MaxNumberOfMessages=RECEIVE_MAX, VisibilityTimeout=visibility_s,
-        WaitTimeSeconds=0, MessageSystemAttributeNames=["All"], MessageAttributeNames=["All"],
+    """Receive a batch; the checkers are told when it is committed. Errors: Conflict, AnswerLost."""
+
+    def seen(answer: Document) -> None:
+        given = answer.get("Messages", ())
+        hidden_until = simulation.now + visibility_s * SECOND_MS
+        for message in given:
+            count = int(message["Attributes"]["ApproximateReceiveCount"])
+            simulation.observe(Received(message["MessageId"], count, simulation.now, hidden_until))
+        _tell_groups(simulation, given, hidden_until)
+
+    answer = client.call_seen(
+        seen, "sqs", "ReceiveMessage", QueueUrl=queue_url, MaxNumberOfMessages=RECEIVE_MAX,
+        VisibilityTimeout=visibility_s, WaitTimeSeconds=0, MessageSystemAttributeNames=["All"],
+        MessageAttributeNames=["All"],
     )  # fmt: skip
     messages: Sequence[Document] = answer.get("Messages", ())
-    hidden_until = simulation.now + visibility_s * SECOND_MS
-    for message in messages:
-        count = int(message["Attributes"]["ApproximateReceiveCount"])
-        simulation.observe(Received(message["MessageId"], count, simulation.now, hidden_until))
-    _tell_groups(simulation, messages, hidden_until)
     if messages:
         ids = ",".join(message["MessageId"][:8] for message in messages)
         simulation.trace.write(simulation.now, "received", queue=queue_url.rsplit("/", 1)[-1], messages=ids)
