@@ -11,8 +11,8 @@ from redrive.core.errors import Conflict
 from redrive.sim.checkers_executions import METRICS
 from redrive.sim.happenings import Forgot, Happening, LeftMessage
 from redrive.sim.nodes import Node
+from redrive.sim.users import event, receive
 from redrive.sim.weather import AnswerLost, Fault
-from redrive.sim.workload import event, receive
 from redrive.sim.world import Simulation
 from redrive.wire.models import Models
 from tests.simulation.stage import Stage
@@ -29,7 +29,7 @@ def stage(models: Models) -> Iterator[Stage]:
 def url(stage: Stage) -> str:
     """A queue; one node serves all clients, the other is away."""
     stage.simulation.pause(stage.second, for_ms=1_000)
-    return stage.town.queue("mail")
+    return stage.workload.queue("mail")
 
 
 class Sender:
@@ -131,12 +131,12 @@ def test_node_that_starts_again_has_empty_caches(stage: Stage, url: str) -> None
 
 def test_node_does_not_act_on_what_another_has_changed(stage: Stage) -> None:
     """Both have read the schedule; one changes it, and the other fires it no more."""
-    url = stage.town.queue("ticks")
-    stage.town.queue("ticks-dlq")
-    stage.town.schedule("hourly", "rate(1 hour)", "UTC", target="ticks")
+    url = stage.workload.queue("ticks")
+    stage.workload.queue("ticks-dlq")
+    stage.workload.schedule("hourly", "rate(1 hour)", "UTC", target="ticks")
     for node in (stage.first, stage.second):
         stage.simulation.claim(node)
-    params = {**stage.town.schedules_made[0], "State": "DISABLED"}
+    params = {**stage.workload.schedules_made[0], "State": "DISABLED"}
     stage.simulation.pause(stage.second, for_ms=1)
     stage.simulation.client("editor").call("scheduler", "UpdateSchedule", **params)
     stage.passes(minutes=61)
@@ -159,9 +159,9 @@ def test_crash_takes_what_a_node_has_counted_and_says_so(stage: Stage) -> None:
             """Nothing is judged here."""
 
     stage.simulation.watch(Watching())
-    stage.town.queue("ticks")
-    stage.town.queue("ticks-dlq")
-    stage.town.schedule("hourly", "rate(1 hour)", "UTC", target="ticks")
+    stage.workload.queue("ticks")
+    stage.workload.queue("ticks-dlq")
+    stage.workload.schedule("hourly", "rate(1 hour)", "UTC", target="ticks")
     stage.simulation.claim(stage.first)
 
     stage.simulation.crash(stage.first, for_ms=1)

@@ -11,10 +11,10 @@
     clients.py    clients whose calls may fail, or succeed without being told
     happenings.py what the checkers are told
     checkers*.py  the rules that hold in any weather
-    workload.py   users of the engine: producers, consumers, redrivers, and what handlers do
-    meddlers.py   users who have targets fail, and who change schedules just when they are due
-    town.py       what the users have set up: queues, functions, mappings, schedules
-    inquest.py    what is asked in the end: the history, the metrics, what is left
+    users.py      users of the engine: producers, consumers, redrivers, and what handlers do
+    editors.py    users who have targets fail, and who change schedules just when they are due
+    workload.py   what the users have set up: queues, functions, mappings, schedules
+    final_state.py  what is read in the end: the history, the metrics, what is left
     trace.py      one line for each event, and their hash
     failures.py   a broken rule, and the story that is told of it
     swarm.py      one seed, everything drawn from it

@@ -71,7 +71,7 @@ class Occurred:
 
 
 @dataclass(frozen=True, slots=True)
-class Rang:
+class Reached:
     """The target of a schedule with a retry policy was reached: by this attempt at the occurrence of that instant."""
 
     schedule: str
@@ -82,7 +82,7 @@ class Rang:
 
 
 @dataclass(frozen=True, slots=True)
-class Buried:
+class DeadLettered:
     """A dead letter of a schedule with a retry policy is in its queue."""
 
     schedule: str
@@ -92,7 +92,7 @@ class Buried:
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
+class HistoryRead:
     """In the end: what the engine's history says of a schedule with a retry policy."""
 
     schedule: str
@@ -146,8 +146,8 @@ class Forgot:
 
 
 Happening = (
-    Tried | Accepted | Received | GroupReceived | Deleting | Handled | Occurred | Rang | Buried | Recalled | Measured
-    | Recorded | Took | Settled | Forgot
+    Tried | Accepted | Received | GroupReceived | Deleting | Handled | Occurred | Reached | DeadLettered | HistoryRead
+    | Measured | Recorded | Took | Settled | Forgot
 )  # fmt: skip
 
 

@@ -8,9 +8,9 @@ from redrive.core.clock import HOUR_MS
 from redrive.core.entropy import SeededEntropy
 from redrive.core.knobs import drawn
 from redrive.sim.dice import Dice
-from redrive.sim.town import Town
 from redrive.sim.trace import Trace
 from redrive.sim.weather import Weather
+from redrive.sim.workload import Workload
 from redrive.sim.world import Simulation
 from redrive.wire.models import Models
 
@@ -34,12 +34,13 @@ def run_seed(
     simulation.events_max = events_max
     try:
         until = simulation.now + dice.between(HOURS_MIN, HOURS_MAX) * HOUR_MS
-        town = Town(simulation, entropy.fork("town"), until=until)
-        town.establish()
+        # The names of forks decide the draws: with another name, each seed would be another history.
+        workload = Workload(simulation, entropy.fork("town"), until=until)
+        workload.establish()
         simulation.start()
         simulation.run_until(until)
         if not simulation.is_over:
-            town.finish()
+            workload.finish()
         return simulation.trace
     finally:
         simulation.close()

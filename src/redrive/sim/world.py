@@ -5,7 +5,7 @@
     Answer(node, attempt) ──► settle      late, repeated, or never, if the node is gone by then
 
 Between any two beats anything else may happen: another node's beat, a client's call, a crash, a pause, a whole
-fleet asleep. Knows no service: users of the engine are in `workload`.
+fleet asleep. Knows no service: users of the engine are in `users` and `workload`.
 """
 
 from __future__ import annotations
