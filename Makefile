@@ -8,7 +8,7 @@ STAMP := $(VENV)/.setup-stamp
 AWSCLI := $(VENV)/awscli/bin/aws
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench docs new-service clean
+.PHONY: help setup demo test fuzz check format bench docs new-service clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -30,6 +30,9 @@ demo: $(STAMP) ## See redrive at work
 
 test: setup ## Run the tests; make test k=NAME runs those whose name contains NAME
 	$(BIN)/python -m pytest -n auto $(if $(k),-k '$(k)')
+
+fuzz: setup ## Look for what breaks with new seeds: make fuzz t=SECONDS k=NAME (300 seconds by default)
+	REDRIVE_FUZZ_SECONDS=$(or $(t),300) $(BIN)/python -m pytest tests/fuzz $(if $(k),-k '$(k)')
 
 check: setup ## Lint, formatting, types, layers and tidiness
 	$(BIN)/ruff check .

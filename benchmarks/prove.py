@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.report import Figure
-from redrive.prove.options import Options
+from redrive.prove.process.subject import subject_of
 from redrive.prove.proving import prove
-from redrive.prove.subject import subject_of
-from redrive.prove.verdict import Verdict
+from redrive.prove.search.options import Options
+from redrive.prove.tell.verdict import Verdict
 
 FAULTS = (2, 3)
 ROOT = Path(__file__).parents[1]

@@ -32,10 +32,20 @@ class ServerProcess:
             env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
         )
         assert self._process.stderr is not None
-        line = self._process.stderr.readline()
-        found = re.search(r"redrive serves (http://\S+)", line)
-        assert found, f"the server said: {line}{self._process.stderr.read()}"
+        said = ""
+        found = None
+        while found is None:  # Warnings may come first.
+            line = self._process.stderr.readline()
+            assert line, f"the server said: {said}"
+            said += line
+            found = re.search(r"redrive serves (http://\S+)", line)
         self.endpoint_url = found[1]
+        self.pid = self._process.pid
+
+    def log_line(self, event: str) -> str:
+        """The next line of the log that tells of an event; waits for it."""
+        assert self._process.stderr is not None
+        return next(line for line in self._process.stderr if event in line)
 
     def client(self, service: str) -> Any:
         """A boto3 client of this server."""

@@ -107,9 +107,10 @@ class Stage:
         return attempt
 
     def runs_and_settles(self, node: Node, attempt: Attempt) -> InvocationResult:
-        """The node does the other two beats, undisturbed."""
+        """The node does the other two beats, undisturbed, and has its slot back."""
         result = self.simulation.perform(node, attempt)
         self.simulation.settle(node, attempt, result)
+        node.release(attempt)
         return result
 
     def keys_of(self, attempt: Attempt) -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 from redrive.sim.failures import SimulationFailed
 from redrive.sim.swarm import run_seed
 from redrive.wire.models import Models
-from tests.simulation.planted import PLANTS, Plant
+from tests.simulation.planted import ALSO_BROKEN, PLANTS, Plant
 
 SEEDS_MAX = 12
 
@@ -26,4 +26,4 @@ def first_broken_rule(models: Models) -> str | None:
 def test_planted_defect_is_found_within_a_few_seeds(plant: Plant, models: Models) -> None:
     """A checker that cannot fail guards nothing. That the same seeds pass without the defect is the swarm's test."""
     with plant():
-        assert first_broken_rule(models) == PLANTS[plant]
+        assert first_broken_rule(models) in {PLANTS[plant], *ALSO_BROKEN.get(plant, ())}

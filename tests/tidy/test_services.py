@@ -22,6 +22,7 @@ SHAPE_EXCEPTIONS: dict[str, str] = {
     "cloudformation/types/cloudformation.py": "the resource types of one service",
     "cloudformation/types/dynamodb.py": "the resource types of one service",
     "cloudformation/types/iam.py": "the resource types of one service",
+    "cloudformation/types/iam_users.py": "the resource types of one service",
     "cloudformation/types/inline_code.py": "code in a template as an archive",
     "cloudformation/types/lambda_.py": "the resource types of one service",
     "cloudformation/types/logs.py": "the resource types of one service",

@@ -1,9 +1,10 @@
-"""`redrive clock show|advance`: the clock of a server in virtual time."""
+"""`redrive clock show|advance|stop`: the clock of a server in virtual time."""
 
 from __future__ import annotations
 
 import json
-import math
+import threading
+from concurrent.futures import Future
 from typing import Any
 
 import click
@@ -15,8 +16,9 @@ from redrive.cli.endpoint import ask, endpoint_option
 from redrive.core.clock import format_instant, parse_instant
 from redrive.core.errors import UserError
 
-STEPS_MAX = 48
-"""Into how many calls an advance is cut, so that its progress can be seen."""
+LOOK_EVERY_S = 0.2
+"""How often the server is asked where its clock stands while it moves."""
+INTERRUPTED = 130
 
 output_option = click.option(
     "-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True, help="How to print."
@@ -37,6 +39,14 @@ def show(endpoint_url: str, output: str) -> None:
 
 
 @command.command()
+@endpoint_option
+@output_option
+def stop(endpoint_url: str, output: str) -> None:
+    """Stop a clock that moves: it stays where it stands, and whoever moves it is told so."""
+    _print(ask(endpoint_url, "clock", method="DELETE"), output)
+
+
+@command.command()
 @click.argument("duration", type=Duration(), required=False)
 @click.option("--to", help="Advance to this instant instead, for example 2026-01-01T00:00:00Z.")
 @endpoint_option
@@ -44,7 +54,7 @@ def show(endpoint_url: str, output: str) -> None:
 def advance(duration: float | None, to: str | None, endpoint_url: str, output: str) -> None:
     """Let time pass: everything that comes due in DURATION (90s, 15m, 24h, 7d) happens, then the command answers.
 
-    The server must run with `--clock virtual`.
+    Ctrl-C stops the clock where it stands. The server must run with `--clock virtual`.
     """
     if (duration is None) == (to is None):
         raise UserError(
@@ -58,22 +68,43 @@ def advance(duration: float | None, to: str | None, endpoint_url: str, output: s
     end_ms = start_ms + round((duration or 0) * 1000) if to is None else _instant(to)
     if end_ms < start_ms:
         raise UserError(f"{to} is in the server's past: its clock stands at {before['now']}.", exit_code=2)
-    with _progress() as progress:
-        bar = progress.add_task("", total=end_ms - start_ms, now=before["now"])
-        for at_ms in _stops(start_ms, end_ms):
-            reached = ask(endpoint_url, "clock", {"to": format_instant(at_ms) if at_ms % 1000 == 0 else _exact(at_ms)})
-            progress.update(bar, completed=at_ms - start_ms, now=reached["now"])
-    _print(ask(endpoint_url, "clock"), output)
+    _print(_travel(endpoint_url, before, end_ms), output)
 
 
-def _stops(start_ms: int, end_ms: int) -> list[int]:
-    """Where to stop on the way, for the progress bar: whole hours of the span or a 48th of it, whichever is longer."""
-    step_ms = max(3_600_000, math.ceil((end_ms - start_ms) / STEPS_MAX / 1000) * 1000)
-    return [*range(start_ms + step_ms, end_ms, step_ms), end_ms]
+def _travel(endpoint_url: str, before: dict[str, Any], end_ms: int) -> dict[str, Any]:
+    """Have the clock move in one call, and show where it stands meanwhile; answers the clock afterwards."""
+    start_ms = int(before["now_ms"])
+    moving: Future[dict[str, Any]] = Future()
+    threading.Thread(target=_move, args=(endpoint_url, end_ms, moving), name="redrive-advance", daemon=True).start()
+    arrived = threading.Event()
+    moving.add_done_callback(lambda _: arrived.set())
+    try:
+        with _progress() as progress:
+            bar = progress.add_task("", total=end_ms - start_ms, now=before["now"])
+            while not arrived.wait(LOOK_EVERY_S):
+                clock = ask(endpoint_url, "clock")
+                progress.update(bar, completed=int(clock["now_ms"]) - start_ms, now=clock["now"])
+    except KeyboardInterrupt:
+        clock = ask(endpoint_url, "clock", method="DELETE")
+        arrived.wait()
+        raise UserError(
+            f"The clock was stopped at {ask(endpoint_url, 'clock')['now']}.",
+            next_step=f"To go on: redrive clock advance --to {_exact(end_ms)}",
+            exit_code=INTERRUPTED,
+        ) from None
+    return moving.result()
+
+
+def _move(endpoint_url: str, end_ms: int, moving: Future[dict[str, Any]]) -> None:
+    try:
+        moving.set_result(ask(endpoint_url, "clock", {"to": _exact(end_ms)}))
+    except UserError as error:
+        moving.set_exception(error)
 
 
 def _exact(instant_ms: int) -> str:
-    return f"{format_instant(instant_ms)[:-1]}.{instant_ms % 1000:03d}Z"
+    whole = format_instant(instant_ms)
+    return whole if instant_ms % 1000 == 0 else f"{whole[:-1]}.{instant_ms % 1000:03d}Z"
 
 
 def _instant(text: str) -> int:

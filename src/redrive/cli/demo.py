@@ -19,7 +19,7 @@ from redrive.demo.mending import BROKEN, FAULTS, MENDED, Mending, changes, proof
 from redrive.demo.outcome import Outcome
 from redrive.demo.story import HOURS, Day, Story
 from redrive.gateway.server import Options, running
-from redrive.prove.verdict import Verdict
+from redrive.prove.tell.verdict import Verdict
 
 WIDE = 140
 """From so many columns on, a row holds everything; output that goes to no terminal is that wide."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +25,14 @@ CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAN
 @click.argument("template", type=click.Path(path_type=Path))
 @click.option("--stack", help="The stack's name; otherwise that of the template's folder.")
 @click.option("-p", "--parameter", "parameters", multiple=True, metavar="KEY=VALUE", help="A parameter; repeatable.")
+@click.option("--role-arn", help="The role with whose rights the stack is made, now and later; otherwise yours.")
 @click.option("--region", envvar="AWS_DEFAULT_REGION", default="us-east-1", show_default=True, help="The region.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to print the outputs.")
 @endpoint_option
 def command(
-    template: Path, stack: str | None, parameters: tuple[str, ...], region: str, output: str, endpoint_url: str
-) -> None:
+    template: Path, stack: str | None, parameters: tuple[str, ...], role_arn: str | None, region: str, output: str,
+    endpoint_url: str,
+) -> None:  # fmt: skip
     """Deploy a CloudFormation template to a server, creating the stack or updating it.
 
     Prints what happens to each resource, then the stack's outputs.
@@ -37,11 +40,15 @@ def command(
     body = _read(template)
     name = stack or template.resolve().parent.name
     ask(endpoint_url, "health")
-    session = boto3.session.Session(os.environ.get("AWS_ACCESS_KEY_ID", "test"), "test", region_name=region)
+    session = boto3.session.Session(
+        os.environ.get("AWS_ACCESS_KEY_ID", "test"), os.environ.get("AWS_SECRET_ACCESS_KEY", "test"),
+        os.environ.get("AWS_SESSION_TOKEN"), region_name=region,
+    )  # fmt: skip
     config = Config(retries={"total_max_attempts": 1})
     client = session.client("cloudformation", endpoint_url=endpoint_url, config=config)
     try:
-        status = _deploy(client, name, body, _parameters(parameters))
+        given = {"StackName": name, "TemplateBody": body, "Parameters": _parameters(parameters)}
+        status = _deploy(client, name, given | ({} if role_arn is None else {"RoleARN": role_arn}))
     except (ClientError, BotoCoreError) as error:
         message = error.response["Error"]["Message"] if isinstance(error, ClientError) else str(error)
         raise UserError(f"{template} was not deployed: {message}", exit_code=1) from error
@@ -52,9 +59,9 @@ def command(
         raise UserError(f"The stack {name} ended as {status}.", next_step=next_step, exit_code=1)
 
 
-def _deploy(client: Any, name: str, body: str, parameters: list[dict[str, str]]) -> str:
+def _deploy(client: Any, name: str, settings: Mapping[str, object]) -> str:
     """Create or update the stack and follow it to its end; answers its status."""
-    given = {"StackName": name, "TemplateBody": body, "Parameters": parameters, "Capabilities": CAPABILITIES}
+    given = {**settings, "Capabilities": CAPABILITIES}
     seen = {event["EventId"] for event in _events(client, name)}
     try:
         if seen:

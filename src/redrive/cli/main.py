@@ -27,6 +27,7 @@ COMMANDS = {
     "schedules": ("redrive.cli.schedules", "Show when schedules fire and how it went, or fire one now."),
     "serve": ("redrive.cli.serve", "Serve AWS's APIs from this machine."),
     "sim": ("redrive.cli.sim", "Run the engine under bad weather, from a seed."),
+    "store": ("redrive.cli.store", "Check a store, or make a backup of it."),
     "version": ("redrive.cli.version", "Print the version."),
 }
 

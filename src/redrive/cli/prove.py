@@ -16,10 +16,10 @@ from redrive.core.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from redrive.prove.judge import Invariant
-    from redrive.prove.search import Progress
-    from redrive.prove.subject import NamedSubject
-    from redrive.prove.verdict import Counterexample, Verdict
+    from redrive.prove.judge.judge import Invariant
+    from redrive.prove.process.subject import NamedSubject
+    from redrive.prove.search.search import Progress
+    from redrive.prove.tell.verdict import Counterexample, Verdict
 
 PROGRESS_EVERY = 25
 """So many histories pass between two looks at the progress, on a terminal."""
@@ -58,10 +58,10 @@ def command(
     PATTERN is SERVICE:OPERATION:NAME with wildcards, as in 'dynamodb:PutItem:reports*'. What is not to be looked at can
     also be an attribute of an item or a parameter of a call: --ignore 'dynamodb:UpdateItem:reports#attempts'.
     """
-    from redrive.prove.export import as_test
-    from redrive.prove.options import Options
     from redrive.prove.proving import prove
-    from redrive.prove.trigger import read_event
+    from redrive.prove.search.options import Options
+    from redrive.prove.stage.trigger import read_event
+    from redrive.prove.tell.export import as_test
 
     if handler is None and template is None:
         raise UserError("There is nothing to prove.", next_step="Name a handler as module:function.", exit_code=2)
@@ -94,7 +94,7 @@ def command(
 
 
 def _subject(handler: str | None) -> NamedSubject | None:
-    from redrive.prove.subject import subject_of
+    from redrive.prove.process.subject import subject_of
 
     return None if handler is None else subject_of(handler, Path.cwd())
 

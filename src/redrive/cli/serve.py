@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from pathlib import Path
 
 import click
@@ -12,6 +13,7 @@ from redrive.core.errors import UserError
 from redrive.core.limits import Limits
 from redrive.core.log import LineLog
 from redrive.engine.build import Settings
+from redrive.gateway.keys import VARIABLE, read_keys
 from redrive.gateway.server import Options, Server
 from redrive.services.scheduler.model_executions import ExecutionIds
 
@@ -22,13 +24,21 @@ GARBAGE_THRESHOLD = 50_000
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", default=4566, show_default=True, type=click.IntRange(0, 65_535), help="The port; 0 for any.")
+@click.option(
+    "--allow-host", "allowed_hosts", multiple=True, metavar="NAME",
+    help="Answer to this name too, such as host.docker.internal or *.aws.test; again for more.",
+)  # fmt: skip
+@click.option(
+    "--allow-origin", "allowed_origins", multiple=True, metavar="ORIGIN",
+    help="Let web pages of this origin call, such as http://localhost:3000; * for all pages.",
+)  # fmt: skip
 @click.option("--data", type=click.Path(path_type=Path), help="Keep everything in this directory, durably.")
 @click.option("--store", help="Where to keep everything, as a URL: memory:, or sqlite:PATH.")
 @click.option("--clock", type=click.Choice(["real", "virtual"]), default="real", show_default=True, help="Whose time.")
 @click.option("--start", help="Where a virtual clock starts; 2025-01-01T00:00:00Z unless the data says otherwise.")
 @click.option("--seed", default=0, show_default=True, help="For ids and jitter in virtual time.")
 @click.option("--account", default="000000000000", show_default=True, help="The account of callers with any other key.")
-@click.option("--slots", default=16, show_default=True, type=click.IntRange(1, 1_000), help="Attempts at once.")
+@click.option("--slots", default=32, show_default=True, type=click.IntRange(1, 1_000), help="Attempts at once.")
 @click.option("--limits", type=click.Choice(["strict", "relaxed"]), default="strict", help="Whether quotas hold.")
 @click.option(
     "--strict-templates", is_flag=True, help="Refuse unknown template properties, as AWS does, instead of warning."
@@ -37,10 +47,20 @@ GARBAGE_THRESHOLD = 50_000
     "--execution-id", type=click.Choice([ids.value for ids in ExecutionIds]), default="per-occurrence",
     show_default=True, help="Whether retries of a schedule's occurrence keep its execution id.",
 )  # fmt: skip
+@click.option(
+    "--require-signatures/--no-require-signatures", default=None,
+    help="Whether requests must be signed with a key that is known here; always, where others reach the server.",
+)  # fmt: skip
+@click.option(
+    "--key", "keys", multiple=True, metavar="ID:SECRET[:ACCOUNT]",
+    help="An access key of the account's root; repeatable. Also from REDRIVE_KEYS, separated by spaces.",
+)  # fmt: skip
 @click.option("-v", "--verbose", is_flag=True, help="Log every change of state.")
 def command(
-    host: str, port: int, data: Path | None, store: str | None, clock: str, start: str | None, seed: int, account: str,
-    slots: int, limits: str, strict_templates: bool, execution_id: str, verbose: bool,
+    host: str, port: int, allowed_hosts: tuple[str, ...], allowed_origins: tuple[str, ...], data: Path | None,
+    store: str | None, clock: str, start: str | None, seed: int, account: str,
+    slots: int, limits: str, strict_templates: bool, execution_id: str, require_signatures: bool | None,
+    keys: tuple[str, ...], verbose: bool,
 ) -> None:  # fmt: skip
     """Serve AWS's APIs from this machine.
 
@@ -49,18 +69,32 @@ def command(
     if not (len(account) == 12 and account.isdigit()):
         raise UserError(f"--account is {account!r}; an account is 12 digits.", exit_code=2)
     options = Options(
-        host=host, port=port, data=_data(data, store), account=account, virtual=clock == "virtual",
+        host=host, port=port, allowed_hosts=allowed_hosts, allowed_origins=allowed_origins,
+        data=_data(data, store), account=account, virtual=clock == "virtual",
         start=None if start is None else _instant(start), seed=seed, slots=slots,
         settings=Settings(Limits(limits), strict_templates, ExecutionIds(execution_id)),
+        require_signatures=require_signatures,
+        keys=read_keys([*keys, *os.environ.get(VARIABLE, "").split()], account=account),
     )  # fmt: skip
     server = Server(options, LineLog(SystemClock(), verbose=verbose))
     _collect_garbage_seldom()
     kept = f"everything in {options.data}" if options.data else "everything in memory (give --data DIR to keep it)"
-    server.serve(
-        started=lambda: click.echo(
-            f"redrive serves {server.endpoint_url} in {clock} time, {kept}. Ctrl-C stops it.", err=True
+    address = f"{server.listening_url} (from this machine: {server.endpoint_url})" if server.is_open else None
+
+    def started() -> None:
+        click.echo(
+            f"redrive serves {address or server.listening_url} in {clock} time, {kept}. Ctrl-C stops it.", err=True
         )
-    )
+        click.echo(_allowed(server, allowed_hosts, allowed_origins), err=True)
+
+    server.serve(started=started)
+
+
+def _allowed(server: Server, hosts: tuple[str, ...], origins: tuple[str, ...]) -> str:
+    """Who may ask, as one line: what --allow-host and --allow-origin change."""
+    names = ", ".join(["localhost", "any address of its own" if server.is_open else server.address, *hosts])
+    pages = f"web pages of {', '.join(origins)} may call it" if origins else "no web page may call it (--allow-origin)"
+    return f"It answers to the names {names} (--allow-host); {pages}."
 
 
 def _collect_garbage_seldom() -> None:

@@ -9,7 +9,7 @@ from redrive.cli.paragraphs import print_paragraph
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from redrive.prove.verdict import Counterexample
+    from redrive.prove.tell.verdict import Counterexample
 
 
 def print_steps(console: Console, found: Counterexample) -> None:

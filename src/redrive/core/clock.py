@@ -22,16 +22,25 @@ DAY_MS = 24 * HOUR_MS
 INSTANTS_KEPT = 1_024
 """How many instants are remembered as texts: what is due together is written many times over."""
 
+AHEAD_MS_MAX = DAY_MS
+"""How far a clock goes on ahead of the machine's after a restart. What is further off was not time but a mistake."""
+
 
 class Clock(Protocol):
     """Where a node reads the time."""
+
+    @property
+    def is_virtual(self) -> bool:
+        """Whether it stands still until it is moved: what takes real time takes none of this clock's."""
+        ...
 
     def now(self) -> Instant:
         """Milliseconds since the epoch, UTC. Never runs backwards on one clock."""
         ...
 
 
-def _machine_ms() -> Instant:
+def machine_ms() -> Instant:
+    """What the machine's clock shows."""
     return time.time_ns() // 1_000_000
 
 
@@ -40,11 +49,24 @@ class SystemClock:
     until the machine has caught up. It never stands still, so that whatever is due comes.
     """
 
-    def __init__(self, machine: Callable[[], Instant] = _machine_ms) -> None:
+    is_virtual = False
+
+    def __init__(self, machine: Callable[[], Instant] = machine_ms) -> None:
         """`machine` reads the clock of the machine; the simulator has machines of its own."""
         self._machine = machine
         self._read = 0
         self._ahead_ms = 0.0
+
+    def resume(self, seen_at: Instant) -> int:
+        """Go on from the latest instant that an earlier process has seen; answers how far the machine is behind it.
+
+        Before the first reading. A machine that is behind by more than `AHEAD_MS_MAX` was wrong before: its clock is
+        taken as it is now.
+        """
+        behind_ms = max(0, seen_at - self._machine())
+        if behind_ms <= AHEAD_MS_MAX:
+            self._read = max(self._read, seen_at)
+        return behind_ms
 
     def now(self) -> Instant:
         read = self._machine()
@@ -58,6 +80,8 @@ class SystemClock:
 
 class VirtualClock:
     """A clock that stands still until it is moved. Two worlds with the same moves read the same times."""
+
+    is_virtual = True
 
     def __init__(self, start: Instant) -> None:
         self._now = start

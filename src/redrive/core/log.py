@@ -6,10 +6,13 @@ in simulation an `error` line fails the run. Message bodies and secrets are neve
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import Protocol, TextIO
 
 from redrive.core.clock import Clock, format_instant
+
+VALUE_LENGTH_MAX = 4_000
 
 
 class Log(Protocol):
@@ -54,5 +57,17 @@ class LineLog:
         self._write("error", event, facts)
 
     def _write(self, level: str, event: str, facts: dict[str, object]) -> None:
-        words = [format_instant(self._clock.now()), level, event, *(f"{key}={value}" for key, value in facts.items())]
+        words = [format_instant(self._clock.now()), level, event, *(f"{key}={spelled(facts[key])}" for key in facts)]
         print(" ".join(words), file=self._stream, flush=True)
+
+
+def spelled(value: object) -> str:
+    """A fact's value, so that it cannot be taken for anything else in its line, or for a line of its own.
+
+    As it is if it is one plain word; else between quotation marks, escaped as in JSON. A long value is cut and marked.
+    """
+    text = str(value)
+    if len(text) > VALUE_LENGTH_MAX:
+        text = f"{text[:VALUE_LENGTH_MAX]}… ({len(text)} characters)"
+    is_word = text.isprintable() and not any(character in text for character in ' "=\\')
+    return text if is_word and text else json.dumps(text, ensure_ascii=not text.isprintable())

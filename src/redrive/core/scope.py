@@ -20,9 +20,9 @@ class Scope:
 class Caller:
     """Who makes a call.
 
-    `role_arn` is None for the account itself (any credentials of a user: everything is allowed); otherwise the caller
-    is a session of that role, and the role's policies decide. `host` is the host name by which the caller reached us,
-    for answers that contain URLs.
+    With `role_arn` the caller is a session of that role, with `user_arn` that IAM user or a session of the user: their
+    policies decide. With neither it is the account itself, which may do everything in the account. `host` is the host
+    name by which the caller reached us, for answers that contain URLs.
     """
 
     scope: Scope
@@ -30,6 +30,12 @@ class Caller:
     role_arn: str | None = None
     session_name: str = ""
     host: str = "127.0.0.1:4566"
+    user_arn: str | None = None
+
+    @property
+    def is_account(self) -> bool:
+        """Whether this is the account itself, its root."""
+        return self.role_arn is None and self.user_arn is None
 
     @property
     def account(self) -> str:
@@ -41,9 +47,9 @@ class Caller:
 
     @property
     def principal_arn(self) -> str:
-        """The caller as AWS's messages name it: the account's root, or `…:assumed-role/ROLE/SESSION`."""
+        """The caller as AWS's messages name it: the account's root, a user, or `…:assumed-role/ROLE/SESSION`."""
         if self.role_arn is None:
-            return f"arn:aws:iam::{self.account}:root"
+            return self.user_arn or f"arn:aws:iam::{self.account}:root"
         role_name = self.role_arn.rsplit("/", 1)[-1]
         role_account = self.role_arn.split(":")[4]
         return f"arn:aws:sts::{role_account}:assumed-role/{role_name}/{self.session_name}"

@@ -27,11 +27,15 @@ from redrive.core.retry import (
     Verdict,
     decide,
 )
+from redrive.delivery.call import Call
+from redrive.delivery.errand import Errand, Result
 from redrive.delivery.faults import Held, hinder, release
-from redrive.delivery.invocation import Invocation, InvocationResult
+from redrive.delivery.history import record_end, record_retry
+from redrive.delivery.invocation import InvocationResult
+from redrive.delivery.kept import KEPT, due_answers, forget_answer, keep_answer, put_off_again
 from redrive.delivery.operation import OutsideNeeded
-from redrive.delivery.sources import Call, Source
-from redrive.delivery.worker import Attempt
+from redrive.delivery.sources import Source
+from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import INSIDE, OUTSIDE, Delivery
 
@@ -64,22 +68,24 @@ class DeliveryWorker:
         self._sources: Mapping[str, Source] = {source.name: source for source in sources}
         self._lease_ms = max([LEASE_FLOOR_MS, *(source.lease_ms for source in sources)])
 
-    def next_due(self, tx: Transaction, *, free: int) -> Instant | None:
-        return tx.deliveries.next((INSIDE, OUTSIDE) if free > 0 else (INSIDE,))
+    def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
+        found = [self._next_outside(tx, free), tx.deliveries.next((INSIDE,)), tx.timers.next(KEPT)]
+        return min((at for at in found if at is not None), default=None)
 
-    def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
+    def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
+        for delivery, errand, result in due_answers(tx):
+            self._settle_kept(tx, delivery, errand, result)
         for delivery in tx.deliveries.due(INSIDE, tx.now, limit=self._per_claim):
             try:
                 with tx.savepoint():
                     self._deliver_inside(tx, delivery)
             except Exception as defect:  # noqa: BLE001 - `_put_off` raises what is no defect.
                 self._put_off(tx, delivery, defect)
-        due_at = tx.deliveries.next((OUTSIDE,)) if free > 0 else None
+        due_at = tx.deliveries.next((OUTSIDE,)) if free.count > 0 else None
         if due_at is None or due_at > tx.now:
             return ()
-        claimed = tx.deliveries.claim_due(OUTSIDE, tx.now, lease_ms=self._lease_ms, limit=free)
         begun: list[Attempt] = []
-        for delivery in claimed:
+        for delivery in self._claim_outside(tx, free):
             try:
                 with tx.savepoint():
                     begun += self._begin(tx, delivery)
@@ -87,20 +93,84 @@ class DeliveryWorker:
                 self._put_off(tx, delivery, defect)
         return begun
 
-    def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
+    def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
         delivery = tx.deliveries.held(attempt.key, attempt.fence)
-        if delivery is None or delivery.leases == 0:
-            # Another claim came after this one, or this one was settled before, and its answer lost or repeated.
+        if delivery is None or delivery.leases == 0 or delivery.place == KEPT:
+            # Another claim came after this one; or this one was settled, or its answer kept, and is repeated.
             return
+        assert delivery.place == OUTSIDE, f"{delivery.id} is under way {delivery.place}, not outside"
+        try:
+            with tx.savepoint():
+                self._settle(tx, delivery, attempt, result)
+        except Exception as defect:  # noqa: BLE001 - `_not_settled` raises what is no defect.
+            self._not_settled(tx, delivery, attempt, result, defect)
+
+    def _settle(self, tx: Transaction, delivery: Delivery, attempt: Attempt, result: Result) -> None:
         source = self._source(delivery)
         if attempt.resume is None:
-            source.answered(tx, delivery, result)
-            self._conclude(tx, source, delivery, source.outcome(result))
+            source.answered(tx, delivery, attempt.errand, result)
+            self._conclude(tx, source, delivery, source.outcome(result), next_place=OUTSIDE)
             return
+        assert isinstance(result, InvocationResult), "operations run functions outside, and nothing else"
         answer = attempt.resume(tx, result)
         outcome = source.failure(answer) if isinstance(answer, ServiceError) else Succeeded(answer)
         # The next attempt is a call again, and calls begin inside.
         self._conclude(tx, source, delivery, outcome, next_place=INSIDE)
+
+    def _next_outside(self, tx: Transaction, free: FreeSlots) -> Instant | None:
+        """When something comes due outside that can start."""
+        if free.count <= 0:
+            return None
+        full = free.full
+        if not full:
+            return tx.deliveries.next((OUTSIDE,))
+        found = [due_at for function, due_at in tx.deliveries.outside_by_function() if function not in full]
+        return min(found, default=None)
+
+    def _claim_outside(self, tx: Transaction, free: FreeSlots) -> Sequence[Delivery]:
+        """What is due and can start: in order, or by shares of the functions, the one that waits longest first."""
+        if free.held is None:
+            return tx.deliveries.claim_due(OUTSIDE, tx.now, lease_ms=self._lease_ms, limit=free.count)
+        claimed: list[Delivery] = []
+        for function, due_at in tx.deliveries.outside_by_function():
+            room = free.room_of(function)
+            if due_at <= tx.now and room > 0:
+                taken = tx.deliveries.claim_outside(function, tx.now, lease_ms=self._lease_ms, limit=room)
+                free = free.without([function] * len(taken))
+                claimed += taken
+        assert all(delivery.leases for delivery in claimed), "what is claimed is under a lease"
+        return claimed
+
+    def _not_settled(
+        self, tx: Transaction, delivery: Delivery, attempt: Attempt, result: Result, defect: Exception
+    ) -> None:
+        """Keep the answer that a defect of ours kept from being settled: what was run is not run again for that.
+
+        The answer of an operation cannot be kept, because only its caller can make it: the operation is called again.
+        The history has the failure either way. Errors: the store's own, which are no defects.
+        """
+        if isinstance(defect, _NO_DEFECTS):
+            raise defect
+        self._log.error("answer not settled", delivery_id=delivery.id, source=delivery.source, defect=repr(defect))
+        until = tx.now + PUT_OFF_MS
+        error = _failure_of_ours("settle an answer", defect)
+        record_retry(tx, delivery, Failed(error.code, error.message, FailureKind.TRANSIENT), until)
+        if attempt.resume is None:
+            keep_answer(tx, delivery, attempt.errand, result, until=until)
+        else:
+            tx.deliveries.release(delivery, place=INSIDE, due_at=until, counted=True)
+
+    def _settle_kept(self, tx: Transaction, delivery: Delivery, errand: Errand, result: Result) -> None:
+        """Settle an answer that was kept, now that it may go well."""
+        try:
+            with tx.savepoint():
+                self._settle(tx, delivery, Attempt(self.name, delivery.id, delivery.fence, errand), result)
+                forget_answer(tx, delivery)
+        except Exception as defect:
+            if isinstance(defect, _NO_DEFECTS):
+                raise
+            self._log.error("answer not settled", delivery_id=delivery.id, source=delivery.source, defect=repr(defect))
+            put_off_again(tx, delivery, until=tx.now + PUT_OFF_MS)
 
     def _deliver_inside(self, tx: Transaction, delivery: Delivery) -> None:
         source = self._source(delivery)
@@ -114,14 +184,14 @@ class DeliveryWorker:
         try:
             call = _rendered(tx, source, delivery)
             if not isinstance(call, Call):
-                raise Bug(f"{delivery.source} renders an invocation for a delivery inside the store")
+                raise Bug(f"{delivery.source} renders an errand for a delivery inside the store")
             if fault is not None:
                 raise fault.error
             outcome = Succeeded(_called(tx, call))
         except ServiceError as error:
             outcome = source.failure(error)
-        except OutsideNeeded:
-            tx.deliveries.move(delivery, place=OUTSIDE)
+        except OutsideNeeded as needed:
+            tx.deliveries.move_outside(delivery, function=needed.outside.invocation.unqualified_arn)
             tx.notify("due")
             return
         self._conclude(tx, source, delivery, outcome)
@@ -143,7 +213,7 @@ class DeliveryWorker:
         outcome: Outcome
         try:
             rendered = _rendered(tx, source, delivery)
-            if isinstance(rendered, Invocation):
+            if not isinstance(rendered, Call):
                 return (Attempt(self.name, delivery.id, delivery.fence, rendered),)
             outcome = Succeeded(_called(tx, rendered))
         except ServiceError as error:
@@ -162,8 +232,7 @@ class DeliveryWorker:
             Exhausted.AGE.value, "The delivery grew too old before it could be attempted.", FailureKind.TRANSIENT
         )
         release(tx, delivery)
-        source.settled(tx, delivery, outcome, GiveUp(Exhausted.AGE))
-        tx.deliveries.delete(delivery.id)
+        _end(tx, source, delivery, outcome, GiveUp(Exhausted.AGE))
         return True
 
     def _conclude(
@@ -177,10 +246,10 @@ class DeliveryWorker:
         source.attempted(tx, delivery, outcome, verdict)
         match verdict:
             case RetryAt(at, counted):
+                record_retry(tx, delivery, _reported(source, outcome), at)
                 tx.deliveries.release(delivery, place=next_place or delivery.place, due_at=at, counted=counted)
             case Delivered() | GiveUp():
-                source.settled(tx, delivery, outcome, verdict)
-                tx.deliveries.delete(delivery.id)
+                _end(tx, source, delivery, outcome, verdict)
             case _:
                 assert_never(verdict)
 
@@ -191,7 +260,18 @@ class DeliveryWorker:
         return source
 
 
-def _rendered(tx: Transaction, source: Source, delivery: Delivery) -> Call | Invocation:
+def _end(tx: Transaction, source: Source, delivery: Delivery, outcome: Outcome, verdict: Delivered | GiveUp) -> None:
+    """Do what follows from the end of a delivery, write it down, and forget the delivery."""
+    end = source.settled(tx, delivery, outcome, verdict)
+    record_end(tx, delivery, _reported(source, outcome), end)
+    tx.deliveries.delete(delivery.id, delivery.fence)
+
+
+def _reported(source: Source, outcome: Outcome) -> Failed | None:
+    return source.reported(outcome) if isinstance(outcome, Failed) else None
+
+
+def _rendered(tx: Transaction, source: Source, delivery: Delivery) -> Call | Errand:
     """What the source asks for. Errors: ServiceError."""
     try:
         return source.render(tx, delivery)

@@ -109,6 +109,9 @@ class Held:
     until: Instant
 
 
+CHANGED = "faults"
+"""The topic that is notified when faults are added or cleared."""
+
 _EVERYWHERE = Scope("engine", "all")
 """Faults are the server's, not an account's: their targets say which accounts and regions they are for."""
 
@@ -186,6 +189,7 @@ def release(tx: Transaction, delivery: Delivery) -> None:
 
 def _store(tx: Transaction, faults: Faults) -> None:
     tx.resources.put(_EVERYWHERE, faults)
+    tx.notify(CHANGED)
 
 
 @lru_cache(maxsize=ANSWERS_KEPT)

@@ -10,8 +10,8 @@ from typing import Protocol
 
 from redrive.core.clock import DAY_MS, MINUTE_MS, Instant
 from redrive.core.errors import Bug
-from redrive.delivery.invocation import InvocationResult
-from redrive.delivery.worker import Attempt
+from redrive.delivery.errand import Result
+from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.store.api import Transaction
 from redrive.store.tables.metrics import Watched
 
@@ -43,14 +43,14 @@ class MetricsWorker:
     def __init__(self, samplers: Sequence[Sampler]) -> None:
         self._samplers: Mapping[str, Sampler] = {sampler.namespace: sampler for sampler in samplers}
 
-    def next_due(self, tx: Transaction, *, free: int) -> Instant | None:
+    def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
         due_at = tx.metrics.due_at()
         if due_at is None and tx.metrics.mark:
             # What this transaction has counted first of all is accumulated when it commits.
             return tx.now - tx.now % MINUTE_MS + MINUTE_MS
         return due_at
 
-    def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
+    def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
         due_at = tx.metrics.due_at()
         if due_at is None or due_at > tx.now:
             # Another engine over this store was faster: to measure once more would be to add up two measurements.
@@ -59,7 +59,7 @@ class MetricsWorker:
         tx.metrics.sweep(tx.now - KEPT_MS)
         return ()
 
-    def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
+    def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
         raise Bug("metrics make no attempts")
 
     def _sample(self, tx: Transaction, watched: Watched) -> bool:

@@ -1,72 +1,69 @@
 """Sources of deliveries: who made the promise, and what it means.
 
-A schedule, Lambda's own queue, later a rule: each knows how to render its payload, how its failures count, and what its
-dead letter looks like. The delivery worker knows none of that.
+A schedule, Lambda's own queue, later a rule: each knows how to render its payload, and what follows from the end. All
+else has a default. The delivery worker knows no source.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from abc import ABC, abstractmethod
 
-from redrive.core.errors import ServiceError
+from redrive.core.clock import MINUTE_MS
+from redrive.core.errors import Bug, ServiceError
 from redrive.core.retry import Delivered, Failed, GiveUp, Outcome, Verdict
-from redrive.core.scope import Caller
-from redrive.delivery.invocation import Invocation, InvocationResult
+from redrive.delivery.call import Call
+from redrive.delivery.classify import classify, judge_answer
+from redrive.delivery.errand import Errand, Result
+from redrive.delivery.history import End
+from redrive.delivery.http_call import HttpResult
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import Delivery
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """An operation to run as the delivery: under this caller's permissions.
+class Source(ABC):
+    """One kind of promise. Methods run inside transactions; only `render` has no default.
 
-    `params` is asked for when the operation is run. Errors (of `params`): ServiceError.
+    `name` is what `Delivery.source` says; `lease_ms` is how long an attempt outside may take before its node is given
+    up for lost.
     """
 
-    caller: Caller
-    service: str
-    operation: str
-    params: Callable[[], Mapping[str, object]]
+    name: str
+    lease_ms: int = MINUTE_MS
 
-
-class Source(Protocol):
-    """One kind of promise. Methods run inside transactions."""
-
-    @property
-    def name(self) -> str:
-        """What `Delivery.source` says."""
-        ...
-
-    @property
-    def lease_ms(self) -> int:
-        """How long an attempt outside may take before its node is given up for lost."""
-        ...
-
-    def render(self, tx: Transaction, delivery: Delivery) -> Call | Invocation:
+    @abstractmethod
+    def render(self, tx: Transaction, delivery: Delivery) -> Call | Errand:
         """What to do for this attempt. A Call of an operation that needs the outside goes on there.
 
         Errors: ServiceError, which then is the attempt's failure (a role that cannot be assumed, a target gone).
         """
-        ...
 
     def failure(self, error: ServiceError) -> Failed:
         """How an error of the target counts: permanent, transient or throttled."""
-        ...
+        return classify(error)
 
-    def outcome(self, result: InvocationResult) -> Outcome:
-        """How the answer of an invocation counts."""
-        ...
+    def outcome(self, result: Result) -> Outcome:
+        """How the answer of an errand counts, of each kind that `render` asks for; an HTTP call's by its status.
 
-    def answered(self, tx: Transaction, delivery: Delivery, result: InvocationResult) -> None:
-        """After each invocation, before its outcome is judged: keep what it wrote."""
-        ...
+        Errors: Bug for a kind that the source does not ask for.
+        """
+        if isinstance(result, HttpResult):
+            return judge_answer(result)
+        raise Bug(f"{self.name} does not say how a {type(result).__name__} counts")
 
-    def settled(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Delivered | GiveUp) -> None:
-        """The last word on a delivery: write the dead letter, the metrics, whatever follows its end."""
-        ...
+    def answered(  # noqa: B027 - most sources keep nothing of it.
+        self, tx: Transaction, delivery: Delivery, errand: Errand, result: Result
+    ) -> None:
+        """After each errand, before its outcome is judged: keep what it wrote. `errand` is what was done."""
 
-    def attempted(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Verdict) -> None:
-        """After each attempt, the last one included: record what this source keeps of it."""
-        ...
+    def attempted(  # noqa: B027 - most sources count nothing.
+        self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Verdict
+    ) -> None:
+        """After each attempt, the last one included: count it."""
+
+    def settled(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Delivered | GiveUp) -> End:
+        """The last word on a delivery: write the dead letter, whatever follows its end; answers how it ended."""
+        return End.of(verdict)
+
+    def reported(self, failed: Failed) -> Failed:
+        """A failure as the history shows it."""
+        return failed

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from redrive.core.clock import Instant
 from redrive.core.errors import Bug
 from redrive.core.knobs import PRODUCTION
-from redrive.delivery.invocation import InvocationResult
-from redrive.delivery.worker import Attempt
+from redrive.delivery.errand import Result
+from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.store.api import Transaction
 
 
@@ -22,12 +22,12 @@ class TokenWorker:
     def __init__(self, *, per_claim: int = PRODUCTION.tokens_per_claim) -> None:
         self._per_claim = per_claim
 
-    def next_due(self, tx: Transaction, *, free: int) -> Instant | None:
+    def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
         return tx.tokens.next()
 
-    def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
+    def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
         tx.tokens.sweep(tx.now, self._per_claim)
         return ()
 
-    def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
+    def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
         raise Bug("tokens make no attempts")

@@ -8,12 +8,15 @@ settle   in a transaction: record the answer and do what follows. A stale fence 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from redrive.core.clock import Instant
-from redrive.delivery.invocation import Invocation, InvocationResult
+from redrive.core.errors import Bug
+from redrive.delivery.errand import Errand, Result
+from redrive.delivery.invocation import Invocation
 from redrive.delivery.operation import Resume
 from redrive.store.api import Transaction
 
@@ -28,8 +31,55 @@ class Attempt:
     worker: str
     key: str
     fence: int
-    invocation: Invocation
+    errand: Errand
     resume: Resume | None = None
+
+    @property
+    def invocation(self) -> Invocation:
+        """The run of a function that this attempt is. Errors: Bug if it is another errand."""
+        if not isinstance(self.errand, Invocation):
+            raise Bug(f"attempt {self.key} of {self.worker} is no run of a function")
+        return self.errand
+
+    @property
+    def function(self) -> str:
+        """Whose run it is, by unqualified ARN; empty for all HTTP calls together."""
+        return self.errand.unqualified_arn if isinstance(self.errand, Invocation) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class FreeSlots:
+    """How many attempts can start now. With `held`, functions share the slots: how many runs of each are under way.
+
+    A function may begin another run while it has fewer under way than there are slots free: it gets half of what it
+    finds, and leaves the other half. 32 slots leave 16 free after one function that hangs, 8 after two, 4 after three.
+    """
+
+    count: int
+    held: Mapping[str, int] | None = None
+
+    def room_of(self, function: str) -> int:
+        """How many more runs of a function, by its unqualified ARN, can start now."""
+        if self.held is None:
+            return self.count
+        return max(0, -(-(self.count - self.held.get(function, 0)) // 2))
+
+    @property
+    def full(self) -> Collection[str]:
+        """The functions of which no more can start before something has ended."""
+        return [] if self.held is None else [one for one, under_way in self.held.items() if under_way >= self.count]
+
+    def without(self, functions: Iterable[str]) -> FreeSlots:
+        """What is left when runs of these functions have started, one for each time that it is named."""
+        started = Counter(functions)
+        if not started:
+            return self
+        held = None if self.held is None else Counter(self.held) + started
+        return FreeSlots(self.count - started.total(), held)
+
+
+ONE = FreeSlots(1)
+"""One attempt at a time, as in virtual time."""
 
 
 class Worker(Protocol):
@@ -50,17 +100,17 @@ class Worker(Protocol):
         """True for sweeps that recur for ever and change nothing a user waits for."""
         ...
 
-    def next_due(self, tx: Transaction, *, free: int) -> Instant | None:
-        """When there is next something to claim, given so many free slots for attempts; None if not foreseeable.
+    def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
+        """When there is next something to claim, given these free slots for attempts; None if not foreseeable.
 
         An instant that has come must mean that `claim` will make progress: a worker without room says None or later.
         """
         ...
 
-    def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
-        """Do the inside work that is due and take at most `free` attempts. Claims no more than can start now."""
+    def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
+        """Do the inside work that is due and take attempts. Claims no more than can start now."""
         ...
 
-    def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
+    def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
         """Record what became of an attempt and do what follows; nothing if its lease has passed to another."""
         ...

@@ -15,11 +15,11 @@ from importlib import resources
 from pathlib import Path
 
 from redrive.core.documents import Document
-from redrive.prove.options import Options
+from redrive.prove.process.subject import subject_of
 from redrive.prove.proving import prove
-from redrive.prove.search import Progress
-from redrive.prove.subject import subject_of
-from redrive.prove.verdict import Verdict
+from redrive.prove.search.options import Options
+from redrive.prove.search.search import Progress
+from redrive.prove.tell.verdict import Verdict
 
 BROKEN, MENDED = "running_means_skip", "running_is_a_lease"
 FAULTS = 2

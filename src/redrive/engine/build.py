@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from redrive.core.knobs import PRODUCTION, Knobs
 from redrive.core.limits import Limits
 from redrive.core.log import Log
+from redrive.delivery.cleaning import CleaningWorker
 from redrive.delivery.deliver import DeliveryWorker
 from redrive.delivery.invocation import Invoker
 from redrive.delivery.metrics import MetricsWorker
@@ -18,9 +19,11 @@ from redrive.engine.engine import Engine, Runner
 from redrive.engine.faults import FaultyInvoker
 from redrive.engine.registry import Registry
 from redrive.engine.services import BoundServices
+from redrive.invoke.http_calls import HttpCalls
 from redrive.services.cloudformation.workers import StackWorker
 from redrive.services.dynamodb.workers import ExpiryWorker
 from redrive.services.lambda_.source import LambdaSource
+from redrive.services.lambda_.source_queues import QueueEvents
 from redrive.services.lambda_.workers import MappingWorker
 from redrive.services.logs.workers import LogRetentionWorker
 from redrive.services.scheduler.model_executions import ExecutionIds
@@ -60,7 +63,17 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "api_time_to_live",
         "api_transactions",
     ),
-    "iam": _modules("iam", "api_policies", "api_policy_versions", "api_role_policies", "api_roles", "api_simulations"),
+    "iam": _modules(
+        "iam",
+        "api_access_keys",
+        "api_policies",
+        "api_policy_versions",
+        "api_role_policies",
+        "api_roles",
+        "api_simulations",
+        "api_user_policies",
+        "api_users",
+    ),
     "lambda": _modules(
         "lambda_",
         "api_code_signing",
@@ -114,8 +127,9 @@ def build_engine(
     In real time, functions that a fault slows down take that long; in virtual time they take none.
     """
     store.on_commit(lambda topics: log_misspellings(log, topics))
-    faulty = FaultyInvoker(invoker, run, real_time=real_time)
-    return Engine(run, bind_registry(store, models, settings), build_workers(log, settings, knobs), faulty, log)
+    faulty = FaultyInvoker(invoker, run, real_time=real_time, commits=store)
+    registry, workers = bind_registry(store, models, settings), build_workers(log, settings, knobs)
+    return Engine(run, registry, workers, faulty, log, http=HttpCalls())
 
 
 def bind_registry(store: Store, models: Models, settings: Settings = DEFAULTS) -> Registry:
@@ -135,10 +149,11 @@ def build_workers(log: Log, settings: Settings = DEFAULTS, knobs: Knobs = PRODUC
     return [
         DeliveryWorker(sources, log, per_claim=knobs.deliveries_per_claim),
         # In order of the alphabet.
+        CleaningWorker(),
         ExpiryWorker(),
         GroupDeletionWorker(),
         LogRetentionWorker(),
-        MappingWorker(next_visible=next_visible, count_visible=count_visible),
+        MappingWorker([QueueEvents(next_visible=next_visible, count_visible=count_visible)], log),
         MetricsWorker([QueueSampler()]),
         MoveTaskWorker(),
         RetentionWorker(),

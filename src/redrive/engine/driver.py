@@ -7,14 +7,16 @@ VirtualDrive  does what is due now; time moves only when it is told to
 from __future__ import annotations
 
 import threading
+from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
 from redrive.core.clock import Clock, Instant, VirtualClock
 from redrive.core.errors import Conflict
 from redrive.core.log import Log
-from redrive.delivery.invocation import InvocationResult
-from redrive.delivery.worker import Attempt
+from redrive.delivery.errand import Result
+from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.engine.engine import Engine, Runner
 from redrive.engine.rounds import Rounds
 from redrive.engine.virtual import Keep, VirtualTime
@@ -34,19 +36,24 @@ class Driver(Protocol):
         """Something may have come due. Cheap, callable from any thread."""
         ...
 
+    def wind_down(self) -> None:
+        """Let what may take long end soon, and begin nothing of it any more; `stop` follows. Waits for nothing."""
+        ...
+
     def stop(self) -> None:
         """Finish the round that is under way, and end."""
         ...
 
 
 class RealTime:
-    """Turns the engine in real time, with at most `slots` attempts at once."""
+    """Turns the engine in real time, with at most `slots` attempts at once, which functions share (`FreeSlots`)."""
 
     def __init__(self, engine: Engine, clock: Clock, log: Log, *, slots: int) -> None:
         self._engine = engine
         self._rounds = Rounds(engine, clock)
         self._log = log
         self._free = slots
+        self._held: Counter[str] = Counter()
         self._woken = False
         self._stopping = False
         self._condition = threading.Condition()
@@ -62,6 +69,9 @@ class RealTime:
         with self._condition:
             self._woken = True
             self._condition.notify()
+
+    def wind_down(self) -> None:
+        """Nothing here takes long."""
 
     def stop(self) -> None:
         """Claim nothing more. Attempts under way are left to their leases."""
@@ -87,10 +97,11 @@ class RealTime:
         """Claim what is due, begin the attempts, and sleep until more is due."""
         with self._condition:
             self._woken = False
-            free = self._free
+            free = FreeSlots(self._free, Counter(self._held))
         for attempt in self._rounds.claim(free):
             with self._condition:
                 self._free -= 1
+                self._held[attempt.function] += 1
             self._pool.submit(self._attempt, attempt)
         self._sleep(self._rounds.wait_ms())
 
@@ -102,10 +113,12 @@ class RealTime:
         finally:
             with self._condition:
                 self._free += 1
+                self._held[attempt.function] -= 1
+                self._held += Counter()  # Lets go of functions that hold nothing.
                 self._woken = True
                 self._condition.notify()
 
-    def _settle(self, attempt: Attempt, result: InvocationResult) -> None:
+    def _settle(self, attempt: Attempt, result: Result) -> None:
         """Settle, and once more if it conflicts: repeating it is harmless, leaving it waits for the lease to end."""
         try:
             self._engine.settle(attempt, result)
@@ -132,7 +145,14 @@ class VirtualDrive:
         self._woken = threading.Event()
         self._stopping = False
         self._alone = False
+        self._is_winding_down = False
+        self._target: Instant | None = None
         self._thread = threading.Thread(target=self._work, name="redrive-driver", daemon=True)
+
+    @property
+    def target(self) -> Instant | None:
+        """Where the clock is going to, while it moves."""
+        return self._target
 
     def start(self) -> None:
         """Begin doing what is due now."""
@@ -149,11 +169,30 @@ class VirtualDrive:
         self._woken.set()
         self._thread.join()
 
-    def advance_to(self, target: Instant) -> None:
-        """Move time; answers when everything due until then has settled. Errors: ValueError if it lies in the past."""
+    def interrupt(self) -> None:
+        """Have the clock go no further than it is; what is due there is done."""
+        self._target = None
+
+    def wind_down(self) -> None:
+        """Have the clock go no further, now and later."""
+        self._is_winding_down = True
+
+    def advance_to(self, target: Instant, *, is_wanted: Callable[[], bool] = lambda: True) -> Instant:
+        """Move time; answers where the clock stands when everything due until then has settled.
+
+        That is before the target if it was interrupted, or is not wanted any more. Errors: ValueError if the target
+        lies in the past.
+        """
         with self._turn:
             self._take_over()
-            self._time.advance_to(target)
+            self._target = target
+            try:
+                return self._time.advance_to(target, is_wanted=lambda: self._may_go_on() and is_wanted())
+            finally:
+                self._target = None
+
+    def _may_go_on(self) -> bool:
+        return self._target is not None and not self._is_winding_down
 
     def _work(self) -> None:
         while True:

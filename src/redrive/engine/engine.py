@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, assert_never
 
 from redrive.core.clock import Instant
 from redrive.core.documents import Document
 from redrive.core.errors import Conflict, ServiceError
 from redrive.core.log import Log
 from redrive.core.scope import Caller
-from redrive.delivery.invocation import InvocationResult, Invoker
+from redrive.delivery.errand import Result
+from redrive.delivery.http_call import NO_HTTP, HttpCall, HttpCaller
+from redrive.delivery.invocation import Invocation, Invoker
 from redrive.delivery.operation import Answer, Outside, Wait
-from redrive.delivery.worker import Attempt, Worker
+from redrive.delivery.worker import Attempt, FreeSlots, Worker
 from redrive.engine.registry import Registry
 from redrive.store.api import Step, Transaction
 
@@ -48,10 +50,14 @@ class Claimed:
 class Engine:
     """Services and workers over one store."""
 
-    def __init__(self, run: Runner, registry: Registry, workers: Sequence[Worker], invoker: Invoker, log: Log) -> None:
+    def __init__(
+        self, run: Runner, registry: Registry, workers: Sequence[Worker], invoker: Invoker, log: Log, *,
+        http: HttpCaller = NO_HTTP,
+    ) -> None:  # fmt: skip
         self.run = run
         self.registry = registry
         self.invoker = invoker
+        self._http = http
         self._workers: Mapping[str, Worker] = {worker.name: worker for worker in workers}
         self._places = {worker.name: place for place, worker in enumerate(workers)}
         self._by_timer = [(worker.timer, worker) for worker in workers if worker.timer is not None]
@@ -80,7 +86,7 @@ class Engine:
             case _:
                 return answer
 
-    def claim(self, free: int, *, expected: Sequence[Worker] = ()) -> Claimed:
+    def claim(self, free: FreeSlots, *, expected: Sequence[Worker] = ()) -> Claimed:
         """First beat, for every worker that has something due: inside work is done, outside work comes back.
 
         All of it shares one transaction, unless a worker has a defect; then each worker has one of its own.
@@ -93,7 +99,7 @@ class Engine:
         except Exception:  # noqa: BLE001 - once more, a worker at a time: whose defect it is, and whether the others can go on.
             return self._claim_apart(free)
 
-    def claim_in(self, tx: Transaction, free: int, *, expected: Sequence[Worker] = ()) -> Claimed:
+    def claim_in(self, tx: Transaction, free: FreeSlots, *, expected: Sequence[Worker] = ()) -> Claimed:
         """Claim as `claim` does, inside a transaction that somebody else has begun. A defect undoes all of it.
 
         What one claim gives another worker to do is done there, too. Each worker has one claim, which bounds how long
@@ -115,17 +121,21 @@ class Engine:
             ahead = self._round(tx, fresh, free)
         return ahead
 
-    def _round(self, tx: Transaction, workers: Sequence[Worker], free: int) -> Claimed:
+    def _round(self, tx: Transaction, workers: Sequence[Worker], free: FreeSlots) -> Claimed:
         """One claim for each of these workers, and what is due after them."""
         attempts: list[Attempt] = []
+        left = free
         for worker in workers:
-            attempts += worker.claim(tx, free=free - len(attempts))
+            taken = worker.claim(tx, free=left)
+            if taken:
+                attempts += taken
+                left = left.without(attempt.function for attempt in taken)
         if attempts:
             return Claimed(attempts, progressed=True)
         next_due, expected = self._look(tx, free)
         return Claimed((), True, next_due, expected)
 
-    def _claim_apart(self, free: int) -> Claimed:
+    def _claim_apart(self, free: FreeSlots) -> Claimed:
         """A round of claims with a transaction for each worker. Errors: the first defect, if no worker could go on."""
         next_due, due = self.run(lambda tx: self._due(tx, free))
         if not due:
@@ -133,8 +143,9 @@ class Engine:
         attempts: list[Attempt] = []
         ahead = Claimed((), progressed=False)
         failed: Exception | None = None
+        left = free
         for worker in due:
-            claim = partial(self._round, workers=[worker], free=free - len(attempts))
+            claim = partial(self._round, workers=[worker], free=left)
             try:
                 ahead = self.run(claim)
             except Conflict:
@@ -146,13 +157,14 @@ class Engine:
                 failed = failed or error
                 continue  # A defect in one worker must not hold up the others.
             attempts += ahead.attempts
+            left = left.without(attempt.function for attempt in ahead.attempts)
         if failed is not None and not ahead.progressed:
             raise failed
         if failed is not None or attempts:  # Who failed is due still, and what is due now is not known.
             return Claimed(attempts, progressed=True)
         return ahead
 
-    def _look(self, tx: Transaction, free: int) -> tuple[Instant | None, Sequence[Worker]]:
+    def _look(self, tx: Transaction, free: FreeSlots) -> tuple[Instant | None, Sequence[Worker]]:
         """When something is due first, and who has something due now or, if nobody has, who will have it then."""
         asked = [(at, worker) for worker in self._by_asking if (at := worker.next_due(tx, free=free)) is not None]
         asked += self._by_timers(tx)
@@ -165,7 +177,7 @@ class Engine:
             expected.sort(key=lambda worker: self._places[worker.name])
         return first_at, expected
 
-    def _due(self, tx: Transaction, free: int) -> tuple[Instant | None, Sequence[Worker]]:
+    def _due(self, tx: Transaction, free: FreeSlots) -> tuple[Instant | None, Sequence[Worker]]:
         """When something is due first, and who has something due now."""
         next_due, expected = self._look(tx, free)
         return next_due, expected if next_due is not None and next_due <= tx.now else ()
@@ -182,16 +194,22 @@ class Engine:
         """End the leases that an earlier process left behind. Only for a node that has the store to itself."""
         self.run(lambda tx: tx.deliveries.end_leases(tx.now))
 
-    def perform(self, attempt: Attempt) -> InvocationResult:
-        """Second beat: the outside. May take as long as the function's timeout."""
-        return self.invoker.invoke(attempt.invocation)
+    def perform(self, attempt: Attempt) -> Result:
+        """Second beat: the outside. May take as long as the errand's timeout."""
+        match attempt.errand:
+            case Invocation() as invocation:
+                return self.invoker.invoke(invocation)
+            case HttpCall() as call:
+                return self._http.call(call)
+            case _:
+                assert_never(attempt.errand)
 
-    def settle(self, attempt: Attempt, result: InvocationResult) -> None:
+    def settle(self, attempt: Attempt, result: Result) -> None:
         """Third beat: record the answer and what follows from it."""
         worker = self._workers[attempt.worker]
         self.run(lambda tx: worker.settle(tx, attempt, result))
 
-    def next_due(self, free: int, *, upkeep: bool = True) -> Instant | None:
+    def next_due(self, free: FreeSlots, *, upkeep: bool = True) -> Instant | None:
         """When something is next due; without `upkeep`, something that a user waits for."""
         workers = [worker for worker in self._workers.values() if upkeep or not worker.upkeep]
         found = self.run(lambda tx: [worker.next_due(tx, free=free) for worker in workers])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from redrive.core.clock import Clock
-from redrive.delivery.worker import Attempt
+from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.engine.engine import Claimed, Engine
 
 IDLE_MS_MAX = 60_000
@@ -33,8 +33,8 @@ class Rounds:
         """What the latest claim gave; nothing if it failed."""
         return self._latest
 
-    def claim(self, free: int) -> Sequence[Attempt]:
-        """Claim what is due, with so many free slots for attempts. Errors: Conflict; the defect of a worker."""
+    def claim(self, free: FreeSlots) -> Sequence[Attempt]:
+        """Claim what is due, with these free slots for attempts. Errors: Conflict; the defect of a worker."""
         before, self._latest = self._latest, _NOTHING
         is_due = before.next_due is not None and before.next_due <= self._clock.now()
         self._latest = self._engine.claim(free, expected=before.expected if is_due else ())

@@ -18,6 +18,7 @@ class BoundServices:
 
     assume_role = staticmethod(access.assume_role)
     authorize = staticmethod(access.authorize)
+    user_of = staticmethod(access.user_of)
 
     def __init__(self, registry: Registry, *, limits: Limits = Limits.STRICT) -> None:
         self.limits = limits

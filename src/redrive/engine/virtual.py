@@ -8,7 +8,7 @@ from dataclasses import replace
 from redrive.core.clock import Instant, VirtualClock
 from redrive.core.errors import Bug, Conflict, UserError
 from redrive.core.knobs import PRODUCTION
-from redrive.delivery.worker import Worker
+from redrive.delivery.worker import ONE, Worker
 from redrive.engine.engine import Claimed, Engine, Runner
 from redrive.store.api import Transaction
 
@@ -42,7 +42,7 @@ class VirtualTime:
         `expected` are the workers that are known to have something due.
         """
         for _ in range(ROUNDS_PER_INSTANT_MAX):
-            claimed = self._engine.claim(free=1, expected=expected)
+            claimed = self._engine.claim(free=ONE, expected=expected)
             expected = claimed.expected
             for attempt in claimed.attempts:
                 self._engine.settle(attempt, self._engine.perform(attempt))
@@ -51,25 +51,32 @@ class VirtualTime:
                 return claimed
         raise Bug("work that is due for ever: a worker is due and makes no progress")
 
-    def advance_to(self, target: Instant, *, moved: Callable[[Instant], None] | None = None) -> None:
+    def advance_to(
+        self, target: Instant, *, moved: Callable[[Instant], None] | None = None,
+        is_wanted: Callable[[], bool] = lambda: True,
+    ) -> Instant:  # fmt: skip
         """Move time to `target`, doing everything that comes due on the way, each thing at its own instant.
 
-        `moved` is told of each instant at which the clock stops, before anything is done there. Errors: ValueError if
-        the target lies in the past.
+        `moved` is told of each instant at which the clock stops, before anything is done there. Where `is_wanted` is
+        false between two transactions, time goes no further. Answers where the clock stands. Errors: ValueError if the
+        target lies in the past.
         """
         if target < self._clock.now():
             raise ValueError("virtual time does not run backwards")
         ahead = self.settle_due()
-        while (due := ahead.next_due) is not None and due <= target:
+        while (due := ahead.next_due) is not None and due <= target and is_wanted():
             if moved is None:
                 ahead = self._travel(ahead, target)
             else:
                 moved(self._move_to(due))
                 ahead = self.settle_due(expected=ahead.expected)
-        self._clock.move_to(target)
+        if is_wanted():
+            self._clock.move_to(target)
+        stands_at = self._clock.now()
         if self._keep is not None:
             keep = self._keep
-            self._engine.run(lambda tx: keep(tx, target))
+            self._engine.run(lambda tx: keep(tx, stands_at))
+        return stands_at
 
     def _travel(self, ahead: Claimed, target: Instant) -> Claimed:
         """Go on from one due instant to the next in one transaction, as far as nothing is needed from outside."""
@@ -104,7 +111,7 @@ class VirtualTime:
                 break
             tx.move_to(next_due)
             self._move_to(next_due)
-            ahead = self._engine.claim_in(tx, 1, expected=ahead.expected)
+            ahead = self._engine.claim_in(tx, ONE, expected=ahead.expected)
             next_due = None if ahead.next_due is None else max(ahead.next_due, tx.now)
             if any(worker.upkeep for worker in ahead.expected):
                 break

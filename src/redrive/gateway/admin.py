@@ -7,22 +7,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from redrive import __version__
-from redrive.core.clock import Clock, Instant, VirtualClock, format_instant, parse_instant
+from redrive.core.clock import Clock, Instant, format_instant, parse_instant
 from redrive.core.errors import UserError
 from redrive.engine.driver import Driver, VirtualDrive
 from redrive.engine.engine import Runner
 from redrive.gateway.admin_faults import FaultAdmin
-from redrive.gateway.admin_requests import Missing, Routes, read_document
+from redrive.gateway.admin_requests import Missing, Route, Routes, read_document, shown
 from redrive.gateway.admin_schedules import ScheduleAdmin
+from redrive.gateway.admin_store import StoreAdmin
 from redrive.gateway.chain import json_response
+from redrive.gateway.refusals import own_refusal
 from redrive.wire.message import HttpRequest, HttpResponse
 
 BLOBS_PATH = "/_redrive/blobs/"
+CLOCK_PATH = "/_redrive/clock"
 
 ADVANCE_S_MAX = 100 * 366 * 86_400
 """A hundred years: further than any schedule goes, and short of where calendars end."""
+
+
+class Stopped(UserError):
+    """What a request was about was stopped before its end: 409."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +53,7 @@ class Admin:
         run: Runner,
         reset: Callable[[], None],
         load_blob: Callable[[str], bytes | None],
+        store: StoreAdmin,
     ) -> None:
         self._load_blob = load_blob
         self._facts = facts
@@ -53,11 +62,13 @@ class Admin:
         self._reset = reset
         self._routes: Routes = {
             ("GET", "/_redrive/health"): self._health,
-            ("GET", "/_redrive/clock"): self._show_clock,
-            ("POST", "/_redrive/clock"): self._move_clock,
+            ("GET", CLOCK_PATH): self._show_clock,
+            ("POST", CLOCK_PATH): self._move_clock,
+            ("DELETE", CLOCK_PATH): self._stop_clock,
             ("POST", "/_redrive/reset"): self._reset_all,
             **FaultAdmin(run).routes,
             **ScheduleAdmin(run, facts.account).routes,
+            **store.routes,
         }
 
     @property
@@ -65,28 +76,39 @@ class Admin:
         """What is answered here, but for functions' code."""
         return self._routes
 
-    def respond(self, request: HttpRequest) -> HttpResponse:
-        """Answer one request."""
-        if request.method == "GET" and request.path.startswith(BLOBS_PATH):
+    def respond(self, request: HttpRequest, *, is_wanted: Callable[[], bool] = lambda: True) -> HttpResponse:
+        """Answer one request. What takes long ends early where `is_wanted` says that nobody waits for it any more."""
+        if (request.method, request.path) == ("POST", CLOCK_PATH):
+            return self._answered(partial(self._move_clock, is_wanted=is_wanted), request)
+        # The server leaves out the body of an answer to a HEAD.
+        method = "GET" if request.method == "HEAD" else request.method
+        if method == "GET" and request.path.startswith(BLOBS_PATH):
             return self._blob(request.path.removeprefix(BLOBS_PATH))
         parent = request.path.rpartition("/")[0]
-        routes = (self._routes.get((request.method, path)) for path in (request.path, f"{parent}/{{id}}"))
+        routes = (self._routes.get((method, path)) for path in (request.path, f"{parent}/{{id}}"))
         route = next((route for route in routes if route is not None), None)
         if route is None:
             known = ", ".join(f"{method} {path}" for method, path in self._routes)
-            return _refusal(404, f"There is no {request.method} {request.path}.", f"There is: {known}.")
+            return own_refusal(404, f"There is no {request.method} {request.path}.", f"There is: {known}.")
+        return self._answered(route, request)
+
+    def _answered(self, route: Route, request: HttpRequest) -> HttpResponse:
         try:
             return route(request)
         except Missing as error:
-            return _refusal(404, error.what, error.next_step)
+            return own_refusal(404, error.what, error.next_step)
+        except Stopped as error:
+            return own_refusal(409, error.what, error.next_step)
         except UserError as error:
-            return _refusal(400, error.what, error.next_step)
+            return own_refusal(400, error.what, error.next_step)
 
     def _blob(self, digest: str) -> HttpResponse:
         """The code of a function, where GetFunction's Location points."""
         content = self._load_blob(digest)
         if content is None:
-            return _refusal(404, f"Nothing of the digest {digest} is kept here.", "Ask GetFunction for its Location.")
+            return own_refusal(
+                404, f"Nothing of the digest {digest} is kept here.", "Ask GetFunction for its Location."
+            )
         return HttpResponse(200, (("content-type", "application/zip"),), content)
 
     def _health(self, _: HttpRequest) -> HttpResponse:
@@ -96,16 +118,27 @@ class Admin:
     def _show_clock(self, _: HttpRequest) -> HttpResponse:
         return json_response(200, self._clock_facts())
 
-    def _move_clock(self, request: HttpRequest) -> HttpResponse:
+    def _move_clock(self, request: HttpRequest, *, is_wanted: Callable[[], bool] = lambda: True) -> HttpResponse:
         if not isinstance(self._driver, VirtualDrive):
             raise UserError(
                 "This server runs in real time; its clock cannot be moved.",
                 next_step="Start it with: redrive serve --clock virtual",
             )
+        target = _target(request, self._clock.now())
         try:
-            self._driver.advance_to(_target(request, self._clock.now()))
+            stands_at = self._driver.advance_to(target, is_wanted=is_wanted)
         except ValueError as error:
             raise UserError(f"The clock was not moved: {error}.") from error
+        if stands_at < target:
+            raise Stopped(
+                f"The clock was stopped at {format_instant(stands_at)}, before {format_instant(target)}.",
+                next_step="Everything due until then has settled. Go on from there, or leave it.",
+            )
+        return json_response(200, self._clock_facts())
+
+    def _stop_clock(self, _: HttpRequest) -> HttpResponse:
+        if isinstance(self._driver, VirtualDrive):
+            self._driver.interrupt()
         return json_response(200, self._clock_facts())
 
     def _reset_all(self, _: HttpRequest) -> HttpResponse:
@@ -114,8 +147,10 @@ class Admin:
 
     def _clock_facts(self) -> dict[str, object]:
         now = self._clock.now()
-        kind = "virtual" if isinstance(self._clock, VirtualClock) else "real"
-        return {"clock": kind, "now": format_instant(now), "now_ms": now}
+        kind = "virtual" if self._clock.is_virtual else "real"
+        target = self._driver.target if isinstance(self._driver, VirtualDrive) else None
+        moves = {} if target is None else {"moves_to": format_instant(target), "moves_to_ms": target}
+        return {"clock": kind, "now": format_instant(now), "now_ms": now} | moves
 
 
 def _target(request: HttpRequest, now: Instant) -> Instant:
@@ -128,12 +163,10 @@ def _target(request: HttpRequest, now: Instant) -> Instant:
         try:
             return parse_instant(str(document["to"]))
         except ValueError as error:
-            raise UserError(f"{document['to']!r} is not an ISO 8601 time.", next_step=usage) from error
+            raise UserError(f"{shown(document['to'])} is not an ISO 8601 time.", next_step=usage) from error
     advance_s = document["advance_s"]
     if isinstance(advance_s, bool) or not isinstance(advance_s, int | float) or not 0 <= advance_s <= ADVANCE_S_MAX:
-        raise UserError(f"advance_s is {advance_s!r}; it must be a number from 0 to {ADVANCE_S_MAX}.", next_step=usage)
+        raise UserError(
+            f"advance_s is {shown(advance_s)}; it must be a number from 0 to {ADVANCE_S_MAX}.", next_step=usage
+        )
     return now + round(advance_s * 1000)
-
-
-def _refusal(status: int, what: str, next_step: str) -> HttpResponse:
-    return json_response(status, {"error": what, "next": next_step})

@@ -9,7 +9,7 @@ from redrive.core.documents import Document
 from redrive.core.errors import UserError
 from redrive.delivery.faults import Fault, add_fault, all_faults, clear_faults, count_of_strikes
 from redrive.engine.engine import Runner
-from redrive.gateway.admin_requests import Missing, Routes, read_document, read_id
+from redrive.gateway.admin_requests import Missing, Routes, read_document, read_id, shown
 from redrive.gateway.chain import json_response
 from redrive.wire.message import HttpRequest, HttpResponse
 
@@ -18,6 +18,7 @@ USAGE = (
     'or "rate": 0.5 instead of "times"; "message" and "latency_s" are optional.'
 )
 LATENCY_S_MAX = 86_400
+TIMES_MAX = 1_000_000_000
 MEMBERS = frozenset({"error", "latency_s", "message", "rate", "target", "times"})
 
 
@@ -60,15 +61,15 @@ def read_fault(document: Mapping[str, object]) -> Fault:
     """The fault that a document describes, yet without an id. Errors: UserError."""
     unknown = sorted(document.keys() - MEMBERS)
     if unknown:
-        raise UserError(f"A fault has no {unknown[0]}.", next_step=USAGE)
+        raise UserError(f"A fault has no {shown(unknown[0])}.", next_step=USAGE)
     target, code, message = (_text(document, name) for name in ("target", "error", "message"))
     if not target:
         raise UserError("The fault has no target.", next_step=USAGE)
     times, rate = document.get("times"), document.get("rate")
     if (times is None) == (rate is None):
         raise UserError("The fault says neither or both of times and rate.", next_step=USAGE)
-    if times is not None and (isinstance(times, bool) or not isinstance(times, int) or times < 1):
-        raise UserError(f"times is {times!r}; it must be a whole number from 1.", next_step=USAGE)
+    if times is not None and (isinstance(times, bool) or not isinstance(times, int) or not 1 <= times <= TIMES_MAX):
+        raise UserError(f"times is {shown(times)}; it must be a whole number from 1 to {TIMES_MAX}.", next_step=USAGE)
     share = None if rate is None else _number(rate, "rate", number_max=1)
     if share == 0:
         raise UserError("rate is 0; such a fault would never strike.", next_step=USAGE)
@@ -81,13 +82,13 @@ def read_fault(document: Mapping[str, object]) -> Fault:
 def _text(document: Mapping[str, object], name: str) -> str:
     value = document.get(name)
     if value is not None and not isinstance(value, str):
-        raise UserError(f"{name} is {value!r}; it must be a text.", next_step=USAGE)
+        raise UserError(f"{name} is {shown(value)}; it must be a text.", next_step=USAGE)
     return value or ""
 
 
 def _number(value: object, name: str, *, number_max: float) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= number_max:
-        raise UserError(f"{name} is {value!r}; it must be a number from 0 to {number_max}.", next_step=USAGE)
+        raise UserError(f"{name} is {shown(value)}; it must be a number from 0 to {number_max}.", next_step=USAGE)
     return float(value)
 
 

@@ -16,6 +16,11 @@ Routes = Mapping[tuple[str, str], Route]
 
 DEFAULT_REGION = "us-east-1"
 
+SHOWN_MAX = 100
+"""How many characters of a refused value are repeated in the refusal."""
+
+COUNT_DIGITS_MAX = 10
+
 
 class Missing(UserError):
     """What a request is about does not exist: 404."""
@@ -25,8 +30,14 @@ def read_document(request: HttpRequest, usage: str) -> dict[str, object]:
     """The JSON object in the body. Errors: UserError, with `usage` as what to do."""
     try:
         document = json.loads(request.body or b"null")
+        # Half of a surrogate pair is a character to JSON, and to nobody else.
+        json.dumps(document, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise UserError("The body has half of a surrogate pair in a text.", next_step=usage) from error
     except ValueError as error:
         raise UserError(f"The body is not JSON: {error}.", next_step=usage) from error
+    except RecursionError as error:
+        raise UserError("The body is nested too deeply.", next_step=usage) from error
     if not isinstance(document, dict):
         raise UserError("The body is not a JSON object.", next_step=usage)
     return document
@@ -37,7 +48,7 @@ def read_query(request: HttpRequest, *known: str) -> dict[str, str]:
     query = dict(parse_qsl(request.query, keep_blank_values=True))
     unknown = sorted(query.keys() - set(known))
     if unknown:
-        raise UserError(f"There is no parameter {unknown[0]} here.", next_step=f"There is: {', '.join(known)}.")
+        raise UserError(f"There is no parameter {shown(unknown[0])} here.", next_step=f"There is: {', '.join(known)}.")
     return query
 
 
@@ -49,11 +60,18 @@ def read_id(request: HttpRequest) -> str:
 def read_count(query: Mapping[str, str], name: str, *, default: int, count_max: int) -> int:
     """A whole number from 1. Errors: UserError."""
     text = query.get(name, str(default))
-    if not text.isdecimal() or not 1 <= int(text) <= count_max:
-        raise UserError(f"{name} is {text!r}; it must be a number from 1 to {count_max}.")
+    is_number = text.isdecimal() and len(text) <= COUNT_DIGITS_MAX
+    if not is_number or not 1 <= int(text) <= count_max:
+        raise UserError(f"{name} is {shown(text)}; it must be a number from 1 to {count_max}.")
     return int(text)
 
 
 def read_scope(query: Mapping[str, object], account: str) -> Scope:
     """The account and region that a request is about: the server's own account unless it names another."""
     return Scope(str(query.get("account") or account), str(query.get("region") or DEFAULT_REGION))
+
+
+def shown(value: object) -> str:
+    """A refused value as a refusal repeats it: its beginning, if it is long."""
+    text = repr(value)
+    return text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}…"

@@ -1,28 +1,34 @@
-"""What the server does with each request: the chain in front of the group commit, and our own surface beside it.
+"""What the server does with each request: the guard, the chain in front of the group commit, our own surface beside it.
 
-request ─► chain.open ─► group commit ─► answer after the commit
-                              │ Wait      parked until its topic or its deadline, then asked again
-                              │ Outside   performed in a thread, then resumed in a second step
+request ─► guard.judge ─► chain.open ─► group commit ─► answer after the commit
+               │               │ large     understood in a thread, as nobody else is answered meanwhile
+               │ refused: 403                  │ Wait      parked until its topic or its deadline, then asked again
+                                               │ Outside   performed in a thread, then resumed in a second step
 
-A document, which nearly all answers are, goes from the commit straight to the connection. Only the other two need a
-coroutine.
+A document, which nearly all answers are, goes from the commit straight to the connection. Only the others need a
+coroutine. Whatever is raised on the way is answered, with an id that the log has too.
 """
 
 from __future__ import annotations
 
 import asyncio
+import errno
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import cast
 
-from redrive.core.clock import Clock, Instant, VirtualClock
+from redrive.core.clock import Clock, Instant
 from redrive.core.documents import Document
+from redrive.core.entropy import Entropy, new_uuid
+from redrive.core.log import Log
 from redrive.delivery.operation import Outside, Wait
 from redrive.engine.engine import Engine
-from redrive.gateway.admin import Admin
+from redrive.gateway.admin_identity import IdentifiedAdmin
 from redrive.gateway.chain import Exchange, Gateway
-from redrive.gateway.http import Reply
+from redrive.gateway.guard import HEALTH_PATH, Guard, Preflight, Refused
+from redrive.gateway.http_connection import Reply
+from redrive.gateway.refusals import OWN_PATH, own_refusal, refusal
 from redrive.gateway.waiters import Waiters
 from redrive.store.api import Step
 from redrive.store.group import GroupCommit
@@ -30,7 +36,26 @@ from redrive.wire.message import HttpRequest, HttpResponse
 
 Parked = asyncio.Future[None]
 
-SYNCHRONOUS_INVOCATIONS_MAX = 64
+SYNCHRONOUS_INVOCATIONS_MAX = 128
+"""More than runs are admitted at once (`invoke/process.py`), so that what is throttled is answered at once."""
+
+LARGE_BODY_BYTES = 128 * 1024
+"""From here on, understanding a body takes more than a millisecond or so: long enough to be noticed by others."""
+
+LARGE_BODIES_AT_ONCE_MAX = 2
+
+LARGE_BODY_COMMAS_MAX = 2_000_000
+"""Each comma is a value, and each value an object of a hundred bytes or more; a parser holds the interpreter's lock."""
+
+LARGE_BYTES_WAITING_MAX = 256 * 1024 * 1024
+"""Of bodies to be understood off the event loop, with those whose callers have gone meanwhile."""
+
+ADMIN_AT_ONCE_MAX = 8
+ADMIN_WAITING_MAX = 64
+ADMIN_BODY_BYTES_MAX = 1024 * 1024
+
+_OUT_OF = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS})
+"""What the system has no more of just now."""
 
 VIRTUAL_WAIT_MS = 1_000
 """How long a poll for what may never come lasts while virtual time stands still, in real time."""
@@ -39,14 +64,25 @@ VIRTUAL_WAIT_MS = 1_000
 class App:
     """The handler of every request: AWS's port, with our own surface under `/_redrive/`. Lives on one event loop."""
 
-    def __init__(self, gateway: Gateway, engine: Engine, group: GroupCommit, admin: Admin, clock: Clock) -> None:
+    def __init__(
+        self, gateway: Gateway, engine: Engine, group: GroupCommit, admin: IdentifiedAdmin, clock: Clock,
+        *, guard: Guard, entropy: Entropy, log: Log,
+    ) -> None:  # fmt: skip
+        """`entropy` is for the ids of requests that fail before they have one."""
         self._gateway = gateway
         self._engine = engine
         self._group = group
         self._admin = admin
         self._clock = clock
+        self._guard = guard
+        self._entropy = entropy
+        self._log = log
         self._waiters = Waiters()
         self._threads = ThreadPoolExecutor(SYNCHRONOUS_INVOCATIONS_MAX, thread_name_prefix="redrive-invoke")
+        self._large = ThreadPoolExecutor(LARGE_BODIES_AT_ONCE_MAX, thread_name_prefix="redrive-decode")
+        self._admin_threads = ThreadPoolExecutor(ADMIN_AT_ONCE_MAX, thread_name_prefix="redrive-admin")
+        self._admin_count = 0
+        self._large_bytes = 0
         self._tasks: set[asyncio.Task[None]] = set()
 
     def wake_from(self, loop: asyncio.AbstractEventLoop) -> Callable[[frozenset[str]], None]:
@@ -58,16 +94,70 @@ class App:
 
         return wake
 
+    def close(self) -> None:
+        """Let the threads go, which does not wait for what they do."""
+        for threads in (self._threads, self._large, self._admin_threads):
+            threads.shutdown(wait=False, cancel_futures=True)
+
     def handle(self, request: HttpRequest, reply: Reply) -> None:
         """Begin to answer a request."""
-        if request.path.startswith("/_redrive/"):
-            self._spawn(self._administer(request, reply))
-            return
-        exchange = self._gateway.open(request)
+        try:
+            verdict = self._guard.judge(request)
+            if verdict is not None:
+                if isinstance(verdict, Refused):
+                    reply.send(self._refused(request, verdict))
+                    return
+                if isinstance(verdict, Preflight):
+                    reply.send(HttpResponse(204, verdict.headers, b""))
+                    return
+                reply = _SharedReply(reply, verdict.headers)
+            self._open(request, reply)
+        except Exception as error:  # noqa: BLE001 - whatever is raised here, the caller is told, and the log knows it.
+            reply.send(self._failed(request, error))
+
+    def _open(self, request: HttpRequest, reply: Reply) -> None:
+        if request.path.startswith(OWN_PATH):
+            self._administer(request, reply)
+        elif len(request.body) > LARGE_BODY_BYTES or "content-encoding" in request.headers:
+            self._admit_large(request, reply)
+        else:
+            self._opened(self._gateway.open(request), reply)
+
+    def _opened(self, exchange: Exchange | HttpResponse, reply: Reply) -> None:
         if isinstance(exchange, HttpResponse):
             reply.send(exchange)
         else:
             self._group.submit(exchange.step, partial(self._answered, exchange, reply))
+
+    def _admit_large(self, request: HttpRequest, reply: Reply) -> None:
+        """A body that is large, or may become large when it is inflated, is understood off the event loop."""
+        refused = None
+        if request.body.count(b",") > LARGE_BODY_COMMAS_MAX:
+            what = f"The body has more than {LARGE_BODY_COMMAS_MAX} values."
+            refused = refusal(
+                request, 413, "RequestEntityTooLargeException", what, "Send less.", request_id=new_uuid(self._entropy)
+            )
+        elif self._large_bytes + len(request.body) > LARGE_BYTES_WAITING_MAX:
+            what = "The server has as many large requests to read as it may."
+            refused = refusal(
+                request, 503, "ServiceUnavailable", what, "Try again.", request_id=new_uuid(self._entropy)
+            )
+        if refused is not None:
+            reply.send(refused)
+            return
+        self._large_bytes += len(request.body)
+        self._spawn(self._open_large(request, reply))
+
+    async def _open_large(self, request: HttpRequest, reply: Reply) -> None:
+        opened: Exchange | HttpResponse
+        try:
+            opened = await asyncio.get_running_loop().run_in_executor(self._large, self._gateway.open, request)
+        except Exception as error:  # noqa: BLE001 - as in handle.
+            opened = self._failed(request, error)
+        finally:
+            self._large_bytes -= len(request.body)
+        if reply.is_wanted:
+            self._opened(opened, reply)
 
     def _answered(self, exchange: Exchange, reply: Reply, answer: object) -> None:
         """Take the answer of the operation's step, which is on the disk now."""
@@ -78,8 +168,48 @@ class App:
         else:
             reply.send(self._gateway.answer(exchange, cast("Document | BaseException", answer)))
 
-    async def _administer(self, request: HttpRequest, reply: Reply) -> None:
-        reply.send(await asyncio.get_running_loop().run_in_executor(None, self._admin.respond, request))
+    def _administer(self, request: HttpRequest, reply: Reply) -> None:
+        """Answer on our own surface; its work blocks, so a thread does it. Health needs none, and never waits."""
+        if request.path == HEALTH_PATH:
+            reply.send(self._admin.respond(request))
+        elif len(request.body) > ADMIN_BODY_BYTES_MAX:
+            what = f"The body has {len(request.body)} bytes; it may have {ADMIN_BODY_BYTES_MAX}."
+            reply.send(own_refusal(413, what, "Send less."))
+        elif self._admin_count >= ADMIN_AT_ONCE_MAX + ADMIN_WAITING_MAX:
+            what = f"{self._admin_count} requests to {OWN_PATH} are under way or wait already."
+            reply.send(own_refusal(503, what, "Wait for their answers, and ask again."))
+        else:
+            self._admin_count += 1
+            self._spawn(self._administer_in_thread(request, reply))
+
+    async def _administer_in_thread(self, request: HttpRequest, reply: Reply) -> None:
+        try:
+            loop = asyncio.get_running_loop()
+            respond = partial(self._admin.respond, request, is_wanted=lambda: reply.is_wanted)
+            answer = await loop.run_in_executor(self._admin_threads, respond)
+        except Exception as error:  # noqa: BLE001 - as in handle.
+            answer = self._failed(request, error)
+        finally:
+            self._admin_count -= 1
+        reply.send(answer)
+
+    def _refused(self, request: HttpRequest, refused: Refused) -> HttpResponse:
+        answer = refusal(
+            request, 403, refused.code, refused.what, refused.next_step, request_id=new_uuid(self._entropy)
+        )
+        return HttpResponse(answer.status, answer.headers + refused.headers, answer.body)
+
+    def _failed(self, request: HttpRequest, error: Exception) -> HttpResponse:
+        """What the caller is told of an exception that nobody expected. Running out of something passes: 503."""
+        request_id = new_uuid(self._entropy)
+        called = f"{request.method} {request.path}"
+        self._log.error("request failed", request_id=request_id, request=called, error=repr(error))
+        if isinstance(error, OSError) and error.errno in _OUT_OF:
+            what, next_step = f"The server is out of resources: {error.strerror}.", "Try again."
+            return refusal(request, 503, "ServiceUnavailable", what, next_step, request_id=request_id)
+        what = f"redrive failed to answer {called}: {error!r}. This is a defect of redrive."
+        next_step = f"Its log has more under the id {request_id}."
+        return refusal(request, 500, "InternalFailure", what, next_step, request_id=request_id)
 
     async def _await(self, exchange: Exchange, reply: Reply, wait: Wait, parked: Parked) -> None:
         """Ask again whenever it is worth it, until there is an answer, or the first one's deadline has come.
@@ -87,15 +217,20 @@ class App:
         A caller who has gone is given nothing: a message would be out of sight with nobody to delete it.
         """
         deadline = wait.until
-        while await self._is_worth_asking(wait, parked, deadline):
-            if not reply.is_wanted:
-                return
-            answer, parked_again = await self._submit(exchange.step)
-            if parked_again is None:
-                self._answered(exchange, reply, answer)
-                return
-            wait, parked = cast(Wait, answer), parked_again
-        reply.send(self._gateway.answer(exchange, wait.result))
+        answer: object
+        try:
+            while await self._is_worth_asking(wait, parked, deadline):
+                if not reply.is_wanted:
+                    return
+                answer, parked_again = await self._submit(exchange.step)
+                if parked_again is None:
+                    break
+                wait, parked = cast(Wait, answer), parked_again
+            else:
+                answer = wait.result
+        except Exception as error:  # noqa: BLE001 - as in _perform.
+            answer = error
+        self._answered(exchange, reply, answer)
 
     async def _is_worth_asking(self, wait: Wait, parked: Parked, deadline: Instant) -> bool:
         """Wait until it is worth asking again; False once the deadline has come.
@@ -106,7 +241,7 @@ class App:
         if now >= deadline:
             parked.cancel()
             return False
-        is_virtual = isinstance(self._clock, VirtualClock)
+        is_virtual = self._clock.is_virtual
         wait_ms = min(deadline, wait.again_at or deadline) - now
         if is_virtual and not wait.is_under_way:
             wait_ms = min(wait_ms, VIRTUAL_WAIT_MS)
@@ -141,3 +276,20 @@ class App:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+class _SharedReply:
+    """The reply to an allowed page: its browser shows an answer to it only if the answer says that it may."""
+
+    def __init__(self, reply: Reply, headers: tuple[tuple[str, str], ...]) -> None:
+        self._reply = reply
+        self._headers = headers
+
+    @property
+    def is_wanted(self) -> bool:
+        """See Reply."""
+        return self._reply.is_wanted
+
+    def send(self, response: HttpResponse) -> None:
+        """See Reply."""
+        self._reply.send(HttpResponse(response.status, response.headers + self._headers, response.body))

@@ -1,7 +1,7 @@
 """What happens to a request, from bytes to bytes:
 
     route      which service, operation and protocol          wire.route
-    identify   who calls, for which account and region        wire.sigv4, core.sessions
+    identify   who calls, and whether the signature is theirs  identity
     decode     parameters                                      wire codec
     validate   shapes as AWS checks them                       wire.validate
     run        the operation, in a transaction                 engine
@@ -13,7 +13,6 @@ No sockets and no event loop here: `app` serves this over HTTP, and `redrive.tes
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -21,44 +20,47 @@ from redrive.core.documents import Document
 from redrive.core.entropy import Entropy, new_uuid
 from redrive.core.errors import Conflict, ServiceError, UserError
 from redrive.core.log import Log
-from redrive.core.scope import Caller, Scope
-from redrive.core.sessions import decode_session
+from redrive.core.scope import Caller
 from redrive.delivery.operation import Answer
 from redrive.engine.engine import Engine
 from redrive.engine.registry import Entry
+from redrive.gateway.identity import Identity
 from redrive.store.api import Transaction
 from redrive.wire.message import HttpRequest, HttpResponse
 from redrive.wire.models import Models
+from redrive.wire.query import QueryCodec
 from redrive.wire.route import Route, Router, Unroutable
-from redrive.wire.sigv4 import Credential, credential_of, session_token
-
-DEFAULT_REGION = "us-east-1"
-_ACCOUNT = re.compile(r"\d{12}")
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A request that was understood: run `step` in a transaction, then have the gateway `answer`."""
+    """A request that was understood: run `step` in a transaction, then have the gateway `answer`.
+
+    With a `user_key` the caller is not known before the step: it is the user to whom this access key belongs then.
+    """
 
     route: Route
     entry: Entry
     caller: Caller
     params: Mapping[str, object]
     engine: Engine
+    user_key: str = ""
 
     def step(self, tx: Transaction) -> Answer:
         """The operation, as a step of the store."""
-        return self.engine.registry.run(self.entry, tx, self.caller, self.params)
+        caller = self.caller
+        if self.user_key:
+            caller = tx.services.user_of(tx, caller, self.user_key, self.route.service.spec.signing_name)
+        return self.engine.registry.run(self.entry, tx, caller, self.params)
 
 
 class Gateway:
     """Understands requests and writes answers."""
 
-    def __init__(self, engine: Engine, models: Models, *, account: str, entropy: Entropy, log: Log) -> None:
-        """`account` is for callers whose access key is not itself a 12-digit account."""
+    def __init__(self, engine: Engine, models: Models, *, identity: Identity, entropy: Entropy, log: Log) -> None:
         self._engine = engine
         self._router = Router(models)
-        self._account = account
+        self._identity = identity
         self._entropy = entropy
         self._log = log
 
@@ -70,11 +72,14 @@ class Gateway:
         except Unroutable as error:
             return error.codec.encode_error(error, request_id)
         try:
-            caller = self._identify(request, request_id)
+            spec = route.service.spec
+            signer = self._identity.identify(
+                request, request_id, spec.signing_name, wordy=isinstance(route.codec, QueryCodec)
+            )
             params = route.codec.decode(route.operation, request, route.path_params)
             entry = self._engine.registry.entry(route.service.name, route.operation.name)
             self._engine.registry.check(entry, params)
-            return Exchange(route, entry, caller, params, self._engine)
+            return Exchange(route, entry, signer.caller, params, self._engine, signer.user_key)
         except ServiceError as error:
             return route.codec.encode_error(error, request_id)
 
@@ -86,7 +91,7 @@ class Gateway:
                 return route.codec.encode(route.operation, result, request_id)
             except Exception as error:  # noqa: BLE001 - a result that cannot be written is our defect, and is answered so.
                 result = error
-        return route.codec.encode_error(self._service_error(route, result), request_id)
+        return route.codec.encode_error(self._service_error(route, result, request_id), request_id)
 
     def respond(self, request: HttpRequest) -> HttpResponse:
         """The whole chain at once, in the caller's thread. A long poll answers what is there now."""
@@ -98,31 +103,7 @@ class Gateway:
         except (ServiceError, Conflict, UserError) as error:
             return self.answer(exchange, error)
 
-    def _identify(self, request: HttpRequest, request_id: str) -> Caller:
-        """Who calls. A session token of ours is that role's session; a 12-digit access key is an account of its own."""
-        scope = self._scope_of(request)
-        host = request.headers.get("host", "127.0.0.1:4566")
-        token = session_token(request)
-        session = decode_session(token) if token else None
-        if session is None:
-            return Caller(scope, request_id, host=host)
-        account = session.role_arn.split(":")[4]
-        if session.role_arn.endswith(":root"):
-            return Caller(Scope(account, scope.region), request_id, host=host)
-        return Caller(Scope(account, scope.region), request_id, session.role_arn, session.session_name, host)
-
-    def _scope_of(self, request: HttpRequest) -> Scope:
-        """The account and region of the signature. Errors: IncompleteSignatureException."""
-        credential = credential_of(request)
-        region = (credential.region if credential else "") or DEFAULT_REGION
-        return Scope(self._account_of(credential), region)
-
-    def _account_of(self, credential: Credential | None) -> str:
-        if credential is not None and _ACCOUNT.fullmatch(credential.access_key_id):
-            return credential.access_key_id
-        return self._account
-
-    def _service_error(self, route: Route, error: BaseException) -> ServiceError:
+    def _service_error(self, route: Route, error: BaseException, request_id: str) -> ServiceError:
         """What the caller is told of a failure that is not theirs."""
         match error:
             case ServiceError():
@@ -132,10 +113,14 @@ class Gateway:
                     "ServiceUnavailable", "The store is busy; try again.", http_status=503, fault="server"
                 )
             case UserError():
-                self._log.error("request failed", operation=route.operation.name, error=error.what)
+                self._log.error(
+                    "request failed", request_id=request_id, operation=route.operation.name, error=error.what
+                )
                 return ServiceError("InternalFailure", str(error), http_status=500, fault="server")
             case _:
-                self._log.error("request failed", operation=route.operation.name, error=repr(error))
+                self._log.error(
+                    "request failed", request_id=request_id, operation=route.operation.name, error=repr(error)
+                )
                 message = f"redrive failed to run {route.operation.name}: {error!r}. This is a defect of redrive."
                 return ServiceError("InternalFailure", message, http_status=500, fault="server")
 

@@ -3,38 +3,54 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
-import os
 import signal
 import socket
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from redrive.core.clock import Clock, Instant, SystemClock, VirtualClock, parse_instant
+from redrive.core.clock import (
+    AHEAD_MS_MAX,
+    SECOND_MS,
+    Clock,
+    Instant,
+    SystemClock,
+    VirtualClock,
+    machine_ms,
+    parse_instant,
+)
 from redrive.core.entropy import Entropy, SeededEntropy, SystemEntropy
 from redrive.core.errors import Bug, UserError
 from redrive.core.log import Log
+from redrive.core.sessions import Issuer
+from redrive.engine.bring_near import bring_near
 from redrive.engine.build import DEFAULTS, Settings, build_engine
 from redrive.engine.driver import Driver, RealTime, VirtualDrive
-from redrive.engine.engine import Engine
+from redrive.engine.engine import Engine, Runner
 from redrive.gateway.admin import Admin, Facts
+from redrive.gateway.admin_identity import IdentifiedAdmin
+from redrive.gateway.admin_store import StoreAdmin
 from redrive.gateway.app import App
 from redrive.gateway.chain import Gateway
+from redrive.gateway.guard import Guard
 from redrive.gateway.http import HttpServer
+from redrive.gateway.http_limits import limits_of_process
+from redrive.gateway.identity import Identity, RootKey
+from redrive.gateway.keys import check_some_key, decide_signatures
 from redrive.gateway.waiters import Paced
 from redrive.invoke.process import ProcessInvoker
+from redrive.services.iam.model_users import AccessKey
+from redrive.store.checkpoints import Checkpoints
+from redrive.store.directory import DataDirectory, take_directory
 from redrive.store.group import GroupCommit
+from redrive.store.life import write_seen
 from redrive.store.sqlite import SqliteStore
 from redrive.wire.models import Models
 
-STORE_FILE = "redrive.sqlite"
-LOCK_FILE = "redrive.lock"
-FUNCTIONS_FOLDER = "functions"
 CLOCK_TIMER = ("engine.clock", "now")
 """Where a virtual clock stands, so that it does not run backwards over a restart."""
 VIRTUAL_START = parse_instant("2025-01-01T00:00:00Z")
@@ -45,7 +61,11 @@ ROUND_PAUSE_S = 0.005
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to serve. `data` None keeps everything in memory. `start` is where a virtual clock begins."""
+    """How to serve. `data` None keeps everything in memory. `start` is where a virtual clock begins.
+
+    `require_signatures` None is as `host` demands it. `keys` are access keys of accounts' roots.
+    `allowed_hosts` and `allowed_origins` are what the guard lets in beyond the server's own names.
+    """
 
     host: str = "127.0.0.1"
     port: int = 4566
@@ -54,36 +74,85 @@ class Options:
     virtual: bool = False
     start: Instant | None = None
     seed: int = 0
-    slots: int = 16
+    slots: int = 32
+    allowed_hosts: tuple[str, ...] = ()
+    allowed_origins: tuple[str, ...] = ()
     settings: Settings = DEFAULTS
+    require_signatures: bool | None = None
+    keys: Sequence[RootKey] = ()
 
 
 class Server:
     """One node. `serve` blocks until it is told to stop (SIGINT, SIGTERM)."""
 
-    def __init__(self, options: Options, log: Log) -> None:
-        """Open everything that can fail, before anything is answered.
+    def __init__(self, options: Options, log: Log, *, machine: Callable[[], Instant] = machine_ms) -> None:
+        """Open everything that can fail, before anything is answered. `machine` reads the clock of the machine.
 
-        Errors: UserError: the data directory is another server's, damaged or not writable; the port is taken.
+        Errors: UserError: the data directory is another server's, damaged or not writable; the port is taken; others
+        reach this server and signatures are not to be required.
         """
         self._options = options
+        self._requires_signatures = decide_signatures(options.host, options.require_signatures)
         self._log = log
-        self._lock = _take(options.data) if options.data else None
-        self._socket = _listen(options.host, options.port)
-        self.port: int = self._socket.getsockname()[1]
-        self._clock: Clock = VirtualClock(options.start or VIRTUAL_START) if options.virtual else SystemClock()
-        self._entropy: Entropy = SeededEntropy(options.seed) if options.virtual else SystemEntropy()
-        path = options.data / STORE_FILE if options.data else None
-        self._store = SqliteStore(path, clock=self._clock, entropy=self._entropy)
+        self._is_far_behind = False
         self._turning: Driver | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = asyncio.Event()
+        self._data = take_directory(options.data) if options.data else None
+        self._virtual_clock = VirtualClock(options.start or VIRTUAL_START) if options.virtual else None
+        self._clock: Clock = self._virtual_clock or SystemClock(machine)
+        with ExitStack() as undo:
+            if self._data is not None:
+                undo.callback(self._data.release)
+            self._socket = undo.enter_context(_listen(options.host, options.port))
+            self.address: str = self._socket.getsockname()[0]
+            self.port: int = self._socket.getsockname()[1]
+            self._guard = Guard(
+                address=self.address, host=options.host, hosts=options.allowed_hosts, origins=options.allowed_origins
+            )
+            entropy: Entropy = SeededEntropy(options.seed) if options.virtual else SystemEntropy()
+            path = self._data.store if self._data else None
+            # Only an advance of virtual time does work of which nobody is told before its last commit.
+            self._store = SqliteStore(path, clock=self._clock, entropy=entropy, defers_sync=options.virtual)
+            undo.pop_all()
+        self._entropy = self._store.entropy
+        self._issuer = Issuer(self._store.secret)
+        if self._data is not None:
+            self._take_over(self._data)
+
+    def _take_over(self, data: DataDirectory) -> None:
+        """Go on from what an earlier server has left, and say what somebody may have to know of it."""
+        data.backup.unlink(missing_ok=True)
+        if data.narrowed:
+            self._log.warning("files could be read by others and were narrowed", files=", ".join(data.narrowed))
+        if self._store.is_checked_in_part:
+            self._log.warning(
+                "store was not closed in order and is too large to be read whole at each start",
+                check=f"redrive store check {data.path}",
+            )
+        if isinstance(self._clock, SystemClock) and (behind_ms := self._clock.resume(self._store.found.seen_at)):
+            goes_on = behind_ms <= AHEAD_MS_MAX
+            self._log.warning(
+                "clock was set back since the store was used last", behind_s=behind_ms // SECOND_MS,
+                time="goes on at half speed until the machine's clock has caught up" if goes_on else "is the machine's",
+                next="correct the machine's clock, if it is the one that is wrong, and start again",
+            )  # fmt: skip
+            self._is_far_behind = not goes_on
 
     @property
     def endpoint_url(self) -> str:
-        """Where clients reach this server."""
-        host = "127.0.0.1" if self._options.host in ("0.0.0.0", "::") else self._options.host  # noqa: S104 - compared, not bound
-        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+        """Where clients on this machine reach this server, functions among them."""
+        return _url("127.0.0.1" if self.is_open else self._options.host, self.port)
+
+    @property
+    def listening_url(self) -> str:
+        """The address that this server listens on, as the system says."""
+        return _url(self.address, self.port)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it listens on all addresses of the machine."""
+        return self.address in ("0.0.0.0", "::")  # noqa: S104 - compared, not bound
 
     def advance(self, seconds: float) -> None:
         """Move a virtual clock; answers when everything due until then has settled. Errors: Bug in real time."""
@@ -103,8 +172,23 @@ class Server:
 
     def serve(self, *, started: Callable[[], None]) -> None:
         """Serve until stopped; `started` is called once requests are answered."""
-        with asyncio.Runner(loop_factory=_loop_factory()) as runner, _workdir(self._options.data) as workdir:
-            runner.run(self._serve(workdir, started))
+        try:
+            with asyncio.Runner(loop_factory=_loop_factory()) as runner, _workdir(self._data) as workdir:
+                runner.run(self._serve(workdir, started))
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Let go of the port, the store and the data directory. After `serve`, or in its place."""
+        self._socket.close()
+        self._store.close()
+        if self._data is not None:
+            self._data.release()
+
+    def note_time(self, run: Runner | None = None) -> None:
+        """Write down how far time has come, so that the next server does not fall behind it. `run` commits it."""
+        if not self._clock.is_virtual:
+            (run or self._store.run)(lambda tx: write_seen(tx.facts, tx.now))
 
     async def _serve(self, workdir: Path, started: Callable[[], None]) -> None:
         loop = self._loop = asyncio.get_running_loop()
@@ -116,9 +200,8 @@ class Server:
             real_time=not self._options.virtual,
         )  # fmt: skip
         driver = self._turning = self._driver(engine, group)
-        gateway = Gateway(
-            engine, models, account=self._options.account, entropy=self._entropy.fork("gateway"), log=self._log
-        )
+        identity = self._identity()
+        gateway = Gateway(engine, models, identity=identity, entropy=self._entropy.fork("gateway"), log=self._log)
         facts = Facts(self._options.account, str(self._options.data or "memory"))
         admin = Admin(
             facts,
@@ -127,31 +210,78 @@ class Server:
             run=group.run,
             reset=self._store.reset,
             load_blob=lambda digest: group.run(lambda tx: tx.blobs.get(digest)),
+            store=StoreAdmin(self._data.store, self._data.backup) if self._data else StoreAdmin(None, None),
         )
-        app = App(gateway, engine, group, admin, self._clock)
+        guarded = IdentifiedAdmin(
+            admin, identity, run=group.run, account=self._options.account, clock=self._clock,
+            entropy=self._entropy.fork("admin"),
+        )  # fmt: skip
+        app = App(
+            gateway, engine, group, guarded, self._clock,
+            guard=self._guard, entropy=self._entropy.fork("app"), log=self._log,
+        )  # fmt: skip
         self._store.on_commit(app.wake_from(loop))
         wake_driver = Paced(driver.wake, pause_s=ROUND_PAUSE_S)
         self._store.on_commit(lambda _: wake_driver())
+        if self._is_far_behind:
+            self._store.run(bring_near)
+        checkpoints = self._checkpoints(group)
         driver.start()
         try:
-            await self._http(app, started)
+            self._check_keys()
+            await self._http(app, driver, started)
         finally:
+            app.close()
             await loop.run_in_executor(None, driver.stop)
             await loop.run_in_executor(None, engine.invoker.close)
+            if checkpoints is not None:
+                await loop.run_in_executor(None, checkpoints.stop)
             group.close()
-            self._store.close()
+            if checkpoints is not None:
+                with suppress(UserError):  # A disk without room: the next start knows an earlier instant.
+                    self.note_time()
 
-    async def _http(self, app: App, started: Callable[[], None]) -> None:
+    def _checkpoints(self, group: GroupCommit) -> Checkpoints | None:
+        """What keeps the store's own file nearly whole. A virtual clock is written down by what moves it."""
+        if self._data is None:
+            return None
+
+        checkpoints = Checkpoints(
+            self._store, self._data.store, self._log, write_seen=lambda: self.note_time(group.run)
+        )
+        checkpoints.start()
+        return checkpoints
+
+    async def _http(self, app: App, driver: Driver, started: Callable[[], None]) -> None:
         """Answer requests until told to stop."""
         loop = asyncio.get_running_loop()
-        http = HttpServer(app.handle, SystemClock())
+        http = HttpServer(app.handle, SystemClock(), limits_of_process())
         await http.start(self._socket)
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.add_signal_handler(number, self._stop_at, number)
         started()
         await self._stopping.wait()
+        driver.wind_down()
         await http.stop(grace_s=GRACE_S)
+
+    def _identity(self) -> Identity:
+        """Who callers are. In virtual time SDKs sign by the machine's clock, and functions by the engine's."""
+        clocks = [self._clock, SystemClock()] if self._options.virtual else [self._clock]
+        return Identity(
+            self._issuer, account=self._options.account, clocks=clocks, root_keys=self._options.keys,
+            requires_signatures=self._requires_signatures,
+        )  # fmt: skip
+
+    def _check_keys(self) -> None:
+        """Refuse to serve where nobody could sign. Errors: UserError."""
+        if self._requires_signatures and not self._options.keys:
+            keys = self._store.run(lambda tx: tx.resources.everywhere(AccessKey))
+            try:
+                check_some_key(self._options.host, is_any=any(key.is_active for _, key in keys))
+            except UserError:
+                self._socket.close()
+                raise
 
     def _invoker(self, workdir: Path, group: GroupCommit) -> ProcessInvoker:
         def load_code(digest: str) -> bytes:
@@ -162,25 +292,26 @@ class Server:
 
         return ProcessInvoker(
             load_code, workdir=workdir, endpoint_url=self.endpoint_url, clock=self._clock,
-            entropy=self._entropy.fork("invoker"), log=self._log,
+            entropy=self._entropy.fork("invoker"), issuer=self._issuer, log=self._log,
         )  # fmt: skip
 
     def _driver(self, engine: Engine, group: GroupCommit) -> Driver:
-        if not isinstance(self._clock, VirtualClock):
+        clock = self._virtual_clock
+        if clock is None:
             return RealTime(engine, self._clock, self._log, slots=self._options.slots)
         stood_at = self._store.run(lambda tx: tx.timers.get(*CLOCK_TIMER))
         if stood_at is not None:
-            self._clock.move_to(max(stood_at, self._clock.now()))
+            clock.move_to(max(stood_at, clock.now()))
         return VirtualDrive(
-            engine, self._clock, self._log, keep=lambda tx, at: tx.timers.set(*CLOCK_TIMER, at),
+            engine, clock, self._log, keep=lambda tx, at: tx.timers.set(*CLOCK_TIMER, at),
             run_between=group.run_unsynced,
         )  # fmt: skip
 
 
 @contextmanager
-def running(options: Options, log: Log) -> Iterator[Server]:
+def running(options: Options, log: Log, *, machine: Callable[[], Instant] = machine_ms) -> Iterator[Server]:
     """A server in a thread of this process, for as long as the block lasts."""
-    server = Server(options, log)
+    server = Server(options, log, machine=machine)
     answering: Future[None] = Future()
 
     def serve() -> None:
@@ -223,42 +354,18 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 @contextmanager
-def _workdir(data: Path | None) -> Iterator[Path]:
+def _workdir(data: DataDirectory | None) -> Iterator[Path]:
     """Where functions' code is unpacked: inside the data directory, or somewhere temporary."""
     if data is not None:
-        yield data / FUNCTIONS_FOLDER
+        data.functions.mkdir(exist_ok=True, mode=0o700)
+        yield data.functions
         return
     with tempfile.TemporaryDirectory(prefix="redrive-", ignore_cleanup_errors=True) as folder:
         yield Path(folder)
 
 
-def _take(data: Path) -> int:
-    """Hold the data directory for this process. Errors: UserError if it is another's, or cannot be written."""
-    try:
-        data.mkdir(parents=True, exist_ok=True)
-        handle = os.open(data / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
-    except OSError as error:
-        raise UserError(
-            f"The data directory {data} cannot be used: {error.strerror}.", next_step="Choose another --data."
-        ) from error
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        holder = os.pread(handle, 32, 0).decode(errors="replace").strip() or "unknown"
-        os.close(handle)
-        raise UserError(
-            f"The data directory {data} is in use by another redrive server (process {holder}).",
-            next_step="Stop that one, or choose another --data.",
-        ) from error
-    try:
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
-    except OSError as error:
-        raise UserError(
-            f"The data directory {data} cannot be written: {error.strerror}.",
-            next_step="Free some space, or choose another --data.",
-        ) from error
-    return handle
+def _url(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def _listen(host: str, port: int) -> socket.socket:

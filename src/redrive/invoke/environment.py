@@ -5,21 +5,24 @@ Source: https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import sys
 from pathlib import Path
 
 from redrive.core.arn import Arn
-from redrive.core.clock import Instant, format_instant
+from redrive.core.clock import HOUR_MS, Instant, format_instant
 from redrive.core.entropy import Entropy
-from redrive.core.sessions import Session, encode_session
+from redrive.core.sessions import NEVER, Issuer, TemporaryCredentials
 from redrive.delivery.invocation import Invocation
 
 RUNTIME_DIR = "/var/runtime"
 
+RENEWAL_MS = 6 * HOUR_MS
+"""After so long at most an environment with its credentials is not used any more. They are good for as long again."""
 
-def function_variables(invocation: Invocation, *, log_stream: str, task_root: str, endpoint_url: str) -> dict[str, str]:
+
+def function_variables(
+    invocation: Invocation, *, log_stream: str, task_root: str, endpoint_url: str, credentials: TemporaryCredentials
+) -> dict[str, str]:
     """The variables of an execution environment, without those that only a process of its own needs."""
     region = Arn.parse(invocation.function_arn).region
     return {
@@ -38,7 +41,9 @@ def function_variables(invocation: Invocation, *, log_stream: str, task_root: st
         "LAMBDA_TASK_ROOT": task_root,
         "TZ": ":UTC",
         "_HANDLER": invocation.code.handler,
-        **credentials(invocation.role_arn, invocation.function_name),
+        "AWS_ACCESS_KEY_ID": credentials.access_key_id,
+        "AWS_SECRET_ACCESS_KEY": credentials.secret_access_key,
+        "AWS_SESSION_TOKEN": credentials.session_token,
         **invocation.environment,
     }
 
@@ -53,14 +58,18 @@ def process_variables(task_root: str, runtime_api: str) -> dict[str, str]:
     }
 
 
-def credentials(role_arn: str, session_name: str) -> dict[str, str]:
-    """Credentials of a session of the role. The same role and name give the same ones."""
-    seed = hashlib.sha512(f"{role_arn}\n{session_name}".encode()).digest()
-    return {
-        "AWS_ACCESS_KEY_ID": "ASIA" + base64.b32encode(seed[:10]).decode(),
-        "AWS_SECRET_ACCESS_KEY": base64.b64encode(seed[10:40]).decode(),
-        "AWS_SESSION_TOKEN": encode_session(Session(role_arn, session_name)),
-    }
+def function_credentials(issuer: Issuer, invocation: Invocation, *, expires_at: Instant) -> TemporaryCredentials:
+    """Credentials of a session of the function's role. The same role, name and expiry give the same ones."""
+    return issuer.credentials(issuer.same_session(invocation.role_arn, invocation.function_name, expires_at))
+
+
+def credentials_expiry(now: Instant, *, is_virtual: bool) -> Instant:
+    """When credentials expire that an environment is given now: in 6 to 12 hours, at a full quarter of a day.
+
+    All environments of six hours have one expiry, so that it tells which of them must be renewed. In virtual time
+    months pass within one environment, and nobody could renew it in between: there they never expire.
+    """
+    return NEVER if is_virtual else (now // RENEWAL_MS + 2) * RENEWAL_MS
 
 
 def new_log_stream(now: Instant, version: str, entropy: Entropy) -> str:

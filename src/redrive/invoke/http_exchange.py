@@ -1,115 +1,129 @@
-"""As much of HTTP/1.1 as a Lambda runtime speaks, without a socket: bytes to requests, answers to bytes."""
+"""As much of HTTP/1.1 as a Lambda runtime speaks, without a socket: bytes to requests, answers to bytes.
+
+What comes is bounded: a request's head, its body, what a chunked body costs besides its bytes, and how many requests
+are sent ahead. A request whose body is over the bound is given out at once, without it.
+"""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 
+import httptools
+
 HEAD_BYTES_MAX = 2 * 1024 * 1024  # Runtimes send a whole X-Ray document, up to 1 MB of it, in one header.
+HEADERS_MAX = 256
+FRAMING_BYTES_PER_BODY_BYTE = 8
+"""What a chunk of one byte costs on the wire: `1`, line end, the byte, line end, and some room."""
+REQUESTS_AHEAD_MAX = 16
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 class MalformedRequest(Exception):
-    """What came over the connection is not HTTP/1.1; the connection is of no more use."""
+    """What came over the connection is not HTTP/1.1, or beyond all bounds; the connection is of no more use."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request. Header names are in lower case."""
+    """One request. Header names are in lower case. `is_cut`: the body is larger than the bound, and not here."""
 
     method: str
     path: str
     headers: Mapping[str, str]
     body: bytes = b""
+    is_cut: bool = False
 
 
 class RequestReader:
     """Collects the bytes of one connection into requests."""
 
-    def __init__(self) -> None:
-        self._bytes = bytearray()
-        self._head: Request | None = None
-        self._continued = False
+    def __init__(self, body_bytes_max: int) -> None:
+        self._body_bytes_max = body_bytes_max
+        self._parser = httptools.HttpRequestParser(self)
+        self._ready: deque[Request] = deque()
+        self._problem: str | None = None
+        self._is_over = False
+        self._expects = False
+        self._begin()
 
     def feed(self, data: bytes) -> None:
-        """Take bytes as they come."""
-        self._bytes += data
+        """Take bytes as they come. Nothing is taken after a request that was cut, or after what is malformed."""
+        if self._problem is not None or self._is_over:
+            return
+        self._fed += len(data)
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+            if not self._is_over:
+                self._problem = str(error.__context__ or error)
+        if self._fed - len(self._body) > HEAD_BYTES_MAX + FRAMING_BYTES_PER_BODY_BYTE * len(self._body):
+            self._problem = "the head of a request is too long"
 
     def next_request(self) -> Request | None:
         """The next whole request, or None until more bytes have come. Errors: MalformedRequest."""
-        if self._head is None:
-            self._head = self._read_head()
-            self._continued = False
-        if self._head is None:
-            return None
-        body = self._read_body(self._head)
-        if body is None:
-            return None
-        head, self._head = self._head, None
-        return Request(head.method, head.path, head.headers, body)
+        if self._ready:
+            return self._ready.popleft()
+        if self._problem is not None:
+            raise MalformedRequest(self._problem)
+        return None
 
     def wants_continue(self) -> bool:
         """Whether the client waits for `100 Continue` before it sends its body; true once for each request."""
-        if self._head is None or self._continued or self._head.headers.get("expect", "").lower() != "100-continue":
-            return False
-        self._continued = True
-        return True
+        is_wanted, self._expects = self._expects, False
+        return is_wanted
 
-    def _read_head(self) -> Request | None:
-        end = self._bytes.find(b"\r\n\r\n")
-        if end < 0:
-            if len(self._bytes) > HEAD_BYTES_MAX:
-                raise MalformedRequest("the head of a request is too long")
-            return None
-        lines = self._bytes[:end].decode("latin-1").split("\r\n")
-        del self._bytes[: end + 4]
-        words = lines[0].split(" ")
-        if len(words) != 3:
-            raise MalformedRequest(f"not a request line: {lines[0]}")
-        headers = {}
-        for line in lines[1:]:
-            name, colon, value = line.partition(":")
-            if not colon:
-                raise MalformedRequest(f"not a header: {line}")
-            headers[name.strip().lower()] = value.strip()
-        return Request(words[0], words[1], headers)
+    # What httptools calls.
 
-    def _read_body(self, head: Request) -> bytes | None:
-        if head.headers.get("transfer-encoding", "").lower() == "chunked":
-            return self._read_chunks()
-        try:
-            length = int(head.headers.get("content-length", "0"))
-        except ValueError as error:
-            raise MalformedRequest("Content-Length is no number") from error
-        if len(self._bytes) < length:
-            return None
-        body = bytes(self._bytes[:length])
-        del self._bytes[:length]
-        return body
+    def on_url(self, url: bytes) -> None:
+        self._url += url
 
-    def _read_chunks(self) -> bytes | None:
-        """The body of a chunked request, once its last chunk is there. Trailers are dropped."""
-        body, at = bytearray(), 0
-        while True:
-            end = self._bytes.find(b"\r\n", at)
-            if end < 0:
-                return None
-            try:
-                size = int(self._bytes[at:end].split(b";")[0], 16)
-            except ValueError as error:
-                raise MalformedRequest("a chunk's size is no number") from error
-            if size == 0:
-                over = self._bytes.find(b"\r\n\r\n", end)
-                if over < 0:
-                    return None
-                del self._bytes[: over + 4]
-                return bytes(body)
-            if len(self._bytes) < end + 2 + size + 2:
-                return None
-            body += self._bytes[end + 2 : end + 2 + size]
-            at = end + 2 + size + 2
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if len(self._headers) >= HEADERS_MAX:
+            raise MalformedRequest("a request has too many headers")
+        self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+
+    def on_headers_complete(self) -> None:
+        self._expects = self._headers.get("expect", "").lower() == "100-continue"
+        length = self._headers.get("content-length", "")
+        if length.isdecimal() and int(length[:20]) > self._body_bytes_max:
+            self._cut()
+
+    def on_body(self, body: bytes) -> None:
+        self._body += body
+        if len(self._body) > self._body_bytes_max:
+            self._cut()
+
+    def on_message_complete(self) -> None:
+        self._add(Request(self._method(), self._path(), self._headers, bytes(self._body)))
+        self._begin()
+        if len(self._ready) > REQUESTS_AHEAD_MAX:
+            raise MalformedRequest("too many requests were sent ahead of their answers")
+
+    def _begin(self) -> None:
+        self._fed = 0
+        self._url = b""
+        self._headers: dict[str, str] = {}
+        self._body = bytearray()
+        self._expects = False
+
+    def _cut(self) -> None:
+        """Give out the request as it is, and hear no more of this connection. Errors: MalformedRequest, always."""
+        self._add(Request(self._method(), self._path(), self._headers, is_cut=True))
+        self._is_over = True
+        self._body.clear()
+        raise MalformedRequest("the body of a request is too long")
+
+    def _add(self, request: Request) -> None:
+        self._ready.append(request)
+
+    def _method(self) -> str:
+        return str(self._parser.get_method().decode("latin-1"))
+
+    def _path(self) -> str:
+        return self._url.decode("latin-1")
 
 
 def response(status: int, body: bytes, headers: Mapping[str, str] | None = None) -> bytes:

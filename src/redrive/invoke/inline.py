@@ -17,14 +17,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from redrive.core.clock import Clock, SystemClock, VirtualClock
+from redrive.core.clock import Clock, SystemClock
 from redrive.core.entropy import Entropy, SystemEntropy
+from redrive.core.sessions import NEVER, Issuer
 from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.invoke import function_time
 from redrive.invoke.archive_modules import TASK_ROOT, ArchiveModules
 from redrive.invoke.context import LambdaContext
 from redrive.invoke.endings import RESPONSE_BYTES_MAX, Exited, Ran, Reported, log_text_of, payload_of, too_large
-from redrive.invoke.environment import function_variables, new_log_stream
+from redrive.invoke.environment import function_credentials, function_variables, new_log_stream
 from redrive.invoke.handler_log import RequestFilter, log_handler
 from redrive.invoke.handlers import Handler, error_answer, error_line, load_handler, run_handler
 from redrive.invoke.output import Output
@@ -52,12 +53,17 @@ class InlineInvoker:
         endpoint_url: str,
         clock: Clock | None = None,
         entropy: Entropy | None = None,
+        issuer: Issuer,
     ) -> None:
-        """`clock` is the functions' own time and dates their log lines: the engine's. Both are real by default."""
+        """`clock` is the functions' own time and dates their log lines: the engine's. Both are real by default.
+
+        `issuer` makes the functions' credentials, which never expire here.
+        """
         self._load_code = load_code
         self._endpoint_url = endpoint_url
         self._clock = clock or SystemClock()
-        self._is_virtual = isinstance(clock, VirtualClock)
+        self._issuer = issuer
+        self._is_virtual = self._clock.is_virtual
         self._entropy = entropy or SystemEntropy()
         self._registered: dict[str, Handler] = {}
         self._environments: dict[str, _Environment] = {}
@@ -99,14 +105,15 @@ class InlineInvoker:
     def _run(self, environment: _Environment, invocation: Invocation, *, is_new: bool) -> InvocationResult:
         output = Output(self._clock)
         variables = function_variables(
-            invocation, log_stream=environment.log_stream, task_root=TASK_ROOT, endpoint_url=self._endpoint_url
-        )
+            invocation, log_stream=environment.log_stream, task_root=TASK_ROOT, endpoint_url=self._endpoint_url,
+            credentials=function_credentials(self._issuer, invocation, expires_at=NEVER),
+        )  # fmt: skip
         time = function_time.at(self._clock.now()) if self._is_virtual else contextlib.nullcontext()
         with self._surroundings(environment, variables, output, invocation.request_id), time:
             ran = self._call(environment, invocation, variables)
         text = log_text_of(ran, invocation, self._clock.now())
         if text is not None:
-            output.add(text)
+            output.note(text)
         if environment.handler is None or isinstance(ran, Exited):
             self._environments.pop(invocation.unqualified_arn, None)
         is_error = not isinstance(ran, Reported) or ran.is_error

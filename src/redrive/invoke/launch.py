@@ -1,27 +1,152 @@
-"""The first code in a function's process: fits the process to its purpose, then becomes the runtime.
+"""The first code of a sandbox: parts into the keeper of its processes, and the process that becomes the runtime.
+
+    engine ──► keeper ──► runtime ──► whatever the function starts
+                  ▲                            │
+                  └── orphans become its own ──┘
 
     python launch.py LIFELINE TASK_ROOT PACKAGE_ROOT RUNTIME HANDLER [VIRTUAL_NOW_MS TIMEOUT_MS]
 
-LIFELINE is the reading end of a pipe whose only writing end the engine holds. When the engine is gone, however it went,
-the kernel kills this process and all of its group. With VIRTUAL_NOW_MS the process lives in virtual time. Runs by
-path, before anything of redrive can be imported.
+LIFELINE is the reading end of a pipe whose only writing end the engine holds. When the engine lets go of it, or is
+gone, however it went, the keeper ends everything under it. It does the same when the runtime has ended, and then ends
+as the runtime did. With VIRTUAL_NOW_MS the runtime lives in virtual time. Runs by path, before anything of redrive can
+be imported.
 """
 
 from __future__ import annotations
 
 import _thread
 import fcntl
+import importlib
 import os
 import resource
 import runpy
+import select
 import signal
 import sys
 
 OPEN_FILES_MAX = 1_024  # https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
 
+PR_SET_CHILD_SUBREAPER = 36  # https://man7.org/linux/man-pages/man2/PR_SET_CHILD_SUBREAPER.2const.html
+
+LOADED_AHEAD = {
+    "awslambdaric": ("awslambdaric.bootstrap",),
+    "redrive.invoke.client": ("http.client", "redrive.invoke.context", "redrive.invoke.handler_log"),
+}
+"""What each runtime imports, but for its main module, which is run and not imported."""
+
+ROUNDS_MAX = 500
+"""How often the keeper signals what has not ended yet, with a pause between; what is left then cannot be ended."""
+
+PAUSE_S_FIRST, PAUSE_S_MAX = 0.0005, 0.02
+
+
+def keep(runtime: int, lifeline: int, adopted: int, package_root: str) -> None:
+    """Stand above the runtime until it ends or the engine lets go; then end all that is left, and this process."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # The function knows this process's id: it is its parent's.
+    adopt_orphans()
+    os.write(adopted, b"\0")
+    os.close(adopted)
+    let_go_of_output()
+    sys.path.append(package_root)
+    from redrive.invoke import descendants  # noqa: PLC0415 - the path was set just now.
+
+    woken, waking = os.pipe()
+    os.set_blocking(woken, False)
+    os.set_blocking(waking, False)
+    signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, _note_nothing)
+    status = await_end(runtime, lifeline, woken)
+    pause_s = PAUSE_S_FIRST
+    for _ in range(ROUNDS_MAX):
+        descendants.signal_all(descendants.look(os.getpid()).pids, signal.SIGKILL)
+        if not has_children():
+            break
+        select.select([woken], [], [], pause_s)
+        drain(woken)
+        pause_s = min(2 * pause_s, PAUSE_S_MAX)
+    if not sys.platform.startswith("linux"):
+        names = ("AWS_LAMBDA_RUNTIME_API", "AWS_LAMBDA_LOG_STREAM_NAME")
+        descendants.end_marked(f"{name}={os.environ[name]}".encode() for name in names if name in os.environ)
+    end_as(status)
+
+
+def await_end(runtime: int, lifeline: int, woken: int) -> int:
+    """Wait until the runtime has ended, or the engine has let go; the runtime's wait status, 0 if it runs still."""
+    while True:
+        status = reap(runtime)
+        if status is not None:
+            return status
+        readable, _, _ = select.select([lifeline, woken], [], [])
+        if lifeline in readable:
+            return 0
+        drain(woken)
+
+
+def drain(woken: int) -> None:
+    """Take what signals have written to wake this process."""
+    try:
+        os.read(woken, 4096)
+    except BlockingIOError:
+        return
+
+
+def adopt_orphans() -> None:
+    """Become the parent of each descendant whose own parent ends. Linux only; elsewhere nothing happens."""
+    if not sys.platform.startswith("linux"):
+        return
+    import ctypes  # noqa: PLC0415 - it takes some milliseconds, and is needed here alone.
+
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def reap(runtime: int) -> int | None:
+    """Let go of the children that have ended; the wait status of the runtime if it was among them."""
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return 0
+        if pid == runtime:
+            return status
+        if pid == 0:
+            return None
+
+
+def has_children() -> bool:
+    """Whether there are children still, once those that have ended are let go of."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return False
+    return True
+
+
+def let_go_of_output() -> None:
+    """Have the function's output end when those end who write to it."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 1)
+    os.dup2(nothing, 2)
+    os.close(nothing)
+
+
+def end_as(status: int) -> None:
+    """End in the way that this wait status tells."""
+    code = os.waitstatus_to_exitcode(status)
+    if code < 0:
+        if -code not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    os._exit(max(code, 0))
+
+
+def _note_nothing(number: int, frame: object) -> None:
+    """A signal that has a handler wakes whoever waits; what it tells is found out there."""
+
 
 def tie_to(lifeline: int) -> None:
-    """Let this process group die with the writer of the pipe."""
+    """Let this process group die with the writer of the pipe, even if its keeper was ended before."""
     if hasattr(fcntl, "F_SETSIG"):
         fcntl.fcntl(lifeline, fcntl.F_SETSIG, signal.SIGKILL)
         fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpgrp())
@@ -60,18 +185,43 @@ def enter_virtual_time(runtime: str, virtual_time: list[str]) -> None:
     FunctionTime(now_ms, timeout_ms).follow_aws_runtime()
 
 
-def main(arguments: list[str]) -> None:
-    """Prepare the process and run the runtime, which ends with it."""
-    lifeline, task_root, package_root, runtime, handler, *virtual_time = arguments
-    tie_to(int(lifeline))
-    bound_resources()
-    sys.path.insert(0, task_root)
+def load_ahead(package_root: str, runtime: str) -> None:
+    """Import what the runtime will import, as Lambda does before the function's code is on the search path.
+
+    It takes most of the time until a function is loaded, and the keeper gets ready meanwhile.
+    """
     if package_root not in sys.path:
         sys.path.append(package_root)
+    for module in LOADED_AHEAD.get(runtime, ()):
+        importlib.import_module(module)
+
+
+def run(task_root: str, runtime: str, handler: str, virtual_time: list[str]) -> None:
+    """Become the runtime, which ends with this process."""
+    sys.path.insert(0, task_root)
     sys.argv = [runtime, handler]
     if virtual_time:
         enter_virtual_time(runtime, virtual_time)
     runpy.run_module(runtime, run_name="__main__", alter_sys=True)
+
+
+def main(arguments: list[str]) -> None:
+    """Part into keeper and runtime."""
+    lifeline, task_root, package_root, runtime, handler, *virtual_time = arguments
+    bound_resources()
+    adopted, adopting = os.pipe()
+    child = os.fork()
+    if child:
+        os.close(adopted)
+        keep(child, int(lifeline), adopting, package_root)
+        return
+    os.close(adopting)
+    os.setsid()
+    tie_to(int(lifeline))
+    load_ahead(package_root, runtime)
+    os.read(adopted, 1)  # No code of the function runs before there is a keeper for what it starts.
+    os.close(adopted)
+    run(task_root, runtime, handler, virtual_time)
 
 
 if __name__ == "__main__":

@@ -1,47 +1,37 @@
-"""How much memory a process and its children hold, as far as the system tells (Linux does)."""
+"""How much memory the processes of a sandbox hold, as far as the system tells (Linux does)."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from collections.abc import Sequence
+
+from redrive.invoke.descendants import read_proc
 
 _PEAK = re.compile(rb"^VmHWM:\s+(\d+) kB", re.MULTILINE)
-_ANONYMOUS = re.compile(rb"^RssAnon:\s+(\d+) kB", re.MULTILINE)
+_OWN = re.compile(rb"^Rss(?:Anon|Shmem):\s+(\d+) kB", re.MULTILINE)
+_SHARE = re.compile(rb"^Pss_(?:Anon|Shmem):\s+(\d+) kB", re.MULTILINE)
 
-PROCESSES_MAX = 1_000
 
+def memory_kb(pids: Sequence[int]) -> int:
+    """The largest resident size that the first process ever had, and what the others hold now; 0 if unknown.
 
-def memory_kb(pid: int) -> int:
-    """The largest resident size that a process ever had, and what its descendants hold of their own now; 0 if unknown.
-
-    Of descendants only anonymous memory counts: a child shares its program and libraries with its parent.
+    Of the others, the first one's descendants, programs and libraries do not count, and what several processes share
+    (after a fork, all of it) counts once in all, a share for each. To find that out takes 0.1 ms for each of them.
     """
-    return _field(pid, _PEAK) + sum(_field(child, _ANONYMOUS) for child in _descendants(pid))
+    return _peak(pids) + sum(_sum(f"/proc/{pid}/smaps_rollup", _SHARE) for pid in pids[1:])
 
 
-def _field(pid: int, pattern: re.Pattern[bytes]) -> int:
+def memory_kb_at_most(pids: Sequence[int]) -> int:
+    """The same, where what is shared counts for each that shares it: no less than it is, and quicker to find out."""
+    return _peak(pids) + sum(_sum(f"/proc/{pid}/status", _OWN) for pid in pids[1:])
+
+
+def _peak(pids: Sequence[int]) -> int:
+    return _sum(f"/proc/{pids[0]}/status", _PEAK) if pids else 0
+
+
+def _sum(path: str, pattern: re.Pattern[bytes]) -> int:
     try:
-        found = pattern.search(Path(f"/proc/{pid}/status").read_bytes())
+        return sum(map(int, pattern.findall(read_proc(path))))
     except OSError:
         return 0
-    return int(found[1]) if found else 0
-
-
-def _descendants(pid: int) -> list[int]:
-    found: list[int] = []
-    parents = [pid]
-    while parents and len(found) < PROCESSES_MAX:
-        children = _children(parents.pop())
-        found += children
-        parents += children
-    return found
-
-
-def _children(pid: int) -> list[int]:
-    children: list[int] = []
-    try:
-        for thread in Path(f"/proc/{pid}/task").iterdir():
-            children += map(int, (thread / "children").read_bytes().split())
-    except OSError:
-        return []
-    return children

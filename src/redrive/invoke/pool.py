@@ -66,11 +66,16 @@ class Pool(Generic[E]):
         self.is_closed = False
 
     def admit(self, function: str, reserved: int | None) -> str | None:
-        """Count one more run of a function; None, or the reason why it is throttled. Pairs with `leave`."""
+        """Count one more run of a function; None, or the reason why it is throttled. Pairs with `leave`.
+
+        Without a concurrency of its own a function may begin another run while it has fewer under way than there is
+        room for: alone it gets half of all, and one that hangs leaves room for the others.
+        """
         with self._changed:
             if reserved is not None and self._admitted[function] >= reserved:
                 return RESERVED_LIMIT_EXCEEDED
-            if self._admitted.total() >= self._running_max:
+            room = self._running_max - self._admitted.total()
+            if room <= (0 if reserved is not None else self._admitted[function]):
                 return LIMIT_EXCEEDED
             self._admitted[function] += 1
             return None
@@ -124,8 +129,8 @@ class Pool(Generic[E]):
         with self._changed:
             self.is_closed = True
             idle, self._idle = self._idle, []
-            for environment in self._running:
-                environment.kill()
+            for environment in [*self._running, *(one.environment for one in idle)]:
+                environment.kill()  # All of them before the first is waited for.
         _close_all(idle)
         with self._changed:
             self._changed.wait_for(lambda: not self._admitted.total(), wait_s)

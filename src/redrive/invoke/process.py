@@ -11,20 +11,29 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from redrive.core.clock import MINUTE_MS, SECOND_MS, Clock, Instant, SystemClock, VirtualClock, monotonic_ms
+from redrive.core.clock import MINUTE_MS, SECOND_MS, Clock, Instant, SystemClock, monotonic_ms
 from redrive.core.entropy import Entropy
 from redrive.core.log import Log, SilentLog
+from redrive.core.sessions import Issuer
 from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.invoke.endings import Exited, Ran, Ready, Reported, TimedOut, log_text_of, payload_of
-from redrive.invoke.environment import function_variables, new_log_stream
+from redrive.invoke.environment import (
+    credentials_expiry,
+    function_credentials,
+    function_variables,
+    new_log_stream,
+)
 from redrive.invoke.pool import Pool, PoolKey
+from redrive.invoke.program import AWS_RUNTIME, OWN_RUNTIME, Program
 from redrive.invoke.runtime_api import Event
-from redrive.invoke.sandbox import AWS_RUNTIME, OWN_RUNTIME, Program, Sandbox
+from redrive.invoke.sandbox import Sandbox
 from redrive.invoke.unpack import CodeDirectory, UnusableCode
 
 INIT_MS_MAX = 10 * SECOND_MS  # https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html
 IDLE_MS_MAX = 5 * MINUTE_MS
-CONCURRENCY_MAX = 50
+CONCURRENCY_MAX = 100
+"""How many runs there are at once, in all; a function gets half of them at most, unless it has reserved some."""
+IDLE_MAX = 50
 CLOSE_WAIT_S = 10.0
 
 RUNTIME_PREFIX = "python"
@@ -35,7 +44,7 @@ class Limits:
     """How much may run and lie idle at once, and how long loading a function may take before it is tried again."""
 
     concurrency_max: int = CONCURRENCY_MAX
-    idle_max: int = CONCURRENCY_MAX
+    idle_max: int = IDLE_MAX
     idle_ms_max: float = IDLE_MS_MAX
     init_ms_max: float = INIT_MS_MAX
 
@@ -51,6 +60,7 @@ class ProcessInvoker:
         endpoint_url: str,
         clock: Clock,
         entropy: Entropy,
+        issuer: Issuer,
         wall: Clock | None = None,
         limits: Limits | None = None,
         runtime: str | None = None,
@@ -66,7 +76,8 @@ class ProcessInvoker:
         self._endpoint_url = endpoint_url
         self._clock = clock
         self._entropy = entropy
-        self._is_virtual = isinstance(clock, VirtualClock)
+        self._issuer = issuer
+        self._is_virtual = self._clock.is_virtual
         self._wall = clock if self._is_virtual else wall or SystemClock()
         self._limits = limits or Limits()
         self._runtime = runtime or default_runtime()
@@ -88,7 +99,8 @@ class ProcessInvoker:
         if throttled is not None:
             return InvocationResult(InvocationStatus.THROTTLED, error=throttled)
         try:
-            key = PoolKey(function, invocation.version, invocation.revision)
+            # An environment cannot be given new credentials: one with earlier ones is superseded.
+            key = PoolKey(function, invocation.version, f"{invocation.revision} {self._credentials_expiry()}")
             warm = self._pool.take(key)
             if warm is None:
                 return self._run_cold(key, invocation)
@@ -103,6 +115,7 @@ class ProcessInvoker:
 
     def close(self) -> None:
         """End all processes. Runs under way fail, and new ones are refused."""
+        self._code.close()
         self._pool.close(CLOSE_WAIT_S)
 
     def _run_cold(self, key: PoolKey, invocation: Invocation) -> InvocationResult:
@@ -176,8 +189,9 @@ class ProcessInvoker:
         task_root = self._code.path(invocation.code.digest)
         log_stream = new_log_stream(self._clock.now(), invocation.version, self._entropy)
         variables = function_variables(
-            invocation, log_stream=log_stream, task_root=str(task_root), endpoint_url=self._endpoint_url
-        )
+            invocation, log_stream=log_stream, task_root=str(task_root), endpoint_url=self._endpoint_url,
+            credentials=function_credentials(self._issuer, invocation, expires_at=self._credentials_expiry()),
+        )  # fmt: skip
         program = Program(
             self._runtime,
             invocation.code.handler,
@@ -190,6 +204,9 @@ class ProcessInvoker:
         sandbox = self._pool.adopt(Sandbox(program, log_stream=log_stream, clock=self._clock))
         self._log.info("environment started", function_arn=invocation.function_arn, log_stream=log_stream)
         return sandbox
+
+    def _credentials_expiry(self) -> Instant:
+        return credentials_expiry(self._clock.now(), is_virtual=self._is_virtual)
 
     def _event(self, invocation: Invocation, limit_ms: float) -> Event:
         now = self._wall.now()

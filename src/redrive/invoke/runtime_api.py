@@ -19,6 +19,9 @@ from redrive.invoke.http_exchange import Request, response
 
 PREFIX = "/2018-06-01/runtime"
 
+_OF_BROWSERS = ("origin", "referer", "sec-fetch-site", "sec-fetch-mode")
+"""Headers that browsers send and runtimes do not."""
+
 _ANSWER = re.compile(r"/invocation/([^/]+)/(response|error)")
 
 
@@ -44,7 +47,9 @@ class Event:
 class RuntimeApi:
     """Answers the requests of one runtime. `report` holds its latest result."""
 
-    def __init__(self) -> None:
+    def __init__(self, address: str) -> None:
+        """`address` is the host and port under which the runtime knows this API."""
+        self._address = address
         self.phase = Phase.INIT
         self.report: Reported | None = None
         self._request_id = ""
@@ -59,16 +64,23 @@ class RuntimeApi:
         return response(200, event.payload, event.headers)
 
     def handle(self, request: Request) -> bytes | None:
-        """The answer to a request; None for a `next`, which `begin` answers."""
+        """The answer to a request; None for a `next`, which `begin` answers.
+
+        A web page can have a browser send requests to each port of its machine, and names that lead there: what a
+        browser has sent, or what was meant for another host, is refused.
+        """
+        headers = request.headers
+        if headers.get("host", self._address) != self._address or any(name in headers for name in _OF_BROWSERS):
+            return _refusal(403, "AccessDenied", "The Runtime API is for the function's own process")
         path = request.path.removeprefix(PREFIX) if request.path.startswith(PREFIX) else ""
         answer = _ANSWER.fullmatch(path)
         match request.method, path:
             case "GET", "/invocation/next":
                 return self._next()
             case "POST", "/init/error":
-                return self._init_error(request.body)
+                return self._init_error(request)
             case "POST", _ if answer is not None:
-                return self._answered(answer[1], request.body, is_error=answer[2] == "error")
+                return self._answered(answer[1], request, is_error=answer[2] == "error")
             case _:
                 return _refusal(404, "NotFound", f"There is no {request.method} {request.path} in this API")
 
@@ -78,24 +90,26 @@ class RuntimeApi:
         self.phase = Phase.WAITING
         return None
 
-    def _init_error(self, body: bytes) -> bytes:
+    def _init_error(self, request: Request) -> bytes:
         if self.phase is not Phase.INIT:
             return _wrong_state()
         self.phase = Phase.FAILED
-        self.report = Reported(body, is_error=True)
-        return _accepted()
+        return self._report(request, is_error=True)
 
-    def _answered(self, request_id: str, body: bytes, *, is_error: bool) -> bytes:
+    def _answered(self, request_id: str, request: Request, *, is_error: bool) -> bytes:
         if request_id != self._request_id:
             return _refusal(400, "InvalidRequestID", "Invalid request ID")
         if self.phase is not Phase.RUNNING:
             return _wrong_state()
         self.phase = Phase.ANSWERED
-        if len(body) > RESPONSE_BYTES_MAX:
+        return self._report(request, is_error=is_error)
+
+    def _report(self, request: Request, *, is_error: bool) -> bytes:
+        if request.is_cut or len(request.body) > RESPONSE_BYTES_MAX:
             message = f"Exceeded maximum allowed payload size ({RESPONSE_BYTES_MAX} bytes)."
             self.report = too_large()
             return _refusal(413, "RequestEntityTooLarge", message)
-        self.report = Reported(body, is_error=is_error)
+        self.report = Reported(request.body, is_error=is_error)
         return _accepted()
 
 

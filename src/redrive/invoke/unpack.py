@@ -5,16 +5,26 @@ from __future__ import annotations
 import hashlib
 import io
 import lzma
+import os
 import shutil
-import stat
 import tempfile
 import threading
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
-from pathlib import Path, PurePosixPath
+from collections.abc import Callable
+from pathlib import Path
 
-UNPACKED_BYTES_MAX = 262_144_000  # https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
+from redrive.core.archives import (
+    UNPACKED_BYTES_MAX,
+    BadArchive,
+    Parts,
+    is_link,
+    mode_of,
+    parts_of,
+    sound_entries,
+)
+
+READ_BYTES = 256 * 1024
 
 
 class UnusableCode(Exception):
@@ -22,74 +32,83 @@ class UnusableCode(Exception):
 
 
 class CodeDirectory:
-    """Unpacked code by digest, under one directory. May be used from many threads."""
+    """Unpacked code by digest, under one directory. May be used from many threads: each digest has its own lock."""
 
     def __init__(self, root: Path, load_code: Callable[[str], bytes]) -> None:
         self._root = root
         self._load_code = load_code
-        self._turn = threading.Lock()
+        self._guard = threading.Lock()
+        self._turns: dict[str, threading.Lock] = {}
+        self._is_closed = False
 
     def path(self, digest: str) -> Path:
         """Where the code of that digest lies; unpacks it first if this is the first time. Errors: UnusableCode."""
         directory = self._root / hashlib.sha256(digest.encode()).hexdigest()[:32]
-        with self._turn:
+        if directory.is_dir():
+            return directory
+        with self._guard:
+            turn = self._turns.setdefault(digest, threading.Lock())
+        with turn:
             if not directory.is_dir():
-                self._root.mkdir(parents=True, exist_ok=True)
-                partial = Path(tempfile.mkdtemp(prefix="unpacking-", dir=self._root))
-                try:
-                    unpack(self._load_code(digest), partial)
-                    partial.chmod(0o755)
-                    partial.rename(directory)
-                except BaseException:
-                    shutil.rmtree(partial, ignore_errors=True)
-                    raise
+                self._unpack(digest, directory)
+        with self._guard:
+            self._turns.pop(digest, None)
         return directory
 
+    def close(self) -> None:
+        """Unpack nothing more; what is under way ends soon, as unusable."""
+        self._is_closed = True
 
-def unpack(archive: bytes, directory: Path) -> None:
-    """Write the files of a zip archive under a directory, read-only. Errors: UnusableCode."""
+    def _unpack(self, digest: str, directory: Path) -> None:
+        self._root.mkdir(parents=True, exist_ok=True)
+        partial = Path(tempfile.mkdtemp(prefix="unpacking-", dir=self._root))
+        try:
+            unpack(self._load_code(digest), partial, goes_on=lambda: not self._is_closed)
+            partial.chmod(0o755)
+            partial.rename(directory)
+        except BaseException:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
+
+
+def unpack(
+    archive: bytes, directory: Path, *,
+    bytes_max: int = UNPACKED_BYTES_MAX, goes_on: Callable[[], bool] = lambda: True,
+) -> None:  # fmt: skip
+    """Write the files of a zip archive under an empty directory, read-only, for as long as it `goes_on`.
+
+    Errors: UnusableCode.
+    """
     try:
+        entries = sound_entries(archive, bytes_max=bytes_max)
         with zipfile.ZipFile(io.BytesIO(archive)) as content:
-            entries = content.infolist()
-            if sum(entry.file_size for entry in entries) > UNPACKED_BYTES_MAX:
-                raise UnusableCode(f"Unzipped size must be smaller than {UNPACKED_BYTES_MAX} bytes")
-            links = [entry for entry in entries if stat.S_ISLNK(entry.external_attr >> 16)]
+            folders: set[Parts] = set()
             for entry in entries:
-                if entry not in links:
-                    _write(content, entry, directory)
+                if not goes_on():
+                    raise UnusableCode("The invoker is closed.")
+                place = parts_of(entry)
+                _make_folder(directory, place if entry.is_dir() else place[:-1], folders)
+                if not entry.is_dir() and not is_link(entry):
+                    _write(content, entry, directory.joinpath(*place))
             # After all files, so that none is written through a link.
-            _make_links(content, links, directory)
+            for entry in filter(is_link, entries):
+                directory.joinpath(*parts_of(entry)).symlink_to(content.read(entry).decode())
+    except BadArchive as error:
+        raise UnusableCode(str(error)) from error
     except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, RuntimeError, OSError, EOFError, UnicodeError) as error:
         raise UnusableCode(f"Could not unzip uploaded file: {error}") from error
 
 
-def _place(entry: zipfile.ZipInfo, directory: Path) -> Path:
-    """Where an entry belongs, its folder made. Errors: UnusableCode."""
-    place = PurePosixPath(entry.filename.replace("\\", "/"))
-    if place.is_absolute() or ".." in place.parts:
-        raise UnusableCode(f"The archive names a place outside of itself: {entry.filename}")
-    path = directory / place
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path
+def _make_folder(directory: Path, place: Parts, made: set[Parts]) -> None:
+    if place and place not in made:
+        directory.joinpath(*place).mkdir(parents=True, exist_ok=True)
+        made.add(place)
 
 
-def _make_links(content: zipfile.ZipFile, links: Sequence[zipfile.ZipInfo], directory: Path) -> None:
-    """Make the symbolic links of a package, which may lead to other places in it only. Errors: UnusableCode."""
-    made = [_place(entry, directory) for entry in links]
-    for entry, path in zip(links, made, strict=True):
-        path.symlink_to(content.read(entry).decode())
-    for entry, path in zip(links, made, strict=True):
-        if not path.resolve().is_relative_to(directory.resolve()):
-            raise UnusableCode(f"The archive holds a symbolic link to a place outside of itself: {entry.filename}")
-
-
-def _write(content: zipfile.ZipFile, entry: zipfile.ZipInfo, directory: Path) -> None:
-    path = _place(entry, directory)
-    mode = entry.external_attr >> 16
-    if entry.is_dir():
-        path.mkdir(exist_ok=True)
-        return
-    path.unlink(missing_ok=True)
-    with content.open(entry) as source, path.open("wb") as target:
-        shutil.copyfileobj(source, target)
-    path.chmod(0o555 if mode & 0o111 else 0o444)
+def _write(content: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path) -> None:
+    """Write a file. No more is read than its directory entry says, and then its checksum is held against it."""
+    mode = 0o555 if mode_of(entry) & 0o111 else 0o444
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    with content.open(entry) as source, os.fdopen(handle, "wb") as target:
+        shutil.copyfileobj(source, target, READ_BYTES)
+        os.fchmod(handle, mode)

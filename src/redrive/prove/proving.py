@@ -13,25 +13,25 @@ import boto3
 
 from redrive.core.clock import Instant
 from redrive.core.errors import UserError
-from redrive.prove.clean import ELSEWHERE_AFTER_MS, Clean, learn, left_elsewhere, play_clean, require_matches
-from redrive.prove.clients import remembered_clients
-from redrive.prove.contents import Left
-from redrive.prove.events import Event
-from redrive.prove.faults import History, Leg, Strike
-from redrive.prove.options import DEFAULTS, Options
-from redrive.prove.outside import Unanswerable
-from redrive.prove.performance import Performance
-from redrive.prove.search import Found, Progress, Search, Searched
-from redrive.prove.stage import SCOPE, Stage
-from redrive.prove.story import advice_for, tell
-from redrive.prove.subject import Subject
-from redrive.prove.tables import Improvised
-from redrive.prove.tape import Saved
-from redrive.prove.template import Declared, declared_trigger, has_inline_code, inline_subject
-from redrive.prove.threads import Unordered
-from redrive.prove.transport import ENDPOINT_URL, Short, Transport, Wire
-from redrive.prove.trigger import SAMPLE_EVENT, Trigger, bodies_of, usual_trigger
-from redrive.prove.verdict import Bounds, Counterexample, Verdict
+from redrive.prove.calls.outside import Unanswerable
+from redrive.prove.effects.contents import Left
+from redrive.prove.play.events import Event
+from redrive.prove.play.faults import History, Leg, Strike
+from redrive.prove.play.performance import Performance
+from redrive.prove.play.transport import ENDPOINT_URL, Short, Transport, Wire
+from redrive.prove.process.clients import remembered_clients
+from redrive.prove.process.subject import Subject
+from redrive.prove.process.threads import Unordered
+from redrive.prove.search.clean import ELSEWHERE_AFTER_MS, Clean, learn, left_elsewhere, play_clean, require_matches
+from redrive.prove.search.options import DEFAULTS, Options
+from redrive.prove.search.search import Found, Progress, Search, Searched
+from redrive.prove.stage.stage import SCOPE, Stage
+from redrive.prove.stage.tables import Improvised
+from redrive.prove.stage.tape import Saved
+from redrive.prove.stage.template import Declared, declared_trigger, has_inline_code, inline_subject
+from redrive.prove.stage.trigger import SAMPLE_EVENT, Trigger, bodies_of, usual_trigger
+from redrive.prove.tell.story import advice_for, tell
+from redrive.prove.tell.verdict import Bounds, Counterexample, Verdict
 
 
 class EndedWorld:

@@ -5,7 +5,7 @@ What the store stamps is the time of whichever node runs the transaction. Checke
 
 from __future__ import annotations
 
-from redrive.core.clock import Clock, Instant, SystemClock
+from redrive.core.clock import MINUTE_MS, Clock, Instant, SystemClock
 
 DRIFT_MAX = 0.001
 """How much a machine's clock gains or loses at most, as a share of the time that passes: 3.6 s in an hour."""
@@ -24,7 +24,12 @@ class Machine:
         self._off_ms = 0
         self._drift = 0.0
         self._set_at = true.now()
+        self._seen_at = 0
         self._clock = SystemClock(self._read)
+
+    @property
+    def is_virtual(self) -> bool:
+        return self._true.is_virtual
 
     def now(self) -> Instant:
         """The time as a process on the machine reads it."""
@@ -42,10 +47,14 @@ class Machine:
         self._skew_ms = 0
 
     def restart(self) -> None:
-        """A new process, which knows nothing of what the one before it read."""
+        """A new process, which knows how far time had come a minute ago at the most for the one before it."""
         self._clock = SystemClock(self._read)
+        self._clock.resume(self._seen_at)
 
     def _read(self) -> Instant:
         now = self._true.now()
         off_ms = self._off_ms + round(self._drift * (now - self._set_at))
-        return now + max(-self._skew_ms, min(self._skew_ms, off_ms))
+        read = now + max(-self._skew_ms, min(self._skew_ms, off_ms))
+        if read >= self._seen_at + MINUTE_MS:
+            self._seen_at = read  # As a server writes it down, once a minute.
+        return read

@@ -10,9 +10,10 @@ from redrive.core.clock import Instant, VirtualClock
 from redrive.core.entropy import Entropy
 from redrive.core.knobs import Knobs
 from redrive.core.log import Log
+from redrive.delivery.worker import ONE
 from redrive.engine.build import bind_registry, build_workers
 from redrive.engine.engine import Engine, Runner
-from redrive.engine.faults import FaultyInvoker
+from redrive.engine.faults import Commits, FaultyInvoker
 from redrive.engine.services import BoundServices
 from redrive.sim.clients import Client
 from redrive.sim.clocks import Machine
@@ -20,7 +21,8 @@ from redrive.sim.functions import Functions
 from redrive.sim.nodes import Node
 from redrive.sim.serving import Committed, Process, Serving
 from redrive.store.api import Step
-from redrive.store.sqlite import SharedMemory, SqliteStore
+from redrive.store.opening import SharedMemory
+from redrive.store.sqlite import SqliteStore
 from redrive.wire.models import Models
 
 T = TypeVar("T")
@@ -65,7 +67,7 @@ class Fleet:
 
     def next_due(self) -> Instant | None:
         """When something that a user waits for is next due."""
-        return self._watching.next_due(free=1, upkeep=False)
+        return self._watching.next_due(free=ONE, upkeep=False)
 
     def client(self, name: str) -> Client:
         """A client in the weather."""
@@ -114,7 +116,8 @@ class Fleet:
         chosen = busy if busy and dice.chance(BUSY_SHARE) else awake
         return self._serving.run(chosen[dice.between(0, len(chosen) - 1)].process, step, committed=committed)
 
-    def _engine(self, run: Runner, *, has_workers: bool = True) -> Engine:
-        invoker = FaultyInvoker(self._functions, run, real_time=False)
+    def _engine(self, run: Runner, *, has_workers: bool = True, commits: Commits | None = None) -> Engine:
+        """Some engine. With `commits`, it is known while there are no faults, and runs of functions do not ask."""
+        invoker = FaultyInvoker(self._functions, run, real_time=False, commits=commits)
         workers = build_workers(self._log, knobs=self._knobs) if has_workers else []
         return Engine(run, self._registry, workers, invoker, self._log)

@@ -13,12 +13,13 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar, cast
+from typing import Protocol, TypeVar, cast
 
 from redrive.core.clock import Clock, Instant
 from redrive.core.errors import Conflict
 from redrive.core.knobs import Knobs
 from redrive.engine.engine import Engine, Runner
+from redrive.engine.faults import Commits
 from redrive.engine.rounds import Rounds
 from redrive.sim.weather import AnswerLost, Fault, Weather
 from redrive.store.api import Step, Transaction
@@ -150,13 +151,20 @@ class _Task:
     work: Callable[[], None]
 
 
+class MakeEngine(Protocol):
+    """Makes an engine that runs its steps as it is told."""
+
+    def __call__(self, run: Runner, *, commits: Commits | None = None) -> Engine:
+        """An engine. With `commits` it remembers while there are no faults, as that of a server does."""
+        ...
+
+
 class Process:
     """What runs on a machine between two starts: a store with caches of its own, a group commit, an engine."""
 
     def __init__(
-        self, serving: Serving, store: SqliteStore, engine: Callable[[Runner], Engine], clock: Clock, *, knobs: Knobs
+        self, serving: Serving, store: SqliteStore, engine: MakeEngine, clock: Clock, *, knobs: Knobs
     ) -> None:  # fmt: skip
-        """`engine` makes one that runs steps as it is told."""
         self.is_dead = False
         self.waiting = 0
         self.store = store
@@ -165,7 +173,7 @@ class Process:
         self.group = GroupCommit(self.unreliable, post=post, post_commit=post, steps_max=knobs.steps_per_commit)
         self._engine = engine
         self._serving = serving
-        self.engine = engine(partial(serving.run, self))
+        self.engine = engine(partial(serving.run, self), commits=store)
         self.rounds = Rounds(engine(self._run_claim), clock)
         self.claimed: Callable[[object, int], None] = lambda _taken, _inside: None
         """Told what a claim has taken, and how many deliveries inside the store, when it is committed."""

@@ -307,14 +307,16 @@ def _left(queue_url: str, message: Document) -> LeftMessage:
 
 
 def _record(simulation: Simulation, client: Client, table: str, key: str) -> None:
-    """Record the effect of a piece of work, unless it is there. Errors: Conflict, AnswerLost."""
+    """Record the effect of a piece of work, unless it is there; the checkers are told when it is committed.
+
+    Errors: Conflict, AnswerLost.
+    """
     try:
-        client.call(
+        client.call_seen(
+            lambda _: simulation.observe(Recorded(key)),
             "dynamodb", "PutItem", TableName=table, Item={"key": {"S": key}},
             ConditionExpression="attribute_not_exists(#key)", ExpressionAttributeNames={"#key": "key"},
         )  # fmt: skip
     except ServiceError as error:
         if error.code != "ConditionalCheckFailedException":
             raise
-    else:
-        simulation.observe(Recorded(key))

@@ -20,6 +20,7 @@ from redrive.core.entropy import SeededEntropy
 from redrive.core.errors import Conflict
 from redrive.core.knobs import PRODUCTION, Knobs
 from redrive.delivery.deliver import INTERNAL_FAILURE
+from redrive.delivery.errand import Result
 from redrive.delivery.invocation import InvocationResult, InvocationStatus
 from redrive.delivery.worker import Attempt
 from redrive.engine.driver import FAILED_ROUND_PAUSE_MS
@@ -222,7 +223,7 @@ class Simulation:
 
         def claimed_by(taken: object, inside: int) -> None:
             if isinstance(taken, Claimed):
-                self.observe(Took(node.name, free, self.now, taken.attempts, inside))
+                self.observe(Took(node.name, free.count, self.now, taken.attempts, inside))
 
         node.process.claimed = claimed_by
         node.is_claiming = True
@@ -231,7 +232,8 @@ class Simulation:
         finally:
             node.is_claiming = False
         claimed = rounds.latest
-        node.in_hand += len(claimed.attempts)
+        for attempt in claimed.attempts:
+            node.take(attempt)
         if claimed.progressed:
             names = ",".join(_short(attempt) for attempt in claimed.attempts)
             self.trace.write(self.now, "claimed", node=node.name, attempts=names)
@@ -242,10 +244,11 @@ class Simulation:
     def perform(self, node: Node, attempt: Attempt) -> InvocationResult:
         """Second beat: the function runs now."""
         result = node.process.engine.perform(attempt)
+        assert isinstance(result, InvocationResult), "all errands here are runs of functions"
         self.trace.write(self.now, "performed", node=node.name, attempt=_short(attempt), status=result.status.value)
         return result
 
-    def settle(self, node: Node, attempt: Attempt, result: InvocationResult) -> None:
+    def settle(self, node: Node, attempt: Attempt, result: Result) -> None:
         """Third beat. Errors: Conflict, AnswerLost."""
         process = node.process
         records: list[AttemptRecord] = []
@@ -337,8 +340,9 @@ class Simulation:
             result = self.perform(node, attempt)
         except (Conflict, AnswerLost) as error:
             self._in_hand -= 1
-            if node.life == event.life:
-                node.in_hand -= not event.repeats
+            if node.life == event.life and not event.repeats:
+                node.release(attempt)
+                self._plan_poll(node, self.now)
             self.trace.write(self.now, "perform failed", node=node.name, error=type(error).__name__)
             return
         timeout_ms = attempt.invocation.timeout_ms
@@ -356,7 +360,8 @@ class Simulation:
 
     def _answer(self, node: Node, event: Answer) -> None:
         self._in_hand -= 1
-        node.in_hand -= event.holds_slot
+        if event.holds_slot:
+            node.release(event.attempt)
         try:
             self.settle(node, event.attempt, event.result)
         except (Conflict, AnswerLost) as error:

@@ -112,6 +112,13 @@ class Services(Protocol):
         """
         ...
 
+    def user_of(self, tx: Transaction, caller: Caller, access_key_id: str, service: str) -> Caller:
+        """The caller as the IAM user to whom an access key of this store belongs, calling a service (`sqs`).
+
+        Errors: ServiceError UnrecognizedClientException (the key is deleted or inactive).
+        """
+        ...
+
 
 class Tables:
     """The gateways that keep nothing of a transaction, so that a store makes them once and not for each step."""
@@ -265,6 +272,13 @@ class Store(Protocol):
 
     def on_commit(self, listener: Callable[[frozenset[str]], None]) -> None:
         """Call the listener with the topics of each commit that notified any."""
+        ...
+
+    def on_others_commit(self, listener: Callable[[], None]) -> None:
+        """Call the listener when a transaction finds that another store of the same database has committed.
+
+        It is called inside of that transaction, before its steps, and must not use the store.
+        """
         ...
 
     def reset(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 Row = tuple[Any, ...]
@@ -19,6 +19,10 @@ class Database(Protocol):
 
     def all(self, sql: str, params: Params) -> list[Row]:
         """Run a statement and take all its rows."""
+        ...
+
+    def each(self, sql: str, params: Params) -> Iterator[Row]:
+        """Run a statement and take its rows one by one: what is not taken is not read."""
         ...
 
     def one(self, sql: str, params: Params) -> Row | None:

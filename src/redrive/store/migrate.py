@@ -21,8 +21,8 @@ def migrations() -> list[tuple[int, str]]:
     return [(int(name[:4]), folder.joinpath(name).read_text("utf-8")) for name in names]
 
 
-def migrate(connection: sqlite3.Connection, location: str) -> None:
-    """Bring a database up to this version's schema.
+def schema_version(connection: sqlite3.Connection, location: str) -> int:
+    """The number of the last migration of a store; 0 for an empty database.
 
     Errors: UserError if it is somebody else's database or a newer redrive's; sqlite3.DatabaseError if it is damaged.
     """
@@ -34,13 +34,19 @@ def migrate(connection: sqlite3.Connection, location: str) -> None:
             f"{location} is a database, but not a redrive store; it was left as it is.",
             next_step="Choose another --data.",
         )
-    known = migrations()
-    if version > known[-1][0]:
+    known = migrations()[-1][0]
+    if version > known:
         raise UserError(
-            f"{location} was written by a newer redrive (schema {version}, this one knows {known[-1][0]}).",
+            f"{location} was written by a newer redrive (schema {version}, this one knows {known}).",
             next_step="Upgrade redrive, or choose another --data.",
         )
-    for number, sql in known:
+    return int(version)
+
+
+def migrate(connection: sqlite3.Connection, location: str) -> None:
+    """Bring a database up to this version's schema. Errors: as those of `schema_version`."""
+    version = schema_version(connection, location)
+    for number, sql in migrations():
         if number > version:
             connection.executescript(
                 f"BEGIN IMMEDIATE; {sql} PRAGMA application_id = {APPLICATION_ID};"

@@ -6,33 +6,30 @@ in one transaction; a step that fails is undone and the others are not.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
-from collections.abc import Callable, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, cast
 
 from redrive.core.clock import Clock
 from redrive.core.entropy import Entropy
-from redrive.core.errors import Bug, Conflict, UserError
+from redrive.core.errors import Bug, Conflict
 from redrive.core.knobs import PRODUCTION, Knobs
 from redrive.store.api import NO_PARAMS, Services, StartAnew, Step, Tables, Transaction
-from redrive.store.database import Params, Row
-from redrive.store.migrate import migrate
+from redrive.store.connection import SqliteDatabase, StoreDamaged, StoreFull, unusable
+from redrive.store.database import Row
+from redrive.store.opening import SharedMemory, close_file, open_file, open_memory
+from redrive.store.tables.facts import SECRET
 from redrive.store.tables.metrics import Accumulator, MetricTable
 from redrive.store.tables.resources import ResourceCache
 
 T = TypeVar("T")
 
-MEMORY = ":memory:"
-STATEMENTS_CACHED = 512
-MAPPED_BYTES_MAX = 32 * 1024 * 1024  # What is mapped counts as the server's memory.
-WAL_PAGES_MAX = 4_000  # 16 MB of 4 KiB pages between checkpoints: SQLite's default is 1,000.
-
-
-class StoreFull(UserError):
-    """The disk has no room for another write. Nothing of the refused step is stored; what was accepted is safe."""
+SECRET_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,61 +38,6 @@ class Snapshot:
 
     content: bytes
     resources: ResourceCache
-
-
-class SharedMemory:
-    """A database in memory that several stores of one process open, each with a connection and caches of its own.
-
-    It is there until it is closed.
-    """
-
-    def __init__(self) -> None:
-        self.location = f"file:redrive-{id(self):x}?mode=memory&cache=shared"
-        self._connection = sqlite3.connect(self.location, uri=True)
-
-    def close(self) -> None:
-        """Forget everything, once all stores are closed too."""
-        self._connection.close()
-
-
-class SqliteDatabase:
-    """One connection. Statements are prepared once and kept by the driver."""
-
-    __slots__ = ("connection",)
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self.connection = connection
-
-    @property
-    def written(self) -> int:
-        return self.connection.total_changes
-
-    def all(self, sql: str, params: Params) -> list[Row]:
-        return self._execute(sql, params).fetchall()
-
-    def one(self, sql: str, params: Params) -> Row | None:
-        cursor = self._execute(sql, params)
-        row = cast("Row | None", cursor.fetchone())
-        cursor.close()
-        return row
-
-    def run(self, sql: str, params: Params) -> int:
-        return self._execute(sql, params).rowcount
-
-    def run_many(self, sql: str, rows: Sequence[Row]) -> None:
-        try:
-            if len(rows) == 1:
-                self.connection.execute(sql, rows[0])
-            else:
-                self.connection.executemany(sql, rows)
-        except sqlite3.OperationalError as error:
-            raise _translated(error) from error
-
-    def _execute(self, sql: str, params: Params) -> sqlite3.Cursor:
-        try:
-            return self.connection.execute(sql, params)
-        except sqlite3.OperationalError as error:
-            raise _translated(error) from error
 
 
 class Batch:
@@ -160,24 +102,43 @@ class SqliteStore:
 
     def __init__(
         self, path: Path | SharedMemory | None, *, clock: Clock, entropy: Entropy, synchronous: str = "FULL",
-        knobs: Knobs = PRODUCTION,
+        defers_sync: bool = False, knobs: Knobs = PRODUCTION,
     ) -> None:  # fmt: skip
-        """Open, or create, the store. `path` None keeps everything in memory.
+        """Open, or create, the store. `path` None keeps everything in memory, which others share if it is SharedMemory.
+        Without `defers_sync` each commit awaits the disk, whatever is asked for.
 
-        Errors: UserError if the file is not a store of ours, is damaged, or was written by a newer version.
+        From its second opening on, a store draws from a fork of the entropy: what a seed has given it once, it is not
+        given again. Errors: UserError if the file is not a store of ours or was written by a newer version;
+        StoreDamaged.
         """
+        if isinstance(path, Path):
+            opened = open_file(path, synchronous=synchronous, defers_sync=defers_sync)
+        else:
+            opened = open_memory(path)
+        self.generation = opened.generation
+        self.found = opened.life
+        self.is_checked_in_part = opened.is_checked_in_part
+        self.entropy = entropy if opened.generation == 1 else entropy.fork(f"generation {opened.generation}")
         self._clock = clock
-        self._entropy = entropy
         self._path = path
         self._others_at: int | None = None
-        self._synchronous = synchronous
+        self._defers_sync = defers_sync and self.is_durable and synchronous == "FULL"
         self._awaits_disk = True
         self._lock = threading.Lock()
         self._listeners: list[Callable[[frozenset[str]], None]] = []
+        self._listeners_to_others: list[Callable[[], None]] = []
         self._services: Services | None = None
         self._accumulator = Accumulator()
-        self._database = SqliteDatabase(self._open())
+        self._database = SqliteDatabase(opened.connection)
         self._tables = Tables(self._database, resources_max=knobs.cached_resources)
+        # A store that nobody closes is closed in order all the same, or SQLite would do it without a mark.
+        self._close = weakref.finalize(self, _close, opened.connection, path, os.getpid())
+        self._secret = self._ensure_secret()
+
+    @property
+    def secret(self) -> bytes:
+        """32 bytes that only this store knows, drawn when it was first opened: keys and tokens follow from it."""
+        return self._secret
 
     @property
     def is_durable(self) -> bool:
@@ -188,6 +149,11 @@ class SqliteStore:
     def counted(self) -> Accumulator:
         """What was counted and is in no table yet: a crash takes it."""
         return self._accumulator
+
+    @property
+    def written(self) -> int:
+        """How many rows were written since the store was opened. Callable from any thread."""
+        return self._database.written
 
     @property
     def connection(self) -> sqlite3.Connection:
@@ -201,6 +167,9 @@ class SqliteStore:
 
     def on_commit(self, listener: Callable[[frozenset[str]], None]) -> None:
         self._listeners.append(listener)
+
+    def on_others_commit(self, listener: Callable[[], None]) -> None:
+        self._listeners_to_others.append(listener)
 
     def run(self, step: Step[T]) -> T:
         (result,), topics = self.commit([step])
@@ -256,7 +225,7 @@ class SqliteStore:
         With NORMAL, SQLite still syncs the log before a checkpoint: what is lost in a power cut is the latest commits,
         never the file. The sync of a commit that waits holds for all commits before it.
         """
-        if self.is_durable and self._synchronous == "FULL":
+        if self._defers_sync:
             self._database.run(f"PRAGMA synchronous = {'FULL' if is_awaited else 'NORMAL'}", NO_PARAMS)
         self._awaits_disk = is_awaited
 
@@ -267,6 +236,8 @@ class SqliteStore:
         if others_at != self._others_at:
             self._others_at = others_at
             self._tables.forget()
+            for listener in self._listeners_to_others:
+                listener()
 
     def announce(self, topics: frozenset[str]) -> None:
         """Wake those who wait for these topics."""
@@ -287,7 +258,7 @@ class SqliteStore:
             written = self._database.written
             try:
                 result = step(tx)
-            except (Conflict, StoreFull):
+            except (Conflict, StoreFull, StoreDamaged):
                 raise
             except Exception as error:  # noqa: BLE001 - whatever a step raises is its answer; the batch goes on.
                 if self._database.written != written:
@@ -310,13 +281,14 @@ class SqliteStore:
         if self._services is None:
             raise Bug("the store runs no step before it is bound to its services")
         return Transaction(
-            self._tables, now=self._clock.now(), entropy=self._entropy, services=self._services,
+            self._tables, now=self._clock.now(), entropy=self.entropy, services=self._services,
             accumulator=self._accumulator, is_guarded=is_guarded,
         )  # fmt: skip
 
     def reset(self) -> None:
         """Forget everything: empties all tables but `facts`, keeps the file."""
         with self._lock:
+            self._await_disk(True)
             self._tables.forget()
             self._accumulator.clear()
             tables = self._database.all(
@@ -348,56 +320,25 @@ class SqliteStore:
 
     def close(self) -> None:
         with self._lock:
-            self._database.connection.close()
+            self._close()
 
-    def _open(self) -> sqlite3.Connection:
-        is_shared = isinstance(self._path, SharedMemory)
-        location = self._path.location if isinstance(self._path, SharedMemory) else str(self._path or MEMORY)
+    def _ensure_secret(self) -> bytes:
+        """The store's secret. Errors: UserError if it has none yet, and none can be kept."""
         try:
-            connection = sqlite3.connect(
-                location,
-                isolation_level=None,
-                check_same_thread=False,
-                cached_statements=STATEMENTS_CACHED,
-                uri=is_shared,
-            )
-            for pragma in self._pragmas():
-                connection.execute(f"PRAGMA {pragma}")
-            migrate(connection, location)
+            known = self._tables.facts.get(SECRET)
+            if known is None:
+                # A fork: what is drawn from the source itself begins the same with every store.
+                known = bytes.fromhex(self.entropy.fork("secret").hex(2 * SECRET_BYTES))
+                self._tables.facts.set(SECRET, known)
         except sqlite3.DatabaseError as error:
-            raise _unusable(location, error) from error
-        return connection
-
-    def _pragmas(self) -> Mapping[str, None]:
-        """Settings in order. No foreign keys: documents refer to each other by ARN, as AWS's resources do."""
-        if not self.is_durable:
-            return dict.fromkeys(("journal_mode = MEMORY", "synchronous = OFF", "temp_store = MEMORY"))
-        return dict.fromkeys(
-            ("busy_timeout = 0", "journal_mode = WAL", f"synchronous = {self._synchronous}", "temp_store = MEMORY",
-             f"wal_autocheckpoint = {WAL_PAGES_MAX}", f"mmap_size = {MAPPED_BYTES_MAX}")
-        )  # fmt: skip
+            raise unusable(str(self._path or ":memory:"), error) from error
+        return known
 
 
-def _translated(error: sqlite3.OperationalError) -> Exception:
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return Conflict(str(error))
-    if code == sqlite3.SQLITE_FULL:
-        return StoreFull("The disk is full: nothing more can be stored.", next_step="Free some space and try again.")
-    return error
-
-
-def _unusable(location: str, error: sqlite3.DatabaseError) -> Exception:
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return UserError(
-            f"{location} is in use by another process.", next_step="Stop that one, or choose another --data."
-        )
-    if code == sqlite3.SQLITE_FULL:
-        return StoreFull(f"The disk that holds {location} is full.", next_step="Free some space and start again.")
-    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
-        return UserError(
-            f"{location} is damaged, or is not a redrive store ({error}); it was left as it is.",
-            next_step="Move it away and start again, or choose another --data.",
-        )
-    return UserError(f"{location} cannot be opened: {error}.", next_step="Check the path and its permissions.")
+def _close(connection: sqlite3.Connection, path: Path | SharedMemory | None, process: int) -> None:
+    """Close a store in order; in a child of the process that opened it, do nothing."""
+    if process == os.getpid():
+        if isinstance(path, Path):
+            close_file(connection, path)
+        else:
+            connection.close()

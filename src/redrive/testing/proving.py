@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from redrive.prove import proving
-from redrive.prove.faults import parse_history
-from redrive.prove.judge import Invariant
-from redrive.prove.options import FAULTS_DEFAULT, Options
-from redrive.prove.story import Step
-from redrive.prove.subject import GivenSubject, Subject, subject_of
-from redrive.prove.trigger import bodies_of
-from redrive.prove.verdict import Verdict
+from redrive.prove.judge.judge import Invariant
+from redrive.prove.play.faults import parse_history
+from redrive.prove.process.subject import GivenSubject, Subject, subject_of
+from redrive.prove.search.options import FAULTS_DEFAULT, Options
+from redrive.prove.stage.trigger import bodies_of
+from redrive.prove.tell.story import Step
+from redrive.prove.tell.verdict import Verdict
 
 Handler = str | Callable[[object, object], object] | None
 

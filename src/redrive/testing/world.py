@@ -14,10 +14,12 @@ from redrive.core.errors import UserError
 from redrive.core.knobs import PRODUCTION, Knobs
 from redrive.core.log import LineLog
 from redrive.core.scope import Caller, Scope
+from redrive.core.sessions import Issuer
 from redrive.delivery.invocation import Invocation, InvocationResult, Invoker
 from redrive.engine.build import DEFAULTS, Settings, build_engine
 from redrive.engine.virtual import VirtualTime
-from redrive.gateway.chain import DEFAULT_REGION, Gateway
+from redrive.gateway.chain import Gateway
+from redrive.gateway.identity import DEFAULT_REGION, Identity
 from redrive.invoke.inline import InlineInvoker
 from redrive.store.sqlite import SqliteStore
 from redrive.testing.clients import ENDPOINT_URL, client_of, reached_by_user_code
@@ -54,14 +56,17 @@ class World:
         log = LineLog(self.clock)
         models = _models()
         self.store = SqliteStore(None, clock=self.clock, entropy=self.entropy, knobs=knobs)
+        issuer = Issuer(self.store.secret)
         self.functions = InlineInvoker(
-            self._load_code, endpoint_url=ENDPOINT_URL, clock=self.clock, entropy=self.entropy.fork("functions")
-        )
+            self._load_code, endpoint_url=ENDPOINT_URL, clock=self.clock, entropy=self.entropy.fork("functions"),
+            issuer=issuer,
+        )  # fmt: skip
         within = _Within(invoker or self.functions)
         self.engine = build_engine(
             self.store, run=self.store.run, models=models, invoker=within, log=log, settings=settings, knobs=knobs
         )
-        self.gateway = Gateway(self.engine, models, account=account, entropy=self.entropy.fork("gateway"), log=log)
+        identity = Identity(issuer, account=account, clocks=[self.clock])
+        self.gateway = Gateway(self.engine, models, identity=identity, entropy=self.entropy.fork("gateway"), log=log)
         within.gateway = self.gateway
         self._time = VirtualTime(self.engine, self.clock, stops_max=knobs.stops_per_transaction)
 

@@ -22,6 +22,9 @@ class Node:
     children: dict[str, Node] = field(default_factory=dict)
 
 
+_SHOWN_MAX = 20
+"""How many names an error shows, and how much of each."""
+
 ReadNode = Callable[[Node], Any]
 
 
@@ -144,7 +147,7 @@ def _numbered(node: Node) -> list[Node]:
     try:
         return [child for _, child in sorted((int(number), child) for number, child in node.children.items())]
     except ValueError:
-        names = ", ".join(sorted(node.children))
+        names = ", ".join(name[:_SHOWN_MAX] for name in sorted(node.children)[:_SHOWN_MAX])
         raise serialization_error(f"A list has numbered elements; found {names}.") from None
 
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+from redrive.languages.matching import GROUPS, MalformedPattern, Regex, compile_regex
 
 _POSIX_CLASSES = {
     "Alnum": "a-zA-Z0-9",
@@ -30,6 +32,10 @@ _POSIX_CLASSES = {
 # Letters, numbers and separators beyond this plane are none: the planes above hold private use and tags.
 _LAST_CODE_POINT = 0x3FFFF
 
+SHORT_LENGTH_MAX = 256
+"""The longest text that Python's own matcher is given for a pattern on which it may go back."""
+
+_ENDLESS = re.compile(r"(?<!\\)[*+]|,\}")
 _SURROGATE_PAIR = re.compile(r"\\u(D[89AB][0-9A-F]{2})\\u(D[C-F][0-9A-F]{2})", re.IGNORECASE)
 # The five digits are a slip in a model: Java would read \\u1000 and a zero.
 _LONG_ESCAPE = re.compile(r"\\u(10{4}|10FFFF)")
@@ -52,6 +58,32 @@ def compile_java(pattern: str) -> re.Pattern[str] | None:
     try:
         return re.compile(_translate_classes(text), re.ASCII)
     except re.error:
+        return None
+
+
+def fitting(pattern: str) -> Callable[[str], bool] | None:
+    """The test whether a whole text matches a Java pattern; None if there is none (see `compile_java`).
+
+    Python's matcher goes back, and a text of a user's choice can make it do so for hours where a pattern repeats more
+    than once without end. Long texts for such patterns are matched in linear time instead, which costs more for short
+    ones.
+    """
+    compiled = compile_java(pattern)
+    if compiled is None:
+        return None
+    fits = compiled.fullmatch
+    regex = linear(pattern) if len(_ENDLESS.findall(pattern)) > 1 else None
+    if regex is None:
+        return lambda text: fits(text) is not None
+    fits_linear = regex.fullmatch
+    return lambda text: fits(text) is not None if len(text) <= SHORT_LENGTH_MAX else fits_linear(text)
+
+
+def linear(pattern: str) -> Regex | None:
+    """A Java pattern for the matcher in linear time; None if it cannot be had."""
+    try:
+        return None if _SURROGATE_PAIR.search(pattern) else compile_regex(pattern, GROUPS)
+    except MalformedPattern:
         return None
 
 

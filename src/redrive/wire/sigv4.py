@@ -1,4 +1,4 @@
-"""Who signs a request, as Signature Version 4 writes it. Signatures themselves are not verified.
+"""Who signs a request, as Signature Version 4 writes it. `sigv4_verify` says whether the signature is genuine.
 
 Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
 """
@@ -17,9 +17,11 @@ from redrive.core.errors import ServiceError
 from redrive.wire.message import HttpRequest
 
 _TERM = "aws4_request"
+ALGORITHM = "AWS4-HMAC-SHA256"
 _MULTI_REGION_ALGORITHM = "AWS4-ECDSA-P256-SHA256"
 _HEADER_PARAMETERS = ("Credential", "Signature", "SignedHeaders")
-_AS_SDKS_WRITE_IT = re.compile(r"AWS4-HMAC-SHA256 Credential=([^,=]+), ?SignedHeaders=[^,=]+, ?Signature=[^,=]+")
+_QUERY_PARAMETERS = ("X-Amz-Algorithm", "X-Amz-Date", "X-Amz-SignedHeaders", "X-Amz-Signature")
+_AS_SDKS_WRITE_IT = re.compile(r"AWS4-HMAC-SHA256 Credential=([^,=]+), ?SignedHeaders=([^,=]+), ?Signature=([^,=]+)")
 
 CREDENTIALS_KEPT = 1_000
 """An SDK writes the same credential all day; only what follows it changes."""
@@ -33,6 +35,25 @@ class Credential:
     date: str
     region: str
     service: str
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A signature as it came: what it covers, and when it was made.
+
+    `signed_at` is as the request writes it; `expires_s` is how long a presigned URL is good for, None for a signature
+    in the header.
+    """
+
+    algorithm: str
+    signed_headers: tuple[str, ...]
+    text: str
+    signed_at: str
+    expires_s: str | None = None
+
+    @property
+    def is_presigned(self) -> bool:
+        return self.expires_s is not None
 
 
 def credential_of(request: HttpRequest) -> Credential | None:
@@ -51,6 +72,34 @@ def credential_of(request: HttpRequest) -> Credential | None:
     return _from_scope(scope, algorithm, _query_parameter(request, "X-Amz-Region-Set") or "")
 
 
+def signature_of(request: HttpRequest) -> Signature:
+    """The signature of a request for which `credential_of` has found a signer.
+
+    Errors: IncompleteSignatureException (a part of a presigned URL is missing).
+    """
+    headers = request.headers
+    header = headers.get("authorization")
+    if header is not None:
+        usual = _AS_SDKS_WRITE_IT.fullmatch(header)
+        if usual is not None and "x-amz-date" in headers:
+            return Signature(ALGORITHM, _names(usual[2]), usual[3], headers["x-amz-date"])
+        algorithm, parameters = _read_header(header)
+        signed_at = headers.get("x-amz-date") or headers.get("date", "")
+        return Signature(algorithm, _names(parameters["SignedHeaders"]), parameters["Signature"], signed_at)
+    given = dict(reversed(parse_qsl(request.query, keep_blank_values=True)))  # The first of a name counts.
+    missing = [name for name in _QUERY_PARAMETERS if not given.get(name)]
+    if missing:
+        _refuse(" ".join(f"AWS query-string parameters must include '{name}'." for name in missing))
+    return Signature(
+        given["X-Amz-Algorithm"], _names(given["X-Amz-SignedHeaders"]), given["X-Amz-Signature"], given["X-Amz-Date"],
+        given.get("X-Amz-Expires", ""),
+    )  # fmt: skip
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(text.split(";"))
+
+
 def session_token(request: HttpRequest) -> str | None:
     """The token of temporary credentials, if the request carries one."""
     return request.headers.get("x-amz-security-token") or _query_parameter(request, "X-Amz-Security-Token")
@@ -62,7 +111,8 @@ def _query_parameter(request: HttpRequest, name: str) -> str | None:
     return next((value for key, value in parse_qsl(request.query, keep_blank_values=True) if key == name), None)
 
 
-def _from_header(header: str, request: HttpRequest) -> Credential:
+def _read_header(header: str) -> tuple[str, dict[str, str]]:
+    """The algorithm and the parameters of an Authorization header. Errors: IncompleteSignatureException."""
     algorithm, _, rest = header.strip().partition(" ")
     parameters: dict[str, str] = {}
     for part in rest.split(","):
@@ -73,6 +123,11 @@ def _from_header(header: str, request: HttpRequest) -> Credential:
                 f"(hashed with SHA-256 and encoded with Base64): '{_hashed(name)}'."
             )
         parameters[name] = value
+    return algorithm, parameters
+
+
+def _from_header(header: str, request: HttpRequest) -> Credential:
+    algorithm, parameters = _read_header(header)
     problems = [
         f"Authorization header requires '{name}' parameter." for name in _HEADER_PARAMETERS if not parameters.get(name)
     ]
@@ -86,7 +141,7 @@ def _from_header(header: str, request: HttpRequest) -> Credential:
 
 @functools.lru_cache(CREDENTIALS_KEPT)
 def _usual(scope: str) -> Credential:
-    return _from_scope(scope, "AWS4-HMAC-SHA256", "")
+    return _from_scope(scope, ALGORITHM, "")
 
 
 def _from_scope(scope: str, algorithm: str, region_set: str) -> Credential:

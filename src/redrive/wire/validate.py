@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from redrive.core.errors import ServiceError
-from redrive.wire.java_pattern import compile_java
+from redrive.wire.java_pattern import fitting
 from redrive.wire.model import Constraints, Member, OperationModel, Shape
 
 _NOT_NULL = "Member must not be null"
@@ -169,11 +169,9 @@ def _rules(shape: Shape) -> list[_Rule]:
     limits = shape.constraints
     rules = []
     if limits.pattern is not None and shape.type == "string":
-        pattern = compile_java(limits.pattern)
-        if pattern is not None:
-            fits = pattern.fullmatch
-            text = f"Member must satisfy regular expression pattern: {limits.pattern}"
-            rules.append(_Rule(text, lambda value: fits(value) is not None))
+        fits = fitting(limits.pattern)
+        if fits is not None:
+            rules.append(_Rule(f"Member must satisfy regular expression pattern: {limits.pattern}", fits))
     if limits.enum:
         allowed = frozenset(limits.enum)
         rules.append(

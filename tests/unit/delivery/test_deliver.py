@@ -28,12 +28,17 @@ from redrive.core.retry import (
     Verdict,
 )
 from redrive.core.scope import Caller, Scope
-from redrive.delivery.deliver import LEASE_FLOOR_MS, PUT_OFF_MS, DeliveryWorker
+from redrive.delivery.call import Call
+from redrive.delivery.deliver import INTERNAL_FAILURE, LEASE_FLOOR_MS, PUT_OFF_MS, DeliveryWorker
+from redrive.delivery.errand import Result
+from redrive.delivery.history import End
 from redrive.delivery.invocation import FunctionCode, Invocation, InvocationResult, InvocationStatus
 from redrive.delivery.operation import Outside, OutsideNeeded
-from redrive.delivery.sources import Call
+from redrive.delivery.sources import Source
+from redrive.delivery.worker import FreeSlots
 from redrive.store.api import NO_CONTEXT, Transaction
 from redrive.store.sqlite import SqliteStore
+from redrive.store.tables.attempts import AttemptRecord
 from redrive.store.tables.deliveries import INSIDE, OUTSIDE, Delivery
 
 START = 1_735_689_600_000
@@ -85,6 +90,9 @@ class Post:
     ) -> Caller:  # fmt: skip
         return Caller(SCOPE, request_id, role_arn, session_name)
 
+    def user_of(self, tx: Transaction, caller: Caller, access_key_id: str, service: str) -> Caller:
+        raise AssertionError("nobody calls with a key here")
+
     def authorize(
         self, tx: Transaction, caller: Caller, action: str, resource: str, *,
         context: Mapping[str, tuple[str, ...]] = NO_CONTEXT, policy: str = "",
@@ -93,13 +101,14 @@ class Post:
 
 
 @dataclass
-class Letters:
+class Letters(Source):
     """A source of letters: those inside go by post, those outside by a function."""
 
     name: str = "letters"
     lease_ms: int = 90 * SECOND_MS
     unrenderable: Exception | None = None
     unsettleable: set[str] = field(default_factory=set)
+    uncountable: bool = False
     attempts: list[Verdict] = field(default_factory=list)
     ends: list[tuple[Outcome, Delivered | GiveUp]] = field(default_factory=list)
 
@@ -114,21 +123,22 @@ class Letters:
         kinds = {"Gone": FailureKind.PERMANENT}
         return Failed(error.code, error.message, kinds.get(error.code, FailureKind.TRANSIENT))
 
-    def outcome(self, result: InvocationResult) -> Outcome:
+    def outcome(self, result: Result) -> Outcome:
+        assert isinstance(result, InvocationResult)
         if result.status is InvocationStatus.OK:
             return Succeeded({})
         return Failed("Crashed", "", FailureKind.TRANSIENT)
 
-    def answered(self, tx: Transaction, delivery: Delivery, result: InvocationResult) -> None:
-        """Letters keep nothing of what their reader wrote."""
-
-    def settled(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Delivered | GiveUp) -> None:
+    def settled(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Delivered | GiveUp) -> End:
         if delivery.id in self.unsettleable:
             tx.timers.set("settled", delivery.id, START)
             raise ZeroDivisionError("ours")
         self.ends.append((outcome, verdict))
+        return End.of(verdict)
 
     def attempted(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Verdict) -> None:
+        if self.uncountable:
+            raise ZeroDivisionError("ours")
         self.attempts.append(verdict)
 
 
@@ -139,8 +149,13 @@ class Errors(SilentLog):
         self.put_off: list[object] = []
 
     def error(self, event: str, **facts: object) -> None:
-        assert event == "delivery put off"
+        assert event in {"delivery put off", "answer not settled"}
         self.put_off.append(facts["delivery_id"])
+
+
+def slots(free: int | FreeSlots) -> FreeSlots:
+    """So many slots that functions do not share, unless said otherwise."""
+    return FreeSlots(free) if isinstance(free, int) else free
 
 
 class Office:
@@ -155,21 +170,26 @@ class Office:
         self.store = SqliteStore(None, clock=self.clock, entropy=SeededEntropy(1))
         self.store.bind(self.post)
 
-    def promise(self, id: str, *, by: str = "post", place: str = INSIDE, due_at: int = START) -> bool:
+    def promise(
+        self, id: str, *, by: str = "post", place: str = INSIDE, due_at: int = START, function: str = ""
+    ) -> bool:
         delivery = Delivery(
             id, SCOPE, "letters", "arn:sender", "arn:receiver", {"by": by}, POLICY, place,
-            due_at=due_at, first_at=due_at,
+            due_at=due_at, first_at=due_at, function=function,
         )  # fmt: skip
         return self.store.run(lambda tx: tx.deliveries.put(delivery))
 
-    def claim(self, *, free: int = 1):
-        return list(self.store.run(lambda tx: self.worker.claim(tx, free=free)))
+    def claim(self, *, free: int | FreeSlots = 1):
+        return list(self.store.run(lambda tx: self.worker.claim(tx, free=slots(free))))
 
-    def settle(self, attempt, result: InvocationResult) -> None:
+    def settle(self, attempt, result: Result) -> None:
         self.store.run(lambda tx: self.worker.settle(tx, attempt, result))
 
-    def next_due(self, *, free: int = 1) -> int | None:
-        return self.store.run(lambda tx: self.worker.next_due(tx, free=free))
+    def history(self, id: str) -> list[AttemptRecord]:
+        return self.store.run(lambda tx: tx.attempts.of_delivery(id))
+
+    def next_due(self, *, free: int | FreeSlots = 1) -> int | None:
+        return self.store.run(lambda tx: self.worker.next_due(tx, free=slots(free)))
 
     def advance(self, ms: int) -> None:
         self.clock.move_to(self.clock.now() + ms)
@@ -333,6 +353,54 @@ def test_no_more_attempts_are_claimed_than_can_start(office: Office, outside: Ca
     assert office.claim(free=0) == []
 
 
+def test_function_leaves_slots_to_others_however_many_of_its_deliveries_are_due_before_theirs(office: Office) -> None:
+    """16 slots: a function gets 8 at most, and what comes after a thousand of its deliveries is claimed with them."""
+    for number in range(1_000):
+        office.promise(f"bad-{number:04}", by="reader", place=OUTSIDE, function="bad")
+    office.promise("good", by="reader", place=OUTSIDE, due_at=START + 1, function="good")
+    office.advance(1)
+
+    claimed = [attempt.key for attempt in office.claim(free=FreeSlots(16, {}))]
+
+    assert claimed == [*(f"bad-{number:04}" for number in range(8)), "good"]
+
+
+@pytest.mark.parametrize(
+    ("free", "under_way", "more"), [(16, 0, 8), (15, 1, 7), (9, 7, 1), (8, 8, 0), (1, 0, 1), (0, 0, 0)]
+)
+def test_function_may_begin_a_run_while_it_has_fewer_under_way_than_there_are_slots_free(
+    office: Office, free: int, under_way: int, more: int
+) -> None:
+    for number in range(20):
+        office.promise(f"{number}", by="reader", place=OUTSIDE, function="f")
+
+    assert len(office.claim(free=FreeSlots(free, {"f": under_way}))) == more
+
+
+def test_function_that_hangs_leaves_half_of_what_was_free_to_the_others(office: Office) -> None:
+    for number in range(20):
+        for function in ("f", "g", "h"):
+            office.promise(f"{function}{number}", by="reader", place=OUTSIDE, function=function)
+    free = FreeSlots(16, {})
+
+    while begun := office.claim(free=free):
+        free = free.without(attempt.key[0] for attempt in begun)
+
+    assert free.count == 2
+    assert free.held == {"f": 8, "g": 4, "h": 2}
+
+
+def test_what_cannot_start_is_not_due_and_what_can_is(office: Office) -> None:
+    office.promise("bad", by="reader", place=OUTSIDE, function="bad")
+    full = FreeSlots(8, {"bad": 8})
+
+    before = office.next_due(free=full), office.claim(free=full)
+    office.promise("good", by="reader", place=OUTSIDE, due_at=START + 5, function="good")
+
+    assert before == (None, [])
+    assert office.next_due(free=full) == START + 5
+
+
 def test_deliveries_outside_are_not_due_without_free_slots(office: Office, outside: Callable[[str], None]) -> None:
     outside("a")
 
@@ -427,6 +495,66 @@ def test_defect_in_settling_puts_off_its_own_delivery_and_no_other(office: Offic
     assert office.next_due() is None
 
 
+def test_answer_that_a_defect_keeps_from_being_settled_is_kept_and_its_function_not_run_again(
+    office: Office, outside: Callable[[str], None]
+) -> None:
+    office.source.unsettleable.add("a")
+    outside("a")
+    (attempt,) = office.claim()
+
+    office.settle(attempt, OK)
+    office.settle(attempt, OK)
+
+    assert office.log.put_off == ["a"]
+    assert [record.code for record in office.history("a")] == [INTERNAL_FAILURE]
+    assert "ours" in office.history("a")[0].message
+    assert office.store.run(lambda tx: tx.timers.next("settled")) is None
+    assert office.next_due() == START + PUT_OFF_MS
+    office.advance(PUT_OFF_MS)
+    assert office.claim() == []
+    assert office.next_due() == START + 2 * PUT_OFF_MS
+    office.source.unsettleable.clear()
+    office.advance(PUT_OFF_MS)
+    assert office.claim() == []
+    assert office.source.ends == [(Succeeded({}), Delivered())]
+    assert [(record.attempt, record.verdict) for record in office.history("a")] == [(1, "retry"), (1, "delivered")]
+    assert office.next_due() is None
+
+
+def test_kept_answer_of_a_failure_is_followed_by_another_attempt_once_it_is_settled(
+    office: Office, outside: Callable[[str], None]
+) -> None:
+    office.source.uncountable = True
+    outside("a")
+    (attempt,) = office.claim()
+    office.settle(attempt, CRASHED)
+    office.source.uncountable = False
+    office.advance(PUT_OFF_MS)
+
+    office.claim()
+
+    assert office.next_due() == START + PUT_OFF_MS + 10_000
+    office.advance(10_000)
+    assert [attempt.key for attempt in office.claim()] == ["a"]
+
+
+def test_operation_whose_answer_cannot_be_settled_is_called_again_and_the_history_says_so(office: Office) -> None:
+    """Only its caller can make an operation's answer, so there is nothing that could be kept."""
+    office.promise("a")
+    office.post.reads_aloud = True
+    office.source.unsettleable.add("a")
+    (attempt,) = office.claim()
+
+    office.settle(attempt, OK)
+
+    assert [record.code for record in office.history("a")] == [INTERNAL_FAILURE]
+    office.source.unsettleable.clear()
+    office.advance(PUT_OFF_MS)
+    (again,) = office.claim()
+    office.settle(again, OK)
+    assert office.source.ends == [(Succeeded({"Read": True}), Delivered())]
+
+
 def test_source_that_renders_an_invocation_inside_is_a_defect(office: Office) -> None:
     office.promise("a", by="function", place=INSIDE)
 
@@ -446,6 +574,18 @@ def test_call_that_needs_the_outside_is_attempted_there_once_a_slot_is_free(offi
 
     assert office.source.ends == [(Succeeded({"Read": True}), Delivered())]
     assert office.next_due() is None
+
+
+def test_call_that_needs_the_outside_takes_of_its_functions_share(office: Office) -> None:
+    office.promise("a")
+    office.post.reads_aloud = True
+    office.claim(free=0)
+
+    full = FreeSlots(1, {RUN.unqualified_arn: 1})
+
+    assert office.claim(free=full) == []
+    assert office.next_due(free=full) is None
+    assert len(office.claim(free=FreeSlots(1, {}))) == 1
 
 
 def test_call_that_fails_outside_is_retried_as_a_call_and_keeps_what_was_written_of_its_run(office: Office) -> None:

@@ -11,7 +11,7 @@ import pytest
 from redrive.demo.mending import BROKEN, MENDED, Mending, changes, proof_of
 from redrive.demo.outcome import Outcome
 from redrive.demo.story import Day
-from redrive.prove.judge import Rule
+from redrive.prove.judge.judge import Rule
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "prove"
 GOOD_DAY = Day(executions=[], expected=[], queued=0, dead=0, redriven="")

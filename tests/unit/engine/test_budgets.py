@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from redrive.delivery.worker import FreeSlots
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import OUTSIDE
 from redrive.testing.world import World
@@ -34,6 +35,6 @@ def test_nothing_due_costs_each_worker_at_most_a_few_statements() -> None:
     seen: list[str] = []
     world.store.connection.set_trace_callback(seen.append)
 
-    world.engine.claim(free=1)
+    world.engine.claim(free=FreeSlots(1))
 
     assert len([one for one in seen if not one.startswith(FRAME)]) <= 20

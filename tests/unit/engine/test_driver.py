@@ -5,19 +5,23 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Sequence
+from typing import TypeVar
 
 from redrive.core.clock import Instant, VirtualClock
 from redrive.core.errors import Bug
 from redrive.core.log import SilentLog
-from redrive.delivery.invocation import InvocationResult
-from redrive.delivery.worker import Attempt
+from redrive.delivery.errand import Result
+from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
+from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.engine.build import build_workers
 from redrive.engine.driver import RealTime, VirtualDrive
 from redrive.engine.engine import Engine
-from redrive.store.api import Transaction
+from redrive.store.api import Step, Transaction
 from redrive.store.tables.deliveries import OUTSIDE
 from redrive.testing.world import World
 from tests.unit.services.lambda_.functions import archive
+
+T = TypeVar("T")
 
 QUEUE = "arn:aws:sqs:us-east-1:000000000000:work"
 TRUST = {
@@ -50,6 +54,56 @@ def test_event_that_was_running_when_its_server_died_runs_again_at_the_next_star
     assert ran == [{"n": 1}]
 
 
+class Hanging:
+    """An invoker whose function `bad` runs until it is let go."""
+
+    def __init__(self) -> None:
+        self.let_go = threading.Event()
+        self.hanging: list[str] = []
+        self.answered = threading.Event()
+
+    def invoke(self, invocation: Invocation) -> InvocationResult:
+        if invocation.function_name == "bad":
+            self.hanging.append(invocation.request_id)
+            self.let_go.wait()
+        else:
+            self.answered.set()
+        return InvocationResult(InvocationStatus.OK, payload=b"null")
+
+    def close(self) -> None:
+        self.let_go.set()
+
+
+def test_function_that_hangs_keeps_no_other_functions_event_waiting() -> None:
+    """A backlog of one function, as after a restart: more events than there are slots, all due before another's."""
+    world = World()
+    role = world.client("iam").create_role(RoleName="work", AssumeRolePolicyDocument=json.dumps(TRUST))["Role"]["Arn"]
+    for name in ("bad", "good"):
+        world.client("lambda").create_function(
+            FunctionName=name, Role=role, Runtime="python3.12", Handler="app.handler", Code={"ZipFile": archive()}
+        )
+    for _ in range(40):
+        world.client("lambda").invoke(FunctionName="bad", InvocationType="Event", Payload=b"{}")
+    world.client("lambda").invoke(FunctionName="good", InvocationType="Event", Payload=b"{}")
+    invoker = Hanging()
+    guard = threading.Lock()
+
+    def run(step: Step[T]) -> T:
+        with guard:
+            return world.store.run(step)
+
+    engine = Engine(run, world.engine.registry, build_workers(log=SilentLog()), invoker, SilentLog())
+    driver = RealTime(engine, world.clock, SilentLog(), slots=16)
+    driver.start()
+    is_answered = invoker.answered.wait(timeout=60)
+    hanging = len(invoker.hanging)
+    invoker.let_go.set()
+    driver.stop()
+
+    assert is_answered
+    assert hanging <= 8
+
+
 class Defective:
     """A worker that is due for ever, and whose claim always fails."""
 
@@ -57,13 +111,13 @@ class Defective:
     timer = None
     upkeep = False
 
-    def next_due(self, tx: Transaction, *, free: int) -> Instant | None:
+    def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
         return tx.now
 
-    def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
+    def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
         raise ValueError("a defect")
 
-    def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
+    def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
         raise Bug("nothing is attempted")
 
 

@@ -9,8 +9,9 @@ import pytest
 from redrive.core.clock import Instant
 from redrive.core.errors import Conflict
 from redrive.core.log import SilentLog
-from redrive.delivery.invocation import FunctionCode, Invocation, InvocationResult
-from redrive.delivery.worker import Attempt, Worker
+from redrive.delivery.errand import Result
+from redrive.delivery.invocation import FunctionCode, Invocation
+from redrive.delivery.worker import ONE, Attempt, FreeSlots, Worker
 from redrive.engine.engine import Engine
 from redrive.engine.rounds import IDLE_MS_MAX, Rounds
 from redrive.store.api import Transaction
@@ -38,17 +39,17 @@ class Due:
         self._act = act
         self._attempts = attempts
 
-    def next_due(self, tx: Transaction, *, free: int) -> Instant | None:
+    def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
         self.asked += 1
         return tx.timers.next(self.name)
 
-    def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
-        self.frees.append(free)
+    def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
+        self.frees.append(free.count)
         tx.timers.clear(self.name, "one")
         self._act(tx)
-        return [Attempt(self.name, str(number), 1, INVOCATION) for number in range(min(free, self._attempts))]
+        return [Attempt(self.name, str(number), 1, INVOCATION) for number in range(min(free.count, self._attempts))]
 
-    def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
+    def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
         """Nothing is settled here."""
 
 
@@ -77,7 +78,7 @@ def test_workers_that_are_due_share_one_transaction_and_the_free_slots() -> None
     first, second = Due("first", attempts=2), Due("second", attempts=2)
     engine, statements = engine_of(World(), first, second, due=["first", "second"])
 
-    claimed = engine.claim(free=3)
+    claimed = engine.claim(FreeSlots(3))
 
     assert [attempt.worker for attempt in claimed.attempts] == ["first", "first", "second"]
     assert (first.frees, second.frees) == ([3], [1])
@@ -89,7 +90,7 @@ def test_what_a_claim_gives_another_worker_to_do_is_done_in_the_same_transaction
     second = Due("second")
     engine, statements = engine_of(World(), first, second, due=["first"])
 
-    claimed = engine.claim(free=1)
+    claimed = engine.claim(ONE)
 
     assert (len(second.frees), claimed.next_due) == (1, None)
     assert begun(statements) == 1
@@ -100,7 +101,7 @@ def test_worker_claims_once_in_a_transaction_and_is_expected_in_the_next() -> No
     busy = Due("busy", act=lambda tx: tx.timers.set("busy", "one", tx.now))
     engine, _ = engine_of(World(), busy, due=["busy"])
 
-    claimed = engine.claim(free=1)
+    claimed = engine.claim(ONE)
 
     assert busy.frees == [1]
     assert [worker.name for worker in claimed.expected] == ["busy"]
@@ -113,7 +114,7 @@ def test_upkeep_comes_before_the_others_or_in_the_next_transaction() -> None:
     sweep = Due("sweep", act=lambda tx: order.append("sweep"), upkeep=True)
     engine, _ = engine_of(World(), work, sweep, due=["work", "sweep"])
 
-    engine.claim(free=1)
+    engine.claim(ONE)
 
     assert order == ["sweep", "work"]
 
@@ -125,12 +126,12 @@ def test_defect_in_one_worker_holds_up_no_other() -> None:
         world, Due("bad", act=fail), Due("good", act=lambda tx: tx.timers.set("done", "one", 1)), due=["bad", "good"]
     )
 
-    claimed = engine.claim(free=1)
+    claimed = engine.claim(ONE)
 
     assert claimed.progressed
     assert world.store.run(lambda tx: tx.timers.get("done", "one")) == 1
     with pytest.raises(ValueError, match="a defect"):
-        engine.claim(free=1)
+        engine.claim(ONE)
 
 
 def test_attempts_in_hand_are_performed_though_the_next_claim_conflicts() -> None:
@@ -146,7 +147,7 @@ def test_attempts_in_hand_are_performed_though_the_next_claim_conflicts() -> Non
         world, quick, Due("bad", act=fail), Due("late", act=conflict), due=["quick", "bad", "late"]
     )  # fmt: skip
 
-    claimed = engine.claim(free=2)
+    claimed = engine.claim(FreeSlots(2))
 
     assert [attempt.worker for attempt in claimed.attempts] == ["quick"]
 
@@ -157,11 +158,11 @@ def test_round_does_not_ask_again_who_is_due_when_their_instant_has_come() -> No
     engine, _ = engine_of(world, worker, due=[])
     set_due(world, "worker", after_ms=10)
     rounds = Rounds(engine, world.clock)
-    rounds.claim(1)
+    rounds.claim(ONE)
     asked = worker.asked
     world.clock.move_to(world.now + 10)
 
-    rounds.claim(1)
+    rounds.claim(ONE)
 
     assert worker.frees == [1]
     assert worker.asked == asked + 1  # After the claim, for what comes next.
@@ -175,7 +176,7 @@ def test_wait_between_rounds_is_until_the_next_due_instant_and_bounded() -> None
     waits = []
     for after_ms in (IDLE_MS_MAX * 2, 10):
         set_due(world, "worker", after_ms=after_ms)
-        rounds.claim(1)
+        rounds.claim(ONE)
         waits.append(rounds.wait_ms())
 
     assert waits == [IDLE_MS_MAX, 10]

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redrive.core.clock import HOUR_MS, MINUTE_MS, SECOND_MS, Instant
+from redrive.core.clock import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, Instant, VirtualClock
 from redrive.core.errors import Bug
 from redrive.core.knobs import PRODUCTION, Knobs
 from redrive.core.log import SilentLog
+from redrive.delivery.errand import Result
 from redrive.delivery.faults import Fault, add_fault
-from redrive.delivery.invocation import InvocationResult
-from redrive.delivery.worker import Attempt
+from redrive.delivery.worker import Attempt, FreeSlots
+from redrive.engine.driver import VirtualDrive
 from redrive.engine.engine import Engine
 from redrive.engine.virtual import VirtualTime
 from redrive.store.api import Transaction
@@ -122,16 +123,16 @@ class Alarm:
     def __init__(self, act: Callable[[Transaction], object]) -> None:
         self._act = act
 
-    def next_due(self, tx: Transaction, *, free: int) -> Instant | None:
+    def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
         return tx.timers.next("alarm")
 
-    def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
+    def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
         tx.timers.set("rung", str(tx.now), tx.now)
         tx.timers.set("alarm", "one", tx.now + 10 * SECOND_MS)
         self._act(tx)
         return ()
 
-    def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
+    def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
         raise Bug("an alarm attempts nothing")
 
 
@@ -175,3 +176,51 @@ def test_virtual_time_does_not_run_backwards() -> None:
 
     with pytest.raises(ValueError, match="backwards"):
         VirtualTime(world.engine, world.clock).advance_to(world.now - 1)
+
+
+def test_time_that_nobody_wants_any_more_stands_where_it_was_and_goes_on_later() -> None:
+    world = World(start=START)
+    asked: list[Instant] = []
+
+    def is_wanted() -> bool:
+        asked.append(world.now)
+        return len(asked) < 3
+
+    time, kept = alarmed(world, lambda tx: None)
+
+    stands_at = time.advance_to(START + 366 * DAY_MS, is_wanted=is_wanted)
+    rung_by_then, kept_then = rung(world), kept[-1]
+    time.advance_to(stands_at + MINUTE_MS)
+
+    assert START < stands_at == kept_then < START + 366 * DAY_MS
+    assert rung_by_then == list(range(10, (stands_at - START) // SECOND_MS + 1, 10))
+    assert world.now == stands_at + MINUTE_MS
+
+
+def drive(world: World, act: Callable[[Transaction], object]) -> VirtualDrive:
+    """A driver of an engine with nothing but an alarm."""
+    world.store.run(lambda tx: tx.timers.set("alarm", "one", tx.now + 10 * SECOND_MS))
+    engine = Engine(world.store.run, world.engine.registry, [Alarm(act)], world.engine.invoker, SilentLog())
+    assert isinstance(world.clock, VirtualClock)
+    return VirtualDrive(engine, world.clock, SilentLog(), keep=lambda tx, at: None)
+
+
+def test_interrupted_clock_goes_no_further_and_can_be_moved_again() -> None:
+    world = World(start=START)
+    driven = drive(world, lambda tx: driven.interrupt() if tx.now == START + MINUTE_MS else None)
+
+    first = driven.advance_to(START + 366 * DAY_MS)
+    second = driven.advance_to(first + HOUR_MS)
+
+    assert START + MINUTE_MS <= first < START + DAY_MS
+    assert second == first + HOUR_MS
+    assert driven.target is None
+
+
+def test_clock_of_a_server_that_winds_down_is_moved_no_more() -> None:
+    world = World(start=START)
+    driven = drive(world, lambda tx: None)
+
+    driven.wind_down()
+
+    assert driven.advance_to(START + DAY_MS) == START

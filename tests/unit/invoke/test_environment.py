@@ -6,13 +6,23 @@ import re
 
 import pytest
 
-from redrive.core.clock import parse_instant
+from redrive.core.clock import HOUR_MS, parse_instant
 from redrive.core.entropy import SeededEntropy
-from redrive.core.sessions import Session, decode_session
-from redrive.invoke.environment import credentials, function_variables, new_log_stream, process_variables
+from redrive.core.sessions import NEVER, Issuer, Session
+from redrive.invoke.environment import (
+    credentials_expiry,
+    function_credentials,
+    function_variables,
+    new_log_stream,
+    process_variables,
+)
 from tests.unit.invoke.functions import ENDPOINT_URL, invocation
 
-VARIABLES = function_variables(invocation(), log_stream="s", task_root="/var/task", endpoint_url=ENDPOINT_URL)
+ISSUER = Issuer(b"secret")
+CREDENTIALS = function_credentials(ISSUER, invocation(), expires_at=NEVER)
+VARIABLES = function_variables(
+    invocation(), log_stream="s", task_root="/var/task", endpoint_url=ENDPOINT_URL, credentials=CREDENTIALS
+)
 
 
 @pytest.mark.parametrize(
@@ -40,7 +50,9 @@ def test_variables_are_those_that_lambda_sets(name: str, value: str) -> None:
 def test_variables_of_the_function_win() -> None:
     own = invocation(environment={"AWS_ENDPOINT_URL": "http://elsewhere"})
 
-    variables = function_variables(own, log_stream="s", task_root="/", endpoint_url=ENDPOINT_URL)
+    variables = function_variables(
+        own, log_stream="s", task_root="/", endpoint_url=ENDPOINT_URL, credentials=CREDENTIALS
+    )
 
     assert variables["AWS_ENDPOINT_URL"] == "http://elsewhere"
 
@@ -54,15 +66,30 @@ def test_nothing_of_this_process_leaks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not {"AWS_PROFILE", "PYTHONPATH"} & set(variables)
 
 
-def test_credentials_have_the_form_of_a_session_and_name_the_role() -> None:
-    role = "arn:aws:iam::123456789012:role/worker"
+def test_credentials_have_the_form_of_a_session_and_stand_for_the_role() -> None:
+    own = invocation()
 
-    made = credentials(role, "plain")
+    key_id, token = VARIABLES["AWS_ACCESS_KEY_ID"], VARIABLES["AWS_SESSION_TOKEN"]
 
-    assert re.fullmatch(r"ASIA[A-Z2-7]{16}", made["AWS_ACCESS_KEY_ID"])
-    assert len(made["AWS_SECRET_ACCESS_KEY"]) == 40
-    assert decode_session(made["AWS_SESSION_TOKEN"]) == Session(role, "plain")
-    assert made == credentials(role, "plain") != credentials(role, "other")
+    assert re.fullmatch(r"ASIA[A-Z2-7]{16}", key_id)
+    assert VARIABLES["AWS_SECRET_ACCESS_KEY"] == ISSUER.secret_of(key_id)
+    assert ISSUER.session(token, key_id) == Session(own.role_arn, own.function_name, key_id, NEVER)
+
+
+def test_same_role_name_and_expiry_give_the_same_credentials() -> None:
+    assert function_credentials(ISSUER, invocation(), expires_at=NEVER) == CREDENTIALS
+    assert function_credentials(ISSUER, invocation(), expires_at=0) != CREDENTIALS
+    assert function_credentials(Issuer(b"other"), invocation(), expires_at=NEVER) != CREDENTIALS
+
+
+def test_credentials_expire_in_6_to_12_hours_and_in_virtual_time_never() -> None:
+    """Environments of six hours share an expiry, so that one that differs tells that they must be renewed."""
+    at_six = parse_instant("2025-10-07T06:00:00Z")
+
+    assert credentials_expiry(at_six, is_virtual=False) == at_six + 12 * HOUR_MS
+    assert credentials_expiry(at_six + 6 * HOUR_MS - 1, is_virtual=False) == at_six + 12 * HOUR_MS
+    assert credentials_expiry(at_six + 6 * HOUR_MS, is_virtual=False) == at_six + 18 * HOUR_MS
+    assert credentials_expiry(at_six, is_virtual=True) == NEVER
 
 
 def test_log_stream_is_named_after_the_day_and_the_version() -> None:

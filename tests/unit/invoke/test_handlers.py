@@ -11,7 +11,7 @@ from redrive.core.clock import VirtualClock
 from redrive.invoke.context import LambdaContext
 from redrive.invoke.endings import Exited, OutOfMemory, TimedOut, log_text_of, payload_of
 from redrive.invoke.handlers import HandlerFault, error_answer, error_line, load_handler, run_handler
-from redrive.invoke.output import LINE_BYTES_MAX, OUTPUT_BYTES_MAX, TRUNCATED, Output
+from redrive.invoke.output import LINE_BYTES_MAX, LINE_OVERHEAD_BYTES, OUTPUT_BYTES_MAX, TRUNCATED, Output
 from tests.unit.invoke.functions import REQUEST_ID, invocation
 
 
@@ -129,12 +129,47 @@ def test_output_is_cut_into_lines_and_the_unfinished_one_comes_last() -> None:
 
 def test_output_beyond_one_megabyte_is_dropped_with_a_line_that_says_so() -> None:
     output = Output(VirtualClock(0))
-    line = b"x" * (LINE_BYTES_MAX - 1) + b"\n"
+    line = b"x" * (LINE_BYTES_MAX - LINE_OVERHEAD_BYTES) + b"\n"
 
-    output.feed(line * (OUTPUT_BYTES_MAX // len(line) + 2))
+    output.feed(line * (OUTPUT_BYTES_MAX // LINE_BYTES_MAX + 2))
     lines = output.take()
     output.feed(b"next run\n")
 
     assert [line.text for line in lines][-1] == TRUNCATED
-    assert sum(len(line.text) + 1 for line in lines[:-1]) == OUTPUT_BYTES_MAX
+    assert sum(len(line.text) + LINE_OVERHEAD_BYTES for line in lines[:-1]) == OUTPUT_BYTES_MAX
     assert [line.text for line in output.take()] == ["next run"]
+
+
+def test_empty_lines_count_so_that_there_are_not_a_million_of_them() -> None:
+    output = Output(VirtualClock(0))
+
+    for _ in range(100):
+        output.feed(b"\n" * 65_536)
+
+    assert len(output.take()) == OUTPUT_BYTES_MAX // LINE_OVERHEAD_BYTES + 1
+
+
+def test_line_of_the_environment_is_kept_after_output_that_was_truncated() -> None:
+    output = Output(VirtualClock(0))
+    output.feed(b"\n" * 100_000)
+
+    output.note("Task timed out")
+
+    assert [line.text for line in output.take()][-2:] == [TRUNCATED, "Task timed out"]
+
+
+def test_bytes_of_a_long_line_are_looked_at_once() -> None:
+    """A line that comes byte by byte is not searched for its end from its beginning each time."""
+    output = Output(VirtualClock(0))
+    searched: list[int] = []
+
+    class Counted(bytes):
+        def find(self, *arguments: object) -> int:
+            searched.append(len(self))
+            return super().find(*arguments)  # type: ignore[arg-type]
+
+    for _ in range(1_000):
+        output.feed(Counted(b"x"))
+
+    assert sum(searched) == 1_000
+    assert [line.text for line in output.take()] == ["x" * 1_000]

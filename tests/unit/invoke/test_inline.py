@@ -10,6 +10,7 @@ import pytest
 
 from redrive.core.clock import VirtualClock
 from redrive.core.entropy import SeededEntropy
+from redrive.core.sessions import Issuer
 from redrive.delivery.invocation import InvocationStatus
 from redrive.invoke.inline import InlineInvoker
 from tests.unit.invoke.functions import ENDPOINT_URL, REQUEST_ID, archive, invocation
@@ -49,7 +50,11 @@ def handler(event, context):
 @pytest.fixture
 def invoker() -> InlineInvoker:
     return InlineInvoker(
-        CODE.__getitem__, endpoint_url=ENDPOINT_URL, clock=VirtualClock(1_760_000_000_123), entropy=SeededEntropy(1)
+        CODE.__getitem__,
+        endpoint_url=ENDPOINT_URL,
+        clock=VirtualClock(1_760_000_000_123),
+        entropy=SeededEntropy(1),
+        issuer=Issuer(b"secret"),
     )
 
 

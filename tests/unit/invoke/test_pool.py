@@ -117,6 +117,22 @@ def test_total_concurrency_throttles_all_functions_until_one_leaves(pool: Pool[R
     assert pool.admit("i", None) is None
 
 
+def test_function_that_takes_all_it_can_leaves_room_for_others(time: Time) -> None:
+    """A function may begin a run while it has fewer under way than there is room for: half of all if it is alone."""
+    pool: Pool[Room] = Pool(running_max=16, idle_max=0, idle_ms_max=0, monotonic=time)
+
+    admitted = {name: [pool.admit(name, None) for _ in range(20)].count(None) for name in ("f", "g", "h")}
+
+    assert admitted == {"f": 8, "g": 4, "h": 2}
+    assert pool.admit("i", None) is None
+
+
+def test_reserved_concurrency_is_a_functions_own(time: Time) -> None:
+    pool: Pool[Room] = Pool(running_max=16, idle_max=0, idle_ms_max=0, monotonic=time)
+
+    assert [pool.admit("f", 12) for _ in range(12)] == [None] * 12
+
+
 def test_closing_ends_idle_environments_and_kills_running_ones(pool: Pool[Room]) -> None:
     idle, running = put(pool), pool.adopt(Room())
 

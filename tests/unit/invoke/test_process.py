@@ -17,10 +17,11 @@ import pytest
 
 from redrive.core.clock import VirtualClock
 from redrive.core.entropy import SeededEntropy
+from redrive.core.sessions import Issuer
 from redrive.delivery.invocation import FunctionCode, InvocationResult, InvocationStatus
 from redrive.invoke.pool import LIMIT_EXCEEDED, RESERVED_LIMIT_EXCEEDED
 from redrive.invoke.process import Limits, ProcessInvoker, default_runtime, trace_id
-from redrive.invoke.sandbox import AWS_RUNTIME, OWN_RUNTIME, PACKAGE_ROOT
+from redrive.invoke.program import AWS_RUNTIME, OWN_RUNTIME, PACKAGE_ROOT
 from tests.unit.invoke.functions import ENDPOINT_URL, REQUEST_ID, archive, invocation
 
 NOW = 1_760_000_000_000
@@ -88,6 +89,7 @@ def invoker_in(workdir: Path, runtime: str, **limits: float) -> ProcessInvoker:
         endpoint_url=ENDPOINT_URL,
         clock=VirtualClock(NOW),
         entropy=SeededEntropy(1),
+        issuer=Issuer(b"secret"),
         runtime=runtime,
         limits=Limits(**limits),  # type: ignore[arg-type]
     )
@@ -175,7 +177,13 @@ def test_working_directory_may_be_given_relative_to_where_the_engine_runs(
 def test_function_code_reads_virtual_time_that_moves_between_its_runs(runtime: str, tmp_path: Path) -> None:
     clock = VirtualClock(NOW)
     invoker = ProcessInvoker(
-        CODE.__getitem__, tmp_path, endpoint_url=ENDPOINT_URL, clock=clock, entropy=SeededEntropy(1), runtime=runtime
+        CODE.__getitem__,
+        tmp_path,
+        endpoint_url=ENDPOINT_URL,
+        clock=clock,
+        entropy=SeededEntropy(1),
+        issuer=Issuer(b"secret"),
+        runtime=runtime,
     )
     first = body(invoker.invoke(invocation()))["time"]
     clock.move_to(NOW + 86_400_000)
@@ -287,7 +295,7 @@ def test_runtime_that_is_not_python_is_a_service_error(invoker: ProcessInvoker) 
 
 
 def test_several_environments_of_a_function_run_at_once_within_bounds(tmp_path: Path) -> None:
-    invoker = invoker_in(tmp_path, OWN_RUNTIME, concurrency_max=2)
+    invoker = invoker_in(tmp_path, OWN_RUNTIME, concurrency_max=4)
     opened, gates = [tmp_path / "opened1", tmp_path / "opened2"], [tmp_path / "gate1", tmp_path / "gate2"]
     for path in (*opened, *gates):
         os.mkfifo(path)
@@ -329,7 +337,7 @@ PARENT = """
 import sys
 sys.path[:0] = sys.argv[1:3]
 from pathlib import Path
-from redrive.invoke.sandbox import OWN_RUNTIME
+from redrive.invoke.program import OWN_RUNTIME
 from tests.unit.invoke.functions import invocation
 from tests.unit.invoke.test_process import invoker_in
 invoker_in(Path(sys.argv[3]), OWN_RUNTIME).invoke(invocation(event=["hold", sys.argv[4]]))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 import stat
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from redrive.invoke import unpack as unpack_module
 from redrive.invoke.unpack import CodeDirectory, UnusableCode, unpack
 from tests.unit.invoke.functions import archive
 
@@ -84,11 +84,9 @@ def test_bytes_that_are_no_archive_are_refused(tmp_path: Path) -> None:
         unpack(b"not a zip", tmp_path)
 
 
-def test_archive_that_grows_beyond_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unpack_module, "UNPACKED_BYTES_MAX", 3)
-
+def test_archive_that_grows_beyond_the_limit_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnusableCode, match="smaller than 3 bytes"):
-        unpack(archive({"a.py": "1234"}), tmp_path)
+        unpack(archive({"a.py": "1234"}), tmp_path, bytes_max=3)
 
 
 def test_code_is_loaded_once_for_each_digest(tmp_path: Path) -> None:
@@ -113,3 +111,45 @@ def test_code_that_cannot_be_unpacked_leaves_nothing_behind(tmp_path: Path) -> N
         directory.path("digest")
 
     assert list(tmp_path.iterdir()) == []
+
+
+def test_code_that_takes_long_to_unpack_keeps_no_other_function_waiting(tmp_path: Path) -> None:
+    """Each digest has a lock of its own: the other one is unpacked while the first is being loaded."""
+    others: list[Path] = []
+
+    def load(digest: str) -> bytes:
+        if digest == "slow":
+            with ThreadPoolExecutor(1) as thread:
+                others.append(thread.submit(directory.path, "quick").result())
+        return archive({"app.py": digest})
+
+    directory = CodeDirectory(tmp_path, load)
+    slow = directory.path("slow")
+
+    assert (slow / "app.py").read_text() == "slow"
+    assert [(other / "app.py").read_text() for other in others] == ["quick"]
+
+
+def test_closing_ends_what_is_being_unpacked(tmp_path: Path) -> None:
+    def load(digest: str) -> bytes:
+        directory.close()
+        return archive({"app.py": digest})
+
+    directory = CodeDirectory(tmp_path, load)
+
+    with pytest.raises(UnusableCode, match="closed"):
+        directory.path("digest")
+
+
+def test_entry_that_states_too_small_a_size_writes_no_more_than_that(tmp_path: Path) -> None:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as target:
+        target.writestr("app.py", b"x" * 1_000_000)
+    lying = bytearray(content.getvalue())
+    entry = lying.index(b"PK\x01\x02")
+    lying[entry + 24 : entry + 28] = (10).to_bytes(4, "little")
+
+    with pytest.raises(UnusableCode, match="Could not unzip"):
+        unpack(bytes(lying), tmp_path)
+
+    assert (tmp_path / "app.py").stat().st_size <= 10

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from redrive.prove.options import Options
+from redrive.prove.process.subject import GivenSubject, NamedSubject, subject_of
 from redrive.prove.proving import prove
-from redrive.prove.subject import GivenSubject, NamedSubject, subject_of
-from redrive.prove.verdict import Verdict
+from redrive.prove.search.options import Options
+from redrive.prove.tell.verdict import Verdict
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "prove"
 TEMPLATE = Path(__file__).parents[3] / "src" / "redrive" / "demo" / "template.yaml"

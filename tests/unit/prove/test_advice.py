@@ -10,9 +10,9 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from redrive.prove.options import Options
+from redrive.prove.process.subject import subject_of
 from redrive.prove.proving import prove
-from redrive.prove.subject import subject_of
+from redrive.prove.search.options import Options
 from tests.unit.prove.conftest import EXAMPLES, Prover, example
 from tests.unit.prove.test_again import ORDER, skips_what_is_worked_on
 

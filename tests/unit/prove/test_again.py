@@ -8,7 +8,7 @@ from typing import Any
 
 import boto3
 
-from redrive.prove.judge import Rule
+from redrive.prove.judge.judge import Rule
 from tests.unit.prove.conftest import Prover
 
 ORDER = ('{"id": "o-1"}',)

@@ -8,9 +8,9 @@ from typing import Any
 import boto3
 import pytest
 
-from redrive.prove.batches import taken_of, with_last_refused, without_last
-from redrive.prove.calls import call_of, parts_of
-from redrive.prove.judge import Rule
+from redrive.prove.calls.batches import taken_of, with_last_refused, without_last
+from redrive.prove.calls.calls import call_of, parts_of
+from redrive.prove.judge.judge import Rule
 from tests.unit.prove.conftest import Prover
 
 ORDER = ('{"id": "order-1"}',)

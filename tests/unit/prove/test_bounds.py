@@ -12,10 +12,10 @@ from botocore.exceptions import ClientError
 from click.testing import CliRunner
 
 from redrive.cli.main import main
-from redrive.prove.judge import Rule
-from redrive.prove.options import Options
+from redrive.prove.judge.judge import Rule
 from redrive.prove.proving import prove
-from redrive.prove.story import STEPS_MAX
+from redrive.prove.search.options import Options
+from redrive.prove.tell.story import STEPS_MAX
 from tests.unit.prove.conftest import EXAMPLES, Prover, example
 
 

@@ -12,8 +12,8 @@ import boto3
 import pytest
 
 from redrive.core.errors import UserError
-from redrive.prove.contents import Left, compared, facts_of
-from redrive.prove.judge import Rule
+from redrive.prove.effects.contents import Left, compared, facts_of
+from redrive.prove.judge.judge import Rule
 from tests.unit.prove.conftest import Prover
 
 ORDER = ('{"id": "order-1"}',)

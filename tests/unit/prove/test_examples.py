@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from redrive.prove.judge import Rule
-from redrive.prove.options import Options
+from redrive.prove.judge.judge import Rule
 from redrive.prove.proving import prove
+from redrive.prove.search.options import Options
 from tests.unit.prove.conftest import TEMPLATE, example
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from redrive.core.errors import UserError
-from redrive.prove.export import as_test
-from redrive.prove.options import Options
+from redrive.prove.process.subject import subject_of
 from redrive.prove.proving import prove, replay
-from redrive.prove.subject import subject_of
+from redrive.prove.search.options import Options
+from redrive.prove.tell.export import as_test
 
 HANDLER = """
 import boto3

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redrive.core.errors import UserError
-from redrive.prove.faults import Act, Fault, Leg, Spot, Strike, parse_history
+from redrive.prove.play.faults import Act, Fault, Leg, Spot, Strike, parse_history
 
 spots = st.builds(
     Spot, st.sampled_from(["sqs", "effect"]), st.text(min_size=1, max_size=9), st.text(max_size=9), st.integers(1, 99)

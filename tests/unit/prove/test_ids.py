@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redrive.core.entropy import new_uuid
-from redrive.prove.ids import Ids, renamed
+from redrive.prove.stage.ids import Ids, renamed
 
 
 def test_same_place_draws_the_same_ids_and_another_place_others() -> None:

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from redrive.core.clock import DAY_MS, HOUR_MS, MINUTE_MS
-from redrive.prove.calls import Call, call_of
-from redrive.prove.declared import Declared
-from redrive.prove.journal import Journal
-from redrive.prove.sorting import Sorting
-from redrive.prove.tokens import MEMORY_ELSEWHERE_MS
+from redrive.prove.calls.calls import Call, call_of
+from redrive.prove.calls.sorting import Sorting
+from redrive.prove.calls.tokens import MEMORY_ELSEWHERE_MS
+from redrive.prove.effects.declared import Declared
+from redrive.prove.effects.journal import Journal
 
 ID = "5068e532-bca5-4efc-be63-c93601fe6344"
 OTHER = "11111111-2222-4333-8444-555555555555"

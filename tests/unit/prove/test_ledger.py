@@ -9,9 +9,9 @@ from typing import Any
 import boto3
 import pytest
 
-from redrive.prove.judge import Rule
-from redrive.prove.ledger import Status, status_of, stuck_records
-from redrive.prove.sorting import Ledger
+from redrive.prove.calls.sorting import Ledger
+from redrive.prove.judge.judge import Rule
+from redrive.prove.judge.ledger import Status, status_of, stuck_records
 from tests.unit.prove.conftest import Prover
 
 ORDER = ('{"id": "order-1"}',)

@@ -8,10 +8,10 @@ import boto3
 import pytest
 
 from redrive.handler import DynamoDBLedger, effect, idempotent, path, sqs_batch
-from redrive.prove.faults import parse_history
-from redrive.prove.judge import Rule
-from redrive.prove.options import Options
+from redrive.prove.judge.judge import Rule
+from redrive.prove.play.faults import parse_history
 from redrive.prove.proving import prove, replay
+from redrive.prove.search.options import Options
 from redrive.testing.world import START
 from tests.unit.prove.conftest import Prover, example
 

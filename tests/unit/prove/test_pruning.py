@@ -8,13 +8,13 @@ from typing import Any
 import boto3
 import pytest
 
-from redrive.prove.judge import Rule
-from redrive.prove.options import Options
-from redrive.prove.performance import Performance
+from redrive.prove.judge.judge import Rule
+from redrive.prove.play.performance import Performance
+from redrive.prove.process.subject import GivenSubject, Subject
 from redrive.prove.proving import prove
-from redrive.prove.stage import Stage
-from redrive.prove.subject import GivenSubject, Subject
-from redrive.prove.verdict import Verdict
+from redrive.prove.search.options import Options
+from redrive.prove.stage.stage import Stage
+from redrive.prove.tell.verdict import Verdict
 from tests.unit.prove.conftest import example
 from tests.unit.prove.test_search import execution_of
 

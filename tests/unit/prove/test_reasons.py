@@ -10,8 +10,8 @@ import boto3
 import pytest
 
 from redrive.core.errors import UserError
-from redrive.prove.calls import Call
-from redrive.prove.reasons import require_same_order
+from redrive.prove.calls.calls import Call
+from redrive.prove.search.reasons import require_same_order
 from tests.unit.prove.conftest import Prover
 
 

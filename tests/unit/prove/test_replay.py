@@ -11,9 +11,9 @@ from click.testing import CliRunner
 import redrive.testing
 from redrive.cli.main import main
 from redrive.core.errors import UserError
-from redrive.prove.export import as_test
-from redrive.prove.options import Options
 from redrive.prove.proving import prove
+from redrive.prove.search.options import Options
+from redrive.prove.tell.export import as_test
 from tests.unit.prove.conftest import EXAMPLES, example
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from redrive.prove.running import Run
+from redrive.prove.play.running import Run
 
 
 def met(*told: object) -> Run:

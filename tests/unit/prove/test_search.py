@@ -17,7 +17,7 @@ import pytest
 
 from redrive.core.errors import UserError
 from redrive.handler import clock
-from redrive.prove.judge import Rule
+from redrive.prove.judge.judge import Rule
 from tests.unit.prove.conftest import Prover
 
 URL = "https://sqs.us-east-1.amazonaws.com/000000000000/mails"

@@ -6,8 +6,8 @@ from typing import Any
 
 from redrive.core.clock import DAY_MS
 from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
-from redrive.prove.stage import START, Stage
-from redrive.prove.trigger import bodies_of, usual_trigger
+from redrive.prove.stage.stage import START, Stage
+from redrive.prove.stage.trigger import bodies_of, usual_trigger
 
 
 class Keeping:

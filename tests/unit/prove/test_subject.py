@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from redrive.core.errors import UserError
-from redrive.prove.subject import Place, subject_of
+from redrive.prove.process.subject import Place, subject_of
 from tests.unit.prove.conftest import EXAMPLES
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from redrive.prove.clients import remembered_clients
-from redrive.prove.faults import Fault, Leg, Strike
-from redrive.prove.performance import Performance
-from redrive.prove.tables import Improvised
-from redrive.prove.tape import Beginning, Strayed
-from redrive.prove.transport import Short
-from redrive.prove.trigger import SAMPLE_EVENT, bodies_of, usual_trigger
+from redrive.prove.play.faults import Fault, Leg, Strike
+from redrive.prove.play.performance import Performance
+from redrive.prove.play.transport import Short
+from redrive.prove.process.clients import remembered_clients
+from redrive.prove.stage.tables import Improvised
+from redrive.prove.stage.tape import Beginning, Strayed
+from redrive.prove.stage.trigger import SAMPLE_EVENT, bodies_of, usual_trigger
 from tests.unit.prove.conftest import example
 
 AFTER = (Fault.CRASH_AFTER, Fault.LOST)

@@ -19,7 +19,7 @@ from redrive.core.errors import UserError
 from redrive.handler.effects import effect
 from redrive.handler.idempotency import idempotent
 from redrive.handler.ledgers.dynamodb import DynamoDBLedger
-from redrive.prove.judge import Rule
+from redrive.prove.judge.judge import Rule
 from tests.unit.prove.conftest import Prover
 
 ORDER = ('{"id": "o-1"}',)

@@ -10,14 +10,14 @@ import pytest
 from boto3.dynamodb.conditions import Attr
 from botocore.exceptions import ClientError, ConnectionClosedError
 
-from redrive.prove.clients import remembered_clients
-from redrive.prove.events import Called
-from redrive.prove.faults import Fault, Leg, Strike
-from redrive.prove.performance import Performance
-from redrive.prove.subject import GivenSubject
-from redrive.prove.tables import Improvised
-from redrive.prove.transport import Short, Wire
-from redrive.prove.trigger import usual_trigger
+from redrive.prove.play.events import Called
+from redrive.prove.play.faults import Fault, Leg, Strike
+from redrive.prove.play.performance import Performance
+from redrive.prove.play.transport import Short, Wire
+from redrive.prove.process.clients import remembered_clients
+from redrive.prove.process.subject import GivenSubject
+from redrive.prove.stage.tables import Improvised
+from redrive.prove.stage.trigger import usual_trigger
 
 Seen = list[Any]
 

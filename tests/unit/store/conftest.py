@@ -45,6 +45,9 @@ class NoServices:
     ) -> Caller:
         raise AssertionError("no role is assumed here")
 
+    def user_of(self, tx: Transaction, caller: Caller, access_key_id: str, service: str) -> Caller:
+        raise AssertionError("nobody calls with a key here")
+
     def authorize(
         self, tx: Transaction, caller: Caller, action: str, resource: str, *,
         context: Mapping[str, tuple[str, ...]] = NO_CONTEXT, policy: str = "",
@@ -52,9 +55,9 @@ class NoServices:
         raise AssertionError("nothing is authorized here")
 
 
-def open_store(path: Path | None, clock: VirtualClock | None = None) -> SqliteStore:
+def open_store(path: Path | None, clock: VirtualClock | None = None, *, defers_sync: bool = False) -> SqliteStore:
     """A bound store."""
-    store = SqliteStore(path, clock=clock or VirtualClock(1_000), entropy=SeededEntropy(1))
+    store = SqliteStore(path, clock=clock or VirtualClock(1_000), entropy=SeededEntropy(1), defers_sync=defers_sync)
     store.bind(NoServices())
     return store
 

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import pytest
+
+from redrive.core.errors import Bug
 from redrive.core.retry import Backoff, RetryPolicy
 from redrive.core.scope import Scope
 from redrive.store.api import Transaction
@@ -104,3 +109,38 @@ def test_node_that_is_alone_ends_the_leases_of_whoever_was_there_before(store: S
     due = [store.run(lambda tx, at=at: tx.deliveries.next((at,))) for at in (OUTSIDE, "batch")]  # type: ignore[misc]
     (again,) = store.run(lambda tx: tx.deliveries.claim_due(OUTSIDE, 2_000, lease_ms=500, limit=10))
     assert (due, again.id, again.leases) == ([2_000, 2_000], "attempted", 2)
+
+
+WRITES: dict[str, Callable[[Transaction, Delivery], None]] = {
+    "delete": lambda tx, one: tx.deliveries.delete(one.id, one.fence),
+    "release": lambda tx, one: tx.deliveries.release(one, place=OUTSIDE, due_at=5_000, counted=True),
+    "move": lambda tx, one: tx.deliveries.move(one, place=INSIDE),
+    "postpone": lambda tx, one: tx.deliveries.postpone(one, due_at=5_000),
+}
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_write_under_a_stale_fence_writes_nothing_and_is_a_bug(
+    write: Callable[[Transaction, Delivery], None], store: SqliteStore
+) -> None:
+    """The statement itself asks for the fence: what was read before it is no proof in a database with two writers."""
+    store.run(lambda tx: tx.deliveries.put(promise()))
+    (stale,) = store.run(lambda tx: tx.deliveries.claim_due(OUTSIDE, 1_000, lease_ms=500, limit=1))
+    (latest,) = store.run(lambda tx: tx.deliveries.claim_due(OUTSIDE, 1_500, lease_ms=500, limit=1))
+
+    with pytest.raises(Bug):
+        store.run(lambda tx: write(tx, stale))
+
+    assert store.run(lambda tx: tx.deliveries.held(latest.id, latest.fence)) == latest
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_write_under_the_latest_fence_is_made(
+    write: Callable[[Transaction, Delivery], None], store: SqliteStore
+) -> None:
+    store.run(lambda tx: tx.deliveries.put(promise()))
+    (latest,) = store.run(lambda tx: tx.deliveries.claim_due(OUTSIDE, 1_000, lease_ms=500, limit=1))
+
+    store.run(lambda tx: write(tx, latest))
+
+    assert store.run(lambda tx: tx.deliveries.held(latest.id, latest.fence)) != latest

@@ -79,9 +79,9 @@ def test_earliest_delivery_follows_what_is_written(store: SqliteStore) -> None:
         seen.append(tx.deliveries.next((INSIDE,)))
         tx.deliveries.postpone(early, due_at=8)
         seen.append(tx.deliveries.next((INSIDE,)))
-        tx.deliveries.delete(early.id)
+        tx.deliveries.delete(early.id, early.fence + 1)
         seen.append(tx.deliveries.next((INSIDE,)))
-        tx.deliveries.delete(late.id)
+        tx.deliveries.delete(late.id, late.fence)
         return [*seen, tx.deliveries.next((INSIDE,))]
 
     assert store.run(step) == [9, 5, 8, 9, None]

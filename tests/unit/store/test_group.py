@@ -190,11 +190,18 @@ def pragmas(statements: Sequence[str]) -> list[str]:
     return [word.removeprefix("PRAGMA synchronous = ") for word in words]
 
 
-def test_step_that_need_not_await_the_disk_is_durable_with_the_next_that_does(store: SqliteStore) -> None:
+@pytest.fixture
+def deferring(tmp_path: Path) -> Iterator[SqliteStore]:
+    opened = open_store(tmp_path / "deferring.sqlite", defers_sync=True)
+    yield opened
+    opened.close()
+
+
+def test_step_that_need_not_await_the_disk_is_durable_with_the_next_that_does(deferring: SqliteStore) -> None:
     """The sync of a commit that waits is one of the whole log."""
     statements: list[str] = []
-    group = GroupCommit(store)
-    store.connection.set_trace_callback(statements.append)
+    group = GroupCommit(deferring)
+    deferring.connection.set_trace_callback(statements.append)
 
     for number in range(3):
         group.run_unsynced(partial(set_timer, number=number))
@@ -205,15 +212,27 @@ def test_step_that_need_not_await_the_disk_is_durable_with_the_next_that_does(st
     assert pragmas(statements) == ["NORMAL", "COMMIT", "COMMIT", "COMMIT", "FULL", "COMMIT", "COMMIT"]
 
 
-def test_commit_awaits_the_disk_for_any_of_its_steps(store: SqliteStore) -> None:
+def test_commit_awaits_the_disk_for_any_of_its_steps(deferring: SqliteStore) -> None:
     tasks: list[Callable[[], None]] = []
     statements: list[str] = []
-    store.connection.set_trace_callback(statements.append)
-    group = GroupCommit(store, post=tasks.append, post_commit=tasks.append)
+    deferring.connection.set_trace_callback(statements.append)
+    group = GroupCommit(deferring, post=tasks.append, post_commit=tasks.append)
     for number in range(3):
         group.submit(partial(set_timer, number=number), lambda _: None, awaits_disk=number == 1)
 
     while tasks:
         tasks.pop(0)()
+
+    assert pragmas(statements) == ["COMMIT"]
+
+
+def test_store_that_does_not_say_that_it_defers_the_sync_awaits_the_disk_each_time(store: SqliteStore) -> None:
+    """The check at its next start counts on that."""
+    statements: list[str] = []
+    group = GroupCommit(store)
+    store.connection.set_trace_callback(statements.append)
+
+    group.run_unsynced(partial(set_timer, number=1))
+    group.close()
 
     assert pragmas(statements) == ["COMMIT"]

@@ -14,7 +14,8 @@ from redrive.core.entropy import SeededEntropy
 from redrive.core.errors import Conflict
 from redrive.core.scope import Scope
 from redrive.store.api import Transaction
-from redrive.store.sqlite import SharedMemory, SqliteStore
+from redrive.store.opening import SharedMemory
+from redrive.store.sqlite import SqliteStore
 from redrive.store.tables.metrics import Series, Watched
 from tests.unit.store.conftest import NoServices, open_store
 
@@ -69,6 +70,48 @@ def test_store_sees_the_timers_that_another_has_set(stores: tuple[SqliteStore, S
 
     assert (before[0], after[0]) == (None, 5)
     assert before[1] != after[1]
+
+
+def test_store_hastens_a_timer_that_another_has_set_later(stores: tuple[SqliteStore, SqliteStore]) -> None:
+    """That a timer need not be hastened is remembered, and is not so any more when another store has moved it."""
+    one, other = stores
+    other.run(lambda tx: tx.timers.hasten("kind", "name", 5))
+    one.run(lambda tx: tx.timers.set("kind", "name", 100))
+
+    was_moved = other.run(lambda tx: tx.timers.hasten("kind", "name", 5))
+
+    assert was_moved
+    assert one.run(lambda tx: tx.timers.next("kind")) == 5
+
+
+def test_store_hastens_a_timer_that_another_has_woken_from_its_rest(stores: tuple[SqliteStore, SqliteStore]) -> None:
+    one, other = stores
+    other.run(lambda tx: tx.timers.rest("kind", "name"))
+    one.run(lambda tx: tx.timers.set("kind", "name", 100))
+
+    assert other.run(lambda tx: tx.timers.hasten("kind", "name", 5))
+
+
+def test_stores_over_one_database_have_one_secret(stores: tuple[SqliteStore, SqliteStore]) -> None:
+    """What one of them issues, each of them has to verify."""
+    one, other = stores
+
+    assert one.secret == other.secret
+
+
+def test_listener_hears_of_commits_of_others_and_not_of_its_own_store(stores: tuple[SqliteStore, SqliteStore]) -> None:
+    one, other = stores
+    size(other)
+    heard: list[str] = []
+    other.on_others_commit(lambda: heard.append("others"))
+
+    put(other, 1)
+    before = list(heard)
+    put(one, 2)
+    size(other)
+    size(other)
+
+    assert (before, heard) == ([], ["others"])
 
 
 def test_store_keeps_its_caches_while_nobody_else_commits(stores: tuple[SqliteStore, SqliteStore]) -> None:

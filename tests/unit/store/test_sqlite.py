@@ -15,7 +15,8 @@ from redrive.core.clock import VirtualClock
 from redrive.core.errors import UserError
 from redrive.core.scope import Scope
 from redrive.store.api import Transaction
-from redrive.store.sqlite import SqliteStore, StoreFull
+from redrive.store.connection import StoreFull
+from redrive.store.sqlite import SqliteStore
 from tests.unit.store.conftest import open_store
 
 HERE = Scope("000000000000", "us-east-1")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -12,9 +14,12 @@ import pytest
 import yaml
 
 from redrive.core.clock import VirtualClock
+from redrive.core.entropy import SystemEntropy
 from redrive.core.log import SilentLog
 from redrive.engine.driver import VirtualDrive
 from redrive.gateway.admin import Admin, Facts
+from redrive.gateway.admin_store import StoreAdmin
+from redrive.store.sqlite import SqliteStore
 from redrive.testing.world import World
 from redrive.wire.message import HttpRequest, HttpResponse
 
@@ -35,6 +40,7 @@ FAULT = {"target": "*", "error": "ThrottlingException", "times": 1}
 QUERIES = {
     "/_redrive/runs": f"source={SCHEDULE}",
     "/_redrive/schedules/next": "schedule=nightly",
+    "/_redrive/store/backup/content": "id=1&offset=0",
 }
 BODIES = {
     "/_redrive/clock": b'{"advance_s": 60}',
@@ -50,10 +56,14 @@ class Desk:
         world = self.world = World()
         assert isinstance(world.clock, VirtualClock)
         drive = VirtualDrive(world.engine, world.clock, SilentLog(), keep=lambda tx, at: None)
+        self.folder = tempfile.TemporaryDirectory()
+        place = Path(self.folder.name)
+        self.file = SqliteStore(place / "redrive.sqlite", clock=world.clock, entropy=SystemEntropy())
         self.admin = Admin(
             Facts("000000000000", "memory"), world.clock, drive, run=world.store.run, reset=world.store.reset,
-            load_blob={"known": b"zip"}.get,
+            load_blob={"known": b"zip"}.get, store=StoreAdmin(place / "redrive.sqlite", place / "backup"),
         )  # fmt: skip
+        self.ask("POST", "/_redrive/store/backup")
         role = world.client("iam").create_role(RoleName="runs", AssumeRolePolicyDocument=TRUST)["Role"]["Arn"]
         queue = "arn:aws:sqs:us-east-1:000000000000:gone"
         world.client("scheduler").create_schedule(
@@ -64,6 +74,12 @@ class Desk:
         self.fault_id: str = self.ask("POST", "/_redrive/faults", body=BODIES["/_redrive/faults"])["id"]
         (run,) = self.ask("GET", "/_redrive/runs", QUERIES["/_redrive/runs"])["runs"]
         self.run_id: str = run["execution_id"]
+
+    def close(self) -> None:
+        """Let go of everything."""
+        self.world.close()
+        self.file.close()
+        self.folder.cleanup()
 
     def respond(self, method: str, path: str, query: str = "", body: bytes = b"") -> HttpResponse:
         """The answer to one request."""
@@ -80,11 +96,12 @@ class Desk:
 def desk() -> Iterator[Desk]:
     desk = Desk()
     yield desk
-    desk.world.close()
+    desk.close()
 
 
 def answer(method: str, path: str, body: bytes = b"", query: str = "") -> int:
-    return Desk().respond(method, path, query, body).status
+    with closing(Desk()) as desk:
+        return desk.respond(method, path, query, body).status
 
 
 def test_every_path_of_the_reference_answers() -> None:
@@ -93,9 +110,9 @@ def test_every_path_of_the_reference_answers() -> None:
 
     answers = {}
     for method, path in calls:
-        desk = Desk()
-        there = path.format(digest="known", id=desk.fault_id if "faults" in path else desk.run_id)
-        answers[method, path] = desk.respond(method, there, QUERIES.get(path, ""), BODIES.get(path, b"")).status
+        with closing(Desk()) as desk:
+            there = path.format(digest="known", id=desk.fault_id if "faults" in path else desk.run_id)
+            answers[method, path] = desk.respond(method, there, QUERIES.get(path, ""), BODIES.get(path, b"")).status
 
     assert answers == dict.fromkeys(calls, 200)
     page = (REFERENCE / "admin.md").read_text("utf-8")

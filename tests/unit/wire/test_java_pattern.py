@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redrive.wire.java_pattern import compile_java
+from redrive.wire.java_pattern import compile_java, fitting, linear
 from redrive.wire.models import Models
 from redrive.wire.services import SERVICES
 
@@ -26,6 +26,15 @@ REFUSALS = [
     (r"\p{Print}+", "\t"),
     (r"[\w-_]*", "a+"),
 ]
+
+
+SAMPLES = [
+    "", "a", "A-b_c.d", "-a", "a-", "12345", "123456789012", "a b", "é", "日本", "a\n", "\n", "$LATEST", "*", "a:b",
+    "arn:aws:sqs:us-east-1:123456789012:orders", "arn:aws:iam::123456789012:role/a/b", "arn:aws:s3:::bucket",
+    "arn:aws:lambda:us-east-1:123456789012:function:f:PROD", "function:f", "us-east-1", "https://example.com/a?b=c#d",
+    "12345678-1234-1234-1234-123456789012", "2026-11-22T00:00:00Z", "rate(5 minutes)", "a..b", "aws:x", "!*x*", "a/b",
+    "arn:aws-cn:codestar-connections:eu-west-1:123456789012:connection/1", "kafka://a", "a@b", "x" * 64, "[a]", "a=b,c",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("pattern", "text"), MATCHES)
@@ -50,6 +59,34 @@ def test_text_that_java_refuses_is_refused(pattern: str, text: str) -> None:
 def test_pattern_beyond_python_is_given_up(pattern: str) -> None:
     """None says that there is nothing to check with, which is better than checking wrongly."""
     assert compile_java(pattern) is None
+
+
+def test_long_text_is_matched_in_linear_time_where_python_would_go_back() -> None:
+    """The pattern of a bucket's name: over 5,000 characters Python tries 10^10 ways to divide them."""
+    fits = fitting(r"^[a-z0-9A-Z]+[\.\-\w]*[a-z0-9A-Z]+$")
+
+    assert fits is not None
+    assert (fits("a" * 50_000), fits("a" * 50_000 + "!")) == (True, False)
+
+
+def test_model_patterns_mean_the_same_to_both_matchers(models: Models) -> None:
+    """For long texts another matcher stands in; on short ones it is held against Python's."""
+    patterns = [
+        pattern
+        for spec in SERVICES
+        for shape in models.service(spec.name).shapes.values()
+        if (pattern := shape.constraints.pattern) is not None
+    ]
+    pairs = [(compile_java(pattern), linear(pattern)) for pattern in dict.fromkeys(patterns)]
+
+    found = {
+        bool(expected.fullmatch(text)) is regex.fullmatch(text)
+        for expected, regex in pairs
+        if expected is not None and regex is not None
+        for text in SAMPLES
+    }
+    assert found == {True}
+    assert sum(regex is None for _, regex in pairs) <= 12
 
 
 @pytest.mark.parametrize("service", [spec.name for spec in SERVICES])

@@ -108,6 +108,18 @@ def test_single_element_may_come_without_its_number(router: Router) -> None:
         ("sqs", {"Action": "GetQueueAttributes", "AttributeName.x": "All"}, "A list has numbered elements; found x."),
         (
             "sqs",
+            {"Action": "GetQueueAttributes"} | {f"AttributeName.{number:03}x{'y' * 99}": "All" for number in range(99)},
+            "A list has numbered elements; found "
+            + ", ".join(f"{number:03}xyyyyyyyyyyyyyyyy" for number in range(20))
+            + ".",
+        ),
+        (
+            "sqs",
+            {"Action": "GetQueueAttributes", f"AttributeName.{'9' * 5_000}": "All"},
+            f"A list has numbered elements; found {'9' * 20}.",
+        ),
+        (
+            "sqs",
             {"Action": "SetQueueAttributes", "Attribute.1.Name": "DelaySeconds"},
             "An entry of Attributes needs both Name and Value.",
         ),

@@ -5,9 +5,9 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Express
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
+from operator import itemgetter
 from typing import Generic, TypeVar
 
 from redrive.languages.dynamo.findings import Findings, Stage
@@ -56,36 +56,63 @@ def branches_of(leaves: Iterable[tuple[Path, Leaf]]) -> Branch[Leaf]:
 def note_entangled(findings: Findings, paths: Iterable[Path]) -> None:
     """Note two paths of which one contains the other, or which take one place for a map and a list.
 
-    AWS looks for the former first.
+    AWS looks for the former first. Of several pairs it is the one whose later path was written first.
     """
-    pairs = list(_pairs(paths))
-    for problem, entangled in (("overlap", _overlap), ("conflict", _conflict)):
-        for one, two in pairs:
-            if entangled(one, two):
-                findings.note(
-                    Stage.PATHS,
-                    f"Two document paths {problem} with each other; "
-                    f"must remove or rewrite one of these paths; path one: {one}, path two: {two}",
-                )
-                return
+    root = _Place()
+    conflict: tuple[Path, Path] | None = None
+    for number, path in enumerate(paths):
+        overlapping, conflicting = root.enter(path, number)
+        if overlapping is not None:
+            _note_pair(findings, "overlap", overlapping, path)
+            return
+        if conflicting is not None and conflict is None:
+            conflict = conflicting, path
+    if conflict is not None:
+        _note_pair(findings, "conflict", *conflict)
 
 
-def _pairs(paths: Iterable[Path]) -> Iterable[tuple[Path, Path]]:
-    """All pairs that begin in one attribute, in the order in which their later path was written."""
-    earlier: dict[str, list[Path]] = {}
-    for path in paths:
-        companions = earlier.setdefault(path.attribute, [])
-        for companion in companions:
-            yield companion, path
-        companions.append(path)
+def _note_pair(findings: Findings, problem: str, one: Path, two: Path) -> None:
+    findings.note(
+        Stage.PATHS,
+        f"Two document paths {problem} with each other; "
+        f"must remove or rewrite one of these paths; path one: {one}, path two: {two}",
+    )
 
 
-def _overlap(one: Path, two: Path) -> bool:
-    return all(a == b for a, b in zip(one.elements, two.elements, strict=False))
+_Entry = tuple[int, Path]
+"""A path with its number, by which the one that was written first is found."""
 
 
-def _conflict(one: Path, two: Path) -> bool:
-    for a, b in zip_longest(one.elements, two.elements):
-        if a != b:
-            return isinstance(a, int) != isinstance(b, int)
-    return False
+class _Place:
+    """A place in a document, and which paths came there first: ending here, passing, going on by a name or an index."""
+
+    __slots__ = ("children", "ending", "going", "passing")
+
+    def __init__(self) -> None:
+        self.ending: _Entry | None = None
+        self.passing: _Entry | None = None
+        self.going: dict[type, _Entry] = {}
+        self.children: dict[str | int, _Place] = {}
+
+    def enter(self, path: Path, number: int) -> tuple[Path | None, Path | None]:
+        """Take a path in; answers the first of those before it with which it overlaps, and conflicts."""
+        entry, place = (number, path), self
+        overlapping: list[_Entry] = []
+        conflicting: list[_Entry] = []
+        for element in path.elements:
+            other = place.going.get(str if isinstance(element, int) else int)
+            if other is not None:
+                conflicting.append(other)
+            place.going.setdefault(type(element), entry)
+            place = place.children.setdefault(element, _Place())
+            if place.ending is not None:
+                overlapping.append(place.ending)
+            place.passing, before = place.passing or entry, place.passing
+        if before is not None:
+            overlapping.append(before)
+        place.ending = place.ending or entry
+        return _first(overlapping), _first(conflicting)
+
+
+def _first(entries: Sequence[_Entry]) -> Path | None:
+    return min(entries, key=itemgetter(0))[1] if entries else None

@@ -47,7 +47,6 @@ _PRINCIPAL_FIELDS = {
     "Federated": "federated",
     "CanonicalUser": "canonical_user",
 }
-_COLON_OUTSIDE_VARIABLES = re.compile(r":(?![^${]*\})")
 _SID = re.compile(r"[0-9A-Za-z]*")
 _AWS_PRINCIPAL = re.compile(
     r"\*|\d{12}"
@@ -193,7 +192,7 @@ def _resource(pattern: str) -> str:
     """
     if pattern == "*":
         return pattern
-    parts = _COLON_OUTSIDE_VARIABLES.split(pattern)
+    parts = _split_outside_variables(pattern)
     if parts[0] != "arn" or len(parts) < 2:
         raise PolicyError(f'Resource {pattern} must be in ARN format or "*".')
     if not parts[1]:
@@ -201,6 +200,22 @@ def _resource(pattern: str) -> str:
     if len(parts) >= 6 and parts[2] == "iam" and parts[3] not in ("", "*"):
         raise PolicyError(f"IAM resource {pattern} cannot contain region information.")
     return ":".join([*parts, *["*"] * (6 - len(parts))])
+
+
+def _split_outside_variables(pattern: str) -> list[str]:
+    """A pattern cut at its colons, but for those of which the rest is `…}` before anything else is opened."""
+    if "}" not in pattern:
+        return pattern.split(":")
+    parts: list[str] = []
+    end, is_inside = len(pattern), False
+    for at in range(len(pattern) - 1, -1, -1):
+        character = pattern[at]
+        if character == ":" and not is_inside:
+            parts.append(pattern[at + 1 : end])
+            end = at
+        elif character in "${}":
+            is_inside = character == "}"
+    return [pattern[:end], *reversed(parts)]
 
 
 def _principals(fields: Mapping[str, object]) -> Principals | None:

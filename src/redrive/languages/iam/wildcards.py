@@ -1,7 +1,6 @@
 """Patterns with `*` and `?`, and the `${...}` variables inside them.
 
-Matching takes at most length(pattern) x length(text) steps, whatever the pattern: a policy is written by a
-stranger, and a backtracking matcher could be made to run for hours.
+A policy is written by a stranger: reading a pattern and matching it take linear time, whatever the pattern.
 Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_variables.html
 """
 
@@ -9,29 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from enum import Enum
 from functools import lru_cache
 
+from redrive.languages.matching import ANY, ONE, Joker, Token, Wildcard
 
-class Wild(Enum):
-    """The two wildcards."""
-
-    MANY = "*"
-    ONE = "?"
-
-
-Token = str | Wild
 Pattern = tuple[Token, ...]
 """Single characters and wildcards, in order."""
 
 PATTERNS_KEPT = 4_096
-_ANYTHING: Pattern = (Wild.MANY,)
+_ANYTHING: Pattern = (ANY,)
 
 Lookup = Callable[[str], str | None]
 """The single value of a context key, or None if the request does not have exactly one."""
 
 # ${name} or ${name, 'default'}; inside the default a quote is written twice.
-_VARIABLE = re.compile(r"\$\{\s*([^,}']*?)\s*(?:,\s*'((?:[^']|'')*)'\s*)?\}")
+# A name ends at the next `$`, but for that of `${$}`: so an opening that is never closed is looked at once.
+_VARIABLE = re.compile(r"\$\{(\s*\$\s*|[^,}'${]*)(?:,\s*'((?:[^']|'')*)'\s*)?\}")
 _LITERAL_VARIABLES = frozenset("*?$")
 
 
@@ -54,7 +46,7 @@ def expand(text: str, lookup: Lookup | None) -> Pattern | None:
     position = 0
     for variable in _VARIABLE.finditer(text):
         tokens.extend(glob(text[position : variable.start()]))
-        value = _value(variable[1], variable[2], lookup)
+        value = _value(variable[1].strip(), variable[2], lookup)
         if value is None:
             return None
         tokens.extend(value)
@@ -65,33 +57,14 @@ def expand(text: str, lookup: Lookup | None) -> Pattern | None:
 
 def plain(pattern: Pattern) -> str:
     """The pattern as a text in which wildcards are plain characters."""
-    return "".join(token.value if isinstance(token, Wild) else token for token in pattern)
+    return "".join(token.value if isinstance(token, Joker) else token for token in pattern)
 
 
 def matches(pattern: Pattern, text: str) -> bool:
     """Does the pattern cover the whole text, letter case included?"""
     if pattern == _ANYTHING:
         return True
-    literal = _literal(pattern)
-    if literal is not None:
-        return literal == text
-    at_pattern = at_text = 0
-    retry_pattern, retry_text = -1, 0
-    while at_text < len(text):
-        token = pattern[at_pattern] if at_pattern < len(pattern) else None
-        if token is Wild.MANY:
-            retry_pattern, retry_text = at_pattern, at_text
-            at_pattern += 1
-        elif token is Wild.ONE or token == text[at_text]:
-            at_pattern += 1
-            at_text += 1
-        elif retry_pattern >= 0:
-            # Let the latest `*` swallow one character more; earlier stars never need a second chance.
-            retry_text += 1
-            at_pattern, at_text = retry_pattern + 1, retry_text
-        else:
-            return False
-    return all(token is Wild.MANY for token in pattern[at_pattern:])
+    return _compiled(pattern).matches(text)
 
 
 def matches_arn(pattern: Pattern, text: str) -> bool:
@@ -106,17 +79,16 @@ def matches_arn(pattern: Pattern, text: str) -> bool:
 
 
 @lru_cache(PATTERNS_KEPT)
-def _literal(pattern: Pattern) -> str | None:
-    """The only text that a pattern without wildcards covers; None for one with wildcards."""
-    return None if any(isinstance(token, Wild) for token in pattern) else plain(pattern)
+def _compiled(pattern: Pattern) -> Wildcard:
+    return Wildcard.of_tokens(pattern)
 
 
 def _token(character: str) -> Token:
     match character:
         case "*":
-            return Wild.MANY
+            return ANY
         case "?":
-            return Wild.ONE
+            return ONE
         case _:
             return character
 

@@ -9,14 +9,14 @@ Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/FilterAndPatter
 from __future__ import annotations
 
 from redrive.languages.log_filter.expression import parse_expression
+from redrive.languages.log_filter.filter import Filter, Matches
 from redrive.languages.log_filter.malformed import MalformedFilter
-from redrive.languages.log_filter.selector import Matches
 from redrive.languages.log_filter.terms import parse_terms
 
-__all__ = ["MalformedFilter", "Matches", "parse_filter"]
+__all__ = ["Filter", "MalformedFilter", "Matches", "parse_filter"]
 
 
-def parse_filter(pattern: str) -> Matches:
+def parse_filter(pattern: str) -> Filter:
     """The test that a pattern stands for. An empty pattern matches every message. Errors: MalformedFilter."""
     text = pattern.strip()
     if text.startswith("{"):

@@ -18,9 +18,11 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from redrive.languages.log_filter.filter import Filter
 from redrive.languages.log_filter.malformed import MalformedFilter
-from redrive.languages.log_filter.selector import Matches, parse_selector, select
-from redrive.languages.log_filter.terms import REGEX_PER_PATTERN_MAX, compile_regex, unescaped
+from redrive.languages.log_filter.selector import parse_selector, select
+from redrive.languages.log_filter.terms import REGEX_PER_PATTERN_MAX, REGEX_WEIGHT, compile_regex, unescaped
+from redrive.languages.matching import Wildcard
 
 DEPTH_MAX = 20
 
@@ -50,11 +52,12 @@ class _Token:
     text: str
 
 
-def parse_expression(pattern: str) -> Matches:
+def parse_expression(pattern: str) -> Filter:
     """The test of a pattern in braces. Errors: MalformedFilter."""
     if not pattern.endswith("}"):
         raise MalformedFilter("a pattern that begins with a brace ends with one")
-    test = _Parser(_tokens(pattern[1:-1])).whole()
+    tokens = _tokens(pattern[1:-1])
+    test = _Parser(tokens).whole()
 
     def matches(message: str) -> bool:
         try:
@@ -63,7 +66,8 @@ def parse_expression(pattern: str) -> Matches:
             return False
         return isinstance(document, dict | list) and test(document)
 
-    return matches
+    kinds = [token.kind for token in tokens]
+    return Filter(matches, 1 + kinds.count("selector") + REGEX_WEIGHT * kinds.count("regex"))
 
 
 def _tokens(text: str) -> list[_Token]:
@@ -177,11 +181,11 @@ def _equals(token: _Token) -> Test:
     """Numbers equal numbers of the same value; else the value's text equals the pattern, in which `*` is any text."""
     if token.kind == "regex":
         expression = compile_regex(token.text)
-        return lambda value: isinstance(value, str) and expression.search(value) is not None
+        return lambda value: isinstance(value, str) and expression.search(value)
     if token.kind not in ("string", "word"):
         raise MalformedFilter(f"a value is wanted instead of {token.text}")
     text = unescaped(token.text) if token.kind == "string" else token.text
-    pattern = re.compile(".*".join(re.escape(part) for part in text.split("*")), re.DOTALL)
+    wildcard = Wildcard.of(text, one=False)
     number = float(text) if token.kind == "word" and _NUMBER.fullmatch(text) else None
 
     def equals(value: object) -> bool:
@@ -189,7 +193,7 @@ def _equals(token: _Token) -> Test:
             return float(str(value)) == number
         if isinstance(value, dict | list) or value is None:
             return False
-        return pattern.fullmatch(value if isinstance(value, str) else json.dumps(value)) is not None
+        return wildcard.matches(value if isinstance(value, str) else json.dumps(value))
 
     return equals
 

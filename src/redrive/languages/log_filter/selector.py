@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from redrive.languages.log_filter.malformed import MalformedFilter
-
-Matches = Callable[[str], bool]
 
 _STEP = re.compile(r"\.?\[(?P<index>\d+|\*)\]|\.?\['(?P<quoted>[^']*)'\]|\.(?P<name>[^\s.\[\]()=!<>&|{}]+)")
 

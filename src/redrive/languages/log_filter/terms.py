@@ -8,11 +8,17 @@ Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/matching-terms-
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
+from redrive.languages.log_filter.filter import Filter, Matches
 from redrive.languages.log_filter.malformed import MalformedFilter
-from redrive.languages.log_filter.selector import Matches
+from redrive.languages.matching import NO_GROUPS, MalformedPattern, Regex
+from redrive.languages.matching import compile_regex as compile_any_regex
 
 REGEX_PER_PATTERN_MAX = 2
+REGEX_WEIGHT = 8
+"""How many searches for a plain text one for a regular expression may cost."""
+
 REGEX_CHARACTERS = re.compile(r"[A-Za-z0-9_#=@/;,:\-^$?\[\]{}|\\*+. ]+")
 
 _TERM = re.compile(
@@ -21,7 +27,7 @@ _TERM = re.compile(
 _WORD = re.compile(r"\w+")
 
 
-def parse_terms(text: str) -> Matches:
+def parse_terms(text: str) -> Filter:
     """The test of a pattern over plain text. Errors: MalformedFilter."""
     wanted: dict[str, list[Matches]] = {"": [], "?": [], "-": []}
     at = regexes = 0
@@ -34,20 +40,26 @@ def parse_terms(text: str) -> Matches:
         wanted[found["sign"]].append(_test(found))
     if regexes > REGEX_PER_PATTERN_MAX:
         raise MalformedFilter(f"a pattern has at most {REGEX_PER_PATTERN_MAX} regular expressions")
-    required, alternatives, excluded = wanted[""], wanted["?"], wanted["-"]
+    weight = sum(map(len, wanted.values())) + regexes * REGEX_WEIGHT
+    return Filter(_combined(wanted[""], wanted["?"], wanted["-"]), weight)
+
+
+def _combined(required: Sequence[Matches], alternatives: Sequence[Matches], excluded: Sequence[Matches]) -> Matches:
     if alternatives and not required and not excluded:
         return lambda message: any(test(message) for test in alternatives)
     # Beside other terms the question mark has no effect, and such terms are left out.
+    if len(required) == 1 and not excluded:
+        return required[0]
     return lambda message: all(test(message) for test in required) and not any(test(message) for test in excluded)
 
 
-def compile_regex(text: str) -> re.Pattern[str]:
+def compile_regex(text: str) -> Regex:
     """A regular expression between percent signs. Errors: MalformedFilter for what CloudWatch Logs does not take."""
     if not REGEX_CHARACTERS.fullmatch(text):
         raise MalformedFilter(f"unsupported character in the regular expression: {text}")
     try:
-        return re.compile(text, re.ASCII)
-    except re.error as error:
+        return compile_any_regex(text, NO_GROUPS)
+    except MalformedPattern as error:
         raise MalformedFilter(f"not a regular expression: {text} ({error})") from error
 
 
@@ -59,7 +71,7 @@ def unescaped(quoted: str) -> str:
 def _test(found: re.Match[str]) -> Matches:
     if found["regex"] is not None:
         expression = compile_regex(found["regex"])
-        return lambda message: expression.search(message) is not None
+        return expression.search
     if found["phrase"] is not None:
         phrase = unescaped(found["phrase"])
         return lambda message: phrase in message

@@ -11,6 +11,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from redrive.core.clock import SECOND_MS, Instant
 
+ZONE_CHARACTERS_MAX = 50
+"""Source: https://docs.aws.amazon.com/scheduler/latest/APIReference/API_CreateSchedule.html"""
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 
@@ -28,7 +31,8 @@ class InvalidTimezone(ValueError):
 
 def find_zone(name: str) -> ZoneInfo:
     """The IANA zone of this name, in its exact spelling (`Europe/London`, `UTC`). Errors: InvalidTimezone."""
-    if name.partition("/")[0] in _NOT_IANA:
+    # A long one is not looked for: each of its parts would be a folder below the one before, to any depth.
+    if len(name) > ZONE_CHARACTERS_MAX or name.partition("/")[0] in _NOT_IANA:
         raise InvalidTimezone(name)
     try:
         return ZoneInfo(name)

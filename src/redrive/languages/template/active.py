@@ -5,11 +5,11 @@ Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/condition
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from redrive.languages.template.errors import TemplateError
-from redrive.languages.template.logic import CONDITION_TESTS, RULE_TESTS, holds
+from redrive.languages.template.logic import CONDITION_TESTS, RULE_TESTS, conditions_named, holds
 from redrive.languages.template.model import ParameterValue, Template
 from redrive.languages.template.pseudo import PseudoParameters
 from redrive.languages.template.references import check_active_references
@@ -87,23 +87,40 @@ def evaluate_conditions(
     """Every condition's answer. Errors: TemplateError if one is malformed or depends on itself."""
     scope = _ParameterScope(template, parameters, pseudo, "Conditions")
     answers: dict[str, bool] = {}
-    asking: list[str] = []
+    for name in _condition_order(template):
+        answers[name] = holds(template.conditions[name], scope, CONDITION_TESTS, answers.__getitem__)
+    return {name: answers[name] for name in template.conditions}
 
-    def answer(name: str) -> bool:
-        if name in asking:
-            circle = ", ".join(asking[asking.index(name) :])
-            raise TemplateError(f"Template error: Circular dependency between conditions: [{circle}]")
-        if name not in template.conditions:
-            raise TemplateError(
-                f"Template format error: Unresolved condition dependency {name} in the Conditions block of the template"
-            )
-        if name not in answers:
-            asking.append(name)
-            answers[name] = holds(template.conditions[name], scope, CONDITION_TESTS, answer)
-            asking.pop()
-        return answers[name]
 
-    return {name: answer(name) for name in template.conditions}
+def _condition_order(template: Template) -> list[str]:
+    """The conditions, each behind those that it names. Errors: TemplateError (a circle; one that is not there).
+
+    Without recursion: a chain of conditions may be longer than Python's stack is deep.
+    """
+    order: dict[str, None] = {}
+    for first in template.conditions:
+        asking = {} if first in order else {first: _conditions_of(template, first)}
+        while asking:
+            name, others = next(reversed(asking.items()))
+            other = next((each for each in others if each not in order), None)
+            if other is None:
+                order[name] = None
+                del asking[name]
+                continue
+            if other in asking:
+                path = list(asking)
+                circle = ", ".join(path[path.index(other) :])
+                raise TemplateError(f"Template error: Circular dependency between conditions: [{circle}]")
+            asking[other] = _conditions_of(template, other)
+    return list(order)
+
+
+def _conditions_of(template: Template, name: str) -> Iterator[str]:
+    if name not in template.conditions:
+        raise TemplateError(
+            f"Template format error: Unresolved condition dependency {name} in the Conditions block of the template"
+        )
+    return conditions_named(template.conditions[name])
 
 
 def check_rules(template: Template, parameters: Mapping[str, ParameterValue], pseudo: PseudoParameters) -> None:

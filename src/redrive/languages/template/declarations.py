@@ -9,10 +9,11 @@ import re
 from collections.abc import Mapping
 from decimal import Decimal, DecimalException
 
+from redrive.languages.matching import GROUPS, MalformedPattern, compile_regex
 from redrive.languages.template.errors import TemplateError
 from redrive.languages.template.model import Parameter, ParameterValue, Template
 from redrive.languages.template.source import Node
-from redrive.languages.template.text import text_of
+from redrive.languages.template.text import text_of, whole_number
 
 _FIELDS = frozenset(
     {
@@ -32,6 +33,9 @@ _FIELDS = frozenset(
 _TYPES = frozenset({"String", "Number", "List<Number>", "CommaDelimitedList"})
 # Types whose values AWS looks up in the account; here they are texts.
 _AWS_TYPE = re.compile(r"(List<)?AWS::(EC2|Route53)::[A-Za-z:]+(?(1)>)")
+PATTERN_COST_MAX = 1_000_000
+"""What all AllowedPatterns of a template may cost together: characters of the values times the cost of the pattern."""
+
 _SSM_TYPE = "AWS::SSM::Parameter::"
 
 
@@ -59,9 +63,15 @@ def read_parameter(name: str, node: Node) -> Parameter:
         max_value=_bound(name, node, "MaxValue"),
         no_echo=(_optional_text(node, "NoEcho") or "").lower() == "true",
     )
-    if declared.default is not None:
-        _accept(declared, declared.default)
     return declared
+
+
+def check_defaults(parameters: Mapping[str, Parameter]) -> None:
+    """Hold each default against its declaration. Errors: TemplateError."""
+    patterns = _Patterns()
+    for declared in parameters.values():
+        if declared.default is not None:
+            _accept(declared, declared.default, patterns)
 
 
 def resolve_parameters(template: Template, given: Mapping[str, str]) -> dict[str, ParameterValue]:
@@ -75,10 +85,28 @@ def resolve_parameters(template: Template, given: Mapping[str, str]) -> dict[str
     missing = [name for name, declared in template.parameters.items() if name not in given and declared.default is None]
     if missing:
         raise TemplateError(f"Parameters: [{', '.join(missing)}] must have values")
+    patterns = _Patterns()
     return {
-        name: _accept(declared, given.get(name, declared.default or ""))
+        name: _accept(declared, given.get(name, declared.default or ""), patterns)
         for name, declared in template.parameters.items()
     }
+
+
+class _Patterns:
+    """Holds values against the patterns of one template; all of them together may cost so much and no more."""
+
+    def __init__(self) -> None:
+        self._left = PATTERN_COST_MAX
+
+    def fit(self, declared: Parameter, pattern: str, value: str) -> bool:
+        """Whether a value matches a parameter's pattern. Errors: TemplateError (the patterns cost too much)."""
+        regex = compile_regex(pattern, GROUPS)
+        self._left -= regex.cost * (len(value) + 1)
+        if self._left < 0:
+            raise TemplateError(
+                f"Template format error: AllowedPattern of parameter {declared.name} costs too much for so long a value"
+            )
+        return regex.fullmatch(value)
 
 
 def _type(name: str, node: Mapping[str, Node]) -> str:
@@ -105,19 +133,21 @@ def _pattern(name: str, node: Mapping[str, Node]) -> str | None:
     pattern = _optional_text(node, "AllowedPattern")
     if pattern is not None:
         try:
-            re.compile(pattern)
-        except re.error:
+            compile_regex(pattern, GROUPS)
+        except MalformedPattern as error:
             raise TemplateError(
-                f"Template format error: AllowedPattern of parameter {name} is not a valid regular expression"
+                f"Template format error: AllowedPattern of parameter {name} is not a valid regular expression, or one "
+                f"that is not supported here: {error}"
             ) from None
     return pattern
 
 
 def _length(name: str, node: Mapping[str, Node], field: str) -> int | None:
     text = _optional_text(node, field)
-    if text is not None and not text.isdecimal():
+    number = None if text is None else whole_number(text)
+    if text is not None and number is None:
         raise TemplateError(f"Template format error: {field} of parameter {name} must be a number")
-    return None if text is None else int(text)
+    return number
 
 
 def _bound(name: str, node: Mapping[str, Node], field: str) -> str | None:
@@ -127,11 +157,11 @@ def _bound(name: str, node: Mapping[str, Node], field: str) -> str | None:
     return text
 
 
-def _accept(declared: Parameter, value: str) -> ParameterValue:
+def _accept(declared: Parameter, value: str, patterns: _Patterns) -> ParameterValue:
     """Check a value against its declaration and split lists. Errors: TemplateError."""
     items = [item.strip() for item in value.split(",")] if declared.is_list else [value]
     for item in items:
-        broken = _broken_constraint(declared, item)
+        broken = _broken_constraint(declared, item, patterns)
         if broken is None:
             continue
         if declared.constraint_description is not None:
@@ -142,7 +172,7 @@ def _accept(declared: Parameter, value: str) -> ParameterValue:
     return items if declared.is_list else value
 
 
-def _broken_constraint(declared: Parameter, value: str) -> str | None:
+def _broken_constraint(declared: Parameter, value: str, patterns: _Patterns) -> str | None:
     """What is wrong with a value, as the end of a sentence; None if nothing is."""
     if declared.type in ("Number", "List<Number>"):
         broken = _broken_bound(declared, value)
@@ -150,8 +180,9 @@ def _broken_constraint(declared: Parameter, value: str) -> str | None:
             return broken
     if declared.allowed_values is not None and value not in declared.allowed_values:
         return "must be one of AllowedValues"
-    if declared.allowed_pattern is not None and not re.fullmatch(declared.allowed_pattern, value):
-        return f"must match pattern {declared.allowed_pattern}"
+    pattern = declared.allowed_pattern
+    if pattern is not None and not patterns.fit(declared, pattern, value):
+        return f"must match pattern {pattern}"
     if declared.min_length is not None and len(value) < declared.min_length:
         return f"must contain at least {declared.min_length} characters"
     if declared.max_length is not None and len(value) > declared.max_length:

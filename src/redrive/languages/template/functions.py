@@ -49,7 +49,6 @@ CIDR_SHAPE = (
     "(1) an IP address block, (2) the number of CIDRs and (3) the number of CIDR bits"
 )
 
-_SUB_VARIABLE = re.compile(r"\$\{([^}]*)\}")
 _SUB_NAME = re.compile(r"[A-Za-z0-9_.:]+")
 
 
@@ -193,20 +192,23 @@ def sub_pieces(text: str) -> Iterator[tuple[str, str | None]]:
 
     The last piece has no name. `${!x}` is the plain text `${x}`.
     """
-    before = ""
+    plain: list[str] = []
     position = 0
-    for variable in _SUB_VARIABLE.finditer(text):
-        before += text[position : variable.start()]
-        position = variable.end()
-        name = variable[1]
+    while (opening := text.find("${", position)) >= 0:
+        closing = text.find("}", opening)
+        if closing < 0:
+            break  # Nothing behind here is closed: what is left is plain text, however many openings it has.
+        plain.append(text[position:opening])
+        position = closing + 1
+        name = text[opening + 2 : closing]
         if name.startswith("!"):
-            before += "${" + name[1:] + "}"
+            plain.append("${" + name[1:] + "}")
             continue
         if not _SUB_NAME.fullmatch(name.strip()):
             raise TemplateError(
                 "Template error: variable names in Fn::Sub syntax must contain only alphanumeric characters, "
                 "underscores, periods, and colons"
             )
-        yield before, name.strip()
-        before = ""
-    yield before + text[position:], None
+        yield "".join(plain), name.strip()
+        plain = []
+    yield "".join(plain) + text[position:], None

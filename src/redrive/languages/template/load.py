@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from redrive.languages.template.declarations import read_parameter
+from redrive.languages.template.declarations import check_defaults, read_parameter
 from redrive.languages.template.errors import TemplateError
 from redrive.languages.template.model import Output, Resource, Template
 from redrive.languages.template.references import check_references
@@ -79,6 +79,7 @@ def load_template(text: str) -> Template:
         description=_description(root.get("Description")),
         format_version=_format_version(root.get("AWSTemplateFormatVersion")),
     )
+    check_defaults(template.parameters)
     check_references(template)
     return template
 

@@ -6,7 +6,7 @@ and https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -55,6 +55,20 @@ def holds(node: Node, scope: ResolutionScope, tests: Mapping[str, _Test], named:
     Errors: TemplateError if it is no condition.
     """
     return _Logic(scope, tests, named).holds(node)
+
+
+def conditions_named(node: Node) -> Iterator[str]:
+    """The other conditions that a condition asks for by name, in source order."""
+    if isinstance(node, dict) and len(node) == 1:
+        ((function, argument),) = node.items()
+        if function == "Condition" and isinstance(argument, str):
+            yield argument
+        elif function in _JOINING and isinstance(argument, list):
+            for part in argument:
+                yield from conditions_named(part)
+
+
+_JOINING = frozenset({"Fn::And", "Fn::Or", "Fn::Not"})
 
 
 def _parts(name: str, argument: Node) -> list[Node]:

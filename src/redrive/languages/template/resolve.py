@@ -33,12 +33,18 @@ from redrive.languages.template.functions import (
 )
 from redrive.languages.template.pseudo import NO_VALUE, PseudoParameters
 from redrive.languages.template.source import Node
-from redrive.languages.template.text import text_of
+from redrive.languages.template.text import text_of, whole_number
 
 # https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference-cidr.html
 CIDR_COUNT_MAX = 256
 # AWS lists the zones an account has; three is what most regions have.
 ZONE_LETTERS = "abc"
+
+RESOLVED_MAX = 1_048_576
+"""How many characters and items the functions of one value may give together, those inside of others included.
+
+Ours: functions can be nested so that each doubles what it is given. No template is larger than this.
+"""
 
 
 class ResolutionScope(Protocol):
@@ -72,6 +78,22 @@ class ResolutionScope(Protocol):
         ...
 
 
+class _Resolving:
+    """A scope while one value is resolved in it: counts what its functions have given."""
+
+    def __init__(self, scope: ResolutionScope) -> None:
+        self.scope = scope
+        self._left = RESOLVED_MAX
+
+    def spend(self, size: int) -> None:
+        """Count what a function is about to give. Errors: TemplateError."""
+        self._left -= size
+        if self._left < 0:
+            raise TemplateError(
+                f"Template error: a value has more than {RESOLVED_MAX} characters once its functions are resolved"
+            )
+
+
 class _Removed(Enum):
     """The result of AWS::NoValue: the property or item it stands for is not there."""
 
@@ -86,137 +108,163 @@ def resolve(node: Node, scope: ResolutionScope) -> Node:
 
     AWS::NoValue in the place of the whole value gives None. Errors: TemplateError.
     """
-    result = _resolve(node, scope)
+    return _value(node, _Resolving(scope))
+
+
+def _value(node: Node, resolving: _Resolving) -> Node:
+    result = _resolve(node, resolving)
     return None if isinstance(result, _Removed) else result
 
 
-def _resolve(node: Node, scope: ResolutionScope) -> _Result:
+def _resolve(node: Node, resolving: _Resolving) -> _Result:
     call = function_of(node)
     if call is not None:
         name, argument = call
         if name not in _FUNCTIONS:
             raise TemplateError(f"Template error: {name} cannot be used here")
-        return _FUNCTIONS[name](argument, scope)
+        result = _FUNCTIONS[name](argument, resolving)
+        resolving.spend(_size(result))
+        return result
     match node:
         case dict():
-            members = ((key, _resolve(value, scope)) for key, value in node.items())
+            members = ((key, _resolve(value, resolving)) for key, value in node.items())
             return {key: value for key, value in members if not isinstance(value, _Removed)}
         case list():
-            items = (_resolve(item, scope) for item in node)
+            items = (_resolve(item, resolving) for item in node)
             return [item for item in items if not isinstance(item, _Removed)]
         case _:
             return node
 
 
-def _text(node: Node, scope: ResolutionScope) -> str:
-    return text_of(resolve(node, scope))
+def _size(result: _Result) -> int:
+    """How large the result of a function is, in characters and items."""
+    match result:
+        case str():
+            return len(result)
+        case list():
+            return len(result) + sum(len(item) for item in result if isinstance(item, str))
+        case _:
+            return 1
 
 
-def _ref(argument: Node, scope: ResolutionScope) -> _Result:
+def _text(node: Node, resolving: _Resolving) -> str:
+    return text_of(_value(node, resolving))
+
+
+def _ref(argument: Node, resolving: _Resolving) -> _Result:
     name = ref_name(argument)
     if name == NO_VALUE:
         return _Removed.REMOVED
-    pseudo = scope.pseudo.values()
-    return pseudo[name] if name in pseudo else scope.ref(name)
+    pseudo = resolving.scope.pseudo.values()
+    return pseudo[name] if name in pseudo else resolving.scope.ref(name)
 
 
-def _get_att(argument: Node, scope: ResolutionScope) -> _Result:
+def _get_att(argument: Node, resolving: _Resolving) -> _Result:
     logical_id, attribute = get_att_arguments(argument)
-    return scope.get_att(logical_id, _text(attribute, scope))
+    return resolving.scope.get_att(logical_id, _text(attribute, resolving))
 
 
-def _sub(argument: Node, scope: ResolutionScope) -> _Result:
+def _sub(argument: Node, resolving: _Resolving) -> _Result:
     text, values = sub_arguments(argument)
     written: list[str] = []
+    known: dict[str, str] = {}
     for before, name in sub_pieces(text):
         written.append(before)
         if name is not None:
-            written.append(_sub_value(name, values, scope))
+            if name not in known:
+                known[name] = _sub_value(name, values, resolving)
+            resolving.spend(len(known[name]))
+            written.append(known[name])
     return "".join(written)
 
 
-def _sub_value(name: str, values: Mapping[str, Node], scope: ResolutionScope) -> str:
+def _sub_value(name: str, values: Mapping[str, Node], resolving: _Resolving) -> str:
     if name in values:
-        return _text(values[name], scope)
+        return _text(values[name], resolving)
     logical_id, dot, attribute = name.partition(".")
-    value = scope.get_att(logical_id, attribute) if dot else _ref(name, scope)
+    value = resolving.scope.get_att(logical_id, attribute) if dot else _ref(name, resolving)
     if isinstance(value, list | dict | _Removed) or value is None:
         raise TemplateError(f"Template error: Fn::Sub expression does not resolve to a string: {name}")
     return text_of(value)
 
 
-def _join(argument: Node, scope: ResolutionScope) -> _Result:
+def _join(argument: Node, resolving: _Resolving) -> _Result:
     delimiter, items = join_arguments(argument)
-    resolved = resolve(items, scope)
+    resolved = _value(items, resolving)
     if not isinstance(resolved, list):
         raise TemplateError(JOIN_SHAPE)
-    return delimiter.join(map(text_of, resolved))
+    texts = [text_of(item) for item in resolved]
+    resolving.spend(len(delimiter) * len(texts))
+    return delimiter.join(texts)
 
 
-def _split(argument: Node, scope: ResolutionScope) -> _Result:
+def _split(argument: Node, resolving: _Resolving) -> _Result:
     delimiter, text = split_arguments(argument)
-    return list(_text(text, scope).split(delimiter))
+    whole = _text(text, resolving)
+    resolving.spend(whole.count(delimiter))
+    return list(whole.split(delimiter))
 
 
-def _select(argument: Node, scope: ResolutionScope) -> _Result:
+def _select(argument: Node, resolving: _Resolving) -> _Result:
     index_node, items_node = select_arguments(argument)
-    index = _text(index_node, scope)
-    items = resolve(items_node, scope)
-    if not isinstance(items, list) or not index.isdecimal():
+    index = whole_number(_text(index_node, resolving))
+    items = _value(items_node, resolving)
+    if not isinstance(items, list) or index is None:
         raise TemplateError(SELECT_SHAPE)
-    if int(index) >= len(items):
+    if index >= len(items):
         raise TemplateError(f"Template error: Fn::Select cannot select nonexistent value at index {index}")
-    return items[int(index)]
+    return items[index]
 
 
-def _if(argument: Node, scope: ResolutionScope) -> _Result:
+def _if(argument: Node, resolving: _Resolving) -> _Result:
     condition, then, otherwise = if_arguments(argument)
-    if condition not in scope.conditions:
+    if condition not in resolving.scope.conditions:
         raise TemplateError(f"Template error: unresolved condition dependency {condition} in Fn::If")
-    return _resolve(then if scope.conditions[condition] else otherwise, scope)
+    return _resolve(then if resolving.scope.conditions[condition] else otherwise, resolving)
 
 
-def _find_in_map(argument: Node, scope: ResolutionScope) -> _Result:
-    name, first, second = (_text(part, scope) for part in find_in_map_arguments(argument))
-    if name not in scope.mappings:
+def _find_in_map(argument: Node, resolving: _Resolving) -> _Result:
+    name, first, second = (_text(part, resolving) for part in find_in_map_arguments(argument))
+    if name not in resolving.scope.mappings:
         raise TemplateError(
             f"Template error: Mapping named '{name}' is not present in the 'Mappings' section of template."
         )
     try:
-        return scope.mappings[name][first][second]
+        return resolving.scope.mappings[name][first][second]
     except KeyError:
         raise TemplateError(f"Template error: Unable to get mapping for {name}::{first}::{second}") from None
 
 
-def _import_value(argument: Node, scope: ResolutionScope) -> _Result:
-    return scope.import_value(_text(argument, scope))
+def _import_value(argument: Node, resolving: _Resolving) -> _Result:
+    return resolving.scope.import_value(_text(argument, resolving))
 
 
-def _base64(argument: Node, scope: ResolutionScope) -> _Result:
-    return base64.b64encode(_text(argument, scope).encode()).decode()
+def _base64(argument: Node, resolving: _Resolving) -> _Result:
+    return base64.b64encode(_text(argument, resolving).encode()).decode()
 
 
-def _get_azs(argument: Node, scope: ResolutionScope) -> _Result:
-    region = _text(argument, scope) or scope.pseudo.region
+def _get_azs(argument: Node, resolving: _Resolving) -> _Result:
+    region = _text(argument, resolving) or resolving.scope.pseudo.region
     return [f"{region}{letter}" for letter in ZONE_LETTERS]
 
 
-def _cidr(argument: Node, scope: ResolutionScope) -> _Result:
-    block, count, bits = (_text(part, scope) for part in cidr_arguments(argument))
-    if not count.isdecimal() or not 1 <= int(count) <= CIDR_COUNT_MAX or not bits.isdecimal():
+def _cidr(argument: Node, resolving: _Resolving) -> _Result:
+    block, *numbers = (_text(part, resolving) for part in cidr_arguments(argument))
+    count, bits = map(whole_number, numbers)
+    if count is None or not 1 <= count <= CIDR_COUNT_MAX or bits is None:
         raise TemplateError(CIDR_SHAPE)
     try:
         network = ipaddress.ip_network(block)
-        parts = islice(network.subnets(new_prefix=network.max_prefixlen - int(bits)), int(count))
+        parts = islice(network.subnets(new_prefix=network.max_prefixlen - bits), count)
         blocks: list[Node] = [str(part) for part in parts]
     except ValueError:
         raise TemplateError(f"Template error: Fn::Cidr cannot divide {block} by {bits} bits") from None
-    if len(blocks) < int(count):
+    if len(blocks) < count:
         raise TemplateError(f"Template error: Fn::Cidr cannot take {count} blocks of {bits} bits from {block}")
     return blocks
 
 
-_FUNCTIONS: Mapping[str, Callable[[Node, ResolutionScope], _Result]] = MappingProxyType(
+_FUNCTIONS: Mapping[str, Callable[[Node, _Resolving], _Result]] = MappingProxyType(
     {
         "Ref": _ref,
         "Fn::GetAtt": _get_att,

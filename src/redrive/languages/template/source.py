@@ -8,6 +8,7 @@ Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/template-
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Sequence
 from typing import NoReturn, TypeAlias
@@ -76,7 +77,9 @@ def _too_deep() -> TemplateError:
 
 def _read_json(text: str) -> Node:
     try:
-        node: Node = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
+        node: Node = json.loads(
+            text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant, parse_float=_finite
+        )
     except json.JSONDecodeError as error:
         place = f"(line {error.lineno}, column {error.colno})"
         raise TemplateError(f"Template format error: JSON not well-formed. {place}") from None
@@ -94,6 +97,13 @@ def _unique_keys(pairs: Sequence[tuple[str, Node]]) -> dict[str, Node]:
             raise ValueError(f"duplicate key {key}")
         mapping[key] = value
     return mapping
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is too large a number")
+    return number
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -124,6 +134,12 @@ class _Loader(yaml.SafeLoader):
         if self.check_event(yaml.AliasEvent):
             raise TemplateError("Template error: YAML aliases are not allowed in CloudFormation templates.")
         return super().compose_node(parent, index)
+
+    def fetch_flow_collection_start(self, token: type[yaml.Token]) -> None:
+        """Open a flow; not inside too many, for PyYAML looks at all that are open with each further token."""
+        if self.flow_level > DEPTH_MAX:
+            raise _too_deep()
+        super().fetch_flow_collection_start(token)
 
 
 _Loader.yaml_implicit_resolvers = {}
@@ -171,7 +187,7 @@ def _scalar(node: yaml.Node) -> Node:
             case "int":
                 return int(text)
             case "float":
-                return float(text)
+                return _finite(text)
             case "null":
                 return None
             case _:

@@ -5,6 +5,13 @@ from __future__ import annotations
 from redrive.languages.template.errors import TemplateError
 from redrive.languages.template.source import Node
 
+_DIGITS_MAX = 18
+
+
+def whole_number(text: str) -> int | None:
+    """The number that decimal digits spell; None for any other text, and for one of more than 18 digits."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _DIGITS_MAX else None
+
 
 def text_of(node: Node) -> str:
     """A scalar as text: `true`, `7`, `1.5`. Errors: TemplateError for a list, an object or null."""

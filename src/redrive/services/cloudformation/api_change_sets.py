@@ -22,6 +22,7 @@ from redrive.services.cloudformation.api_stacks import (
     new_stack,
 )
 from redrive.services.cloudformation.model import Blueprint, Stack, StackStatus, parse_stack_id, stack_arn
+from redrive.services.cloudformation.model_acting import acting, pass_role
 from redrive.services.cloudformation.model_change_sets import (
     NO_CHANGES,
     Change,
@@ -90,6 +91,7 @@ def create_change_set(
         raise validation_error("ChangeSetType IMPORT is not supported.")
     creates = change_set_type == "CREATE"
     stack = _stack_for(tx, caller, stack_name, change_set_name, creates=creates)
+    pass_role(tx, caller, role_arn, stack.id)
     existing = tx.resources.get(ChangeSet, stack.scope, f"{stack.uid}/{change_set_name}")
     if existing is not None and client_token is not None and existing.client_token == client_token:
         return {"Id": existing.id, "StackId": stack.id}
@@ -246,6 +248,7 @@ def execute_change_set(
         raise validation_error(f"Stack [{change_set.stack_name}] does not exist")
     if stack.status is not StackStatus.REVIEW_IN_PROGRESS:
         check_updatable(stack)
+    principal = acting(tx, caller, change_set.blueprint, stack.id)
     for other in tx.resources.list(ChangeSet, stack.scope, prefix=f"{stack.uid}/"):
         if other.id != change_set.id:
             tx.resources.delete(ChangeSet, stack.scope, other.name)
@@ -257,11 +260,12 @@ def execute_change_set(
             run.stack, on_failure=on_failure, client_request_token=client_request_token,
             retains_except_on_create=bool(retain_except_on_create),
         )  # fmt: skip
-        run.begin(StackStatus.CREATE_IN_PROGRESS)
+        run.begin(StackStatus.CREATE_IN_PROGRESS, principal)
         run.save()
     else:
         begin_update(
-            run, stack.blueprint, on_failure=on_failure, retains_except_on_create=bool(retain_except_on_create),
-            client_request_token=client_request_token, stack_policy=stack.stack_policy,
+            run, stack.blueprint, principal, on_failure=on_failure,
+            retains_except_on_create=bool(retain_except_on_create), client_request_token=client_request_token,
+            stack_policy=stack.stack_policy,
         )  # fmt: skip
     return {}

@@ -21,6 +21,7 @@ from redrive.services.cloudformation.model import (
     parse_stack_id,
     stack_arn,
 )
+from redrive.services.cloudformation.model_acting import acting, pass_role
 from redrive.services.cloudformation.model_change_sets import NO_UPDATES, ChangeSet
 from redrive.services.cloudformation.model_requests import check_stack_name, refuse_given, tags_of
 from redrive.services.cloudformation.model_templates import (
@@ -162,9 +163,10 @@ def create_stack(
         stack_policy=stack_policy_body, client_request_token=client_request_token,
         is_protected=bool(enable_termination_protection), retains_except_on_create=bool(retain_except_on_create),
     )  # fmt: skip
+    pass_role(tx, caller, role_arn, stack.id)
     checked_plan(blueprint, caller.scope, stack_name, stack.uid)
     run = Run(tx, stack)
-    run.begin(StackStatus.CREATE_IN_PROGRESS)
+    run.begin(StackStatus.CREATE_IN_PROGRESS, acting(tx, caller, blueprint, stack.id))
     run.save()
     return {"StackId": run.stack.id, "OperationId": run.stack.operation}
 
@@ -190,6 +192,7 @@ def update_stack(
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_UpdateStack.html
     """
     stack = stack_to_change(tx, caller, stack_name, "UpdateStack")
+    pass_role(tx, caller, role_arn, stack.id)
     refuse_given(
         ResourceTypes=resource_types, StackPolicyURL=stack_policy_url, DeploymentConfig=deployment_config,
         StackPolicyDuringUpdateURL=stack_policy_during_update_url,
@@ -207,7 +210,8 @@ def update_stack(
     if not has_updates(run):
         raise validation_error(NO_UPDATES)
     begin_update(
-        run, stack.blueprint, on_failure="DO_NOTHING" if disable_rollback else "ROLLBACK",
+        run, stack.blueprint, acting(tx, caller, blueprint, stack.id),
+        on_failure="DO_NOTHING" if disable_rollback else "ROLLBACK",
         retains_except_on_create=bool(retain_except_on_create), client_request_token=client_request_token,
         stack_policy=stack_policy_body if stack_policy_body is not None else stack.stack_policy,
     )  # fmt: skip
@@ -240,16 +244,16 @@ def check_updatable(stack: Stack) -> None:
 
 
 def begin_update(
-    run: Run, previous: Blueprint, *, on_failure: str, retains_except_on_create: bool,
+    run: Run, previous: Blueprint, principal: Caller, *, on_failure: str, retains_except_on_create: bool,
     client_request_token: str | None, stack_policy: str | None,
 ) -> None:  # fmt: skip
-    """Start the update of a stack to the blueprint that the run holds."""
+    """Start the update of a stack to the blueprint that the run holds, as `principal`."""
     run.stack = dataclasses.replace(
         run.stack, previous=previous, updated_at=run.tx.now, on_failure=on_failure, skipped=(), kept=(),
         retains_except_on_create=retains_except_on_create, client_request_token=client_request_token,
         stack_policy=stack_policy,
     )  # fmt: skip
-    run.begin(StackStatus.UPDATE_IN_PROGRESS)
+    run.begin(StackStatus.UPDATE_IN_PROGRESS, principal)
     run.save()
 
 
@@ -269,6 +273,8 @@ def delete_stack(
     refuse_given(DeploymentConfig=deployment_config)
     if stack is None or stack.status in (StackStatus.DELETE_COMPLETE, StackStatus.DELETE_IN_PROGRESS):
         return {}
+    pass_role(tx, caller, role_arn, stack.id)
+    blueprint = _with_role(stack.blueprint, role_arn)
     if stack.is_protected:
         raise validation_error(f"Stack [{stack.stack_name}] cannot be deleted while TerminationProtection is enabled")
     failed_before = stack.status is StackStatus.DELETE_FAILED
@@ -287,9 +293,9 @@ def delete_stack(
     else:
         run.stack = dataclasses.replace(
             stack, kept=tuple(retain_resources or ()), is_forced=is_forced, client_request_token=client_request_token,
-            blueprint=_with_role(stack.blueprint, role_arn),
+            blueprint=blueprint,
         )  # fmt: skip
-        run.begin(StackStatus.DELETE_IN_PROGRESS)
+        run.begin(StackStatus.DELETE_IN_PROGRESS, acting(tx, caller, blueprint, stack.id))
         for change_set in tx.resources.list(ChangeSet, stack.scope, prefix=f"{stack.uid}/"):
             tx.resources.delete(ChangeSet, stack.scope, change_set.name)
     run.save()
@@ -330,6 +336,7 @@ def continue_update_rollback(
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_ContinueUpdateRollback.html
     """
     stack = stack_to_change(tx, caller, stack_name, "ContinueUpdateRollback")
+    pass_role(tx, caller, role_arn, stack.id)
     refuse_given(ForceRollback=force_rollback)
     if stack.status is not StackStatus.UPDATE_ROLLBACK_FAILED:
         raise validation_error(
@@ -340,9 +347,11 @@ def continue_update_rollback(
     unknown = [name for name in resources_to_skip or () if name not in failed]
     if unknown:
         raise validation_error(f"ResourcesToSkip [{', '.join(unknown)}] are not in UPDATE_FAILED state.")
+    blueprint = _with_role(stack.blueprint, role_arn)
     run.stack = dataclasses.replace(
-        run.stack, client_request_token=client_request_token, blueprint=_with_role(stack.blueprint, role_arn)
-    )
+        run.stack, client_request_token=client_request_token, blueprint=blueprint,
+        acting=acting(tx, caller, blueprint, stack.id),
+    )  # fmt: skip
     run.resume(StackStatus.UPDATE_ROLLBACK_IN_PROGRESS, "User Initiated")
     run.save()
     return {}

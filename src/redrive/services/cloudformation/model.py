@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from redrive.core.clock import Instant
 from redrive.core.documents import Document
-from redrive.core.scope import Scope
+from redrive.core.scope import Caller, Scope
 
 STACK_TYPE = "AWS::CloudFormation::Stack"
 
@@ -94,8 +94,9 @@ class StackOutput:
 class Stack:
     """A stack. `operation` names what is being done to it; `previous` is what it goes back to if that fails.
 
-    `imports` are the exports it uses, `failed` the resources at which the running operation failed, `kept` those that
-    its deletion leaves alone, `skipped` those that its rollback leaves alone.
+    `acting` is who makes what the operation makes; None is the account itself. `imports` are the exports it uses,
+    `failed` the resources at which the running operation failed, `kept` those that its deletion leaves alone, `skipped`
+    those that its rollback leaves alone.
     """
 
     KIND: ClassVar[str] = "cloudformation.stack"
@@ -109,6 +110,7 @@ class Stack:
     created_at: Instant
     blueprint: Blueprint
     operation: str = ""
+    acting: Caller | None = None
     status_reason: str = ""
     updated_at: Instant | None = None
     deleted_at: Instant | None = None

@@ -27,7 +27,7 @@ from redrive.services.cloudformation import limits
 from redrive.services.cloudformation.model import Blueprint, stack_arn
 from redrive.services.cloudformation.types import CUSTOM_NAMES, IAM_PREFIX, TYPES
 
-_DYNAMIC_REFERENCE = re.compile(r"\{\{resolve:(ssm|ssm-secure|secretsmanager):[^}]*}}")
+_DYNAMIC_REFERENCE = re.compile(r"\{\{resolve:(?:ssm|ssm-secure|secretsmanager):")
 
 NO_ECHO = "****"
 """What is shown of a parameter that must not be."""
@@ -104,15 +104,28 @@ def check_types(template: Template) -> None:
         _check_attributes(template, output_references(output))
 
 
+def dynamic_reference(text: str) -> str | None:
+    """The first dynamic reference in a text: from its opening to the next brace that closes, if another follows."""
+    at = 0
+    while (opening := _DYNAMIC_REFERENCE.search(text, at)) is not None:
+        closing = text.find("}", opening.end())
+        if closing < 0:
+            return None
+        if text.startswith("}}", closing):
+            return text[opening.start() : closing + 2]
+        at = closing + 1  # For all openings before it, this is the brace that comes next.
+    return None
+
+
 def _refuse_dynamic_references(value: object) -> None:
     """Refuse what AWS replaces by a parameter or a secret: it would reach the resource as it is written.
 
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/dynamic-references.html
     """
     match value:
-        case str() if (found := _DYNAMIC_REFERENCE.search(value)) is not None:
+        case str() if (found := dynamic_reference(value)) is not None:
             raise validation_error(
-                f"Dynamic references are not supported: there is no SSM and no Secrets Manager here. Found {found[0]}"
+                f"Dynamic references are not supported: there is no SSM and no Secrets Manager here. Found {found}"
             )
         case Mapping():
             for part in value.values():

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from redrive.core.clock import Instant
 from redrive.core.errors import Bug
 from redrive.core.scope import Scope
-from redrive.delivery.invocation import InvocationResult
-from redrive.delivery.worker import Attempt
+from redrive.delivery.errand import Result
+from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.services.cloudformation import limits
 from redrive.services.cloudformation.workers_timers import STACK_TIMER
 from redrive.store.api import Transaction
@@ -28,10 +28,10 @@ class StackWorker:
         """`is_strict` has properties that a type does not have refused, as AWS refuses them."""
         self._is_strict = is_strict
 
-    def next_due(self, tx: Transaction, *, free: int) -> Instant | None:
+    def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
         return tx.timers.next(STACK_TIMER)
 
-    def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
+    def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
         from redrive.services.cloudformation.workers_steps import take_step  # noqa: PLC0415 - only stacks need all that.
 
         for name, _ in tx.timers.due(STACK_TIMER, tx.now, limits.STACKS_PER_CLAIM):
@@ -43,5 +43,5 @@ class StackWorker:
                 tx.timers.set(STACK_TIMER, name, again_at)
         return ()
 
-    def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
+    def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
         raise Bug("stacks make no attempts")

@@ -59,7 +59,9 @@ def step_revert(run: Run) -> Instant | None:
         if not resource.leftover and (resource.before is not None or _failed_unchanged(resource)):
             return _revert(run, resource)
     if run.stack.previous is not None:
-        run.stack = dataclasses.replace(run.stack, blueprint=run.stack.previous)
+        # The role stays the stack's: AWS uses it for all operations after the one that named it.
+        blueprint = dataclasses.replace(run.stack.previous, role_arn=run.stack.blueprint.role_arn)
+        run.stack = dataclasses.replace(run.stack, blueprint=blueprint)
     run.enter(StackStatus.UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS)
     return run.tx.now
 
@@ -153,8 +155,12 @@ def _delete(run: Run, resource: StackResource) -> Instant:
 
 def _look_again(run: Run, resource: StackResource) -> Instant:
     """The resource is gone, unless its service is still at work on it."""
-    if is_pending(run, resource):
-        return run.tx.now + limits.PENDING_POLL_MS
+    try:
+        if is_pending(run, resource):
+            return run.tx.now + limits.PENDING_POLL_MS
+    except ServiceError as error:
+        _deletion_failed(run, resource, handler_failure(error, run.stack.operation))
+        return run.tx.now
     run.report(resource, ResourceStatus.DELETE_COMPLETE)
     _let_go(run, resource)
     return run.tx.now

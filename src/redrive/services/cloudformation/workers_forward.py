@@ -164,7 +164,12 @@ def _with_identity(wanted: Made, existing: Existing) -> Made:
 
 def _complete(run: Run, resource: StackResource) -> None:
     """The resource is there, unless its service is still at work on it."""
-    if not is_pending(run, resource):
+    try:
+        pending = is_pending(run, resource)
+    except ServiceError as error:
+        _fail(run, resource, handler_failure(error, run.stack.operation))
+        return
+    if not pending:
         creating = resource.is_new and resource.before is None
         run.report(resource, ResourceStatus.CREATE_COMPLETE if creating else ResourceStatus.UPDATE_COMPLETE)
 
@@ -184,7 +189,7 @@ def _look_again(run: Run, resource: StackResource) -> Instant:
 
 
 def is_pending(run: Run, resource: StackResource) -> bool:
-    """Whether the resource's service is still at work on it."""
+    """Whether the resource's service is still at work on it. Errors: ServiceError if nobody may ask."""
     made, probe = resource.made, TYPES[resource.type].is_pending
     if made is None or probe is None:
         return False

@@ -38,9 +38,9 @@ class Run:
         self.stack = stack
         self.scope = stack.scope
 
-    def begin(self, status: StackStatus, *, reason: str = "User Initiated") -> None:
-        """Start an operation on the stack, and have the worker take it up at once."""
-        self.stack = dataclasses.replace(self.stack, operation=new_uuid(self.tx.entropy), failed=())
+    def begin(self, status: StackStatus, acting: Caller, *, reason: str = "User Initiated") -> None:
+        """Start an operation on the stack, as `acting`, and have the worker take it up at once."""
+        self.stack = dataclasses.replace(self.stack, operation=new_uuid(self.tx.entropy), acting=acting, failed=())
         if status is StackStatus.UPDATE_IN_PROGRESS:
             self._forget_changes()
         self.resume(status, reason)
@@ -106,8 +106,12 @@ class Run:
         return self.put(changed)
 
     def place(self, logical_id: str) -> Place:
-        """Where a resource of the stack is made: by the account itself, in the stack's region."""
-        caller = Caller(self.scope, new_uuid(self.tx.entropy), host=self.stack.host)
+        """Where a resource of the stack is made, and by whom: whoever the operation acts as."""
+        request_id, host = new_uuid(self.tx.entropy), self.stack.host
+        if self.stack.acting is None:
+            caller = Caller(self.scope, request_id, host=host)
+        else:
+            caller = dataclasses.replace(self.stack.acting, scope=self.scope, request_id=request_id, host=host)
         return Place(self.tx, caller, self.stack.stack_name, self.stack.id, logical_id)
 
     def export(self, name: str) -> Export | None:

@@ -13,7 +13,7 @@ from redrive.delivery.operation import operation
 from redrive.services.cloudwatch import limits
 from redrive.services.cloudwatch.api_reads import periods_of, units_of
 from redrive.services.cloudwatch.model import VALIDATION, Problems
-from redrive.services.cloudwatch.model_evaluation import Evaluation
+from redrive.services.cloudwatch.model_evaluation import Allowance, Evaluation
 from redrive.services.cloudwatch.model_labels import fill_label, parse_timezone, properties
 from redrive.services.cloudwatch.model_pages import Result, page_of
 from redrive.services.cloudwatch.model_queries import MetricStat, Query, read_queries
@@ -82,11 +82,12 @@ def _answers(
         if isinstance(query.content, MetricStat):
             fetched[query.id] = _fetch(tx, caller, query, query.content, start, end)
     answers = []
+    allowance = Allowance(limits.VALUES_COMPUTED_MAX)
     for query in queries:
         if not query.is_returned:
             continue
         made_for = window(start, end, query.period_s or _shortest_period(fetched), tx.now)
-        found = Evaluation(queries, fetched, made_for).series(query)
+        found = Evaluation(queries, fetched, made_for, allowance).series(query)
         is_single_expression = len(found) == 1 and query.id not in fetched
         answers += [(query, replace(one, label=query.id) if is_single_expression else one) for one in found]
     return answers

@@ -18,6 +18,9 @@ STORAGE_RESOLUTIONS_S = (1, 60)
 # https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html
 QUERIES_MAX = 500
 DATAPOINTS_PER_PAGE_MAX = 100_800
+VALUES_COMPUTED_MAX = 1_000_000
+"""Ours: what the expressions of one request may compute, a second or two of work. FILL makes a value for each period of
+the request's range, which may be all of history."""
 HIGH_RESOLUTION_PERIODS_S = (1, 5, 10, 20, 30)
 HIGH_RESOLUTION_AGE_MS_MAX = 3 * HOUR_MS
 MINUTES_AGE_MS_MAX = 15 * DAY_MS

@@ -20,6 +20,8 @@ from redrive.services.cloudwatch.model_values import Array, TimeSeries, Value, k
 Function = Callable[[Sequence[Value]], Value]
 _Reduce = Callable[[Sequence[float]], float]
 
+FILL = "FILL"
+"""The function that makes values where there are none."""
 REPEAT, LINEAR = "REPEAT", "LINEAR"
 WORDS = frozenset({REPEAT, LINEAR, "ASC", "DESC", "AVG", "MIN", "MAX", "SUM"})
 """Words that stand as arguments without quotes."""
@@ -232,11 +234,17 @@ def _slice(arguments: Sequence[Value]) -> Value:
     array = _array(arguments)
     match arguments[1:]:
         case [float() as start]:
-            return array[int(start) :]
+            return array[_whole(start) :]
         case [float() as start, float() as end]:
-            return array[int(start) : int(end)]
+            return array[_whole(start) : _whole(end)]
         case _:
             raise _Unfit
+
+
+def _whole(number: float) -> int:
+    if not math.isfinite(number):
+        raise _Unfit
+    return int(number)
 
 
 def _sort(arguments: Sequence[Value]) -> Value:
@@ -255,7 +263,7 @@ def _sort(arguments: Sequence[Value]) -> Value:
         case []:
             return tuple(ordered)
         case [float() as count]:
-            return tuple(ordered[: int(count)])
+            return tuple(ordered[: _whole(count)])
         case _:
             raise _Unfit
 
@@ -271,7 +279,7 @@ _REDUCTIONS: Mapping[str, _Reduce] = {
 _FUNCTIONS: Mapping[str, Function] = {
     **{name: _reduced(reduce) for name, reduce in _REDUCTIONS.items()},
     "ABS": _mapped(abs),
-    "CEIL": _mapped(math.ceil),
+    "CEIL": _mapped(lambda value: math.ceil(value) if math.isfinite(value) else None),
     "DATE": _calendar(lambda moment: moment.day),
     "DAY": _calendar(lambda moment: moment.isoweekday()),
     "DIFF": _each(_steps(lambda difference, _: difference)),
@@ -279,7 +287,7 @@ _FUNCTIONS: Mapping[str, Function] = {
     "EPOCH": _calendar(lambda moment: moment.timestamp()),
     "FILL": _fill,
     "FIRST": _end_of(0),
-    "FLOOR": _mapped(math.floor),
+    "FLOOR": _mapped(lambda value: math.floor(value) if math.isfinite(value) else None),
     "HOUR": _calendar(lambda moment: moment.hour),
     "IF": _if,
     "LAST": _end_of(-1),

@@ -16,6 +16,7 @@ from redrive.core.documents import Document
 from redrive.core.entropy import new_uuid
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
+from redrive.delivery.cleaning import forget_rows
 from redrive.delivery.operation import operation
 from redrive.languages.iam import Context, request_tags
 from redrive.services.dynamodb import limits
@@ -244,7 +245,7 @@ def delete_table(tx: Transaction, caller: Caller, *, table_name: str) -> Documen
             "Disable deletion protection first."
         )
     described = _described(tx, table, "DELETING")
-    tx.items.drop(table.id)
+    forget_rows(tx, "items", table.id)
     tx.resources.delete(Table, table.scope, table.name)
     return {"TableDescription": described}
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from redrive.core.clock import Instant
 from redrive.core.errors import Bug
-from redrive.delivery.invocation import InvocationResult
-from redrive.delivery.worker import Attempt
+from redrive.delivery.errand import Result
+from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.services.dynamodb import limits
 from redrive.store.api import Transaction
 
@@ -23,13 +23,13 @@ class ExpiryWorker:
     timer = None
     upkeep = False
 
-    def next_due(self, tx: Transaction, *, free: int) -> Instant | None:
+    def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
         expires_at = tx.items.next_expiry()
         return None if expires_at is None else expires_at + limits.EXPIRY_DELAY_MS
 
-    def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
+    def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
         tx.items.expire(tx.now - limits.EXPIRY_DELAY_MS, limit=limits.EXPIRED_ITEMS_PER_STEP_MAX)
         return ()
 
-    def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
+    def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
         raise Bug("items expire inside the store: no attempts are made")

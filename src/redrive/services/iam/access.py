@@ -31,9 +31,13 @@ from redrive.languages.iam import (
 from redrive.services.iam import limits
 from redrive.services.iam.model import ManagedPolicy, Role, aws_policies, home
 from redrive.services.iam.model_documents import parsed
+from redrive.services.iam.model_users import KEYS, AccessKey, User
 from redrive.store.api import NO_CONTEXT, Transaction
 
 ASSUME_ROLE = "sts:AssumeRole"
+
+Holder = Role | User
+"""Who holds policies."""
 
 _NOTHING = Policy(PolicyKind.IDENTITY, ())
 
@@ -61,41 +65,69 @@ def assume_role(
     return Caller(Scope(role.account, region), request_id, role_arn, session_name)
 
 
+def user_of(tx: Transaction, caller: Caller, access_key_id: str, service: str) -> Caller:
+    """The caller as the user whose access key this is, who calls a service of this signing name.
+
+    Notes that the key was used, but not at every call: that would turn each of them into a write.
+    Errors: UnrecognizedClientException (the key is deleted or inactive).
+    """
+    key = tx.resources.get(AccessKey, KEYS, access_key_id)
+    if key is None or not key.is_active:
+        raise ServiceError("UnrecognizedClientException", "The security token included in the request is invalid.")
+    if key.used_at is None or tx.now - key.used_at >= limits.KEY_USE_GRAIN_MS:
+        tx.resources.put(KEYS, key.used(tx.now, service, caller.region))
+    user = tx.resources.get(User, home(key.account), key.user_name.lower())
+    assert user is not None, "a user is deleted after their keys"
+    return Caller(Scope(key.account, caller.region), caller.request_id, host=caller.host, user_arn=user.arn)
+
+
 def authorize(
     tx: Transaction, caller: Caller, action: str, resource: str, *, context: Context = NO_CONTEXT, policy: str = ""
 ) -> None:
-    """Refuse what the caller's role, the resource's own `policy` or a boundary denies, or what none of them allows.
+    """Refuse what the caller's policies, the resource's own `policy` or a boundary denies, or what none of them allows.
 
-    The account itself needs no policy in its own account, but must heed one that denies. A role that is gone may do
-    nothing. `context` holds condition keys of the service that asks. Errors: AccessDeniedException, in AWS's sentence.
+    The account itself needs no policy in its own account, but must heed one that denies. A role or user that is gone
+    may do nothing. `context` holds condition keys of the service that asks.
+    Errors: AccessDeniedException, in AWS's sentence.
     """
-    if caller.role_arn is None and not policy and account_of(resource) in ("", caller.scope.account):
+    if caller.is_account and not policy and account_of(resource) in ("", caller.scope.account):
         return
-    role = None if caller.role_arn is None else find_role(tx, caller.role_arn)
-    if role is None and caller.role_arn is not None:
+    holder = _holder(tx, caller)
+    if holder is None and not caller.is_account:
         raise _refusal(caller, action, resource, ImplicitDeny(PolicySource.IDENTITY))
-    documents = () if role is None else tuple(documents_of(tx, role).values())
-    is_bounded = role is not None and role.boundary is not None
-    if not is_bounded and _always_allows(documents, policy, caller.account, caller.role_arn, action, resource):
+    documents = () if holder is None else tuple(documents_of(tx, holder).values())
+    is_bounded = holder is not None and holder.boundary is not None
+    holder_arn = caller.role_arn or caller.user_arn
+    if not is_bounded and _always_allows(documents, policy, caller.account, holder_arn, action, resource):
         return
-    keys = {**moment(tx.now, caller.region), **_keys_of_role(role, caller.session_name), **context}
-    request = AccessRequest(action, resource, _principal(caller.account, caller.role_arn, caller.session_name), keys)
-    boundary = None if role is None else boundary_of(tx, role)
+    keys = {**moment(tx.now, caller.region), **_keys_of(holder, caller.session_name), **context}
+    request = AccessRequest(action, resource, _principal(caller.account, holder_arn, caller.session_name), keys)
+    boundary = None if holder is None else boundary_of(tx, holder)
     decision = decide(request, [parsed(document) for document in documents], _resource_policy(policy), boundary)
     if not isinstance(decision, Allowed):
         raise _refusal(caller, action, resource, decision)
 
 
-def _principal(account: str, role_arn: str | None, session_name: str) -> PrincipalInfo:
-    return PrincipalInfo.root(account) if role_arn is None else PrincipalInfo.session(role_arn, session_name)
+def _holder(tx: Transaction, caller: Caller) -> Holder | None:
+    """Whose policies decide; None for the account itself, and for who is gone."""
+    if caller.role_arn is not None:
+        return find_role(tx, caller.role_arn)
+    return None if caller.user_arn is None else find_user(tx, caller.user_arn)
 
 
-def _keys_of_role(role: Role | None, session_name: str) -> Context:
-    """The condition keys that follow from what is stored of a role."""
-    if role is None:
+def _principal(account: str, holder_arn: str | None, session_name: str) -> PrincipalInfo:
+    if holder_arn is None:
+        return PrincipalInfo.root(account)
+    is_user = holder_arn.split(":", 5)[5].startswith("user/")
+    return PrincipalInfo.user(holder_arn) if is_user else PrincipalInfo.session(holder_arn, session_name)
+
+
+def _keys_of(holder: Holder | None, session_name: str) -> Context:
+    """The condition keys that follow from what is stored of a role or user."""
+    if holder is None:
         return NO_CONTEXT
-    tags = {f"aws:PrincipalTag/{key}": (value,) for key, value in role.tags.items()}
-    return {**tags, "aws:userid": (f"{role.id}:{session_name}",)}
+    tags = {f"aws:PrincipalTag/{key}": (value,) for key, value in holder.tags.items()}
+    return {**tags, "aws:userid": (holder.id if isinstance(holder, User) else f"{holder.id}:{session_name}",)}
 
 
 def _resource_policy(document: str) -> Policy | None:
@@ -116,12 +148,12 @@ def _always_trusts(trust: str, role_arn: str, service: str) -> bool:
 
 @functools.lru_cache(maxsize=limits.DECISIONS_KEPT_MAX)
 def _always_allows(
-    documents: tuple[str, ...], policy: str, account: str, role_arn: str | None, action: str, resource: str
+    documents: tuple[str, ...], policy: str, account: str, holder_arn: str | None, action: str, resource: str
 ) -> bool:
     """Whether policies allow something whenever it is asked for; False also if that depends on context or session."""
     policies = [parsed(document) for document in documents]
     around = _resource_policy(policy)
-    request = AccessRequest(action, resource, _principal(account, role_arn, "any"))
+    request = AccessRequest(action, resource, _principal(account, holder_arn, "any"))
     all_policies = policies if around is None else [*policies, around]
     return all(map(_ignores_context, all_policies)) and isinstance(decide(request, policies, around), Allowed)
 
@@ -141,6 +173,15 @@ def find_role(tx: Transaction, arn: str) -> Role | None:
     place = _place_of_role(arn)
     role = None if place is None else tx.resources.get(Role, *place)
     return role if role is not None and role.arn == arn else None
+
+
+def find_user(tx: Transaction, arn: str) -> User | None:
+    """The user with this ARN; its path counts."""
+    parts = arn.split(":", 5)
+    if len(parts) != 6 or not parts[5].startswith("user/"):
+        return None
+    user = tx.resources.get(User, home(parts[4]), parts[5].rsplit("/", 1)[-1].lower())
+    return user if user is not None and user.arn == arn else None
 
 
 @functools.lru_cache(maxsize=limits.DECISIONS_KEPT_MAX)
@@ -164,17 +205,17 @@ def find_policy(tx: Transaction, arn: str) -> ManagedPolicy | None:
     return policy if policy is not None and policy.arn == arn else None
 
 
-def documents_of(tx: Transaction, role: Role) -> Mapping[str, str]:
-    """The policy documents that say what a role may do: its inline ones by name, its managed ones by ARN."""
-    managed = [policy for arn in role.attached if (policy := find_policy(tx, arn)) is not None]
-    return {**role.inline, **{policy.arn: policy.document for policy in managed}}
+def documents_of(tx: Transaction, holder: Holder) -> Mapping[str, str]:
+    """The policy documents that say what a role or user may do: the inline ones by name, the managed ones by ARN."""
+    managed = [policy for arn in holder.attached if (policy := find_policy(tx, arn)) is not None]
+    return {**holder.inline, **{policy.arn: policy.document for policy in managed}}
 
 
-def boundary_of(tx: Transaction, role: Role) -> Policy | None:
-    """The policy that bounds a role, or None if nothing does. A boundary that is gone allows nothing."""
-    if role.boundary is None:
+def boundary_of(tx: Transaction, holder: Holder) -> Policy | None:
+    """The policy that bounds a role or user, or None if nothing does. A boundary that is gone allows nothing."""
+    if holder.boundary is None:
         return None
-    policy = find_policy(tx, role.boundary)
+    policy = find_policy(tx, holder.boundary)
     return _NOTHING if policy is None else parsed(policy.document)
 
 

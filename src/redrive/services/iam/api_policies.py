@@ -14,6 +14,7 @@ from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
 from redrive.services.iam import access, limits
+from redrive.services.iam.access import Holder
 from redrive.services.iam.model import (
     ManagedPolicy,
     PolicyVersion,
@@ -33,6 +34,7 @@ from redrive.services.iam.model_requests import (
     tagged,
     untagged,
 )
+from redrive.services.iam.model_users import User
 from redrive.store.api import Transaction
 
 
@@ -180,25 +182,31 @@ def list_entities_for_policy(
     marker: str | None = None,
     max_items: int | None = None,
 ) -> Document:
-    """The roles that a managed policy is attached to or bounds. Users and groups there are none.
+    """The roles and users that a managed policy is attached to or bounds. Groups there are none.
 
     Errors: NoSuchEntityException; InvalidInputException; ValidationException (a marker that no list gave).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_ListEntitiesForPolicy.html
     """
     policy = policy_for(tx, caller, policy_arn, "iam:ListEntitiesForPolicy")
-    roles = [] if entity_filter not in (None, "Role") else tx.resources.list(Role, home(caller.account))
+    where = home(caller.account)
+    holders: list[Holder] = []
+    if entity_filter in (None, "Role"):
+        holders += tx.resources.list(Role, where)
+    if entity_filter in (None, "User"):
+        holders += tx.resources.list(User, where)
     found = [
-        role
-        for role in roles
-        if role.path.startswith(path_prefix or "/")
+        holder
+        for holder in holders
+        if holder.path.startswith(path_prefix or "/")
         and (
-            (policy.arn in role.attached and policy_usage_filter != "PermissionsBoundary")
-            or (policy.arn == role.boundary and policy_usage_filter != "PermissionsPolicy")
+            (policy.arn in holder.attached and policy_usage_filter != "PermissionsBoundary")
+            or (policy.arn == holder.boundary and policy_usage_filter != "PermissionsPolicy")
         )
     ]
-    items, more = page(found, lambda role: role.name, marker, max_items)
-    users = {"PolicyRoles": [{"RoleName": role.role_name, "RoleId": role.id} for role in items]}
-    return {"PolicyGroups": [], "PolicyUsers": [], **users, **more}
+    items, more = page(found, lambda holder: f"{holder.KIND} {holder.name}", marker, max_items)
+    roles = [{"RoleName": one.role_name, "RoleId": one.id} for one in items if isinstance(one, Role)]
+    users = [{"UserName": one.user_name, "UserId": one.id} for one in items if isinstance(one, User)]
+    return {"PolicyGroups": [], "PolicyUsers": users, "PolicyRoles": roles, **more}
 
 
 @operation("TagPolicy")
@@ -241,22 +249,23 @@ def list_policy_tags(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Usage:
-    """How many roles of an account have each policy attached, and as their boundary."""
+    """How many roles and users of an account have each policy attached, and as their boundary."""
 
     attached: Counter[str]
     bounding: Counter[str]
 
     @classmethod
-    def of(cls, roles: Iterable[Role]) -> _Usage:
+    def of(cls, holders: Iterable[Holder]) -> _Usage:
         attached, bounding = Counter[str](), Counter[str]()
-        for role in roles:
-            attached.update(role.attached)
-            bounding.update([role.boundary] if role.boundary is not None else [])
+        for holder in holders:
+            attached.update(holder.attached)
+            bounding.update([holder.boundary] if holder.boundary is not None else [])
         return cls(attached, bounding)
 
 
 def _usage(tx: Transaction, caller: Caller) -> _Usage:
-    return _Usage.of(tx.resources.list(Role, home(caller.account)))
+    where = home(caller.account)
+    return _Usage.of([*tx.resources.list(Role, where), *tx.resources.list(User, where)])
 
 
 def _listed(policy: ManagedPolicy, usage: _Usage) -> Document:

@@ -25,7 +25,9 @@ def put_role_policy(
     """
     role = role_for(tx, caller, role_name, "iam:PutRolePolicy")
     inline = {**role.inline, policy_name: policy_document}
-    check_inline(policy_document, inline, role_name)
+    check_inline(
+        policy_document, inline, owner=f"role {role_name}", characters_max=limits.INLINE_POLICIES_CHARACTERS_MAX
+    )
     store_role(tx, dataclasses.replace(role, inline=inline))
     return {}
 

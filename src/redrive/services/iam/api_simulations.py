@@ -1,4 +1,4 @@
-"""What would a role be allowed to do? The same decision as for real calls, asked for in advance."""
+"""What would a role or a user be allowed to do? The same decision as for real calls, asked for in advance."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from redrive.languages.iam import (
     decide,
 )
 from redrive.services.iam import access
-from redrive.services.iam.model import Role
+from redrive.services.iam.access import Holder
 from redrive.services.iam.model_documents import parsed
 from redrive.services.iam.model_requests import invalid_input, no_such_entity, page
 from redrive.store.api import Transaction
@@ -106,9 +106,9 @@ def simulate_principal_policy(
     max_items: int | None = None,
     marker: str | None = None,
 ) -> Document:
-    """Decide each action on each resource by a role's policies, without doing anything.
+    """Decide each action on each resource by the policies of a role or user, without doing anything.
 
-    Errors: NoSuchEntityException (no such role); InvalidInputException (policies that cannot be read);
+    Errors: NoSuchEntityException (no such role or user); InvalidInputException (policies that cannot be read);
     NotImplemented (excluded policies, EC2 scenarios); ValidationException (a marker that no list gave).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_SimulatePrincipalPolicy.html
     """
@@ -119,14 +119,14 @@ def simulate_principal_policy(
         if given:
             message = f"redrive does not implement {member} of SimulatePrincipalPolicy: leave it out."
             raise ServiceError("NotImplemented", message, http_status=501)
-    role = access.find_role(tx, policy_source_arn)
-    if role is None or role.account != caller.account:
+    holder = access.find_role(tx, policy_source_arn) or access.find_user(tx, policy_source_arn)
+    if holder is None or holder.account != caller.account:
         raise no_such_entity(f"The entity {policy_source_arn} cannot be found.")
     simulation = _Simulation(
-        policies=_policies(tx, role, policy_input_list or ()),
+        policies=_policies(tx, holder, policy_input_list or ()),
         resource_policy=None if resource_policy is None else _read(resource_policy, PolicyKind.RESOURCE),
-        boundary=_boundary(tx, role, permissions_boundary_policy_input_list or ()),
-        principal=_principal(caller_arn or role.arn),
+        boundary=_boundary(tx, holder, permissions_boundary_policy_input_list or ()),
+        principal=_principal(caller_arn or holder.arn),
         context=dict(_context_entry(entry) for entry in context_entries or ()),
         resource_owner=resource_owner,
     )
@@ -135,17 +135,17 @@ def simulate_principal_policy(
     return {"EvaluationResults": [simulation.result(*asked[place]) for place in places], **more}
 
 
-def _policies(tx: Transaction, role: Role, inputs: Sequence[str]) -> dict[str, Policy]:
-    policies = {name: parsed(document) for name, document in access.documents_of(tx, role).items()}
+def _policies(tx: Transaction, holder: Holder, inputs: Sequence[str]) -> dict[str, Policy]:
+    policies = {name: parsed(document) for name, document in access.documents_of(tx, holder).items()}
     given = {f"PolicyInputList.{number}": _read(document) for number, document in enumerate(inputs, start=1)}
     return policies | given
 
 
-def _boundary(tx: Transaction, role: Role, inputs: Sequence[str]) -> Policy | None:
-    """The boundary to simulate: a given one stands in for the role's own."""
+def _boundary(tx: Transaction, holder: Holder, inputs: Sequence[str]) -> Policy | None:
+    """The boundary to simulate: a given one stands in for the holder's own."""
     if len(inputs) > 1:
         raise invalid_input("Only one permissions boundary policy can be specified.")
-    return _read(inputs[0]) if inputs else access.boundary_of(tx, role)
+    return _read(inputs[0]) if inputs else access.boundary_of(tx, holder)
 
 
 def _context_entry(entry: Document) -> tuple[str, tuple[str, ...]]:

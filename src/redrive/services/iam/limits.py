@@ -4,6 +4,10 @@ from __future__ import annotations
 
 # Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html
 ROLES_MAX = 1_000
+USERS_MAX = 5_000
+ACCESS_KEYS_PER_USER_MAX = 2
+POLICIES_PER_USER_MAX = 10
+USER_INLINE_POLICIES_CHARACTERS_MAX = 2_048
 CUSTOMER_POLICIES_MAX = 1_500
 POLICIES_PER_ROLE_MAX = 10
 VERSIONS_PER_POLICY_MAX = 5
@@ -17,6 +21,9 @@ SESSION_S_DEFAULT = 3_600
 
 # Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_ListRoles.html
 PAGE_ITEMS_DEFAULT = 100
+
+# Ours: how often the use of an access key is noted, at most.
+KEY_USE_GRAIN_MS = 15 * 60_000
 
 # Ours: how many parsed policy documents are kept. A parsed document takes a few kilobytes.
 PARSED_DOCUMENTS_MAX = 8_192

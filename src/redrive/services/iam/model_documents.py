@@ -37,16 +37,15 @@ def check_managed(document: str) -> None:
         raise over_quota("PolicySize", limits.MANAGED_POLICY_CHARACTERS_MAX)
 
 
-def check_inline(document: str, all_of_role: Mapping[str, str], role_name: str) -> None:
-    """Refuse a document that cannot be a role's, or with which the role's inline policies grow too long together.
+def check_inline(document: str, everything: Mapping[str, str], *, owner: str, characters_max: int) -> None:
+    """Refuse a document that no `role NAME` or `user NAME` can have, or with which their inline policies grow too long.
 
     Errors: MalformedPolicyDocumentException; LimitExceededException.
     """
     _check(document, PolicyKind.IDENTITY)
-    if sum(map(_size, all_of_role.values())) > limits.INLINE_POLICIES_CHARACTERS_MAX:
+    if sum(map(_size, everything.values())) > characters_max:
         raise ServiceError(
-            "LimitExceededException",
-            f"Maximum policy size of {limits.INLINE_POLICIES_CHARACTERS_MAX} bytes exceeded for role {role_name}",
+            "LimitExceededException", f"Maximum policy size of {characters_max} bytes exceeded for {owner}"
         )
 
 

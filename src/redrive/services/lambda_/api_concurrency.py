@@ -10,6 +10,7 @@ from redrive.delivery.operation import operation
 from redrive.services.lambda_.api_functions import authorized_function
 from redrive.services.lambda_.limits import CONCURRENCY_MAX, CONCURRENCY_UNRESERVED_MIN
 from redrive.services.lambda_.model import Function, invalid_parameter
+from redrive.services.lambda_.workers_watches import look_at_mappings_of
 from redrive.store.api import Transaction
 
 
@@ -31,7 +32,7 @@ def put_function_concurrency(
         )
     tx.resources.put(caller.scope, replace(function, reserved=reserved_concurrent_executions))
     # A mapping that stood still for want of concurrency may go on.
-    tx.notify("due")
+    look_at_mappings_of(tx, caller.scope, function.name)
     return {"ReservedConcurrentExecutions": reserved_concurrent_executions}
 
 
@@ -55,5 +56,5 @@ def delete_function_concurrency(tx: Transaction, caller: Caller, *, function_nam
     """
     function = authorized_function(tx, caller, "lambda:DeleteFunctionConcurrency", function_name)
     tx.resources.put(caller.scope, replace(function, reserved=None))
-    tx.notify("due")
+    look_at_mappings_of(tx, caller.scope, function.name)
     return {}

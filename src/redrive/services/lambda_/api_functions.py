@@ -33,11 +33,13 @@ from redrive.services.lambda_.model_code import (
     check_runtime,
     check_sizes,
     code_digest,
+    code_location,
     zip_content,
 )
 from redrive.services.lambda_.model_event_invoke import EventInvokeConfig
 from redrive.services.lambda_.workers_queues import authorize_on_queue
 from redrive.services.lambda_.workers_runs import PRINCIPAL, assume_function_role
+from redrive.services.lambda_.workers_watches import look_at_mappings_of
 from redrive.store.api import NO_CONTEXT, Transaction
 
 
@@ -146,6 +148,7 @@ def create_function(
     )  # fmt: skip
     tx.blobs.put(function.code_digest, content)
     tx.resources.put(caller.scope, function)
+    look_at_mappings_of(tx, caller.scope, function.name)
     return configuration(function)
 
 
@@ -160,7 +163,7 @@ def get_function(tx: Transaction, caller: Caller, *, function_name: str, qualifi
     function = get_existing(tx, reference)
     code: Document = {
         "RepositoryType": "S3",
-        "Location": f"http://{caller.host}/_redrive/blobs/{function.code_digest}",
+        "Location": code_location(tx.facts.secret(), caller.host, function.code_digest, tx.now),
     }
     if function.source_kms_key_arn:
         code["SourceKMSKeyArn"] = function.source_kms_key_arn

@@ -130,6 +130,7 @@ def _promise(tx: Transaction, caller: Caller, function: Function, event: bytes, 
             place=OUTSIDE,
             due_at=tx.now,
             first_at=tx.now,
+            function=function.arn,
         )
     )
     if not is_new:

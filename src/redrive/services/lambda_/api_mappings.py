@@ -12,6 +12,7 @@ from redrive.core.entropy import new_uuid
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
+from redrive.delivery.targets import queue_url
 from redrive.services.lambda_.api_functions import authorized_reference, get_existing
 from redrive.services.lambda_.limits import (
     BATCH_SIZE_DEFAULT,
@@ -27,9 +28,10 @@ from redrive.services.lambda_.model import (
     refuse_given,
     unavailable,
 )
-from redrive.services.lambda_.model_mapping import EventSourceMapping, mapping_arn, mapping_document, queue_url
+from redrive.services.lambda_.model_mapping import EventSourceMapping, mapping_arn, mapping_document
 from redrive.services.lambda_.workers_queues import authorize_on_queue
 from redrive.services.lambda_.workers_runs import function_caller
+from redrive.services.lambda_.workers_watches import look_no_more, look_now
 from redrive.store.api import Transaction
 
 _QUEUE_MISSING = frozenset({"QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue"})
@@ -93,7 +95,7 @@ def create_event_source_mapping(
     )  # fmt: skip
     _check(tx, caller, mapping, get_existing(tx, reference))
     tx.resources.put(caller.scope, mapping)
-    tx.notify("due")
+    look_now(tx, caller.scope, mapping)
     return mapping_document(mapping, state="Creating")
 
 
@@ -185,7 +187,7 @@ def update_event_source_mapping(
     )
     _check(tx, caller, updated, get_existing(tx, reference))
     tx.resources.put(caller.scope, updated)
-    tx.notify("due")
+    look_now(tx, caller.scope, updated)
     return mapping_document(updated, state="Updating")
 
 
@@ -198,6 +200,7 @@ def delete_event_source_mapping(tx: Transaction, caller: Caller, *, uuid: str) -
     """
     mapping = _authorized_mapping(tx, caller, "lambda:DeleteEventSourceMapping", uuid)
     tx.resources.delete(EventSourceMapping, caller.scope, uuid)
+    look_no_more(tx, caller.scope, mapping)
     return mapping_document(mapping, state="Deleting")
 
 

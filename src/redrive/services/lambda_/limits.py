@@ -65,6 +65,7 @@ PROBLEM_PAUSE_MS = 1 * MINUTE_MS  # Ours: before a queue that refused a poll is 
 THROTTLE_PAUSE_MS = 5 * SECOND_MS  # Ours: before a function that was throttled is sent another batch.
 EMPTY_POLL_PAUSE_MS = 1 * SECOND_MS  # Ours: before a queue that had something due, yet gave nothing, is polled again.
 EXPIRED_BATCHES_PER_CLAIM_MAX = 100
+MAPPINGS_PER_CLAIM_MAX = 200  # Ours: how many mappings are looked at in one transaction.
 
 # PutLogEvents. Source: https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutLogEvents.html
 LOG_EVENTS_PER_PUT_MAX = 10_000
@@ -72,3 +73,6 @@ LOG_BYTES_PER_PUT_MAX = 1_048_576
 LOG_EVENT_OVERHEAD_BYTES = 26
 LOG_EVENT_BYTES_MAX = 256 * 1024 - LOG_EVENT_OVERHEAD_BYTES
 LOG_SPAN_MS_MAX = 24 * HOUR_MS
+
+# Source: https://docs.aws.amazon.com/lambda/latest/api/API_FunctionCodeLocation.html
+CODE_URL_MS = 10 * 60_000

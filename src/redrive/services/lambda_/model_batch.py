@@ -12,21 +12,13 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from redrive.core.arn import Arn
 from redrive.core.documents import Document, dump_json, load_json
+from redrive.delivery.event_sources import Batch
 from redrive.delivery.invocation import InvocationResult, InvocationStatus
 
 _ENVELOPE_BYTES = len('{"Records":[]}')
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """An event, and the receipt of each message in it by the message's id."""
-
-    event: bytes
-    receipts: Mapping[str, str]
 
 
 def sqs_record(message: Document, queue_arn: str) -> Document:

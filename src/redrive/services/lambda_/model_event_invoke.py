@@ -9,6 +9,8 @@ from typing import ClassVar
 from redrive.core.clock import SECOND_MS, Instant
 from redrive.core.documents import Document, load_json
 from redrive.core.retry import Backoff, Delivered, Exhausted, Failed, GiveUp, Outcome, RetryPolicy, Succeeded
+from redrive.delivery.letters import Letter, attribute, cut
+from redrive.languages import letters
 from redrive.services.lambda_.limits import (
     ERROR_MESSAGE_BYTES_MAX,
     ERROR_WAITS_MS,
@@ -73,20 +75,21 @@ def event_invoke_config(config: EventInvokeConfig) -> Document:
     return document
 
 
-def dead_letter_attributes(request_id: str, failed: Failed) -> Document:
-    """The message attributes of an event's dead letter.
+def dead_letter(request_id: str, payload: str, failed: Failed) -> Letter:
+    """The dead letter of an event: the event itself, and why it failed.
 
     Source: https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-retain-records.html
     """
     message = error_member(failed.message, "errorMessage") if failed.code == UNHANDLED else failed.message
-    text = message.encode()[:ERROR_MESSAGE_BYTES_MAX].decode("utf-8", "ignore")
+    text = cut(message, ERROR_MESSAGE_BYTES_MAX)
+    names = letters.LAMBDA
     attributes: Document = {
-        "RequestID": {"DataType": "String", "StringValue": request_id},
-        "ErrorCode": {"DataType": "Number", "StringValue": _STATUS.get(failed.code, "500")},
+        names.id: attribute(request_id),
+        names.code: attribute(_STATUS.get(failed.code, "500"), type="Number"),
     }
     if text:
-        attributes["ErrorMessage"] = {"DataType": "String", "StringValue": text}
-    return attributes
+        attributes[names.message] = attribute(text)
+    return Letter(names, payload, attributes)
 
 
 _STATUS = {UNHANDLED: "200", "TooManyRequestsException": "429", "ResourceNotFoundException": "404"}

@@ -6,7 +6,6 @@ from collections.abc import Mapping as MappingOf
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from redrive.core.arn import Arn
 from redrive.core.clock import Instant
 from redrive.core.documents import Document
 from redrive.services.lambda_.limits import BATCH_SIZE_DEFAULT, MAPPING_CONCURRENCY, WINDOW_VISIBILITY_MARGIN_S
@@ -21,6 +20,7 @@ class EventSourceMapping:
     """A queue whose messages a function is given, in batches. `name` is the UUID.
 
     `function_arn` carries a qualifier if the mapping was made with one. `last_result` is empty until the first batch.
+    `cursor` is where a source that has one goes on.
     """
 
     KIND: ClassVar[str] = "lambda.event_source_mapping"
@@ -40,6 +40,7 @@ class EventSourceMapping:
     kms_key_arn: str = ""
     tags: MappingOf[str, str] = field(default_factory=dict)
     last_result: str = ""
+    cursor: str = ""
 
     @property
     def is_fifo(self) -> bool:
@@ -50,12 +51,6 @@ class EventSourceMapping:
 def mapping_arn(region: str, account: str, uuid: str) -> str:
     """The ARN of a mapping."""
     return f"arn:aws:lambda:{region}:{account}:event-source-mapping:{uuid}"
-
-
-def queue_url(queue_arn: str) -> str:
-    """The URL of the queue with this ARN, as AWS spells it."""
-    arn = Arn.parse(queue_arn)
-    return f"https://sqs.{arn.region}.amazonaws.com/{arn.account}/{arn.resource}"
 
 
 def concurrency(mapping: EventSourceMapping, function: Function) -> int:

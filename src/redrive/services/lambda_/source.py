@@ -5,23 +5,29 @@ Knows nothing of leases and retries themselves: those are the delivery worker's.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import assert_never
 
 from redrive.core.arn import Arn
 from redrive.core.documents import Document, dump_json
 from redrive.core.entropy import new_uuid
 from redrive.core.errors import ServiceError
-from redrive.core.retry import Delivered, Failed, FailureKind, GiveUp, Outcome, RetryAt, Succeeded, Verdict
+from redrive.core.retry import Delivered, Failed, FailureKind, GiveUp, Outcome, Succeeded
+from redrive.core.scope import Caller
+from redrive.delivery.errand import Errand, Result
+from redrive.delivery.history import End, record_aftermath
 from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
+from redrive.delivery.letters import Unwritten, write_letter
+from redrive.delivery.sources import Source
+from redrive.delivery.targets import queue_url
 from redrive.services.lambda_.limits import EVENT_LEASE_MS
 from redrive.services.lambda_.model import Function, function_invocation, function_not_found, lambda_error
 from redrive.services.lambda_.model_event_invoke import (
     UNHANDLED,
     EventInvokeConfig,
-    dead_letter_attributes,
+    dead_letter,
     destination_record,
 )
-from redrive.services.lambda_.model_mapping import queue_url
 from redrive.services.lambda_.model_metrics import (
     DEAD_LETTER_ERRORS,
     DESTINATION_FAILURES,
@@ -31,13 +37,12 @@ from redrive.services.lambda_.model_metrics import (
 from redrive.services.lambda_.model_report import error_member
 from redrive.services.lambda_.workers_runs import count, function_caller, record_run
 from redrive.store.api import Transaction
-from redrive.store.tables.attempts import AttemptRecord
 from redrive.store.tables.deliveries import Delivery
 
 SOURCE = "lambda"
 
 
-class LambdaSource:
+class LambdaSource(Source):
     """Lambda's own queue of events.
 
     Source: https://docs.aws.amazon.com/lambda/latest/dg/invocation-async.html
@@ -66,8 +71,9 @@ class LambdaSource:
         kind = FailureKind.TRANSIENT if error.fault == "server" else FailureKind.PERMANENT
         return Failed(error.code, error.message, kind)
 
-    def outcome(self, result: InvocationResult) -> Outcome:
+    def outcome(self, result: Result) -> Outcome:
         """Errors of the function use up retries; throttles and errors outside of it wait without doing so."""
+        assert isinstance(result, InvocationResult), "events run functions"
         match result.status:
             case InvocationStatus.OK:
                 return Succeeded({"Payload": _text(result)})
@@ -80,44 +86,32 @@ class LambdaSource:
             case _:
                 assert_never(result.status)
 
-    def answered(self, tx: Transaction, delivery: Delivery, result: InvocationResult) -> None:
-        """Write the lines of a run that has result."""
-        function = _function(tx, delivery)
-        if function is not None:
-            invocation = function_invocation(function, delivery.id, b"", function_arn=delivery.target_arn)
-            record_run(tx, invocation, result)
+    def answered(self, tx: Transaction, delivery: Delivery, errand: Errand, result: Result) -> None:
+        """Count the run and write its lines: to its own log group, whatever became of the function since."""
+        assert isinstance(errand, Invocation), "events run functions"
+        assert isinstance(result, InvocationResult), "events run functions"
+        record_run(tx, errand, result)
 
-    def attempted(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Verdict) -> None:
-        """Write the attempt down."""
-        code, message = "", ""
-        if isinstance(outcome, Failed):
-            code = outcome.code
-            message = error_member(outcome.message, "errorMessage") if code == UNHANDLED else outcome.message
-        match verdict:
-            case Delivered():
-                _record(tx, delivery, code, message, "delivered")
-            case RetryAt(at):
-                _record(tx, delivery, code, message, "retry", next_at=at)
-            case GiveUp():
-                _record(tx, delivery, code, message, "gave up")
-            case _:
-                assert_never(verdict)
+    def reported(self, failed: Failed) -> Failed:
+        """A function's own error by its message, without the document around it."""
+        if failed.code != UNHANDLED:
+            return failed
+        return replace(failed, message=error_member(failed.message, "errorMessage"))
 
-    def settled(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Delivered | GiveUp) -> None:
+    def settled(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Delivered | GiveUp) -> End:
         """Tell the destination and write the dead letter, under the function's role; each failure is only recorded."""
+        end = End.of(verdict)
         if isinstance(verdict, GiveUp):
             count(tx, delivery.target_arn, EVENTS_DROPPED)
         function = _function(tx, delivery)
         if function is None:
-            return
+            return end
         config = tx.resources.get(EventInvokeConfig, delivery.scope, function.name)
         if isinstance(outcome, Failed) and function.dead_letter_arn:
-            letter: Document = {
-                "QueueUrl": queue_url(function.dead_letter_arn),
-                "MessageBody": delivery.document["Payload"],
-                "MessageAttributes": dead_letter_attributes(delivery.id, outcome),
-            }
-            _tell(tx, delivery, function, ("sqs", "SendMessage", letter), failure=DEAD_LETTER_ERRORS)
+            letter = dead_letter(delivery.id, str(delivery.document["Payload"]), outcome)
+            written = write_letter(tx, letter, function.dead_letter_arn, lambda _: _caller(tx, function))
+            if isinstance(written, Unwritten):
+                _failed_after(tx, delivery, DEAD_LETTER_ERRORS, written.error)
         destination = _destination(config, verdict)
         if destination:
             record = dump_json(
@@ -127,6 +121,7 @@ class LambdaSource:
                 )
             )  # fmt: skip
             _send_record(tx, delivery, function, destination, record)
+        return end
 
 
 def _function(tx: Transaction, delivery: Delivery) -> Function | None:
@@ -145,6 +140,7 @@ def _destination(config: EventInvokeConfig | None, verdict: Delivered | GiveUp) 
 
 
 def _send_record(tx: Transaction, delivery: Delivery, function: Function, destination: str, record: str) -> None:
+    """Tell a destination, as the function's role. A failure is counted, and recorded under the name of its metric."""
     match Arn.parse(destination).service:
         case "sqs":
             params: Document = {"QueueUrl": queue_url(destination), "MessageBody": record}
@@ -152,28 +148,17 @@ def _send_record(tx: Transaction, delivery: Delivery, function: Function, destin
         case _:
             params = {"FunctionName": destination, "InvocationType": "Event", "Payload": record.encode()}
             call = ("lambda", "Invoke", params)
-    _tell(tx, delivery, function, call, failure=DESTINATION_FAILURES)
-
-
-def _tell(
-    tx: Transaction, delivery: Delivery, function: Function, call: tuple[str, str, Document], *, failure: str
-) -> None:
-    """Run an operation as the function's role. A failure is counted, and recorded under the name of its metric."""
-    service, operation, params = call
     try:
-        caller = function_caller(tx, function, new_uuid(tx.entropy))
-        tx.services.call(tx, caller, service, operation, params)
+        tx.services.call(tx, _caller(tx, function), *call)
     except ServiceError as error:
-        count(tx, delivery.target_arn, failure)
-        _record(tx, delivery, failure, error.message, "gave up")
+        _failed_after(tx, delivery, DESTINATION_FAILURES, error)
 
 
-def _record(
-    tx: Transaction, delivery: Delivery, code: str, message: str, verdict: str, *, next_at: int | None = None
-) -> None:
-    tx.attempts.record(
-        AttemptRecord(
-            delivery_id=delivery.id, source_arn=delivery.source_arn, attempt=delivery.attempts, ended_at=tx.now,
-            code=code, message=message, verdict=verdict, next_at=next_at,
-        ),
-    )  # fmt: skip
+def _caller(tx: Transaction, function: Function) -> Caller:
+    """The caller that acts for the function, in its own region. Errors: ServiceError AccessDenied."""
+    return function_caller(tx, function, new_uuid(tx.entropy))
+
+
+def _failed_after(tx: Transaction, delivery: Delivery, metric: str, error: ServiceError) -> None:
+    count(tx, delivery.target_arn, metric)
+    record_aftermath(tx, delivery, Failed(metric, error.message, FailureKind.PERMANENT))

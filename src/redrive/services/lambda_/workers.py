@@ -1,40 +1,46 @@
-"""Mappings at work: messages are received in batches, handed to functions, and deleted by what functions answer.
+"""Mappings at work: items are read in batches, handed to functions, and acknowledged by what functions answer.
 
 A batch under way is a row beside the deliveries, in a place of its own: its `due_at` is the end of its lease. A batch
-whose lease ends unheard is dropped; its messages come back by their visibility timeout.
+whose lease ends unheard is dropped; a queue's messages come back by their visibility timeout.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from redrive.core.clock import SECOND_MS, Instant
-from redrive.core.documents import Document
+from redrive.core.arn import Arn
+from redrive.core.clock import Instant
 from redrive.core.entropy import new_uuid
-from redrive.core.errors import ServiceError
+from redrive.core.errors import Conflict, ServiceError, UserError
+from redrive.core.log import Log
 from redrive.core.retry import RetryPolicy
-from redrive.core.scope import Caller, Scope
+from redrive.core.scope import Scope
+from redrive.delivery.errand import Result
+from redrive.delivery.event_sources import Batch, EventSource, Reading
 from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
-from redrive.delivery.worker import Attempt
+from redrive.delivery.watches import Reader, watch
+from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.services.lambda_.limits import (
     EMPTY_POLL_PAUSE_MS,
     EXPIRED_BATCHES_PER_CLAIM_MAX,
+    MAPPINGS_PER_CLAIM_MAX,
     PROBLEM_PAUSE_MS,
-    RECEIVE_MESSAGES_MAX,
     RUN_MARGIN_MS,
-    SYNC_PAYLOAD_BYTES_MAX,
     THROTTLE_PAUSE_MS,
 )
 from redrive.services.lambda_.model import Function, function_invocation
-from redrive.services.lambda_.model_batch import Batch, batches, messages_left, sqs_record
-from redrive.services.lambda_.model_mapping import (
-    EventSourceMapping,
-    concurrency,
-    effective_visibility_s,
-    queue_url,
+from redrive.services.lambda_.model_batch import messages_left
+from redrive.services.lambda_.model_mapping import EventSourceMapping, concurrency
+from redrive.services.lambda_.workers_runs import function_caller, record_run, run_caller
+from redrive.services.lambda_.workers_watches import (
+    LOOK_TIMER,
+    end_pause,
+    look_now,
+    pause,
+    paused_until,
+    timer_of,
 )
-from redrive.services.lambda_.workers_runs import assume_function_role, function_caller, record_run
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import Delivery
 
@@ -42,124 +48,166 @@ NAME = "lambda.mapping"
 BATCH = "batch"
 """The place of batches under way: the delivery worker does not claim there."""
 
-NextVisible = Callable[[Transaction, str], Instant | None]
-"""When the next message of the queue with this ARN is visible (in the past if one is now); None if it has none."""
-CountVisible = Callable[[Transaction, str, int], int]
-"""How many messages of the queue with this ARN are visible, counting no further than the last argument."""
-_Poll = Callable[[int], list[Document]]
-"""Receives at most so many messages. Errors: ServiceError (queue gone, role refused)."""
-
-
-class _TooLarge(Exception):
-    """A receive gave more than an event holds."""
+_Due = tuple[Scope, EventSourceMapping, Function]
 
 
 class MappingWorker:
-    """Polls the queues of enabled mappings as the functions' roles.
+    """Reads from the sources of enabled mappings as the functions' roles. Looks at those alone whose timer is due.
 
-    Source: https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventsourcemapping.html
     """
 
     name = NAME
     timer = None
     upkeep = False
 
-    def __init__(self, *, next_visible: NextVisible, count_visible: CountVisible) -> None:
-        self._next_visible = next_visible
-        self._count_visible = count_visible
+    def __init__(self, sources: Sequence[EventSource], log: Log) -> None:
+        self._sources: Mapping[str, EventSource] = {source.service: source for source in sources}
+        self._log = log
 
-    def next_due(self, tx: Transaction, *, free: int) -> Instant | None:
-        lease_end = tx.deliveries.next((BATCH,))
-        found = [] if lease_end is None else [lease_end]
-        if free > 0:
-            for scope, mapping in tx.resources.everywhere(EventSourceMapping):
-                at = self._due_at(tx, scope, mapping)
-                if at is not None:
-                    found.append(at)
-        return min(found, default=None)
+    def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
+        found = [tx.deliveries.next((BATCH,)), self._next_look(tx, free) if free.count > 0 else None]
+        return min((at for at in found if at is not None), default=None)
 
-    def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
+    def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
         _drop_expired(tx)
         attempts: list[Attempt] = []
-        waiting = tx.resources.everywhere(EventSourceMapping) if free > 0 else []
+        waiting = _mappings_due(tx) if free.count > 0 else []
         # One batch for each mapping in turn, so that a full queue does not keep the others waiting.
-        while waiting and len(attempts) < free:
-            took: list[tuple[Scope, EventSourceMapping]] = []
-            for scope, mapping in waiting:
-                batch = self._take(tx, scope, mapping, free=free - len(attempts))
+        while waiting and free.count > 0:
+            took: list[_Due] = []
+            for due in waiting:
+                batch = self._take(tx, *due, free=free)
+                free = free.without(attempt.function for attempt in batch)
                 attempts += batch
                 if batch:
-                    took.append((scope, mapping))
+                    took.append(due)
             waiting = took
         return attempts
 
-    def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
+    def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
         row = tx.deliveries.held(attempt.key, attempt.fence)
         if row is None:
             return
-        tx.deliveries.delete(row.id)
-        record_run(tx, attempt.invocation, result)
-        receipts: dict[str, str] = row.document["Receipts"]
-        left = messages_left(result, list(receipts), reports_failures=row.document["ReportsFailures"])
-        done = [receipt for message_id, receipt in receipts.items() if message_id not in left]
+        assert isinstance(result, InvocationResult), "mappings run functions"
+        tx.deliveries.delete(row.id, row.fence)
+        mapping = tx.resources.get(EventSourceMapping, row.scope, row.document["Mapping"])
+        if mapping is not None:
+            look_now(tx, row.scope, mapping)
         try:
-            undone = _delete_messages(tx, attempt.invocation, row, done)
-        except ServiceError as error:
-            undone = [error.message]
-        outcome = "OK" if done else "PROBLEM: Function call failed"
-        if undone:
-            outcome = f"PROBLEM: {undone[0]}"
+            with tx.savepoint():
+                last_result = self._acknowledge(tx, attempt.invocation, row, result)
+        except (Conflict, UserError):
+            raise
+        except Exception as defect:  # noqa: BLE001 - ours: the batch is not done, and comes back as the source has it.
+            self._log.error("batch not settled", batch_id=row.id, mapping=row.source_arn, defect=repr(defect))
+            last_result = "PROBLEM: redrive failed to settle the batch"
         mapping = tx.resources.get(EventSourceMapping, row.scope, row.document["Mapping"])
         if mapping is None:
             return
-        _note(tx, row.scope, mapping, outcome)
+        _note(tx, row.scope, mapping, last_result)
         if result.status is InvocationStatus.THROTTLED:
-            _pause(tx, row.scope, mapping, THROTTLE_PAUSE_MS)
+            pause(tx, row.scope, mapping, THROTTLE_PAUSE_MS)
 
-    def _due_at(self, tx: Transaction, scope: Scope, mapping: EventSourceMapping) -> Instant | None:
-        """When a batch of the mapping may next be received; None while it has no room, or nothing is to come."""
-        function = tx.resources.get(Function, scope, mapping.function_name)
-        if not mapping.enabled or function is None or _room(tx, mapping, function) <= 0:
-            return None
-        first_at = self._next_visible(tx, mapping.source_arn)
-        if first_at is None:
-            return None
-        paused_until = tx.timers.get(NAME, _timer(scope, mapping)) or 0
-        is_full = mapping.window_s == 0 or (
-            self._count_visible(tx, mapping.source_arn, mapping.batch_size) >= mapping.batch_size
-        )
-        return max(first_at if is_full else first_at + mapping.window_s * SECOND_MS, paused_until)
+    def _next_look(self, tx: Transaction, free: FreeSlots) -> Instant | None:
+        """When a mapping is to be looked at whose function may begin a run; what is due for others waits for a slot."""
+        first_at = tx.timers.next(LOOK_TIMER)
+        if first_at is None or first_at > tx.now or not free.full:
+            return first_at
+        if any(free.room_of(function.arn) > 0 for _, _, function in _mappings_due(tx)):
+            return first_at
+        return tx.timers.next_after(LOOK_TIMER, tx.now)
 
-    def _take(self, tx: Transaction, scope: Scope, mapping: EventSourceMapping, *, free: int) -> list[Attempt]:
-        """Receive a batch, if one is due; more than one attempt where its messages are too large for one event."""
-        due_at = self._due_at(tx, scope, mapping)
-        function = tx.resources.get(Function, scope, mapping.function_name)
-        if free <= 0 or due_at is None or due_at > tx.now or function is None:
-            return []
-        tx.timers.clear(NAME, _timer(scope, mapping))
+    def _acknowledge(self, tx: Transaction, ran: Invocation, row: Delivery, result: InvocationResult) -> str:
+        """Record the run, and acknowledge what it is done with; answers how the mapping tells of it."""
+        record_run(tx, ran, result)
+        receipts: dict[str, str] = row.document["Receipts"]
+        left = messages_left(result, list(receipts), reports_failures=row.document["ReportsFailures"])
+        done = [receipt for item_id, receipt in receipts.items() if item_id not in left]
+        undone: Sequence[str] = ()
         try:
-            found = _receive(tx, mapping, function)
+            if done:
+                source_arn = row.document["QueueArn"]
+                caller = run_caller(tx, ran, new_uuid(tx.entropy))
+                undone = self._source(source_arn).acknowledge(tx, caller, source_arn, done)
+        except ServiceError as error:
+            undone = [error.message]
+        if undone:
+            return f"PROBLEM: {undone[0]}"
+        if row.document.get("Cursor") and not left:
+            _move_on(tx, row.scope, row.document["Mapping"], row.document["Cursor"])
+        return "OK" if done else "PROBLEM: Function call failed"
+
+    def _take(
+        self, tx: Transaction, scope: Scope, mapping: EventSourceMapping, function: Function, *, free: FreeSlots
+    ) -> list[Attempt]:
+        """Read a batch, if one is due; more than one attempt where its items are too large for one event.
+
+        If none is, the mapping is looked at again when it says.
+        """
+        room = free.room_of(function.arn)
+        if room <= 0:
+            return []
+        timer = timer_of(scope, mapping)
+        if not mapping.enabled or self._room(tx, mapping, function) <= 0:
+            tx.timers.rest(LOOK_TIMER, timer)
+            return []
+        source, reading = self._source(mapping.source_arn), _reading(mapping, function)
+        due_at = source.due_at(tx, reading)
+        if due_at is None:
+            tx.timers.clear(LOOK_TIMER, timer)
+            return []
+        resumes_at = paused_until(tx, scope, mapping)
+        if max(due_at, resumes_at) > tx.now:
+            tx.timers.set(LOOK_TIMER, timer, max(due_at, resumes_at))
+            return []
+        if resumes_at:
+            end_pause(tx, scope, mapping)
+        try:
+            caller = function_caller(tx, function, new_uuid(tx.entropy))
+            found = source.poll(tx, caller, reading)
         except ServiceError as error:
             _note(tx, scope, mapping, f"PROBLEM: {error.message}")
-            _pause(tx, scope, mapping, PROBLEM_PAUSE_MS)
+            pause(tx, scope, mapping, PROBLEM_PAUSE_MS)
             return []
         if not found:
             # What was due went elsewhere: to a dead-letter queue, say.
-            _pause(tx, scope, mapping, EMPTY_POLL_PAUSE_MS)
+            pause(tx, scope, mapping, EMPTY_POLL_PAUSE_MS)
             return []
-        return [_begin(tx, scope, mapping, function, batch) for batch in found[:free]]
+        return [_begin(tx, scope, mapping, function, batch) for batch in found[:room]]
+
+    def _room(self, tx: Transaction, mapping: EventSourceMapping, function: Function) -> int:
+        """How many more batches of the mapping may be under way."""
+        most = concurrency(mapping, function)
+        if self._source(mapping.source_arn).is_sequential:
+            most = min(most, 1)
+        return most - tx.deliveries.count_of_source(NAME, mapping.arn)
+
+    def _source(self, source_arn: str) -> EventSource:
+        return self._sources[Arn.parse(source_arn).service]
 
 
-def _room(tx: Transaction, mapping: EventSourceMapping, function: Function) -> int:
-    return concurrency(mapping, function) - tx.deliveries.count_of_source(NAME, mapping.arn)
+def _mappings_due(tx: Transaction) -> list[_Due]:
+    """The mappings to be looked at now, those that have waited longest first; what is gone is looked at no more."""
+    first_at = tx.timers.next(LOOK_TIMER)
+    if first_at is None or first_at > tx.now:
+        return []
+    found: list[_Due] = []
+    for timer, _ in tx.timers.due(LOOK_TIMER, tx.now, MAPPINGS_PER_CLAIM_MAX):
+        account, region, name = timer.split("/", 2)
+        scope = Scope(account, region)
+        mapping = tx.resources.get(EventSourceMapping, scope, name)
+        function = None if mapping is None else tx.resources.get(Function, scope, mapping.function_name)
+        if mapping is None or function is None:
+            tx.timers.rest(LOOK_TIMER, timer)
+        else:
+            found.append((scope, mapping, function))
+            watch(tx, mapping.source_arn, Reader(LOOK_TIMER, timer))  # Mappings of older stores have none.
+    return found
 
 
-def _timer(scope: Scope, mapping: EventSourceMapping) -> str:
-    return f"{scope}/{mapping.name}"
-
-
-def _pause(tx: Transaction, scope: Scope, mapping: EventSourceMapping, pause_ms: int) -> None:
-    tx.timers.set(NAME, _timer(scope, mapping), tx.now + pause_ms)
+def _reading(mapping: EventSourceMapping, function: Function) -> Reading:
+    return Reading(mapping.source_arn, mapping.batch_size, mapping.window_s, function.timeout_s, mapping.cursor)
 
 
 def _note(tx: Transaction, scope: Scope, mapping: EventSourceMapping, result: str) -> None:
@@ -168,80 +216,23 @@ def _note(tx: Transaction, scope: Scope, mapping: EventSourceMapping, result: st
         tx.resources.put(scope, replace(mapping, last_result=result))
 
 
+def _move_on(tx: Transaction, scope: Scope, name: str, cursor: str) -> None:
+    """Have the next batch read after the one that is done."""
+    mapping = tx.resources.get(EventSourceMapping, scope, name)
+    if mapping is not None:
+        tx.resources.put(scope, replace(mapping, cursor=cursor))
+
+
 def _drop_expired(tx: Transaction) -> None:
     """Forget batches whose leases have ended: whoever settles one now settles nothing."""
+    due_at = tx.deliveries.next((BATCH,))
+    if due_at is None or due_at > tx.now:
+        return
     for row in tx.deliveries.claim_due(BATCH, tx.now, lease_ms=0, limit=EXPIRED_BATCHES_PER_CLAIM_MAX):
-        tx.deliveries.delete(row.id)
-
-
-def _receive(tx: Transaction, mapping: EventSourceMapping, function: Function) -> list[Batch]:
-    """The messages of one batch, hidden for as long as the run may take, in as many events as they need.
-
-    Errors: ServiceError (queue gone, role refused).
-    """
-    poll = _poll_of(tx, mapping, function)
-    if mapping.is_fifo:
-        return _receive_in_order(tx, mapping, poll)
-    received: list[Document] = []
-    size = 0
-    while len(received) < mapping.batch_size and size < SYNC_PAYLOAD_BYTES_MAX:
-        asked_for = min(RECEIVE_MESSAGES_MAX, mapping.batch_size - len(received))
-        page = poll(asked_for)
-        received += page
-        size += sum(len(message.get("Body", "")) for message in page)
-        if len(page) < asked_for:
-            break
-    return _batches(mapping, received)
-
-
-def _receive_in_order(tx: Transaction, mapping: EventSourceMapping, poll: _Poll) -> list[Batch]:
-    """What one receive of a FIFO queue gives, of one group or of several, in one event; empty if it gives nothing.
-
-    A receive of more than an event holds is undone, and a smaller one takes its place: messages that were received and
-    not run would hold up their groups, and would be nearer to the dead-letter queue for nothing.
-
-    Errors: ServiceError (queue gone, role refused).
-    """
-    limit = mapping.batch_size
-    while True:
-        try:
-            with tx.savepoint():
-                found = _batches(mapping, poll(limit))
-                if len(found) > 1:
-                    raise _TooLarge
-                return found
-        except _TooLarge:
-            limit = len(found[0].receipts)
-
-
-def _batches(mapping: EventSourceMapping, messages: Sequence[Document]) -> list[Batch]:
-    records = [sqs_record(message, mapping.source_arn) for message in messages]
-    return list(batches(records, bytes_max=SYNC_PAYLOAD_BYTES_MAX))
-
-
-def _poll_of(tx: Transaction, mapping: EventSourceMapping, function: Function) -> _Poll:
-    """How the function's role receives from the queue. Errors: ServiceError (queue gone, role refused)."""
-    caller = function_caller(tx, function, new_uuid(tx.entropy))
-    url = queue_url(mapping.source_arn)
-    asked: Document = {"QueueUrl": url, "AttributeNames": ["VisibilityTimeout"]}
-    attributes = tx.services.call(tx, caller, "sqs", "GetQueueAttributes", asked)["Attributes"]
-    params: Document = {
-        "QueueUrl": url,
-        "WaitTimeSeconds": 0,
-        "MessageSystemAttributeNames": ["All"],
-        "MessageAttributeNames": ["All"],
-    }
-    visibility_s = effective_visibility_s(
-        visibility_s=int(attributes["VisibilityTimeout"]), window_s=mapping.window_s, timeout_s=function.timeout_s
-    )
-    if visibility_s is not None:
-        params["VisibilityTimeout"] = visibility_s
-
-    def poll(limit: int) -> list[Document]:
-        answer = tx.services.call(tx, caller, "sqs", "ReceiveMessage", {**params, "MaxNumberOfMessages": limit})
-        return answer.get("Messages") or []
-
-    return poll
+        tx.deliveries.delete(row.id, row.fence)
+        mapping = tx.resources.get(EventSourceMapping, row.scope, row.document["Mapping"])
+        if mapping is not None:
+            look_now(tx, row.scope, mapping)
 
 
 def _begin(tx: Transaction, scope: Scope, mapping: EventSourceMapping, function: Function, batch: Batch) -> Attempt:
@@ -258,6 +249,7 @@ def _begin(tx: Transaction, scope: Scope, mapping: EventSourceMapping, function:
             "QueueArn": mapping.source_arn,
             "ReportsFailures": mapping.reports_failures,
             "Receipts": dict(batch.receipts),
+            "Cursor": batch.cursor,
         },
         policy=RetryPolicy(),
         place=BATCH,
@@ -266,29 +258,3 @@ def _begin(tx: Transaction, scope: Scope, mapping: EventSourceMapping, function:
     )
     tx.deliveries.put(row)
     return Attempt(NAME, row.id, row.fence, invocation)
-
-
-def _delete_messages(tx: Transaction, invocation: Invocation, row: Delivery, receipts: Sequence[str]) -> list[str]:
-    """Delete messages as the function's role; answers why some were not: their receipts had expired.
-
-    Errors: ServiceError (queue gone, role refused).
-    """
-    if not receipts:
-        return []
-    caller: Caller = assume_function_role(
-        tx,
-        role_arn=invocation.role_arn,
-        function_arn=":".join(invocation.function_arn.split(":")[:7]),
-        function_name=invocation.function_name,
-        request_id=new_uuid(tx.entropy),
-    )
-    url = queue_url(row.document["QueueArn"])
-    undone: list[str] = []
-    for start in range(0, len(receipts), RECEIVE_MESSAGES_MAX):
-        entries = [
-            {"Id": str(number), "ReceiptHandle": receipt}
-            for number, receipt in enumerate(receipts[start : start + RECEIVE_MESSAGES_MAX])
-        ]
-        answer = tx.services.call(tx, caller, "sqs", "DeleteMessageBatch", {"QueueUrl": url, "Entries": entries})
-        undone += [entry["Message"] for entry in answer.get("Failed") or ()]
-    return undone

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from redrive.core.arn import Arn
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller, Scope
-from redrive.services.lambda_.model_mapping import queue_url
+from redrive.delivery.targets import queue_url
 from redrive.store.api import Transaction
 
 

@@ -10,6 +10,7 @@ from redrive.core.arn import Arn
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
 from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
+from redrive.delivery.roles import RoleSession
 from redrive.services.lambda_.model import Function
 from redrive.services.lambda_.model_metrics import DURATION, ERRORS, INVOCATIONS, THROTTLES, series_of
 from redrive.services.lambda_.model_report import LogEvent, log_events, puts
@@ -22,26 +23,23 @@ def assume_function_role(
     tx: Transaction, *, role_arn: str, function_arn: str, function_name: str, request_id: str
 ) -> Caller:
     """The caller that a function's role makes of Lambda. Errors: ServiceError AccessDenied."""
-    return tx.services.assume_role(
-        tx,
-        role_arn,
-        service=PRINCIPAL,
-        session_name=function_name,
-        region=Arn.parse(function_arn).region,
-        request_id=request_id,
-        source_arn=function_arn,
-    )
+    session = RoleSession(role_arn, PRINCIPAL, function_name, function_arn)
+    return session.caller(tx, Arn.parse(function_arn).region, request_id=request_id)
 
 
 def function_caller(tx: Transaction, function: Function, request_id: str) -> Caller:
     """The caller that acts for a function. Errors: ServiceError AccessDenied."""
     return assume_function_role(
-        tx,
-        role_arn=function.role,
-        function_arn=function.arn,
-        function_name=function.name,
-        request_id=request_id,
+        tx, role_arn=function.role, function_arn=function.arn, function_name=function.name, request_id=request_id
     )
+
+
+def run_caller(tx: Transaction, ran: Invocation, request_id: str) -> Caller:
+    """The caller that acts for a run of a function, whatever became of the function since. Errors: as above."""
+    return assume_function_role(
+        tx, role_arn=ran.role_arn, function_arn=ran.unqualified_arn, function_name=ran.function_name,
+        request_id=request_id,
+    )  # fmt: skip
 
 
 def record_run(tx: Transaction, invocation: Invocation, result: InvocationResult) -> None:
@@ -80,13 +78,7 @@ def _write_logs(tx: Transaction, invocation: Invocation, result: InvocationResul
         return
     events = log_events(invocation, result, tx.now)
     try:
-        caller = assume_function_role(
-            tx,
-            role_arn=invocation.role_arn,
-            function_arn=":".join(invocation.function_arn.split(":")[:7]),
-            function_name=invocation.function_name,
-            request_id=invocation.request_id,
-        )
+        caller = run_caller(tx, invocation, invocation.request_id)
         for batch in puts(events):
             _put(tx, caller, invocation.log_group, result.log_stream, batch)
     except ServiceError:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from redrive.core.documents import Document
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
-from redrive.languages.log_filter import MalformedFilter, Matches, parse_filter
+from redrive.languages.log_filter import Filter, MalformedFilter, parse_filter
 from redrive.services.logs import limits
 from redrive.services.logs.api_groups import existing_group
 from redrive.services.logs.api_streams import existing_stream, streams_of
@@ -119,7 +119,7 @@ def filter_log_events(
     _authorize_reading(tx, caller, "logs:FilterLogEvents", policy_arn(caller.scope, name), unmask)
     group = existing_group(tx, caller, name)
     streams = _searched(tx, caller, group, log_stream_names, log_stream_name_prefix)
-    matches = _filter(filter_pattern or "")
+    wanted = _filter(filter_pattern or "")
     start, end = start_time or 0, END_OF_TIME if end_time is None else min(end_time + 1, END_OF_TIME)
     if next_token is not None:
         position = read_position(next_token)
@@ -136,7 +136,7 @@ def filter_log_events(
         end=end,
         limit=limit or limits.PAGE_EVENTS_MAX,
         streams=streams,
-        matches=matches,
+        wanted=wanted,
     )
     events = [{"logStreamName": event.stream, **_shown(event), "eventId": event_id(event.after)} for event in found]
     return {"events": events, "searchedLogStreams": [], "nextToken": None if stopped is None else str(stopped)}
@@ -182,7 +182,7 @@ def _page_of_stream(
     return _fitting(events)[::-1]
 
 
-def _fitting(events: Sequence[LogEvent]) -> list[LogEvent]:
+def _fitting(events: Iterable[LogEvent]) -> list[LogEvent]:
     """The first events, as many as a page may weigh; one at least."""
     fitting: list[LogEvent] = []
     size = 0
@@ -210,7 +210,7 @@ def _searched(
     return None
 
 
-def _filter(pattern: str) -> Matches:
+def _filter(pattern: str) -> Filter:
     try:
         return parse_filter(pattern)
     except MalformedFilter as error:
@@ -226,29 +226,32 @@ def _search(
     end: int,
     limit: int,
     streams: frozenset[str] | None,
-    matches: Matches,
+    wanted: Filter,
 ) -> tuple[list[LogEvent], Position | None]:
-    """Matching events from a position on, and where the search stopped before it had seen all; None if it had."""
+    """Matching events from a position on, and where the search stopped before it had seen all; None if it had.
+
+    It looks at so many events, and at so many characters times the weight of the filter, as others can wait for.
+    """
     found: list[LogEvent] = []
-    size = scanned = 0
+    size = scanned = weight = 0
     place = position.place
     only = next(iter(streams)) if streams is not None and len(streams) == 1 else None
-    while scanned < limits.SCANNED_EVENTS_MAX:
-        if position.is_forward:
-            chunk = tx.log_events.after(group.id, place, stream=only, end=end, limit=limits.SCAN_CHUNK_EVENTS)
-        else:
-            chunk = tx.log_events.until(group.id, place, stream=only, start=start, limit=limits.SCAN_CHUNK_EVENTS)
-        for event in chunk:
-            if (streams is None or event.stream in streams) and matches(event.message):
-                size += event_bytes(event.message)
-                if len(found) == limit or (found and size > limits.PAGE_BYTES_MAX):
-                    return found, Position(place, position.is_forward)
-                found.append(event)
-            place = event.after if position.is_forward else event.before
-        scanned += len(chunk)
-        if len(chunk) < limits.SCAN_CHUNK_EVENTS:
-            return found, None
-    return found, Position(place, position.is_forward)
+    if position.is_forward:
+        events = tx.log_events.after(group.id, place, stream=only, end=end, limit=limits.SCANNED_EVENTS_MAX)
+    else:
+        events = tx.log_events.until(group.id, place, stream=only, start=start, limit=limits.SCANNED_EVENTS_MAX)
+    for event in events:
+        if weight >= limits.SCANNED_WEIGHT_MAX:
+            return found, Position(place, position.is_forward)
+        if (streams is None or event.stream in streams) and wanted.matches(event.message):
+            size += event_bytes(event.message)
+            if len(found) == limit or (found and size > limits.PAGE_BYTES_MAX):
+                return found, Position(place, position.is_forward)
+            found.append(event)
+        place = event.after if position.is_forward else event.before
+        scanned += 1
+        weight += len(event.message) * wanted.weight
+    return found, None if scanned < limits.SCANNED_EVENTS_MAX else Position(place, position.is_forward)
 
 
 def _shown(event: LogEvent) -> Document:

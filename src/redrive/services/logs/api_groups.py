@@ -9,6 +9,7 @@ from redrive.core.documents import Document
 from redrive.core.entropy import new_uuid
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
+from redrive.delivery.cleaning import forget_rows
 from redrive.delivery.operation import operation
 from redrive.services.logs import limits
 from redrive.services.logs.model import (
@@ -77,7 +78,7 @@ def delete_log_group(tx: Transaction, caller: Caller, *, log_group_name: str) ->
     while streams := tx.resources.list(LogStream, caller.scope, prefix=f"{group.id}/", limit=PAGE_MAX):
         for stream in streams:
             tx.resources.delete(LogStream, caller.scope, stream.name)
-    tx.log_events.delete_group(group.id)
+    forget_rows(tx, "log_events", group.id)
     tx.resources.delete(LogGroup, caller.scope, group.name)
     return {}
 

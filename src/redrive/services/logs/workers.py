@@ -9,8 +9,8 @@ from dataclasses import replace
 from redrive.core.clock import Instant
 from redrive.core.errors import Bug
 from redrive.core.scope import Scope
-from redrive.delivery.invocation import InvocationResult
-from redrive.delivery.worker import Attempt
+from redrive.delivery.errand import Result
+from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.services.logs import limits
 from redrive.services.logs.model import LogGroup, LogStream, stream_key
 from redrive.services.logs.model_batch import event_bytes
@@ -35,10 +35,10 @@ class LogRetentionWorker:
     name = timer = RETENTION
     upkeep = True
 
-    def next_due(self, tx: Transaction, *, free: int) -> Instant | None:
+    def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
         return tx.timers.next(RETENTION)
 
-    def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
+    def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
         groups = [(scope, group) for scope, group in tx.resources.everywhere(LogGroup) if group.kept_days is not None]
         if not groups:
             tx.timers.clear(RETENTION, _EVERYWHERE)
@@ -51,7 +51,7 @@ class LogRetentionWorker:
         tx.timers.set(RETENTION, _EVERYWHERE, tx.now + limits.SWEEP_INTERVAL_MS)
         return ()
 
-    def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
+    def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
         raise Bug("the retention sweep makes no attempts")
 
 

@@ -11,6 +11,7 @@ from redrive.core.arn import Arn
 from redrive.core.clock import Instant, format_instant
 from redrive.core.documents import Document, load_json
 from redrive.core.errors import ServiceError
+from redrive.delivery.targets import Templated, Universal, called_operation
 from redrive.languages.schedule import (
     At,
     Cron,
@@ -22,15 +23,7 @@ from redrive.languages.schedule import (
 )
 from redrive.services.scheduler import limits
 from redrive.services.scheduler.model import Completion, ScheduleState, Settings
-from redrive.services.scheduler.model_targets import (
-    PARAMETER_BLOCKS,
-    Templated,
-    Universal,
-    UnsupportedTarget,
-    called_operation,
-    find_target,
-    is_read_only,
-)
+from redrive.services.scheduler.model_targets import PARAMETER_BLOCKS, RefusedTarget, is_read_only, schedule_target
 
 Missing = Callable[[str, str, Document], Sequence[str]]
 """Of a service, an operation and a document with its parameters: the required ones that the document lacks."""
@@ -70,8 +63,8 @@ def read_settings(
 def _check_target(target: Document, region: str, missing: Missing) -> None:
     """Refuse a target that no schedule can have: its ARN, its parameter blocks, its input."""
     try:
-        kind = find_target(target["Arn"])
-    except UnsupportedTarget as error:
+        kind = schedule_target(target["Arn"])
+    except RefusedTarget as error:
         raise invalid(str(error)) from error
     text = target.get("Input")
     if text is not None and len(text.encode()) > limits.INPUT_BYTES_MAX:

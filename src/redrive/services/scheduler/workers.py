@@ -1,4 +1,4 @@
-"""What happens by itself: occurrences come due, deleted groups empty, client tokens are forgotten."""
+"""What happens by itself: occurrences come due, and groups that are being deleted are emptied."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from redrive.core.errors import Bug
 from redrive.core.knobs import PRODUCTION
 from redrive.core.limits import Limits
 from redrive.core.scope import Scope
-from redrive.delivery.invocation import InvocationResult
-from redrive.delivery.worker import Attempt
+from redrive.delivery.errand import Result
+from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.services.scheduler import limits
 from redrive.services.scheduler.model import Schedule, ScheduleGroup
 from redrive.services.scheduler.model_executions import retry_policy
@@ -37,11 +37,11 @@ class _TimerWorker:
         self.upkeep = upkeep
         self.timer = timer
 
-    def next_due(self, tx: Transaction, *, free: int) -> Instant | None:
+    def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
         """When the next timer of this kind comes due."""
         return tx.timers.next(self.timer)
 
-    def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
+    def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
         """Never called: nothing is attempted outside. Errors: Bug."""
         raise Bug(f"{self.name} attempts nothing outside")
 
@@ -53,7 +53,7 @@ class ScheduleWorker(_TimerWorker):
         self._per_claim = per_claim
         super().__init__("scheduler", OCCURRENCE_TIMER, upkeep=False)
 
-    def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
+    def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
         """Promise one occurrence of each schedule that is due; one that fell behind is due again at once."""
         admission = _Admission(tx)
         for timer, at in tx.timers.due(OCCURRENCE_TIMER, tx.now, self._per_claim):
@@ -76,7 +76,7 @@ class GroupDeletionWorker(_TimerWorker):
     def __init__(self) -> None:
         super().__init__("scheduler groups", GROUP_TIMER, upkeep=False)
 
-    def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
+    def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
         """Remove the next schedules of one group; the group goes with the last of them."""
         for timer, _ in tx.timers.due(GROUP_TIMER, tx.now, 1):
             scope, name = scope_and_name(timer)

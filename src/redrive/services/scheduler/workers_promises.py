@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from redrive.core.clock import Instant, format_instant
 from redrive.core.scope import Scope
+from redrive.delivery.history import record_left_out
 from redrive.services.scheduler import limits
 from redrive.services.scheduler.model import SOURCE, Schedule, ScheduleState, group_of_arn
 from redrive.services.scheduler.model_executions import Execution, execution_id, retry_policy
 from redrive.services.scheduler.model_metrics import THROTTLED, series_of
 from redrive.services.scheduler.model_occurrences import LeftOut, Occurrence
 from redrive.store.api import Transaction
-from redrive.store.tables.attempts import AttemptRecord
 from redrive.store.tables.deliveries import INSIDE, Delivery
-
-MISSED = "missed"
-"""How the verdict begins on occurrences that were never promised. Their record has attempt 0."""
 
 _DRAW_DIGITS = 32
 
@@ -45,13 +42,8 @@ def record_missed(tx: Transaction, scope: Scope, schedule: Schedule, missed: Lef
         return
     execution = _execution(scope, schedule, missed.first_at, salt=_salt(schedule))
     counted = f"{missed.count} or more" if missed.count == limits.LEFT_OUT_COUNTED_MAX else str(missed.count)
-    tx.attempts.record(
-        AttemptRecord(
-            delivery_id=execution.delivery_id, source_arn=execution.schedule_arn, attempt=0, ended_at=tx.now,
-            code="Missed", message=f"{counted} until {format_instant(missed.last_at)}",
-            verdict=f"{MISSED}: {why}", next_at=None,
-        ),
-    )  # fmt: skip
+    span = f"{counted} until {format_instant(missed.last_at)}"
+    record_left_out(tx, delivery_id=execution.delivery_id, source_arn=execution.schedule_arn, span=span, why=why)
 
 
 def record_unfired(tx: Transaction, scope: Scope, schedule: Schedule, missed: LeftOut | None, *, ended: str) -> None:

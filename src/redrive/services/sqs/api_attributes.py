@@ -9,6 +9,7 @@ from redrive.core.clock import SECOND_MS
 from redrive.core.documents import Document
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
+from redrive.delivery.watches import arrived
 from redrive.languages.iam import keys_of_tags, request_tags
 from redrive.services.sqs.api_queues import check_redrive, find_queue
 from redrive.services.sqs.model_attributes import ALL, COUNT_NAMES, change_attributes, select_names, show_attributes
@@ -30,7 +31,7 @@ def get_queue_attributes(
     queue = find_queue(tx, caller, queue_url, "sqs:GetQueueAttributes")
     names = select_names(attribute_names or (), is_fifo=queue.is_fifo)
     needs_counts = ALL in names or not names.isdisjoint(COUNT_NAMES)
-    counts = tx.messages.counts(queue.id, tx.now) if needs_counts else MessageCounts(0, 0, 0)
+    counts = tx.messages.counts(queue.contents, tx.now) if needs_counts else MessageCounts(0, 0, 0)
     shown = show_attributes(queue, counts)
     chosen = {name: value for name, value in shown.items() if ALL in names or name in names}
     return {"Attributes": chosen} if chosen else {}
@@ -54,10 +55,12 @@ def set_queue_attributes(tx: Transaction, caller: Caller, *, queue_url: str, att
         check_redrive(tx, queue.arn, queue.scope, settings)
     tx.resources.put(queue.scope, dataclasses.replace(queue, attributes=settings, modified_at=tx.now))
     if settings.retention_s != queue.attributes.retention_s:
-        tx.messages.retain(queue.id, settings.retention_ms)
+        tx.messages.retain(queue.contents, settings.retention_ms)
+        arrived(tx, queue.arn, tx.now)
     if queue.is_fifo and settings.delay_s != queue.attributes.delay_s:
-        tx.messages.delay_in_order(queue.id, settings.delay_s * SECOND_MS)
+        tx.messages.delay_in_order(queue.contents, settings.delay_s * SECOND_MS)
         tx.notify(queue.topic)
+        arrived(tx, queue.arn, tx.now)
     return {}
 
 

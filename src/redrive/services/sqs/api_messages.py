@@ -11,6 +11,7 @@ from redrive.core.entropy import new_uuid
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
+from redrive.delivery.watches import arrived
 from redrive.services.sqs import limits
 from redrive.services.sqs.api_queues import find_queue
 from redrive.services.sqs.model import Queue, dedup_scope
@@ -124,7 +125,8 @@ def _accept_in_order(tx: Transaction, queue: Queue, message: NewMessage, draft: 
     assert dedup_id is not None
     assert group_id is not None
     scope = dedup_scope(queue, group_id)
-    message_id, seq = message.message_id, tx.messages.put_in_order(message, scope=scope)
+    message_id = message.message_id
+    seq = tx.messages.put_in_order(message, remembered_by=queue.id, scope=scope)
     if seq is None:
         earlier = tx.dedup.find_send(queue.id, scope, dedup_id, tx.now)
         assert earlier is not None
@@ -149,7 +151,7 @@ def _new_message(tx: Transaction, caller: Caller, queue: Queue, draft: Draft) ->
     settings = queue.attributes
     delay_s = settings.delay_s if draft.delay_s is None else draft.delay_s
     return NewMessage(
-        queue=queue.id, message_id=new_uuid(tx.entropy), body=draft.body, body_md5=draft.body_md5,
+        queue=queue.contents, message_id=new_uuid(tx.entropy), body=draft.body, body_md5=draft.body_md5,
         attributes=draft.attributes, system_attributes=draft.system_attributes, sender_id=_sender_id(caller),
         group_id=draft.group_id, sent_at=tx.now, visible_at=tx.now + delay_s * SECOND_MS,
         expires_at=tx.now + settings.retention_ms, deduplication_id=draft.deduplication_id,
@@ -157,14 +159,17 @@ def _new_message(tx: Transaction, caller: Caller, queue: Queue, draft: Draft) ->
 
 
 def _sender_id(caller: Caller) -> str:
-    """The account, or the session of a role as `ROLE:SESSION`."""
-    return caller.account if caller.role_arn is None else f"{caller.role_arn.rsplit('/', 1)[-1]}:{caller.session_name}"
+    """The account or the user's name, or the session of a role as `ROLE:SESSION`."""
+    if caller.role_arn is not None:
+        return f"{caller.role_arn.rsplit('/', 1)[-1]}:{caller.session_name}"
+    return caller.account if caller.user_arn is None else caller.user_arn.rsplit("/", 1)[-1]
 
 
 def _announce(tx: Transaction, queue: Queue, visible_at: Instant) -> None:
-    """Tell those who wait for messages, unless their wait ends before the message is visible."""
+    """Tell those who wait for messages, unless their wait ends before the message is visible; and who reads them."""
     if visible_at - tx.now <= limits.WAIT_S_MAX * SECOND_MS:
         tx.notify(queue.topic)
+    arrived(tx, queue.arn, visible_at)
 
 
 def _count(tx: Transaction, queue: Queue, sizes: Sequence[int]) -> None:

@@ -63,7 +63,7 @@ def start_message_move_task(
         tx.resources.delete(MoveTask, source.scope, task.name)
     task = MoveTask(
         id=tx.entropy.hex(32), queue_id=source.id, source_arn=source.arn, destination_arn=destination_arn, rate=rate,
-        started_at=tx.now, to_move=tx.messages.counts(source.id, tx.now).visible,
+        started_at=tx.now, to_move=tx.messages.counts(source.contents, tx.now).visible,
     )  # fmt: skip
     begin_task(tx, source.scope, task)
     return {"TaskHandle": encode_task_handle(task)}

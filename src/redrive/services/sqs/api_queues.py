@@ -13,7 +13,9 @@ from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.core.limits import Limits
 from redrive.core.scope import Caller, Scope
+from redrive.delivery.cleaning import forget_rows
 from redrive.delivery.operation import operation
+from redrive.delivery.watches import arrived
 from redrive.languages.iam import Context, request_tags, resource_tags
 from redrive.services.sqs import limits
 from redrive.services.sqs.model import Queue, QueueAttributes, check_name, parse_queue_url, queue_arn, queue_url
@@ -154,6 +156,7 @@ def create_queue(
         tags=dict(tags or {}),
     )  # fmt: skip
     tx.resources.put(caller.scope, queue)
+    arrived(tx, arn, tx.now)  # Who read from an earlier queue of this name reads from this one.
     begin_retention(tx)
     return {"QueueUrl": queue_url(caller, queue)}
 
@@ -228,6 +231,8 @@ def list_dead_letter_source_queues(
 def purge_queue(tx: Transaction, caller: Caller, *, queue_url: str) -> Document:
     """Forget all messages of a queue, those in flight and delayed included.
 
+    None of them is seen any more from now on. Many are forgotten in pieces: the queue goes on with empty contents.
+
     Errors: QueueDoesNotExist; PurgeQueueInProgress (a second purge within 60 seconds).
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_PurgeQueue.html
     """
@@ -239,8 +244,9 @@ def purge_queue(tx: Transaction, caller: Caller, *, queue_url: str) -> Document:
             "PurgeQueueInProgress",
             f"Only one PurgeQueue operation on {queue.name} is allowed every {seconds} seconds.",
         )
-    tx.messages.purge(queue.id)
-    tx.resources.put(queue.scope, dataclasses.replace(queue, last_purged_at=tx.now))
+    is_empty = forget_rows(tx, "messages", queue.contents)
+    contents_id = queue.contents_id if is_empty else tx.entropy.hex(12)
+    tx.resources.put(queue.scope, dataclasses.replace(queue, last_purged_at=tx.now, contents_id=contents_id))
     return {}
 
 
@@ -253,7 +259,7 @@ def delete_queue(tx: Transaction, caller: Caller, *, queue_url: str) -> Document
     """
     queue = find_queue(tx, caller, queue_url, "sqs:DeleteQueue")
     tx.resources.delete(Queue, queue.scope, queue.name)
-    tx.messages.purge(queue.id)
+    forget_rows(tx, "messages", queue.contents)
     tx.notify(queue.topic)
     return {}
 

@@ -9,6 +9,7 @@ from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
+from redrive.delivery.watches import arrived
 from redrive.services.sqs import limits
 from redrive.services.sqs.api_queues import find_queue
 from redrive.services.sqs.model import Queue
@@ -99,10 +100,11 @@ def change_message_visibility_batch(
 def _delete(tx: Transaction, queue: Queue, handle: str) -> None:
     receipt = decode_receipt(handle, queue.id)
     if not queue.is_fifo:
-        tx.messages.delete(queue.id, receipt.seq, receipt.nonce)
-    elif tx.messages.delete_in_order(queue.id, receipt.seq, receipt.nonce, tx.now):
+        tx.messages.delete(queue.contents, receipt.seq, receipt.nonce)
+    elif tx.messages.delete_in_order(queue.contents, receipt.seq, receipt.nonce, tx.now):
         tx.notify(queue.topic)
-    elif tx.messages.exists(queue.id, receipt.seq):
+        arrived(tx, queue.arn, tx.now)  # What its group kept back.
+    elif tx.messages.exists(queue.contents, receipt.seq):
         raise invalid_value(handle, "ReceiptHandle", "The receipt handle has expired.")
     tx.metrics.count(metrics_of(queue.arn).deleted, tx.now)
 
@@ -113,7 +115,7 @@ def _change_visibility(tx: Transaction, queue: Queue, handle: str, timeout_s: in
     check_range(
         timeout_s, name, 0, limits.VISIBILITY_TIMEOUT_S_MAX, "VisibilityTimeout must be an integer between 0 and 43200."
     )
-    held = tx.messages.held(queue.id, receipt.seq, receipt.nonce)
+    held = tx.messages.held(queue.contents, receipt.seq, receipt.nonce)
     if held is None or (queue.is_fifo and held[0] <= tx.now):
         reason = "Message does not exist or is not available for visibility timeout change."
         raise invalid_value(handle, "ReceiptHandle", reason)
@@ -124,7 +126,8 @@ def _change_visibility(tx: Transaction, queue: Queue, handle: str, timeout_s: in
             f"Total VisibilityTimeout for the message is beyond the limit [{limits.VISIBILITY_TIMEOUT_S_MAX} seconds]"
         )
         raise invalid_value(timeout_s, name, reason)
-    tx.messages.release(queue.id, receipt.seq, receipt.nonce, visible_at=visible_at)
+    tx.messages.release(queue.contents, receipt.seq, receipt.nonce, visible_at=visible_at)
+    arrived(tx, queue.arn, visible_at)
     if timeout_s <= limits.WAIT_S_MAX:
         tx.notify(queue.topic)
 

@@ -15,6 +15,7 @@ from redrive.core.errors import ServiceError
 from redrive.core.limits import Limits
 from redrive.core.scope import Caller
 from redrive.delivery.operation import Wait, operation
+from redrive.delivery.watches import arrived
 from redrive.services.sqs import limits
 from redrive.services.sqs.api_queues import find_queue
 from redrive.services.sqs.model import Queue, RedrivePolicy, dedup_scope
@@ -97,7 +98,7 @@ def _receive(
     nonce = tx.entropy.hex(_NONCE_LENGTH)
     messages = _take(tx, queue, visible_at=hidden_until, nonce=nonce, limit=limit)
     if _is_over_limit(tx, queue, messages):
-        tx.messages.give_back(queue.id, tx.now, visible_at=hidden_until, receipt=nonce)
+        tx.messages.give_back(queue.contents, tx.now, visible_at=hidden_until, receipt=nonce)
         return None
     if attempt_id is not None and messages:
         seqs = tuple(message.seq for message in messages)
@@ -112,7 +113,7 @@ def _replay(tx: Transaction, queue: Queue, attempt_id: str, hidden_until: Instan
     if before is None:
         return []
     messages = tx.messages.hold_again(
-        queue.id, tx.now, seqs=before.seqs, receipt=before.receipt, was_visible_at=before.visible_at,
+        queue.contents, tx.now, seqs=before.seqs, receipt=before.receipt, was_visible_at=before.visible_at,
         visible_at=hidden_until,
     )  # fmt: skip
     if messages:
@@ -143,10 +144,12 @@ def _take(tx: Transaction, queue: Queue, *, visible_at: Instant, nonce: str, lim
             _dead_letter_in_order(tx, queue, target, policy, messages)
         else:
             tx.messages.dead_letter(
-                queue.id, tx.now, visible_at=visible_at, receipt=nonce, receive_count_max=policy.receive_count_max,
-                dead_letter_queue=target.id, retention_ms=target.attributes.retention_ms, source_queue_arn=queue.arn,
+                queue.contents, tx.now, visible_at=visible_at, receipt=nonce,
+                receive_count_max=policy.receive_count_max, dead_letter_queue=target.contents,
+                retention_ms=target.attributes.retention_ms, source_queue_arn=queue.arn,
             )  # fmt: skip
         tx.notify(target.topic)
+        arrived(tx, target.arn, tx.now)
     return taken
 
 
@@ -154,27 +157,28 @@ def _claim_of(tx: Transaction, queue: Queue, *, visible_at: Instant, receipt: st
     """How messages of this queue are claimed; all claims of one receive give `limit` messages at most."""
     now, messages = tx.now, tx.messages
     if queue.is_fifo:
-        messages.expire_in_order(queue.id, now)
+        if messages.expire_in_order(queue.contents, now):
+            arrived(tx, queue.arn, now)  # What the expired ones kept back.
 
         def claim_in_order(room: int) -> list[ReceivedMessage]:
             return messages.claim_in_order(
-                queue.id, now, visible_at=visible_at, receipt=receipt, limit=room, taken=limit - room
+                queue.contents, now, visible_at=visible_at, receipt=receipt, limit=room, taken=limit - room
             )
 
         return claim_in_order
 
     def claim_oldest(room: int) -> list[ReceivedMessage]:
-        return messages.claim_visible(queue.id, now, visible_at=visible_at, receipt=receipt, limit=room)
+        return messages.claim_visible(queue.contents, now, visible_at=visible_at, receipt=receipt, limit=room)
 
     if not queue.has_groups:
         return claim_oldest
-    noisy = noisy_groups(messages.in_flight_by_group(queue.id, now, limit=limits.FAIR_IN_FLIGHT_COUNTED_MAX))
+    noisy = noisy_groups(messages.in_flight_by_group(queue.contents, now, limit=limits.FAIR_IN_FLIGHT_COUNTED_MAX))
     if not noisy:
         return claim_oldest
 
     def claim_fairly(room: int) -> list[ReceivedMessage]:
         quiet = messages.claim_of_other_groups(
-            queue.id, now, visible_at=visible_at, receipt=receipt, groups=noisy, limit=room,
+            queue.contents, now, visible_at=visible_at, receipt=receipt, groups=noisy, limit=room,
             groups_max=limits.FAIR_GROUPS_MAX,
         )  # fmt: skip
         return quiet + claim_oldest(room - len(quiet)) if len(quiet) < room else quiet
@@ -193,16 +197,17 @@ def _dead_letter_in_order(
         if message.receive_count <= policy.receive_count_max:
             continue
         assert message.group_id is not None
-        tx.messages.take_out_in_order(queue.id, message.seq, message.group_id)
+        tx.messages.take_out_in_order(queue.contents, message.seq, message.group_id)
         tx.messages.put_in_order(
             NewMessage(
-                queue=target.id, message_id=message.message_id, body=message.body, body_md5=message.body_md5,
+                queue=target.contents, message_id=message.message_id, body=message.body, body_md5=message.body_md5,
                 attributes=message.attributes, system_attributes=message.system_attributes,
                 sender_id=message.sender_id, group_id=message.group_id, sent_at=tx.now, visible_at=tx.now,
                 expires_at=tx.now + target.attributes.retention_ms, deduplication_id=message.message_id,
             ),
-            scope=dedup_scope(target, message.group_id), receive_count=message.receive_count - 1,
-            first_received_at=message.first_received_at, source_queue_arn=queue.arn,
+            remembered_by=target.id, scope=dedup_scope(target, message.group_id),
+            receive_count=message.receive_count - 1, first_received_at=message.first_received_at,
+            source_queue_arn=queue.arn,
         )  # fmt: skip
 
 
@@ -244,7 +249,10 @@ def _is_over_limit(tx: Transaction, queue: Queue, messages: Sequence[ReceivedMes
     if not any(message.message_id.endswith(_IN_FLIGHT_COUNTED_AT) for message in messages):
         return False
     bound = limits.IN_FLIGHT_MAX + 1
-    return tx.services.limits is Limits.STRICT and tx.messages.count_in_flight(queue.id, tx.now, limit=bound) == bound
+    return (
+        tx.services.limits is Limits.STRICT
+        and tx.messages.count_in_flight(queue.contents, tx.now, limit=bound) == bound
+    )
 
 
 def _attempt_id(queue: Queue, given: str | None) -> str | None:

@@ -51,6 +51,9 @@ LIST_RESULTS_MAX = 1_000
 # Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_PurgeQueue.html
 PURGE_INTERVAL_MS = MINUTE_MS
 
+SWEPT_ROWS_MAX = 500
+"""How many rows of each kind the hourly sweep forgets in one transaction. Ours: AWS says nothing of its own."""
+
 # Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_AddPermission.html
 LABEL_LENGTH_MAX = 80
 

@@ -70,7 +70,7 @@ class QueueAttributes:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """A queue. `id` tells it from an earlier queue of the same name; its messages are stored under it.
+    """A queue. `id` tells it from an earlier queue of the same name; its messages are stored under its `contents`.
 
     `has_groups` says that a message with a group id was sent to it: receives of a standard queue are then fair.
     """
@@ -86,6 +86,12 @@ class Queue:
     tags: Mapping[str, str] = field(default_factory=dict)
     last_purged_at: Instant | None = None
     has_groups: bool = False
+    contents_id: str = ""
+
+    @property
+    def contents(self) -> str:
+        """The id under which its messages are stored: its own, until a purge of many messages begins a new one."""
+        return self.contents_id or self.id
 
     @property
     def is_fifo(self) -> bool:

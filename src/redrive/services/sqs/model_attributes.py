@@ -36,6 +36,7 @@ class _WholeNumber:
     high: int
 
 
+_DIGITS_MAX = 18
 _NUMBERS: Mapping[str, _WholeNumber] = {
     "DelaySeconds": _WholeNumber("delay_s", 0, limits.DELAY_S_MAX),
     "KmsDataKeyReusePeriodSeconds": _WholeNumber(
@@ -137,9 +138,10 @@ def _change(name: str, value: str) -> dict[str, object]:
     """The fields that one attribute sets."""
     number = _NUMBERS.get(name)
     if number is not None:
-        if not (value.isascii() and value.isdigit() and number.low <= int(value) <= number.high):
+        given = _digits(value)
+        if given is None or not number.low <= given <= number.high:
             raise _invalid_attribute(f"Invalid value for the parameter {name}.")
-        return {number.field: int(value)}
+        return {number.field: given}
     change = _TEXTS.get(name)
     if change is None:
         raise _unknown_attribute(name)
@@ -245,9 +247,12 @@ def _whole_number(value: object) -> int:
     """The whole number that a value of a policy stands for, as a number or as text; 0 if it is none."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    if isinstance(value, str) and value.isascii() and value.isdigit():
-        return int(value)
-    return 0
+    return (_digits(value) or 0) if isinstance(value, str) else 0
+
+
+def _digits(text: str) -> int | None:
+    """The number that digits spell; None for other texts, and for numbers longer than any that SQS knows."""
+    return int(text) if len(text) <= _DIGITS_MAX and text.isascii() and text.isdigit() else None
 
 
 def _is_queue_arn(value: object) -> bool:

@@ -31,7 +31,7 @@ TRACE_HEADER = "AWSTraceHeader"
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _FORBIDDEN_ASCII = bytes(code for code in range(0x20) if chr(code) not in "\t\n\r")
 _ATTRIBUTE_NAME = re.compile(r"(?!(?i:aws|amazon)\.)(?!\.)(?!.*\.\.)[A-Za-z0-9_.-]*[A-Za-z0-9_-]")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _SEQUENCE_NUMBER_BASE = 10**19
 _TRANSPORT = {"String": 1, "Number": 1, "Binary": 2}
 

@@ -36,7 +36,7 @@ def binding_policy(queue: Queue, caller: Caller, action: str) -> str:
     if caller.account != account_of(queue.arn):
         is_bound = action.removeprefix("sqs:") not in OWNERS_ALONE
     else:
-        is_bound = caller.role_arn is not None or action not in _UNLOCKING
+        is_bound = not caller.is_account or action not in _UNLOCKING
     return queue.attributes.policy if is_bound else ""
 
 

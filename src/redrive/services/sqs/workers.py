@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 from redrive.core.clock import Instant
 from redrive.core.errors import Bug
-from redrive.delivery.invocation import InvocationResult
-from redrive.delivery.worker import Attempt
+from redrive.delivery.errand import Result
+from redrive.delivery.watches import arrived
+from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.services.sqs import limits
 from redrive.services.sqs.model import Queue
 from redrive.store.api import Transaction
@@ -35,19 +36,24 @@ class RetentionWorker:
     name = timer = RETENTION
     upkeep = True
 
-    def next_due(self, tx: Transaction, *, free: int) -> Instant | None:
+    def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
         return tx.timers.next(RETENTION)
 
-    def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
+    def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
+        room = limits.SWEPT_ROWS_MAX
         for _, queue in tx.resources.everywhere(Queue):
-            if queue.is_fifo:
-                tx.messages.expire_in_order(queue.id, tx.now)
-            else:
-                tx.messages.expire(queue.id, tx.now)
-        tx.dedup.sweep(tx.now)
-        tx.attempts.sweep(tx.now - limits.ATTEMPTS_KEPT_MS)
-        tx.timers.set(RETENTION, _EVERYWHERE, tx.now + limits.SWEEP_INTERVAL_MS)
+            expire = tx.messages.expire_some_in_order if queue.is_fifo else tx.messages.expire
+            expired = expire(queue.contents, tx.now, limit=room)
+            if expired and queue.is_fifo:
+                arrived(tx, queue.arn, tx.now)  # What the expired ones kept back.
+            room -= expired
+            if room <= 0:
+                return ()  # The timer stays due, and the next claim goes on.
+        remembered = tx.dedup.sweep(tx.now, limit=limits.SWEPT_ROWS_MAX)
+        attempts = tx.attempts.sweep(tx.now - limits.ATTEMPTS_KEPT_MS, limit=limits.SWEPT_ROWS_MAX)
+        if max(remembered, attempts) < limits.SWEPT_ROWS_MAX:
+            tx.timers.set(RETENTION, _EVERYWHERE, tx.now + limits.SWEEP_INTERVAL_MS)
         return ()
 
-    def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
+    def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
         raise Bug("the retention sweep makes no attempts")

@@ -22,8 +22,8 @@ class QueueSampler:
         queue = tx.resources.get(Queue, scope, load_json(watched.dimensions)["QueueName"])
         if queue is None:
             return False
-        counts = tx.messages.counts(queue.id, tx.now)
-        oldest_at = tx.messages.oldest_sent_at(queue.id, tx.now)
+        counts = tx.messages.counts(queue.contents, tx.now)
+        oldest_at = tx.messages.oldest_sent_at(queue.contents, tx.now)
         metrics = metrics_of(queue.arn)
         tx.metrics.put(metrics.visible, tx.now, counts.visible)
         tx.metrics.put(metrics.in_flight, tx.now, counts.in_flight)

@@ -13,8 +13,9 @@ from redrive.core.clock import SECOND_MS, Instant
 from redrive.core.entropy import new_uuid
 from redrive.core.errors import Bug
 from redrive.core.scope import Scope
-from redrive.delivery.invocation import InvocationResult
-from redrive.delivery.worker import Attempt
+from redrive.delivery.errand import Result
+from redrive.delivery.watches import arrived
+from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.services.sqs import limits
 from redrive.services.sqs.model import Queue, dedup_scope
 from redrive.services.sqs.model_move_tasks import (
@@ -52,10 +53,10 @@ class MoveTaskWorker:
     name = timer = MOVES
     upkeep = False
 
-    def next_due(self, tx: Transaction, *, free: int) -> Instant | None:
+    def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
         return tx.timers.next(MOVES)
 
-    def claim(self, tx: Transaction, *, free: int) -> Sequence[Attempt]:
+    def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
         for name, _ in tx.timers.due(MOVES, tx.now, limits.TASKS_PER_CLAIM_MAX):
             account, region, task_name = name.split("/", 2)
             scope = Scope(account, region)
@@ -65,7 +66,7 @@ class MoveTaskWorker:
             _go_on(tx, scope, task)
         return ()
 
-    def settle(self, tx: Transaction, attempt: Attempt, result: InvocationResult) -> None:
+    def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
         raise Bug("move tasks make no attempts")
 
 
@@ -80,7 +81,7 @@ def _go_on(tx: Transaction, scope: Scope, task: MoveTask) -> None:
         return
     limit = movable(task, tx.now)
     list_visible = tx.messages.visible_in_order if source.is_fifo else tx.messages.visible
-    messages = list_visible(source.id, tx.now, limit=limit)
+    messages = list_visible(source.contents, tx.now, limit=limit)
     for message in messages:
         arn = task.destination_arn or message.source_queue_arn
         target = None if arn is None else _find(tx, arn)
@@ -101,19 +102,20 @@ def _move(tx: Transaction, source: Queue, target: Queue, message: ReceivedMessag
     message_id = new_uuid(tx.entropy)
     settings = target.attributes
     moved = NewMessage(
-        queue=target.id, message_id=message_id, body=message.body, body_md5=message.body_md5,
+        queue=target.contents, message_id=message_id, body=message.body, body_md5=message.body_md5,
         attributes=message.attributes, system_attributes=message.system_attributes, sender_id=message.sender_id,
         group_id=message.group_id, sent_at=tx.now, visible_at=tx.now + settings.delay_s * SECOND_MS,
         expires_at=tx.now + settings.retention_ms, deduplication_id=message_id if target.is_fifo else None,
     )  # fmt: skip
     if target.is_fifo:
         assert message.group_id is not None
-        tx.messages.take_out_in_order(source.id, message.seq, message.group_id)
-        tx.messages.put_in_order(moved, scope=dedup_scope(target, message.group_id))
+        tx.messages.take_out_in_order(source.contents, message.seq, message.group_id)
+        tx.messages.put_in_order(moved, remembered_by=target.id, scope=dedup_scope(target, message.group_id))
     else:
         tx.messages.take_out(message.seq)
         tx.messages.put_many((moved,))
     tx.notify(target.topic)
+    arrived(tx, target.arn, moved.visible_at)
 
 
 def _find(tx: Transaction, arn: str) -> Queue | None:

@@ -18,14 +18,14 @@ def next_visible(tx: Transaction, queue_arn: str) -> Instant | None:
 def next_visible_of(tx: Transaction, queue: Queue) -> Instant | None:
     """When a receive of the queue may next find something; a message that waits for its group is not counted."""
     if queue.is_fifo:
-        return tx.messages.next_visible_in_order(queue.id)
-    return tx.messages.next_visible(queue.id, tx.now)
+        return tx.messages.next_visible_in_order(queue.contents)
+    return tx.messages.next_visible(queue.contents, tx.now)
 
 
 def count_visible(tx: Transaction, queue_arn: str, limit: int) -> int:
     """How many messages of the queue are visible, counting no further than `limit`."""
     queue = _queue(tx, queue_arn)
-    return 0 if queue is None else tx.messages.count_visible(queue.id, tx.now, limit=limit)
+    return 0 if queue is None else tx.messages.count_visible(queue.contents, tx.now, limit=limit)
 
 
 def _queue(tx: Transaction, queue_arn: str) -> Queue | None:

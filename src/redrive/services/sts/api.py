@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from urllib.parse import unquote
 
-from redrive.core.clock import format_instant
+from redrive.core.clock import SECOND_MS, format_instant
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller, Scope
-from redrive.core.sessions import Session
+from redrive.core.sessions import Issuer
 from redrive.delivery.operation import operation
 from redrive.languages.iam import (
     AccessRequest,
@@ -22,7 +22,7 @@ from redrive.languages.iam import (
     parse_policy,
 )
 from redrive.services.sts import limits
-from redrive.services.sts.model import account_session, assumed_role_arn, credentials
+from redrive.services.sts.model import assumed_role_arn, described, own_principal
 from redrive.store.api import Transaction
 
 ASSUME_ROLE = "sts:AssumeRole"
@@ -32,18 +32,23 @@ Context = Mapping[str, tuple[str, ...]]
 
 @operation("GetCallerIdentity")
 def get_caller_identity(tx: Transaction, caller: Caller) -> Document:
-    """Who calls: the account's root, or a role's session. Needs no permission.
+    """Who calls: the account's root, a user, or a role's session. Needs no permission.
 
-    Errors: UnrecognizedClientException (a session of a role that is gone).
+    Errors: UnrecognizedClientException (a session of a role or user that is gone).
     Source: https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html
     """
-    if caller.role_arn is None:
+    if caller.is_account:
         return {"UserId": caller.account, "Account": caller.account, "Arn": caller.principal_arn}
-    role = _role(tx, caller, caller.role_arn)
-    if role is None:
+    if caller.role_arn is None:
+        user = _user(tx, caller, caller.principal_arn)
+        user_id = None if user is None else user["UserId"]
+    else:
+        role = _role(tx, caller, caller.role_arn)
+        user_id = None if role is None else f"{role['RoleId']}:{caller.session_name}"
+    if user_id is None:
         raise ServiceError("UnrecognizedClientException", "The security token included in the request is invalid.")
-    account = caller.role_arn.split(":")[4]
-    return {"UserId": f"{role['RoleId']}:{caller.session_name}", "Account": account, "Arn": caller.principal_arn}
+    account = caller.principal_arn.split(":")[4]
+    return {"UserId": user_id, "Account": account, "Arn": caller.principal_arn}
 
 
 @operation("AssumeRole")
@@ -89,12 +94,11 @@ def assume_role(
         raise ServiceError("AccessDeniedException", message)
     duration_s = duration_seconds or limits.ROLE_SESSION_S_DEFAULT
     _check_duration(caller, duration_s, role["MaxSessionDuration"])
-    session = Session(role_arn, role_session_name)
     return {
-        "Credentials": credentials(session, tx.entropy, tx.now, duration_s),
+        "Credentials": _credentials(tx, role_arn, role_session_name, duration_s),
         "AssumedRoleUser": {
             "AssumedRoleId": f"{role['RoleId']}:{role_session_name}",
-            "Arn": assumed_role_arn(session),
+            "Arn": assumed_role_arn(role_arn, role_session_name),
         },
     }
 
@@ -109,7 +113,7 @@ def get_session_token(
     token_code: str | None = None,
     minimum_session_token_size: int | None = None,
 ) -> Document:
-    """Temporary credentials of the account itself. A role's session cannot have them.
+    """Temporary credentials of the caller: a user, or the account itself. A role's session cannot have them.
 
     Errors: AccessDeniedException; NotImplemented (MinimumSessionTokenSize).
     Source: https://docs.aws.amazon.com/STS/latest/APIReference/API_GetSessionToken.html
@@ -121,8 +125,14 @@ def get_session_token(
         message = "MultiFactorAuthentication failed with invalid MFA one time pass code."
         raise ServiceError("AccessDeniedException", message)
     duration_s = duration_seconds or limits.ACCOUNT_SESSION_S_DEFAULT
-    session = account_session(caller.account)
-    return {"Credentials": credentials(session, tx.entropy, tx.now, duration_s)}
+    return {"Credentials": _credentials(tx, own_principal(caller), "", duration_s)}
+
+
+def _credentials(tx: Transaction, principal_arn: str, session_name: str, duration_s: int) -> Document:
+    """Credentials of a new session, told as an answer tells them."""
+    issuer = Issuer(tx.facts.secret())
+    expires_at = tx.now + duration_s * SECOND_MS
+    return described(issuer.credentials(issuer.new_session(principal_arn, session_name, tx.entropy, expires_at)))
 
 
 def _refuse_unsupported(**members: object) -> None:
@@ -148,18 +158,32 @@ def _role(tx: Transaction, caller: Caller, arn: str) -> Document | None:
     return role if role["Arn"] == arn else None
 
 
+def _user(tx: Transaction, caller: Caller, arn: str) -> Document | None:
+    """IAM's description of the user with this ARN, or None."""
+    owner = Caller(Scope(arn.split(":")[4], caller.region), caller.request_id)
+    try:
+        params = {"UserName": arn.rsplit("/", 1)[-1]}
+        user: Document = tx.services.call(tx, owner, "iam", "GetUser", params)["User"]
+    except ServiceError:
+        return None
+    return user if user["Arn"] == arn else None
+
+
 def _may_assume(tx: Transaction, caller: Caller, role: Document, context: Context) -> bool:
-    """Whether a role's trust policy lets the caller assume it and, if the caller is a role too, its own policies do."""
+    """Whether a role's trust policy lets the caller assume it and, unless that names them, their own policies do."""
     trust = parse_policy(unquote(role["AssumeRolePolicyDocument"]), PolicyKind.TRUST)
-    if caller.role_arn is None:
+    if caller.is_account:
         request = AccessRequest(ASSUME_ROLE, role["Arn"], PrincipalInfo.root(caller.account), context)
         return isinstance(decide(request, (), trust), Allowed)
-    principal = PrincipalInfo.session(caller.role_arn, caller.session_name)
+    if caller.role_arn is None:
+        principal, own_arn = PrincipalInfo.user(caller.principal_arn), caller.principal_arn
+    else:
+        principal, own_arn = PrincipalInfo.session(caller.role_arn, caller.session_name), caller.role_arn
     trusting = decide(AccessRequest(ASSUME_ROLE, role["Arn"], principal, context), (), trust)
-    own = _own_decision(tx, caller, caller.role_arn, role["Arn"], context)
+    own = _own_decision(tx, caller, own_arn, role["Arn"], context)
     match trusting:
         case Allowed():
-            # The trust policy names this very role, which is enough unless the role's own policies forbid it.
+            # The trust policy names this very caller, which is enough unless the caller's own policies forbid it.
             bounds = own.get("PermissionsBoundaryDecisionDetail", {"AllowedByPermissionsBoundary": True})
             is_within: bool = bounds["AllowedByPermissionsBoundary"]
             return is_within and own["EvalDecision"] != "explicitDeny"
@@ -170,7 +194,7 @@ def _may_assume(tx: Transaction, caller: Caller, role: Document, context: Contex
 
 
 def _own_decision(tx: Transaction, caller: Caller, own_arn: str, role_arn: str, context: Context) -> Document:
-    """What the policies of the caller's own role say to assuming another one, as IAM simulates it.
+    """What the policies of the caller's own role or user say to assuming another one, as IAM simulates it.
 
     The simulation counts the other role as the own account's, because a trust policy has been asked already.
     """

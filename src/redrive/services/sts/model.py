@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from redrive.core.clock import SECOND_MS, Instant
 from redrive.core.documents import Document
-from redrive.core.entropy import Entropy
-from redrive.core.sessions import Session, encode_session
+from redrive.core.scope import Caller
+from redrive.core.sessions import TemporaryCredentials
 
 
-def account_session(account: str) -> Session:
-    """The session by which an account's own credentials are made temporary: that of its root."""
-    return Session(f"arn:aws:iam::{account}:root", "")
+def own_principal(caller: Caller) -> str:
+    """Whom a caller's own credentials stand for when they are made temporary: the user, or the account's root."""
+    return caller.user_arn or f"arn:aws:iam::{caller.account}:root"
 
 
-def credentials(session: Session, entropy: Entropy, now: Instant, duration_s: int) -> Document:
-    """Temporary credentials of a session: the token says whose they are, the keys only look the part."""
+def described(credentials: TemporaryCredentials) -> Document:
+    """Temporary credentials as an answer tells them."""
     return {
-        "AccessKeyId": f"ASIA{entropy.hex(16).upper()}",
-        "SecretAccessKey": entropy.hex(40),
-        "SessionToken": encode_session(session),
-        "Expiration": now + duration_s * SECOND_MS,
+        "AccessKeyId": credentials.access_key_id,
+        "SecretAccessKey": credentials.secret_access_key,
+        "SessionToken": credentials.session_token,
+        "Expiration": credentials.expires_at,
     }
 
 
-def assumed_role_arn(session: Session) -> str:
+def assumed_role_arn(role_arn: str, session_name: str) -> str:
     """The ARN of a role's session; the role's path is not in it."""
-    account, role_name = session.role_arn.split(":")[4], session.role_arn.rsplit("/", 1)[-1]
-    return f"arn:aws:sts::{account}:assumed-role/{role_name}/{session.session_name}"
+    account, role_name = role_arn.split(":")[4], role_arn.rsplit("/", 1)[-1]
+    return f"arn:aws:sts::{account}:assumed-role/{role_name}/{session_name}"

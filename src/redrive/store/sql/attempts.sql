@@ -38,9 +38,11 @@ ORDER BY ended_at LIMIT 1;
 SELECT delivery_id, source_arn, attempt, ended_at, code, message, verdict, next_at
 FROM attempts JOIN runs USING (run) WHERE code = :code ORDER BY ended_at, delivery_id;
 
--- name: sweep_runs -- those whose attempts have all ended before; the attempts themselves go after them
-DELETE FROM runs WHERE run IN (SELECT run FROM attempts WHERE ended_at < :before)
-  AND NOT EXISTS (SELECT 1 FROM attempts WHERE attempts.run = runs.run AND ended_at >= :before);
+-- name: sweep -- the oldest first
+DELETE FROM attempts WHERE rowid IN (
+    SELECT rowid FROM attempts WHERE ended_at < :before ORDER BY ended_at LIMIT :limit
+  )
+RETURNING run;
 
--- name: sweep
-DELETE FROM attempts WHERE ended_at < :before;
+-- name: sweep_run -- once the last of its attempts has gone
+DELETE FROM runs WHERE run = :run AND NOT EXISTS (SELECT 1 FROM attempts WHERE attempts.run = :run);

@@ -17,7 +17,14 @@ ON CONFLICT (queue, id) DO UPDATE SET receipt = excluded.receipt, seqs = exclude
 SELECT receipt, seqs, visible_at, expires_at FROM dedup_receives WHERE queue = :queue AND id = :id AND expires_at > :now;
 
 -- name: sweep_sends
-DELETE FROM dedup_sends WHERE expires_at <= :now;
+DELETE FROM dedup_sends WHERE (queue, scope, id) IN (
+  SELECT queue, scope, id FROM dedup_sends WHERE expires_at <= :now ORDER BY expires_at LIMIT :limit
+);
 
 -- name: sweep_receives
-DELETE FROM dedup_receives WHERE expires_at <= :now;
+DELETE FROM dedup_receives WHERE (queue, id) IN (
+  SELECT queue, id FROM dedup_receives WHERE expires_at <= :now ORDER BY expires_at LIMIT :limit
+);
+
+-- name: bring_near
+UPDATE dedup_sends SET expires_at = :expires_at_max WHERE expires_at > :expires_at_max;

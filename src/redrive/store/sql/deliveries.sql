@@ -1,6 +1,6 @@
 -- name: put
-INSERT INTO deliveries (id, scope, source, source_arn, target_arn, document, policy, place, due_at, first_at)
-VALUES (:id, :scope, :source, :source_arn, :target_arn, :document, :policy, :place, :due_at, :first_at)
+INSERT INTO deliveries (id, scope, source, source_arn, target_arn, document, policy, place, due_at, first_at, function)
+VALUES (:id, :scope, :source, :source_arn, :target_arn, :document, :policy, :place, :due_at, :first_at, :function)
 ON CONFLICT (id) DO NOTHING;
 
 -- name: due -- hot
@@ -19,19 +19,44 @@ FROM deliveries WHERE id = :id AND fence = :fence;
 
 -- name: release
 UPDATE deliveries SET place = :place, due_at = :due_at, leases = 0, attempts = :attempts, failures = failures + :counted
-WHERE id = :id;
+WHERE id = :id AND fence = :fence;
+
+-- name: claim_outside
+UPDATE deliveries SET due_at = :lease_until, fence = fence + 1, leases = leases + 1, attempts = attempts + 1
+WHERE id IN (
+    SELECT id FROM deliveries WHERE place = 'outside' AND function = :function AND due_at <= :now
+    ORDER BY due_at, id LIMIT :limit
+  ) AND due_at <= :now
+RETURNING id, scope, source, source_arn, target_arn, document, policy, place, due_at, first_at, attempts, failures, fence, leases;
+
+-- name: outside_by_function
+WITH RECURSIVE functions (name) AS (
+  SELECT min(function) FROM deliveries WHERE place = 'outside'
+  UNION ALL
+  SELECT (SELECT min(function) FROM deliveries WHERE place = 'outside' AND function > name)
+  FROM functions WHERE name IS NOT NULL
+)
+SELECT name, (SELECT min(due_at) FROM deliveries WHERE place = 'outside' AND function = name) AS first_due_at
+FROM functions WHERE name IS NOT NULL ORDER BY first_due_at, name;
+
+-- name: move_outside
+UPDATE deliveries SET place = 'outside', function = :function WHERE id = :id AND fence = :fence;
 
 -- name: move
-UPDATE deliveries SET place = :place WHERE id = :id;
+UPDATE deliveries SET place = :place WHERE id = :id AND fence = :fence;
 
 -- name: postpone
-UPDATE deliveries SET due_at = :due_at, leases = leases + 1, fence = fence + 1 WHERE id = :id;
+UPDATE deliveries SET due_at = :due_at, leases = leases + 1, fence = fence + 1
+WHERE id = :id AND fence = :fence;
 
 -- name: end_leases
 UPDATE deliveries SET due_at = :now WHERE due_at > :now AND (leases > 0 OR place NOT IN ('inside', 'outside'));
 
+-- name: bring_near
+UPDATE deliveries SET due_at = :now WHERE due_at > :due_at_max;
+
 -- name: delete
-DELETE FROM deliveries WHERE id = :id;
+DELETE FROM deliveries WHERE id = :id AND fence = :fence;
 
 -- name: next -- hot
 SELECT min(due_at) FROM deliveries WHERE place = :kind;

@@ -32,7 +32,10 @@ ORDER BY slot, hash_key, range_key LIMIT :limit;
 SELECT count(*), coalesce(sum(size_bytes), 0) FROM items WHERE table_id = :table_id;
 
 -- name: drop
-DELETE FROM items WHERE table_id = :table_id;
+DELETE FROM items WHERE (table_id, slot, hash_key, range_key) IN (
+  SELECT table_id, slot, hash_key, range_key FROM items WHERE table_id = :table_id
+  ORDER BY slot, hash_key, range_key LIMIT :limit
+);
 
 -- name: set_expiry
 UPDATE items SET expires_at = :expires_at

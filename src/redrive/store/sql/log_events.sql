@@ -35,4 +35,6 @@ RETURNING stream, message;
 DELETE FROM log_events WHERE log_group = :log_group AND stream = :stream;
 
 -- name: delete_group
-DELETE FROM log_events WHERE log_group = :log_group;
+DELETE FROM log_events WHERE seq IN (
+  SELECT seq FROM log_events WHERE log_group = :log_group ORDER BY at, seq LIMIT :limit
+);

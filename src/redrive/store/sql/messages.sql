@@ -47,10 +47,15 @@ DELETE FROM messages WHERE seq = :seq AND queue = :queue AND receipt = :receipt;
 UPDATE messages SET expires_at = sent_at + :retention_ms WHERE queue = :queue;
 
 -- name: purge
-DELETE FROM messages WHERE queue = :queue;
+DELETE FROM messages WHERE seq IN (SELECT seq FROM messages WHERE queue = :queue ORDER BY visible_at, seq LIMIT :limit);
+
+-- name: bring_near
+UPDATE messages SET visible_at = :now WHERE queue = :queue AND visible_at > :hidden_until_max;
 
 -- name: expire -- hot
-DELETE FROM messages WHERE queue = :queue AND expires_at <= :now;
+DELETE FROM messages WHERE seq IN (
+  SELECT seq FROM messages WHERE queue = :queue AND expires_at <= :now ORDER BY expires_at LIMIT :limit
+);
 
 -- name: counts -- hot
 -- What is visible is counted in the index alone, however much it is; what has expired is taken off again.
@@ -84,7 +89,7 @@ SELECT :queue, :message_id, :body, :body_md5, :attributes, :system_attributes, :
   :sent_at, :visible_at, :expires_at, :receive_count, :first_received_at, :source_queue_arn
 WHERE NOT EXISTS (
   SELECT 1 FROM dedup_sends
-  WHERE queue = :queue AND scope = :scope AND id = :deduplication_id AND expires_at > :sent_at
+  WHERE queue = :remembered_by AND scope = :scope AND id = :deduplication_id AND expires_at > :sent_at
 )
 RETURNING seq;
 
@@ -127,6 +132,12 @@ WHERE is_head = 0
 
 -- name: expire_in_order -- hot
 DELETE FROM messages WHERE queue = :queue AND expires_at <= :now RETURNING group_id;
+
+-- name: expire_some_in_order -- hot
+DELETE FROM messages WHERE seq IN (
+    SELECT seq FROM messages WHERE queue = :queue AND expires_at <= :now ORDER BY expires_at LIMIT :limit
+  )
+RETURNING group_id;
 
 -- name: exists
 SELECT 1 FROM messages WHERE seq = :seq AND queue = :queue;

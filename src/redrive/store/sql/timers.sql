@@ -2,6 +2,10 @@
 INSERT INTO timers (kind, name, at) VALUES (:kind, :name, :at)
 ON CONFLICT (kind, name) DO UPDATE SET at = excluded.at;
 
+-- name: hasten
+INSERT INTO timers (kind, name, at) VALUES (:kind, :name, :at)
+ON CONFLICT (kind, name) DO UPDATE SET at = excluded.at WHERE excluded.at < timers.at;
+
 -- name: clear
 DELETE FROM timers WHERE kind = :kind AND name = :name;
 
@@ -13,3 +17,6 @@ SELECT name, at FROM timers WHERE kind = :kind AND at <= :now ORDER BY at, name 
 
 -- name: next -- hot
 SELECT min(at) FROM timers WHERE kind = :kind;
+
+-- name: next_after
+SELECT min(at) FROM timers WHERE kind = :kind AND at > :after;

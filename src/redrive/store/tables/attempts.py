@@ -79,7 +79,9 @@ class AttemptTable:
         """The attempts of all deliveries that failed with this code. Reads the whole table."""
         return [AttemptRecord(*row) for row in self._database.all(_SQL["with_code"], {"code": code})]
 
-    def sweep(self, before: Instant) -> int:
-        """Forget attempts that ended before this instant; answers how many."""
-        self._database.run(_SQL["sweep_runs"], {"before": before})
-        return self._database.run(_SQL["sweep"], {"before": before})
+    def sweep(self, before: Instant, *, limit: int) -> int:
+        """Forget so many attempts that ended before this instant, the oldest first; answers how many there were."""
+        swept = self._database.all(_SQL["sweep"], {"before": before, "limit": limit})
+        for run in {run for (run,) in swept}:
+            self._database.run(_SQL["sweep_run"], {"run": run})
+        return len(swept)

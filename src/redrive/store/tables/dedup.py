@@ -64,8 +64,11 @@ class DedupTable:
         seqs: Sequence[int] = load_json(row[1])
         return RememberedReceive(row[0], tuple(seqs), int(row[2]), int(row[3]))
 
-    def sweep(self, now: Instant) -> int:
-        """Forget what is over; answers how many."""
-        return self._database.run(_SQL["sweep_sends"], {"now": now}) + self._database.run(
-            _SQL["sweep_receives"], {"now": now}
-        )
+    def sweep(self, now: Instant, *, limit: int) -> int:
+        """Forget what is over, so many sends and so many receives at most; answers how many of both."""
+        params = {"now": now, "limit": limit}
+        return self._database.run(_SQL["sweep_sends"], params) + self._database.run(_SQL["sweep_receives"], params)
+
+    def bring_near(self, expires_at_max: Instant) -> int:
+        """Have no send be remembered for longer than until then; answers how many were."""
+        return self._database.run(_SQL["bring_near"], {"expires_at_max": expires_at_max})

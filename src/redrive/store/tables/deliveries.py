@@ -1,7 +1,8 @@
 """Promises to deliver: one row, one promise. The outbox of every asynchronous thing.
 
 `due_at` of a delivery that is being attempted is the end of its lease: whoever finds it due then knows that the
-attempt's node has not answered. The fence counts leases; only the holder of the latest may settle.
+attempt's node has not answered. The fence counts leases; only the holder of the latest may settle: each write names the
+fence under which it was decided, and writes exactly one row, or it is a Bug and the step is undone.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from functools import lru_cache
 
 from redrive.core.clock import Instant
 from redrive.core.documents import Document, dump_dataclass, load_dataclass
+from redrive.core.errors import Bug
 from redrive.core.retry import RetryPolicy
 from redrive.core.scope import Scope
 from redrive.store.database import Database, Row
@@ -39,6 +41,7 @@ class Delivery:
     `id` makes the promise idempotent: making it twice is making it once. `source` names who renders, classifies and
     dead-letters it; `document` is that source's own data, which nobody changes. `first_at` is where its age counts
     from.
+    `function` is whose run it is, by unqualified ARN, if that is known: who shares the slots for attempts outside.
     `attempts` counts attempts begun, `failures` those that used up a retry, `leases` claims since the last settlement:
     above 1, an earlier attempt was never heard of again.
     """
@@ -57,6 +60,7 @@ class Delivery:
     failures: int = 0
     fence: int = 0
     leases: int = 0
+    function: str = ""
 
 
 class DeliveryTable:
@@ -77,6 +81,7 @@ class DeliveryTable:
                 "source_arn": delivery.source_arn, "target_arn": delivery.target_arn,
                 "document": document_text(delivery.document), "policy": _policy_text(delivery.policy),
                 "place": delivery.place, "due_at": delivery.due_at, "first_at": delivery.first_at,
+                "function": delivery.function,
             },
         )  # fmt: skip
         self._earliest.changed(delivery.place)
@@ -98,6 +103,20 @@ class DeliveryTable:
         )
         return sorted(map(_delivery, rows), key=lambda one: (one.first_at, one.id))
 
+    def claim_outside(self, function: str, now: Instant, *, lease_ms: int, limit: int) -> list[Delivery]:
+        """Take deliveries outside of one function, as `claim_due`."""
+        self._earliest.changed(OUTSIDE)
+        rows = self._database.all(
+            _SQL["claim_outside"], {"function": function, "now": now, "lease_until": now + lease_ms, "limit": limit}
+        )
+        return sorted(map(_delivery, rows), key=lambda one: (one.first_at, one.id))
+
+    def outside_by_function(self) -> list[tuple[str, Instant]]:
+        """The functions that have deliveries outside, and when each one's earliest comes due; the earliest first."""
+        return [
+            (str(function), int(due_at)) for function, due_at in self._database.all(_SQL["outside_by_function"], {})
+        ]
+
     def held(self, id: str, fence: int) -> Delivery | None:
         """The delivery, if the lease with this fence is still its latest; None if another claim came after it."""
         row = self._database.one(_SQL["held"], {"id": id, "fence": fence})
@@ -105,19 +124,22 @@ class DeliveryTable:
 
     def release(self, delivery: Delivery, *, place: str, due_at: Instant, counted: bool) -> None:
         """The attempt has ended: have the delivery due again at a place; `counted` failures use up a retry."""
-        self._database.run(
-            _SQL["release"],
-            {
-                "id": delivery.id, "place": place, "due_at": due_at, "attempts": delivery.attempts,
-                "counted": int(counted),
-            },
+        self._write(
+            "release", delivery.id, delivery.fence, place=place, due_at=due_at, attempts=delivery.attempts,
+            counted=int(counted),
         )  # fmt: skip
         self._earliest.changed(delivery.place)
         self._earliest.changed(place)
 
+    def move_outside(self, delivery: Delivery, *, function: str) -> None:
+        """Have an attempt that is due made outside, as a run of this function."""
+        self._write("move_outside", delivery.id, delivery.fence, function=function)
+        self._earliest.changed(delivery.place)
+        self._earliest.changed(OUTSIDE)
+
     def move(self, delivery: Delivery, *, place: str) -> None:
-        """Have an attempt that is due made at another place."""
-        self._database.run(_SQL["move"], {"id": delivery.id, "place": place})
+        """Have a delivery wait at another place."""
+        self._write("move", delivery.id, delivery.fence, place=place)
         self._earliest.changed(delivery.place)
         self._earliest.changed(place)
 
@@ -126,8 +148,13 @@ class DeliveryTable:
 
         A lease has a fence of its own: the late answer of an attempt outside that came before settles nothing now.
         """
-        self._database.run(_SQL["postpone"], {"id": delivery.id, "due_at": due_at})
+        self._write("postpone", delivery.id, delivery.fence, due_at=due_at)
         self._earliest.changed(delivery.place)
+
+    def bring_near(self, now: Instant, *, due_at_max: Instant) -> int:
+        """Have deliveries that are due later than that be due now; answers how many. Reads the whole table."""
+        self._earliest.forget()
+        return self._database.run(_SQL["bring_near"], {"now": now, "due_at_max": due_at_max})
 
     def end_leases(self, now: Instant) -> None:
         """Have all that is under way due now: whoever held it is gone. Only for a node that has the store to itself.
@@ -137,9 +164,9 @@ class DeliveryTable:
         self._database.run(_SQL["end_leases"], {"now": now})
         self._earliest.forget()
 
-    def delete(self, id: str) -> None:
-        """The promise is kept, or given up."""
-        self._database.run(_SQL["delete"], {"id": id})
+    def delete(self, id: str, fence: int) -> None:
+        """The promise is kept, or given up, by the holder of its latest lease."""
+        self._write("delete", id, fence)
         self._earliest.forget()
 
     def next(self, places: Sequence[str]) -> Instant | None:
@@ -150,6 +177,12 @@ class DeliveryTable:
             if at is not None and (earliest is None or at < earliest):
                 earliest = at
         return earliest
+
+    def _write(self, statement: str, id: str, fence: int, **params: object) -> None:
+        """Change the one row of this id and fence. Errors: Bug if there is none: the lease has passed to another."""
+        changed = self._database.run(_SQL[statement], {"id": id, "fence": fence, **params})
+        if changed != 1:
+            raise Bug(f"{statement} of delivery {id} under fence {fence} changed {changed} rows")
 
     def forget(self) -> None:
         """Drop what is remembered: what was written has been undone."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from redrive.store.database import Database
 from redrive.store.queries import load_queries
 
+SECRET = "secret"
+
 _SQL = load_queries("facts")
 
 
@@ -20,6 +22,12 @@ class FactTable:
         """The value of that name, or None."""
         row = self._database.one(_SQL["get"], {"name": name})
         return None if row is None else bytes(row[0])
+
+    def secret(self) -> bytes:
+        """What only this store knows: keys, session tokens and signed URLs follow from it (core.sessions)."""
+        found = self.get(SECRET)
+        assert found is not None, "a store has a secret from its first opening on"
+        return found
 
     def set(self, name: str, value: bytes) -> None:
         """Keep a value under its name, in place of an earlier one."""

@@ -132,10 +132,10 @@ class ItemTable:
         row = self._database.one(_SQL["totals"], {"table_id": table_id})
         return (int(row[0]), int(row[1])) if row else (0, 0)
 
-    def drop(self, table_id: str) -> None:
-        """Forget all items of a table."""
+    def drop(self, table_id: str, *, limit: int) -> int:
+        """Forget so many items of a table; answers how many there were."""
         self._earliest.forget()
-        self._database.run(_SQL["drop"], {"table_id": table_id})
+        return self._database.run(_SQL["drop"], {"table_id": table_id, "limit": limit})
 
     def set_expiries(self, table_id: str, expiry_of: Callable[[bytes], Instant | None], *, bytes_max: int) -> None:
         """Decide anew when each item of a table expires; reads them in pages of `bytes_max`."""

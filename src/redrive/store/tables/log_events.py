@@ -6,12 +6,13 @@ events that come in later shift nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from typing import NamedTuple
 
 from redrive.core.clock import Instant
-from redrive.store.database import Database, Row
+from redrive.store.database import Database
 from redrive.store.queries import load_queries
 
 _SQL = load_queries("log_events")
@@ -73,19 +74,25 @@ class LogEventTable:
 
     def after(
         self, log_group: str, place: Place, *, stream: str | None = None, end: Instant = END_OF_TIME, limit: int
-    ) -> list[LogEvent]:
-        """Events after a place and before the instant `end`, oldest first: of one stream, or of the whole group."""
+    ) -> Iterator[LogEvent]:
+        """Events after a place and before the instant `end`, oldest first: of one stream, or of the whole group.
+
+        They are read as they are taken, so that whoever stops early has held no more than one.
+        """
         name = "group_after" if stream is None else "stream_after"
-        rows = self._database.all(_SQL[name], {**_scope(log_group, stream, place, limit), "end": end})
-        return _events(rows)
+        rows = self._database.each(_SQL[name], {**_scope(log_group, stream, place, limit), "end": end})
+        return starmap(LogEvent, rows)
 
     def until(
         self, log_group: str, place: Place, *, stream: str | None = None, start: Instant = 0, limit: int
-    ) -> list[LogEvent]:
-        """Events up to a place and from the instant `start` on, newest first: of one stream, or of the whole group."""
+    ) -> Iterator[LogEvent]:
+        """Events up to a place and from the instant `start` on, newest first: of one stream, or of the whole group.
+
+        They are read as those of `after` are.
+        """
         name = "group_until" if stream is None else "stream_until"
-        rows = self._database.all(_SQL[name], {**_scope(log_group, stream, place, limit), "start": start})
-        return _events(rows)
+        rows = self._database.each(_SQL[name], {**_scope(log_group, stream, place, limit), "start": start})
+        return starmap(LogEvent, rows)
 
     def first_at(self, log_group: str, stream: str) -> Instant | None:
         """The time of a stream's oldest event, or None if it has none."""
@@ -101,15 +108,11 @@ class LogEventTable:
         """Forget all events of a stream."""
         self._database.run(_SQL["delete_stream"], {"log_group": log_group, "stream": stream})
 
-    def delete_group(self, log_group: str) -> None:
-        """Forget all events of a group."""
-        self._database.run(_SQL["delete_group"], {"log_group": log_group})
+    def delete_group(self, log_group: str, *, limit: int) -> int:
+        """Forget so many events of a group; answers how many there were."""
+        return self._database.run(_SQL["delete_group"], {"log_group": log_group, "limit": limit})
 
 
 def _scope(log_group: str, stream: str | None, place: Place, limit: int) -> dict[str, object]:
     params: dict[str, object] = {"log_group": log_group, "at": place.at, "seq": place.seq, "limit": limit}
     return params if stream is None else {**params, "stream": stream}
-
-
-def _events(rows: list[Row]) -> list[LogEvent]:
-    return [LogEvent(*row) for row in rows]

@@ -153,13 +153,19 @@ class MessageTable:
         """Have the messages of a queue expire so long after they were sent; answers how many there are."""
         return self._database.run(_SQL["retain"], {"queue": queue, "retention_ms": retention_ms})
 
-    def purge(self, queue: str) -> int:
-        """Forget all messages of a queue; answers how many."""
-        return self._database.run(_SQL["purge"], {"queue": queue})
+    def purge(self, queue: str, *, limit: int) -> int:
+        """Forget so many messages of a queue, whatever their state; answers how many there were."""
+        return self._database.run(_SQL["purge"], {"queue": queue, "limit": limit})
 
-    def expire(self, queue: str, now: Instant) -> int:
-        """Forget messages of a standard queue whose retention has passed; answers how many."""
-        return self._database.run(_SQL["expire"], {"queue": queue, "now": now})
+    def bring_near(self, queue: str, now: Instant, *, hidden_until_max: Instant) -> int:
+        """Have messages that are hidden for longer than that be visible now; answers how many."""
+        return self._database.run(
+            _SQL["bring_near"], {"queue": queue, "now": now, "hidden_until_max": hidden_until_max}
+        )
+
+    def expire(self, queue: str, now: Instant, *, limit: int) -> int:
+        """Forget messages of a standard queue whose retention has passed, the oldest first; answers how many."""
+        return self._database.run(_SQL["expire"], {"queue": queue, "now": now, "limit": limit})
 
     def counts(self, queue: str, now: Instant) -> MessageCounts:
         """How many messages the queue holds, by state."""
@@ -214,17 +220,17 @@ class MessageTable:
         return _received(rows)
 
     def put_in_order(
-        self, message: NewMessage, *, scope: str, receive_count: int = 0, first_received_at: Instant | None = None,
-        source_queue_arn: str | None = None,
+        self, message: NewMessage, *, remembered_by: str, scope: str, receive_count: int = 0,
+        first_received_at: Instant | None = None, source_queue_arn: str | None = None,
     ) -> int | None:  # fmt: skip
         """Store a message at the end of its group, and answer its `seq`; None if it was sent before.
 
-        It was, if DedupTable still remembers its deduplication id in this scope.
+        It was, if DedupTable still remembers its deduplication id for the queue `remembered_by` in this scope.
         """
         row = self._database.one(
             _SQL["put_in_order"],
             {
-                **message._asdict(), "scope": scope, "receive_count": receive_count,
+                **message._asdict(), "remembered_by": remembered_by, "scope": scope, "receive_count": receive_count,
                 "first_received_at": first_received_at, "source_queue_arn": source_queue_arn,
             },
         )  # fmt: skip
@@ -265,9 +271,16 @@ class MessageTable:
         self.take_out(seq)
         self._promote(queue, group_id)
 
+    def expire_some_in_order(self, queue: str, now: Instant, *, limit: int) -> int:
+        """As `expire_in_order`, of so many messages, the oldest first."""
+        rows = self._database.all(_SQL["expire_some_in_order"], {"queue": queue, "now": now, "limit": limit})
+        return self._promote_all(queue, rows)
+
     def expire_in_order(self, queue: str, now: Instant) -> int:
         """Forget messages whose retention has passed, so that they keep no others back; answers how many."""
-        rows = self._database.all(_SQL["expire_in_order"], {"queue": queue, "now": now})
+        return self._promote_all(queue, self._database.all(_SQL["expire_in_order"], {"queue": queue, "now": now}))
+
+    def _promote_all(self, queue: str, rows: Sequence[Row]) -> int:
         for group_id in {group_id for (group_id,) in rows}:
             self._promote(queue, group_id)
         return len(rows)

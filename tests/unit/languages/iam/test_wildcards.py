@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redrive.languages.iam.wildcards import expand, glob, matches, matches_arn, plain
+from tests.unit.languages.counting import lines_run
 
 
 def oracle(pattern: str, text: str) -> bool:
@@ -108,3 +109,22 @@ def test_variable_without_value_and_default_has_no_pattern() -> None:
 
 def test_without_a_lookup_a_variable_is_plain_text() -> None:
     assert expand("${aws:username}", None) == tuple("${aws:username}")
+
+
+@pytest.mark.parametrize("pattern", ["*" + "a" * 900 + "b", "*" + "a?" * 400 + "b*", "*a" * 300 + "b"])
+def test_work_doubles_with_the_text_whatever_the_pattern(pattern: str) -> None:
+    short = lines_run(matches, glob(pattern), "a" * 5_000)
+    long = lines_run(matches, glob(pattern), "a" * 10_000)
+
+    assert long < 2.2 * short + 100
+    assert long < 10 * 10_000
+
+
+@pytest.mark.parametrize("text", ["${" + " " * 1_000_000, "${" * 500_000, "${a,'" + "''" * 500_000, "${ " * 300_000])
+def test_variable_that_is_never_closed_is_looked_at_once(text: str) -> None:
+    """Spaces were divided among three parts of the pattern in all ways: cubic work."""
+    assert plain(expand(text, lookup) or ()) == text
+
+
+def test_name_of_a_variable_has_no_spaces_around_it_and_no_dollar_inside() -> None:
+    assert plain(expand("${  aws:PrincipalTag/team\t}${ $ }${x${aws:PrincipalTag/team}", lookup) or ()) == "red$${xred"

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redrive.languages.log_filter import MalformedFilter, parse_filter
+from tests.unit.languages.counting import lines_run
 
 DOCUMENT = json.dumps(
     {
@@ -125,6 +126,9 @@ def test_json_expression_matches_nothing_but_json(message: str) -> None:
         "%a(b)%",
         "%a% %b% %c%",
         "%[%",
+        "%a{600}b{600}%",
+        r"%a\b%",
+        "%a{%",
         "[ip, user]",
         "{ $.a = 1",
         "{ }",
@@ -143,6 +147,20 @@ def test_json_expression_matches_nothing_but_json(message: str) -> None:
 def test_pattern_that_cannot_be_read_is_malformed(pattern: str) -> None:
     with pytest.raises(MalformedFilter):
         parse_filter(pattern)
+
+
+@pytest.mark.parametrize("pattern", ["%x*x*x*y%", "%[xz]*x[xz]{99}y%", '{ $.a = "*x*x*xy*" }', "{ $.a = %x*x*y% }"])
+def test_work_doubles_with_the_message_whatever_the_pattern(pattern: str) -> None:
+    matches = parse_filter(pattern)
+    short, long = json.dumps({"a": "x" * 5_000}), json.dumps({"a": "x" * 10_000})
+
+    assert lines_run(matches, long) < 2.2 * lines_run(matches, short) + 2_000
+
+
+def test_weight_of_a_filter_grows_with_what_it_asks() -> None:
+    weights = [parse_filter(text).weight for text in ("a", "a b", "%a%", "{ $.a = 1 }", "{ $.a = %a% && $.b = 1 }")]
+
+    assert weights == [1, 2, 9, 2, 11]
 
 
 @given(st.text(max_size=60))

@@ -311,6 +311,7 @@ def test_rate_of_days_takes_no_notice_of_daylight_saving() -> None:
         "Europe/../Europe/London",
         "\0",
         "x" * 1000,
+        "Europe" + "/a" * 2_000,
     ],
 )
 @pytest.mark.parametrize("text", ["at(2025-06-01T12:00:00)", "rate(1 day)", "cron(0 9 * * ? *)"])

@@ -84,7 +84,10 @@ def test_value_that_breaks_a_constraint_is_refused(declaration: str, value: str,
         ("{Type: String, Default: [x]}", "Template format error: Every Default member must be a string."),
         (
             "{Type: String, AllowedPattern: '['}",
-            "Template format error: AllowedPattern of parameter P is not a valid regular expression",
+            (
+                "Template format error: AllowedPattern of parameter P is not a valid regular expression, or one that "
+                "is not supported here: the pattern ends too early"
+            ),
         ),
         ("{Type: String, MinLength: x}", "Template format error: MinLength of parameter P must be a number"),
         ("{Type: Number, MaxValue: x}", "Template format error: MaxValue of parameter P must be a number"),

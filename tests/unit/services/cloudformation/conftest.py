@@ -79,6 +79,12 @@ def queue(**properties: Any) -> Template:
     return {"Type": "AWS::SQS::Queue", "Properties": properties}
 
 
+def trust_for(service: str) -> dict[str, Any]:
+    """The trust policy of a role that a service may assume."""
+    statement = {"Effect": "Allow", "Principal": {"Service": service}, "Action": "sts:AssumeRole"}
+    return {"Version": "2012-10-17", "Statement": [statement]}
+
+
 Refusal = Callable[..., tuple[str, str]]
 
 

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from redrive.delivery.operation import Answer, Wait
+from redrive.delivery.worker import FreeSlots
 from redrive.engine.build import Settings
 from redrive.services.cloudformation import limits
 from redrive.services.cloudformation.model import Stack, StackStatus
 from redrive.services.cloudformation.workers_steps import STEPS
 from redrive.testing.world import World
-from tests.unit.services.cloudformation.conftest import Refusal, Stacks, queue
+from tests.unit.services.cloudformation.conftest import Refusal, Stacks, queue, trust_for
 
 INVALID = "Properties validation failed for resource Orders with message:\n"
 TOO_LONG = (
@@ -90,7 +91,7 @@ def test_each_step_is_committed_by_itself(stacks: Stacks, world: World) -> None:
     body = json.dumps({"Resources": {"A": queue(QueueName="a"), "B": {**queue(QueueName="b"), "DependsOn": "A"}}})
     stacks.client.create_stack(StackName="shop", TemplateBody=body)
 
-    world.engine.claim(free=1)
+    world.engine.claim(free=FreeSlots(1))
     assert len(world.client("sqs").list_queues()["QueueUrls"]) == 1
     assert stacks.status("shop") == "CREATE_IN_PROGRESS"
 
@@ -344,10 +345,13 @@ def test_repeated_request_with_its_token_answers_the_same_stack(stacks: Stacks) 
     assert stacks.create("shop", {"Q": queue()}, ClientRequestToken="once") == first
 
 
-def test_settings_of_a_stack_are_told_as_they_were_given(stacks: Stacks) -> None:
-    arn = "arn:aws:sns:us-east-1:000000000000:news"
+def test_settings_of_a_stack_are_told_as_they_were_given(stacks: Stacks, world: World) -> None:
+    arn, iam = "arn:aws:sns:us-east-1:000000000000:news", world.client("iam")
+    trust = json.dumps(trust_for("cloudformation.amazonaws.com"))
+    deployer = iam.create_role(RoleName="deployer", AssumeRolePolicyDocument=trust)["Role"]["Arn"]
+    iam.attach_role_policy(RoleName="deployer", PolicyArn="arn:aws:iam::aws:policy/AmazonSQSFullAccess")
     stacks.create(
-        "shop", {"Q": queue()}, NotificationARNs=[arn], RoleARN="arn:aws:iam::000000000000:role/deployer",
+        "shop", {"Q": queue()}, NotificationARNs=[arn], RoleARN=deployer,
         Tags=[{"Key": "a", "Value": "b"}], EnableTerminationProtection=True, TimeoutInMinutes=5,
         Declared={"Secret": {"Type": "String", "NoEcho": True}, "Size": {"Type": "Number", "Default": 3}},
         Parameters=[{"ParameterKey": "Secret", "ParameterValue": "hidden"}],
@@ -355,7 +359,7 @@ def test_settings_of_a_stack_are_told_as_they_were_given(stacks: Stacks) -> None
 
     stack = stacks.describe("shop")
     assert stack["NotificationARNs"] == [arn]
-    assert stack["RoleARN"] == "arn:aws:iam::000000000000:role/deployer"
+    assert stack["RoleARN"] == deployer
     assert stack["Tags"] == [{"Key": "a", "Value": "b"}]
     assert (stack["EnableTerminationProtection"], stack["TimeoutInMinutes"]) == (True, 5)
     assert stack["Parameters"] == [

@@ -199,6 +199,31 @@ def test_policies_are_resources_of_their_own(stacks: Stacks, world: World) -> No
     assert stacks.status(stack_id) == "DELETE_COMPLETE"
 
 
+def test_user_and_access_key_are_changed_in_place(stacks: Stacks, world: World) -> None:
+    def resources(action: str, status: str, **properties: Any) -> dict[str, Any]:
+        policies = [{"PolicyName": "own", "PolicyDocument": document(action)}]
+        return {
+            "User": of("AWS::IAM::User", UserName="ann", Policies=policies, **properties),
+            "Key": of("AWS::IAM::AccessKey", UserName={"Ref": "User"}, Status=status),
+            "Queue": of("AWS::SQS::Queue", QueueName={"Fn::Select": [0, [{"Ref": "Key"}]]}),
+        }
+
+    client = world.client("iam")
+    stack_id = stacks.create("u", resources("sqs:SendMessage", "Inactive"), **IAM)
+    key_id = stacks.physical_id("u", "Key")
+    before = client.list_access_keys(UserName="ann")["AccessKeyMetadata"]
+
+    stacks.update("u", resources("sqs:ListQueues", "Active", Path="/ops/", Tags=[{"Key": "k", "Value": "v"}]), **IAM)
+
+    assert [(key["AccessKeyId"], key["Status"]) for key in before] == [(key_id, "Inactive")]
+    assert client.list_access_keys(UserName="ann")["AccessKeyMetadata"][0]["Status"] == "Active"
+    user = client.get_user(UserName="ann")["User"]
+    assert (user["Path"], user["Tags"]) == ("/ops/", [{"Key": "k", "Value": "v"}])
+    world.client("sqs", aws_access_key_id=key_id).list_queues()
+    stacks.delete("u")
+    assert stacks.status(stack_id) == "DELETE_COMPLETE"
+
+
 def test_table_is_changed_in_place(stacks: Stacks, world: World) -> None:
     def table(**properties: Any) -> dict[str, Any]:
         return {

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from redrive.delivery.worker import FreeSlots
 from redrive.testing.world import World
 from tests.unit.services.cloudformation.conftest import Refusal, Stacks, queue
 
@@ -255,7 +256,7 @@ def test_cancelled_update_is_rolled_back(stacks: Stacks, world: World, refusal: 
     stacks.create("shop", {"A": queue(DelaySeconds=1), "B": {**queue(DelaySeconds=1), "DependsOn": "A"}})
     body = '{"Resources": {"A": {"Type": "AWS::SQS::Queue", "Properties": {"DelaySeconds": 2}}}}'
     stacks.client.update_stack(StackName="shop", TemplateBody=body)
-    world.engine.claim(free=1)
+    world.engine.claim(free=FreeSlots(1))
 
     stacks.client.cancel_update_stack(StackName="shop")
     world.settle()
@@ -276,7 +277,7 @@ def test_rollback_that_failed_can_be_continued(stacks: Stacks, world: World) -> 
         TemplateBody='{"Resources": {"A": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "a"}},'
         '"B": {"Type": "AWS::SQS::Queue", "Properties": {"DelaySeconds": 5000}, "DependsOn": "A"}}}',
     )
-    world.engine.claim(free=1)
+    world.engine.claim(free=FreeSlots(1))
     world.client("sqs").delete_queue(QueueUrl=url)
     world.settle()
     assert stacks.status("shop") == "UPDATE_ROLLBACK_FAILED"

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from redrive.services.cloudwatch.limits import VALUES_COMPUTED_MAX
 from redrive.services.cloudwatch.model_math import Malformed, parse_math
 from redrive.services.cloudwatch.model_time import Window
 from redrive.services.cloudwatch.model_values import TimeSeries, combine
@@ -118,6 +119,11 @@ def test_expression_has_its_value(published: Any, expression: str, expected: dic
         ("PERIOD(METRICS())", "PERIOD does not take ([TimeSeries])"),
         ("FIRST(SLICE(METRICS(), 2))", "FIRST does not take ([TimeSeries])"),
         ("SORT(METRICS(), 'AVERAGE', ASC)", "SORT does not take ([TimeSeries], String, String)"),
+        ("SORT(METRICS(), SUM, ASC, 1e999)", "SORT does not take ([TimeSeries], String, String, Scalar)"),
+        ("SLICE(METRICS(), 1e999)", "SLICE does not take ([TimeSeries], Scalar)"),
+        ("SLICE(METRICS(), 0, 1e999)", "SLICE does not take ([TimeSeries], Scalar, Scalar)"),
+        ("FLOOR(1e999)", "FLOOR does not take (Scalar)"),
+        ("CEIL(1e999)", "CEIL does not take (Scalar)"),
         ("METRICS(1)", "METRICS takes a text, or nothing"),
         ("TIME_SERIES(a)", "TIME_SERIES takes a number"),
         ("[a, 1]", "An array holds time series"),
@@ -129,6 +135,33 @@ def test_expression_has_its_value(published: Any, expression: str, expected: dic
 )
 def test_expression_without_a_value_is_refused(published: Any, refusal: Any, expression: str, text: str) -> None:
     assert refusal(published.math, expression) == ("ValidationError", f"Error in expression 'e': {text}")
+
+
+@pytest.mark.parametrize(
+    ("minutes", "expression"),
+    [
+        (3_000_000, "FILL(a, 0)"),
+        (3_000_000, "SUM(FILL(METRICS(), REPEAT))"),
+        (3_000_000, "TIME_SERIES(1)"),
+        (100_000, "+".join(["TIME_SERIES(1)"] * 6)),
+        (100_000, "-(" * 10 + "TIME_SERIES(1)" + ")" * 10),
+    ],
+)
+def test_expression_that_computes_millions_of_values_is_refused(
+    published: Any, refusal: Any, minutes: int, expression: str
+) -> None:
+    """A value for each minute of all history is more than a server can hold, let alone answer while others wait."""
+    code, text = refusal(published.math, expression, begin=-minutes)
+
+    assert code == "ValidationError"
+    assert f"compute more than {VALUES_COMPUTED_MAX} values" in text
+
+
+def test_values_are_counted_over_all_expressions_of_a_request(published: Any, refusal: Any) -> None:
+    queries = [{"Id": f"e{number}", "Expression": "TIME_SERIES(1)"} for number in range(12)]
+
+    assert published.data(*queries[:11], begin=-90_000, end=0)
+    assert "compute more than" in refusal(published.data, *queries, begin=-90_000, end=0)[1]
 
 
 def test_expressions_name_one_another_in_any_order(published: Any, query: Any) -> None:

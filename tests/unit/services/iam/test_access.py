@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
@@ -29,6 +29,9 @@ class NoDatabase:
     written = 0
 
     def all(self, sql: str, params: Params) -> list[Row]:
+        raise AssertionError(sql)
+
+    def each(self, sql: str, params: Params) -> Iterator[Row]:
         raise AssertionError(sql)
 
     def one(self, sql: str, params: Params) -> Row | None:

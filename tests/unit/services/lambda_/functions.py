@@ -25,6 +25,7 @@ from redrive.engine.registry import Registry
 from redrive.engine.virtual import VirtualTime
 from redrive.services.iam import access
 from redrive.services.lambda_.source import LambdaSource
+from redrive.services.lambda_.source_queues import QueueEvents
 from redrive.services.lambda_.workers import MappingWorker
 from redrive.services.sqs.workers_visibility import count_visible, next_visible
 from redrive.store.api import NO_CONTEXT, Transaction
@@ -133,6 +134,9 @@ class Surroundings:
             raise ServiceError("AccessDenied", f"no: sts:AssumeRole {role_arn}")
         return Caller(Scope(role_arn.split(":")[4], region), request_id, role_arn, session_name)
 
+    def user_of(self, tx: Transaction, caller: Caller, access_key_id: str, service: str) -> Caller:
+        raise AssertionError("nobody calls with a key here")
+
     def authorize(
         self, tx: Transaction, caller: Caller, action: str, resource: str, *,
         context: Mapping[str, tuple[str, ...]] = NO_CONTEXT, policy: str = "",
@@ -167,7 +171,9 @@ class Rig:
         self.registry = Registry(models(), {name: SERVICES[name] for name in ("lambda", "sqs")})
         self.around = Surroundings(self.registry)
         self.store.bind(self.around)
-        self.mappings = MappingWorker(next_visible=next_visible, count_visible=count_visible)
+        self.mappings = MappingWorker(
+            [QueueEvents(next_visible=next_visible, count_visible=count_visible)], SilentLog()
+        )
         workers: list[Worker] = [DeliveryWorker([LambdaSource()], SilentLog()), self.mappings]
         self.engine = Engine(self.store.run, self.registry, workers, self.invoker, SilentLog())
         self._time = VirtualTime(self.engine, self.clock)

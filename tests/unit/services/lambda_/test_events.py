@@ -11,11 +11,10 @@ import pytest
 from redrive.core.clock import MINUTE_MS
 from redrive.core.errors import Bug
 from redrive.core.retry import Failed, FailureKind
-from redrive.delivery.invocation import InvocationResult
-from redrive.services.lambda_.model_event_invoke import dead_letter_attributes
-from redrive.services.lambda_.source import LambdaSource
+from redrive.delivery.invocation import Invocation, InvocationResult
+from redrive.delivery.runs import runs_of
+from redrive.services.lambda_.model_event_invoke import dead_letter
 from redrive.store.tables.attempts import AttemptRecord
-from redrive.store.tables.deliveries import OUTSIDE
 from tests.unit.services.lambda_.functions import (
     ARN,
     BROKEN,
@@ -164,9 +163,9 @@ def test_dead_letter_is_the_event_with_the_error_as_attributes(rig: Rig) -> None
 def test_dead_letter_keeps_the_first_kilobyte_of_the_error() -> None:
     failed = Failed("ServiceException", "é" * 2_000, FailureKind.PERMANENT)
 
-    attributes = dead_letter_attributes("id", failed)
+    letter = dead_letter("id", "{}", failed)
 
-    assert attributes["ErrorMessage"]["StringValue"] == "é" * 512
+    assert letter.attributes["ErrorMessage"]["StringValue"] == "é" * 512
 
 
 def test_event_that_succeeds_leaves_no_dead_letter(rig: Rig) -> None:
@@ -287,15 +286,59 @@ def test_event_of_a_deleted_function_is_dropped(rig: Rig) -> None:
 
 def test_lines_of_an_event_are_logged_for_each_run(rig: Rig) -> None:
     rig.create_function()
+    rig.invoker.answer = lambda ran: answered(1) if rig.clock.now() > START else raised("broken")
+
     send(rig)
+    rig.advance(60)
 
-    def end_a_run(tx: object) -> None:
-        (delivery,) = tx.deliveries.claim_due(OUTSIDE, tx.now, lease_ms=1, limit=1)  # type: ignore[attr-defined]
-        LambdaSource().answered(tx, delivery, answered(1))  # type: ignore[arg-type]
+    lines = rig.around.groups["/aws/lambda/worker"][STREAM]
+    assert len([line for line in lines if line.startswith("START")]) == 2
+    assert "at work\n" in lines
 
-    rig.store.run(end_a_run)
 
-    assert "at work\n" in rig.around.groups["/aws/lambda/worker"][STREAM]
+def test_lines_of_a_run_are_logged_though_its_function_was_deleted_meanwhile(rig: Rig) -> None:
+    """They go to the log group of the configuration that ran, by its role."""
+    rig.create_function(LoggingConfig={"LogGroup": "/of/its/own"})
+
+    def vanish(ran: Invocation) -> InvocationResult:
+        rig.call("DeleteFunction", FunctionName="worker")
+        rig.create_function(LoggingConfig={"LogGroup": "/of/another"})
+        return answered(1)
+
+    rig.invoker.answer = vanish
+    send(rig)
+    rig.advance(0)
+
+    assert "at work\n" in rig.around.groups["/of/its/own"][STREAM]
+    assert "/of/another" not in rig.around.groups
+
+
+def test_event_that_was_delivered_is_shown_as_delivered_whatever_became_of_its_record(rig: Rig) -> None:
+    """The history ends with the event's own end; that its destination was not told is noted before it."""
+    queue = rig.create_queue("told")
+    rig.create_function()
+    rig.call(
+        "PutFunctionEventInvokeConfig", FunctionName="worker",
+        DestinationConfig={"OnSuccess": {"Destination": queue}},
+    )  # fmt: skip
+    rig.sqs("DeleteQueue", QueueUrl="told")
+
+    send(rig)
+    rig.advance(0)
+
+    run = rig.store.run(lambda tx: runs_of(tx, f"{ARN}worker", limit=1))[0]
+    assert [record.code for record in run.records] == ["DestinationDeliveryFailures", ""]
+    assert run.state == "delivered"
+
+
+def test_event_that_grew_too_old_is_recorded_as_given_up(rig: Rig) -> None:
+    rig.create_function()
+    send(rig)
+    rig.clock.move_to(START + 21_600_000)
+
+    rig.advance(0)
+
+    assert [(one.code, one.verdict) for one in history(rig)] == [("MaximumEventAgeInSeconds", "gave up")]
 
 
 def test_configuration_of_events_is_kept_changed_and_deleted(rig: Rig) -> None:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from redrive.delivery.errand import Result
 from redrive.delivery.invocation import Invocation, InvocationResult
-from redrive.delivery.worker import Attempt
+from redrive.delivery.worker import Attempt, FreeSlots
 from tests.unit.services.lambda_.functions import QUEUE_ARN, START, STREAM, THROTTLED, Rig, answered, raised
 
 REPORTS = ["ReportBatchItemFailures"]
@@ -28,19 +29,24 @@ def send(rig: Rig, *bodies: str, queue: str = "orders") -> None:
         rig.sqs("SendMessage", QueueUrl=queue, MessageBody=body)
 
 
-def claim(rig: Rig, free: int = 10) -> Sequence[Attempt]:
+def slots(free: int | FreeSlots) -> FreeSlots:
+    """So many slots that functions do not share, unless said otherwise."""
+    return FreeSlots(free) if isinstance(free, int) else free
+
+
+def claim(rig: Rig, free: int | FreeSlots = 10) -> Sequence[Attempt]:
     """The first beat of the worker alone."""
-    return rig.store.run(lambda tx: rig.mappings.claim(tx, free=free))
+    return rig.store.run(lambda tx: rig.mappings.claim(tx, free=slots(free)))
 
 
-def settle(rig: Rig, attempt: Attempt, result: InvocationResult) -> None:
+def settle(rig: Rig, attempt: Attempt, result: Result) -> None:
     """The third beat of the worker alone."""
     rig.store.run(lambda tx: rig.mappings.settle(tx, attempt, result))
 
 
-def next_due(rig: Rig, free: int = 10) -> int | None:
+def next_due(rig: Rig, free: int | FreeSlots = 10) -> int | None:
     """When the worker is next due, in milliseconds from the start of time."""
-    at = rig.store.run(lambda tx: rig.mappings.next_due(tx, free=free))
+    at = rig.store.run(lambda tx: rig.mappings.next_due(tx, free=slots(free)))
     return None if at is None else at - START
 
 
@@ -192,6 +198,21 @@ def test_free_slots_are_shared_by_the_mappings_in_turn(rig: Rig) -> None:
     assert names == ["fa", "fb"]
 
 
+def test_function_without_room_for_more_leaves_the_slots_to_others(rig: Rig) -> None:
+    map_queue(rig, "a", "fa", BatchSize=1)
+    map_queue(rig, "b", "fb", BatchSize=1)
+    send(rig, *"123", queue="a")
+    send(rig, *"123", queue="b")
+    function_arn = claim(rig, free=1)[0].function
+
+    free = FreeSlots(2, {function_arn: 2})
+    names = [attempt.function for attempt in claim(rig, free=free)]
+
+    assert len(names) == 1
+    assert function_arn not in names
+    assert next_due(rig, free=FreeSlots(1, dict.fromkeys([function_arn, *names], 1))) == 63_000
+
+
 def test_worker_without_free_slots_is_not_due(rig: Rig) -> None:
     map_queue(rig)
     send(rig, "one")
@@ -213,8 +234,8 @@ def test_mapping_that_is_not_at_work_takes_nothing(rig: Rig, change: str) -> Non
     else:
         rig.call("DeleteFunction", FunctionName="worker")
 
-    assert next_due(rig) is None
     assert claim(rig) == []
+    assert next_due(rig) is None
     assert rig.count("orders") == 1
 
 
@@ -243,6 +264,8 @@ def test_full_batch_does_not_wait_for_the_window(rig: Rig) -> None:
 
 def test_delayed_message_is_due_when_it_is_visible(rig: Rig) -> None:
     map_queue(rig)
+
+    claim(rig)
 
     rig.sqs("SendMessage", QueueUrl="orders", MessageBody="late", DelaySeconds=7)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +15,7 @@ from redrive.core.clock import DAY_MS, HOUR_MS
 from redrive.core.errors import ServiceError
 from redrive.services.logs.model_batch import sort_out
 from redrive.services.logs.model_tokens import Position, read_position
+from redrive.store.connection import SqliteDatabase
 from redrive.store.tables.log_events import Place
 from redrive.testing.world import World
 
@@ -302,13 +305,55 @@ def test_search_from_the_newest_does_not_reach_before_2024(world: World) -> None
 
 def test_search_stops_after_so_many_events_and_hands_out_a_token(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("redrive.services.logs.limits.SCANNED_EVENTS_MAX", 2)
-    monkeypatch.setattr("redrive.services.logs.limits.SCAN_CHUNK_EVENTS", 2)
     put(world, ["a", "b", "c x"])
 
     nothing, token = search(world, filterPattern="x")
 
     assert (nothing, token is None) == ([], False)
     assert search(world, filterPattern="x", nextToken=token) == (["c x"], None)
+
+
+def test_search_stops_sooner_the_more_its_filter_costs(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing else is served while a group is searched, so the length of the messages counts, and the filter's cost."""
+    monkeypatch.setattr("redrive.services.logs.limits.SCANNED_WEIGHT_MAX", 250)
+    put(world, ["-" * 100, "-" * 100, "-" * 100, "xyz"])
+
+    plain = search(world, filterPattern="xy")
+    costly = search(world, filterPattern="%x[y]z%")
+
+    assert (plain[0], costly[0]) == ([], [])
+    places = [read_position(str(token)).place.seq for token in (plain[1], costly[1])]
+    assert places == [3, 1]
+    assert search(world, filterPattern="%x[y]z%", nextToken=plain[1]) == (["xyz"], None)
+
+
+def test_search_holds_one_event_that_it_does_not_answer_with(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However large a group's events are, those behind the end of a page are not read."""
+    monkeypatch.setattr("redrive.services.logs.limits.PAGE_BYTES_MAX", 200)
+    put(world, ["-" * 100 for _ in range(50)])
+    each, read = SqliteDatabase.each, itertools.count()
+    monkeypatch.setattr(SqliteDatabase, "each", lambda *args: (row for row, _ in zip(each(*args), read, strict=False)))
+
+    found, _ = search(world)
+    page = world.call("logs", "GetLogEvents", logGroupName="g", logStreamName="s")["events"]
+
+    assert (len(found), len(page), next(read)) == (1, 1, 4)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("%a*a*a*a*b%", ["aaab", '{"x":"aaab"}']),
+        ("%a?a?a?a?a?a?a?a?a?a?aab%", ["aaab", '{"x":"aaab"}']),
+        ('{ $.x = "*a*a*a*b*" }', ['{"x":"aaab"}']),
+    ],
+)
+def test_filter_made_to_go_back_for_ever_is_answered(world: World, pattern: str, found: list[str]) -> None:
+    """The attack: patterns on which a backtracking matcher takes cubic time and more, over long messages."""
+    long = "a" * 50_000 + "!"
+    put(world, [long, json.dumps({"x": long}), "aaab", '{"x":"aaab"}'])
+
+    assert search(world, filterPattern=pattern)[0] == found
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,14 @@ import json
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
-from redrive.core.errors import ServiceError
-from redrive.core.retry import Exhausted, Failed, FailureKind, RetryAt
+from redrive.core.retry import Exhausted, Failed, FailureKind
 from redrive.core.scope import Scope
+from redrive.delivery.faults import Fault, add_fault
+from redrive.delivery.letters import letter_bytes
+from redrive.delivery.targets import Request
+from redrive.delivery.worker import ONE
 from redrive.services.scheduler.model_executions import Execution, retry_policy
-from redrive.services.scheduler.model_failures import classify, cut, letter_attributes, letter_bytes
-from redrive.services.scheduler.model_targets import Request
+from redrive.services.scheduler.model_failures import letter_of
 from redrive.services.scheduler.source import SchedulerSource
 from redrive.store.tables.deliveries import INSIDE, Delivery
 
@@ -86,7 +86,7 @@ def test_role_that_is_deleted_later_is_a_permanent_failure(desk: Any) -> None:
 
     (record,) = desk.attempts(arn)
     assert record.code.startswith("AccessDenied")
-    assert desk.world.engine.next_due(1, upkeep=False) is None
+    assert desk.world.engine.next_due(ONE, upkeep=False) is None
 
 
 def test_missing_dead_letter_queue_is_recorded_and_breaks_nothing(desk: Any) -> None:
@@ -131,45 +131,17 @@ def test_failed_last_occurrence_completes_the_schedule(desk: Any) -> None:
     assert desk.names() == []
 
 
-@pytest.mark.parametrize(
-    ("error", "kind"),
-    [
-        (ServiceError("ThrottlingException", ""), FailureKind.THROTTLED),
-        (ServiceError("ProvisionedThroughputExceededException", ""), FailureKind.THROTTLED),
-        (ServiceError("Unheard", "", http_status=429), FailureKind.THROTTLED),
-        (ServiceError("ServiceException", ""), FailureKind.TRANSIENT),
-        (ServiceError("InternalServerError", ""), FailureKind.TRANSIENT),
-        (ServiceError("Unheard", "", http_status=503), FailureKind.TRANSIENT),
-        (ServiceError("Unheard", "", fault="server"), FailureKind.TRANSIENT),
-        (ServiceError("AccessDeniedException", ""), FailureKind.PERMANENT),
-        (ServiceError("ResourceNotFoundException", ""), FailureKind.PERMANENT),
-        (ServiceError("ValidationException", ""), FailureKind.PERMANENT),
-        (ServiceError("UnknownOperationException", "", http_status=501), FailureKind.PERMANENT),
-    ],
-)
-def test_errors_count_as_their_code_or_status_says(error: ServiceError, kind: FailureKind) -> None:
-    assert classify(error).kind is kind
-
-
 def test_exhausted_retries_are_named_in_the_letter() -> None:
     execution = Execution("arn", SCOPE, "id", 0, {})
     failed = Failed("ThrottlingException", "", FailureKind.THROTTLED)
 
-    attributes = letter_attributes(
-        execution, Request("sqs", "sendMessage", {}), failed, exhausted=Exhausted.ATTEMPTS, retries=185
-    )
+    letter = letter_of(execution, Request("sqs", "sendMessage", {}), failed, exhausted=Exhausted.ATTEMPTS, retries=185)
 
-    values = {name: value["StringValue"] for name, value in attributes.items()}
+    values = {name: value["StringValue"] for name, value in letter.attributes.items()}
     assert len(values) == 9
     assert values["EXHAUSTED_RETRY_CONDITION"] == "MaximumRetryAttempts"
     assert values["RETRY_ATTEMPTS"] == "185"
     assert values["ERROR_MESSAGE"] == "ThrottlingException"
-
-
-def test_cut_text_ends_with_a_whole_character() -> None:
-    assert cut("aä", 2) == "a"
-    assert cut("aä", 3) == "aä"
-    assert cut("a", -1) == ""
 
 
 def test_retries_count_up_the_attempt_and_keep_the_execution_id(desk: Any) -> None:
@@ -194,19 +166,16 @@ def test_retries_count_up_the_attempt_and_keep_the_execution_id(desk: Any) -> No
 
 
 def test_attempt_that_will_be_retried_is_recorded_with_its_next_time(desk: Any) -> None:
-    target = desk.target()
-    execution = Execution(f"{SCHEDULE}/default/nightly", SCOPE, "0194", 1_735_689_600_000, target)
-    promise = Delivery(
-        execution.delivery_id, SCOPE, "scheduler", execution.schedule_arn, target["Arn"], execution.document,
-        retry_policy(target), INSIDE, due_at=0, first_at=0, attempts=1,
-    )  # fmt: skip
-    failed = Failed("ThrottlingException", "Rate exceeded", FailureKind.THROTTLED)
+    fault = Fault("", desk.orders, "ThrottlingException", "Rate exceeded", times=1)
+    desk.world.store.run(lambda tx: add_fault(tx, fault))
+    arn = desk.create("rate(1 day)")
 
-    desk.world.store.run(lambda tx: SchedulerSource().attempted(tx, promise, failed, RetryAt(5_000, counted=True)))
+    desk.world.settle()
 
-    (record,) = desk.attempts(execution.schedule_arn)
+    (record,) = desk.attempts(arn)
     assert (record.attempt, record.code, record.message) == (1, "ThrottlingException", "Rate exceeded")
-    assert (record.verdict, record.next_at) == ("retry", 5_000)
+    assert record.verdict == "retry"
+    assert record.next_at == desk.world.engine.next_due(ONE, upkeep=False)
 
 
 def test_universal_target_calls_its_api_with_its_input(desk: Any) -> None:

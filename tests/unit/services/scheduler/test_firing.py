@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from redrive.core.clock import MINUTE_MS, format_instant, parse_instant
+from redrive.delivery.worker import ONE, FreeSlots
 from redrive.services.scheduler.workers import ScheduleWorker
 
 
@@ -212,7 +213,7 @@ def test_disabled_schedule_does_not_fire(desk: Any) -> None:
     desk.world.advance(hours=1)
 
     assert desk.sent() == []
-    assert desk.world.engine.next_due(1, upkeep=False) is None
+    assert desk.world.engine.next_due(ONE, upkeep=False) is None
 
 
 def test_enabling_a_schedule_does_not_catch_up(desk: Any) -> None:
@@ -269,7 +270,7 @@ def test_delivery_keeps_the_target_of_its_firing(desk: Any) -> None:
     """What a schedule has fired goes to the target it had then, whatever is updated before the delivery."""
     desk.create("at(2025-01-01T01:00:00)", Target=desk.target(Input="old"))
     desk.world.clock.move_to(parse_instant("2025-01-01T01:00:00Z"))
-    desk.world.store.run(lambda tx: ScheduleWorker().claim(tx, free=0))
+    desk.world.store.run(lambda tx: ScheduleWorker().claim(tx, free=FreeSlots(0)))
 
     desk.scheduler.update_schedule(**desk.params("rate(1 day)", Target=desk.target(Input="new"), State="DISABLED"))
     desk.world.settle()
@@ -332,7 +333,7 @@ class TestAfterAnOutage:
         desk.world.settle()
 
         assert len(desk.bodies()) == 1
-        assert format_instant(desk.world.engine.next_due(1, upkeep=False)) == "2035-01-01T00:01:00Z"
+        assert format_instant(desk.world.engine.next_due(ONE, upkeep=False)) == "2035-01-01T00:01:00Z"
 
 
 def test_many_schedules_due_together_all_fire(desk: Any) -> None:
@@ -390,7 +391,7 @@ class TestActionAfterCompletion:
         desk.create("at(2025-01-01T01:00:00)", ActionAfterCompletion="DELETE")
         desk.world.clock.move_to(parse_instant("2025-01-01T01:00:00Z"))
         for _ in range(2):
-            desk.world.store.run(lambda tx: ScheduleWorker().claim(tx, free=0))
+            desk.world.store.run(lambda tx: ScheduleWorker().claim(tx, free=FreeSlots(0)))
         before = desk.names()
 
         desk.world.settle()

@@ -8,9 +8,13 @@ from typing import Any
 import pytest
 
 from redrive.core.errors import ServiceError
+from redrive.core.scope import Scope
+from redrive.delivery.classify import classify
 from redrive.delivery.faults import Fault, add_fault
-from redrive.services.scheduler.model_failures import classify, fit_letter, letter_body, letter_bytes, writable
-from redrive.services.scheduler.model_targets import Request
+from redrive.delivery.letters import letter_bytes
+from redrive.delivery.targets import Request
+from redrive.services.scheduler.model_executions import Execution
+from redrive.services.scheduler.model_failures import letter_of
 
 GONE = "arn:aws:sqs:us-east-1:000000000000:gone"
 UNWRITABLE = "a\x00b\x1fc\ufffed\uffffe"
@@ -37,10 +41,13 @@ def test_letter_is_written_whatever_characters_the_input_has(text: str, desk: An
 def test_half_a_surrogate_pair_is_escaped_in_letters_and_messages() -> None:
     """A target may answer with it; no message may contain it."""
     failed = classify(ServiceError("Broken", "half \ud800"))
+    execution = Execution("arn", Scope("000000000000", "us-east-1"), "id", 0, {})
 
-    body = letter_body(Request("sqs", "sendMessage", {"MessageBody": "a\ud800b"}))
+    letter = letter_of(
+        execution, Request("sqs", "sendMessage", {"MessageBody": "a\ud800b"}), failed, exhausted=None, retries=0
+    )
 
-    assert body == r'{"MessageBody":"a\ud800b"}'
+    assert letter.body == r'{"MessageBody":"a\ud800b"}'
     assert failed.message == r"half \ud800"
 
 
@@ -81,18 +88,3 @@ def test_long_error_message_leaves_room_for_the_body_in_a_small_queue(
     assert message["Body"].startswith('{"QueueUrl":')
     assert message["MessageAttributes"]["IS_PAYLOAD_TRUNCATED"]["StringValue"] == truncated
     assert 1022 <= letter_bytes(message["Body"], message["MessageAttributes"]) <= 1024
-
-
-def test_letter_that_fits_exactly_is_not_cut() -> None:
-    attributes = {"ERROR_MESSAGE": {"DataType": "String", "StringValue": "no"}}
-    size = letter_bytes("body", attributes)
-
-    assert fit_letter("body", attributes, size) == ("body", attributes)
-    assert fit_letter("body", attributes, size - 1)[0] != ""
-
-
-def test_writable_text_keeps_everything_that_a_message_may_contain() -> None:
-    text = "\t\n\r ~\ud7ff\ue000\ufffd\U00010000\U0010ffff"
-
-    assert writable(text) == text
-    assert writable(UNWRITABLE) == r"a\u0000b\u001fc\ufffed\uffffe"

@@ -70,7 +70,7 @@ def test_number_is_taken_within_its_range_and_refused_outside(call, refusal, que
     for value in bounds:
         call("SetQueueAttributes", QueueUrl=queue, Attributes={name: str(value)})
         assert shown(call, queue)[name] == str(value)
-    for text in (str(bounds[0] - 1), str(bounds[1] + 1), "x", "", "1.5", "²"):
+    for text in (str(bounds[0] - 1), str(bounds[1] + 1), "x", "", "1.5", "²", "9" * 5_000):
         answer = refusal("SetQueueAttributes", QueueUrl=queue, Attributes={name: text})
         assert answer == ("InvalidAttributeValue", f"Invalid value for the parameter {name}.")
 

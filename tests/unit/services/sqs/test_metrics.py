@@ -9,6 +9,7 @@ import pytest
 
 from redrive.core.clock import HOUR_MS, MINUTE_MS
 from redrive.delivery.metrics import MetricsWorker
+from redrive.delivery.worker import FreeSlots
 from redrive.services.sqs.model_metrics import metrics_of
 from redrive.services.sqs.workers_metrics import QueueSampler
 from redrive.store.tables.metrics import DataPoint, Series
@@ -122,8 +123,8 @@ def test_second_engine_over_a_store_measures_nothing_twice(world, call, queue):
     world.clock.move_to(START + MINUTE_MS)
     worker = MetricsWorker([QueueSampler()])
 
-    world.store.run(lambda tx: worker.claim(tx, free=1))
-    world.store.run(lambda tx: worker.claim(tx, free=1))
+    world.store.run(lambda tx: worker.claim(tx, free=FreeSlots(1)))
+    world.store.run(lambda tx: worker.claim(tx, free=FreeSlots(1)))
 
     assert sums(world, METRICS.visible) == [1]
 

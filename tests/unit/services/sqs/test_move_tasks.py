@@ -8,6 +8,7 @@ import pytest
 
 from redrive.core.clock import HOUR_MS
 from redrive.core.limits import Limits
+from redrive.delivery.worker import FreeSlots
 from redrive.services.sqs.limits import ACTIVE_TASKS_MAX, MOVED_PER_STEP_MAX
 from redrive.services.sqs.model_move_tasks import MoveStatus, MoveTask, movable, next_move_at
 from redrive.services.sqs.workers_move_tasks import MoveTaskWorker
@@ -347,7 +348,7 @@ def test_step_that_is_undone_moves_nothing_and_is_done_again(world, call, source
     call("StartMessageMoveTask", SourceArn=DLQ_ARN)
 
     def crash(tx) -> None:
-        MoveTaskWorker().claim(tx, free=1)
+        MoveTaskWorker().claim(tx, free=FreeSlots(1))
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):

@@ -136,6 +136,8 @@ def test_group_id_outside_its_charset_or_length_is_refused(refusal, queue, group
         ({"StringValue": "a"}, "The message (user) attribute 'x' must contain non-empty message attribute type."),
         (text("a", "Number"), "Can't cast the value of message (user) attribute 'x' to a number."),
         (text("٣", "Number"), "Can't cast the value of message (user) attribute 'x' to a number."),
+        # Digits that were divided among two parts of a pattern in all ways: quadratic work over 250,000 characters.
+        (text("1" * 250_000 + "x", "Number"), "Can't cast the value of message (user) attribute 'x' to a number."),
         (text("\x00"), "Message (user) attribute 'x' contains invalid characters."),
         (
             text("a", "Text"),

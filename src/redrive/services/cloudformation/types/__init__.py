@@ -7,6 +7,7 @@ from types import MappingProxyType
 from redrive.services.cloudformation.types.cloudformation import WAIT_CONDITION_HANDLE
 from redrive.services.cloudformation.types.dynamodb import TABLE
 from redrive.services.cloudformation.types.iam import MANAGED_POLICY, POLICY, ROLE
+from redrive.services.cloudformation.types.iam_users import ACCESS_KEY, USER
 from redrive.services.cloudformation.types.lambda_ import (
     EVENT_INVOKE_CONFIG,
     EVENT_SOURCE_MAPPING,
@@ -19,6 +20,7 @@ from redrive.services.cloudformation.types.scheduler import SCHEDULE, SCHEDULE_G
 from redrive.services.cloudformation.types.sqs import QUEUE, QUEUE_POLICY
 
 _ALL: tuple[ResourceType, ...] = (
+    ACCESS_KEY,
     EVENT_INVOKE_CONFIG,
     EVENT_SOURCE_MAPPING,
     FUNCTION,
@@ -33,6 +35,7 @@ _ALL: tuple[ResourceType, ...] = (
     SCHEDULE,
     SCHEDULE_GROUP,
     TABLE,
+    USER,
     WAIT_CONDITION_HANDLE,
 )
 

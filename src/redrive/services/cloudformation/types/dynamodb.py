@@ -187,7 +187,7 @@ TABLE = ResourceType(
                 WarmThroughput=_WARM,
             )
         ),
-        "ImportSourceSpecification": UNAVAILABLE,
+        "ImportSourceSpecification": replacing(UNAVAILABLE),
         "KeySchema": replacing(required(_KEY_SCHEMA)),
         "KinesisStreamSpecification": group(StreamArn=required(TEXT), ApproximateCreationDateTimePrecision=TEXT),
         "LocalSecondaryIndexes": replacing(
@@ -205,12 +205,13 @@ TABLE = ResourceType(
         "ResourcePolicy": group(PolicyDocument=required(JSON)),
         "SSESpecification": group(KMSMasterKeyId=TEXT, SSEEnabled=required(BOOLEAN), SSEType=TEXT),
         "StreamSpecification": group(
-            ResourcePolicy=group(PolicyDocument=required(JSON)), StreamViewType=required(TEXT)
+            ResourcePolicy=group(PolicyDocument=required(JSON)), StreamViewType=required(TEXT), Tags=UNAVAILABLE
         ),
         "TableClass": TEXT,
         "TableName": replacing(TEXT),
         "Tags": TAGS,
         "TimeToLiveSpecification": group(AttributeName=TEXT, Enabled=required(BOOLEAN)),
+        "VectorIndexes": UNAVAILABLE,
         "WarmThroughput": _WARM,
     },
     create=_create_table,

@@ -32,7 +32,7 @@ _ROLE_NAME_LENGTH_MAX = 64
 _POLICY_NAME_LENGTH_MAX = 128
 _VERSIONS_MAX = 5
 _SESSION_S_DEFAULT = 3_600
-_MISSING = frozenset({"NoSuchEntityException", "NoSuchEntity"})
+MISSING = frozenset({"NoSuchEntityException", "NoSuchEntity"})
 
 
 def _inline(properties: Document) -> dict[str, str]:
@@ -48,7 +48,7 @@ def _create_role(place: Place, properties: Document) -> Existing:
         MaxSessionDuration=properties.get("MaxSessionDuration"), Tags=properties.get("Tags"),
         PermissionsBoundary=properties.get("PermissionsBoundary"),
     )["Role"]  # fmt: skip
-    _set_policies(place, name, {}, properties)
+    set_policies(place, "Role", name, {}, properties)
     return Existing(name, properties, {"Arn": created["Arn"], "RoleId": created["RoleId"]})
 
 
@@ -63,39 +63,46 @@ def _update_role(place: Place, existing: Existing, properties: Document) -> Exis
             "iam", "UpdateRole", RoleName=name, Description=properties.get("Description", ""),
             MaxSessionDuration=properties.get("MaxSessionDuration", _SESSION_S_DEFAULT),
         )  # fmt: skip
-    if "PermissionsBoundary" in changed:
-        boundary = properties.get("PermissionsBoundary")
-        verb = "Put" if boundary else "Delete"
-        place.call("iam", f"{verb}RolePermissionsBoundary", RoleName=name, PermissionsBoundary=boundary)
-    _set_policies(place, name, old, properties)
-    set_tags, removed = tag_changes(old, properties)
-    if removed:
-        place.call("iam", "UntagRole", RoleName=name, TagKeys=removed)
-    if set_tags:
-        tags = [{"Key": key, "Value": value} for key, value in set_tags.items()]
-        place.call("iam", "TagRole", RoleName=name, Tags=tags)
+    set_policies(place, "Role", name, old, properties)
+    set_boundary_and_tags(place, "Role", name, old, properties)
     return Existing(name, properties, existing.attributes)
 
 
-def _set_policies(place: Place, role: str, old: Document, new: Document) -> None:
-    """Bring a role's policies, inline and attached, from one set of properties to another."""
+def set_policies(place: Place, kind: str, holder: str, old: Document, new: Document) -> None:
+    """Bring the policies of a `Role` or `User`, inline and attached, from one set of properties to another."""
+    named = {f"{kind}Name": holder}
     before, after = _inline(old), _inline(new)
     for name in before.keys() - after.keys():
-        place.call("iam", "DeleteRolePolicy", RoleName=role, PolicyName=name)
+        place.call("iam", f"Delete{kind}Policy", PolicyName=name, **named)
     for name, document in after.items():
         if before.get(name) != document:
-            place.call("iam", "PutRolePolicy", RoleName=role, PolicyName=name, PolicyDocument=document)
+            place.call("iam", f"Put{kind}Policy", PolicyName=name, PolicyDocument=document, **named)
     attached, wanted = old.get("ManagedPolicyArns", []), new.get("ManagedPolicyArns", [])
     for arn in attached:
         if arn not in wanted:
-            place.call("iam", "DetachRolePolicy", RoleName=role, PolicyArn=arn)
+            place.call("iam", f"Detach{kind}Policy", PolicyArn=arn, **named)
     for arn in wanted:
         if arn not in attached:
-            place.call("iam", "AttachRolePolicy", RoleName=role, PolicyArn=arn)
+            place.call("iam", f"Attach{kind}Policy", PolicyArn=arn, **named)
+
+
+def set_boundary_and_tags(place: Place, kind: str, holder: str, old: Document, new: Document) -> None:
+    """Bring the boundary and the tags of a `Role` or `User` from one set of properties to another."""
+    named = {f"{kind}Name": holder}
+    if old.get("PermissionsBoundary") != new.get("PermissionsBoundary"):
+        boundary = new.get("PermissionsBoundary")
+        verb = "Put" if boundary else "Delete"
+        place.call("iam", f"{verb}{kind}PermissionsBoundary", PermissionsBoundary=boundary, **named)
+    set_tags, removed = tag_changes(old, new)
+    if removed:
+        place.call("iam", f"Untag{kind}", TagKeys=removed, **named)
+    if set_tags:
+        tags = [{"Key": key, "Value": value} for key, value in set_tags.items()]
+        place.call("iam", f"Tag{kind}", Tags=tags, **named)
 
 
 def _delete_role(place: Place, existing: Existing) -> None:
-    _set_policies(place, existing.physical_id, existing.properties, {})
+    set_policies(place, "Role", existing.physical_id, existing.properties, {})
     place.call("iam", "DeleteRole", RoleName=existing.physical_id)
 
 
@@ -201,7 +208,7 @@ ROLE = ResourceType(
     attributes=frozenset({"Arn", "RoleId"}),
     name_property="RoleName",
     has_tags=True,
-    missing=_MISSING,
+    missing=MISSING,
 )
 
 POLICY = ResourceType(
@@ -217,7 +224,7 @@ POLICY = ResourceType(
     update=_update_policy,
     delete=_delete_policy,
     attributes=frozenset({"Id"}),
-    missing=_MISSING,
+    missing=MISSING,
 )
 
 MANAGED_POLICY = ResourceType(
@@ -236,5 +243,5 @@ MANAGED_POLICY = ResourceType(
     delete=_delete_managed,
     attributes=frozenset({"PolicyArn", "PolicyId"}),
     name_property="ManagedPolicyName",
-    missing=_MISSING,
+    missing=MISSING,
 )

@@ -89,6 +89,7 @@ def _delete_stream(place: Place, existing: Existing) -> None:
 LOG_GROUP = ResourceType(
     name="AWS::Logs::LogGroup",
     properties={
+        "BearerTokenAuthenticationEnabled": UNAVAILABLE,
         "DataProtectionPolicy": UNAVAILABLE,
         "DeletionProtectionEnabled": BOOLEAN,
         "FieldIndexPolicies": UNAVAILABLE,

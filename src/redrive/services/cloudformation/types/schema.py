@@ -16,8 +16,10 @@ from math import isfinite
 from redrive.core.documents import Document, dump_json, load_json
 from redrive.languages.template import Node
 
-_INTEGER = re.compile(r"[-+]?[0-9]+(\.0+)?")
-_NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+# Of more digits no service has a number, and Python refuses to read very many.
+_INTEGER = re.compile(r"[-+]?[0-9]{1,19}(\.0+)?")
+_NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
+_NUMBER_LENGTH_MAX = 400
 
 
 class PropertyError(Exception):
@@ -159,10 +161,14 @@ def scalar(where: str, path: str, kind: Kind, value: Node) -> object:
             raise _unexpected(where, path, kind, value)
         case Kind.INTEGER, int() | float() | str() if _INTEGER.fullmatch(str(value)):
             return int(str(value).partition(".")[0])
-        case Kind.NUMBER, int() | float() | str() if _NUMBER.fullmatch(str(value)) and isfinite(float(value)):
+        case Kind.NUMBER, int() | float() | str() if _is_number(str(value)):
             return float(value)
         case _:
             raise _unexpected(where, path, kind, value)
+
+
+def _is_number(text: str) -> bool:
+    return len(text) <= _NUMBER_LENGTH_MAX and _NUMBER.fullmatch(text) is not None and isfinite(float(text))
 
 
 def _document(where: str, path: str, text: str) -> object:

@@ -1,0 +1,177 @@
+"""`redrive store check|backup|accept`: whether a store is whole, a copy of it, and going on after a loss."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from redrive.cli.endpoint import ask, endpoint_option, fetch
+from redrive.core.errors import UserError
+from redrive.store.accept import accept_loss
+from redrive.store.backup import check_copy, copy_store, partial_of, put_in_place, refuse_existing
+from redrive.store.directory import DataDirectory, InUse, create_private, take_existing
+from redrive.store.report import report_on
+
+LOOK_EVERY_S = 0.2
+FINDING = 1
+
+
+@click.group()
+def command() -> None:
+    """Check a store, or make a backup of it."""
+
+
+@command.command()
+@click.argument("directory", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
+@endpoint_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, as to a pipe.")
+def check(directory: Path | None, endpoint_url: str, as_json: bool) -> None:
+    """Read the whole store in the data directory DIR, or that of a running server, and say what is wrong with it.
+
+    Nothing is changed. Exit code 1 if anything was found.
+    """
+    if directory is None:
+        report = ask(endpoint_url, "store/check")
+    else:
+        with _held(directory) as data:
+            report = report_on(data.store)
+    if as_json or not sys.stdout.isatty():
+        click.echo(json.dumps(report, indent=2))
+    else:
+        _show(report)
+    if not report["ok"]:
+        sys.exit(FINDING)
+
+
+@command.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--data", type=click.Path(path_type=Path), help="Copy from this directory, of a server that is stopped.")
+@endpoint_option
+def backup(file: Path, data: Path | None, endpoint_url: str) -> None:
+    """Copy the store of a running server, as it is at one instant, into the new file FILE, and check the copy.
+
+    To restore it, put it as redrive.sqlite into an empty directory, and start a server with that as --data.
+    """
+    refuse_existing(file)
+    part = partial_of(file)
+    with _progress() as progress:
+        if data is None:
+            _fetch(endpoint_url, part, progress)
+        else:
+            with _held(data) as held:
+                _refuse_damaged(held)
+                bar = progress.add_task("", total=None, what="copying")
+                copy_store(
+                    held.store, part, progress=lambda done, total: progress.update(bar, completed=done, total=total)
+                )
+        progress.add_task("", total=None, what="checking")
+        check_copy(part)
+    put_in_place(part, file)
+    click.echo(f"{file}: {file.stat().st_size} bytes")
+
+
+@command.command()
+@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+def accept(directory: Path) -> None:
+    """Go on with what is left of a store whose log was damaged or lost. A copy of the log is kept.
+
+    Only after `redrive store check` has said what is missing, and where there is no backup.
+    """
+    with _held(directory) as data:
+        finding = accept_loss(data.store)
+    click.echo(f"accepted: {finding}" if finding else "There is nothing to accept: the store is as it was left.")
+
+
+def _refuse_damaged(data: DataDirectory) -> None:
+    """Refuse to copy what was found to be damaged: a backup of it would look whole. Errors: UserError."""
+    report = report_on(data.store)
+    if not report["ok"]:
+        raise UserError(
+            f"{data.store} is damaged: {report['findings'][0]}.",
+            next_step=f"See all of it with: redrive store check {data.path}", exit_code=FINDING,
+        )  # fmt: skip
+
+
+@contextmanager
+def _held(directory: Path) -> Iterator[DataDirectory]:
+    """A data directory that no server has meanwhile."""
+    try:
+        data = take_existing(directory)
+    except InUse as error:
+        raise UserError(error.what, next_step="Leave the directory out, to ask that server itself.") from error
+    try:
+        yield data
+    finally:
+        data.release()
+
+
+def _fetch(endpoint_url: str, part: Path, progress: Progress) -> None:
+    """Have the server make a backup, fetch it piece by piece, and have it forgotten there."""
+    bar = progress.add_task("", total=None, what="copying")
+
+    def look() -> None:
+        shown = ask(endpoint_url, "store/backup")
+        progress.update(bar, completed=shown["copied"], total=shown["pages"] or None)
+
+    made = _meanwhile(lambda: ask(endpoint_url, "store/backup", {}), look)
+    size = int(made["bytes"])
+    bar = progress.add_task("", total=size, what="fetching")
+    part.unlink(missing_ok=True)
+    create_private(part)
+    try:
+        with part.open("r+b") as file:
+            while file.tell() < size:
+                piece = fetch(endpoint_url, f"store/backup/content?id={made['id']}&offset={file.tell()}")
+                if not piece:
+                    raise UserError("The server has forgotten the backup before its end.", next_step="Try once more.")
+                file.write(piece)
+                progress.update(bar, completed=file.tell())
+    finally:
+        ask(endpoint_url, "store/backup", method="DELETE")
+
+
+def _meanwhile(work: Callable[[], dict[str, Any]], look: Callable[[], None]) -> dict[str, Any]:
+    """Do something in another thread, and look now and then how far it is."""
+    done: Future[dict[str, Any]] = Future()
+    ended = threading.Event()
+    done.add_done_callback(lambda _: ended.set())
+
+    def run() -> None:
+        try:
+            done.set_result(work())
+        except UserError as error:
+            done.set_exception(error)
+
+    threading.Thread(target=run, name="redrive-backup", daemon=True).start()
+    while not ended.wait(LOOK_EVERY_S):
+        look()
+    return done.result()
+
+
+def _show(report: dict[str, Any]) -> None:
+    console = Console()
+    table = Table("table", "rows")
+    for name, count in report["tables"].items():
+        table.add_row(name, "cannot be read" if count is None else str(count))
+    console.print(table)
+    console.print(f"{report['store']}: schema {report['schema']}, {report['bytes']} bytes, log {report['log_bytes']}")
+    for finding in report["findings"]:
+        console.print(f"found: {finding}", markup=False)
+    if report["ok"]:
+        console.print("ok: nothing was found")
+
+
+def _progress() -> Progress:
+    columns = (TextColumn("{task.fields[what]}"), BarColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=Console(stderr=True), transient=True)

@@ -1,0 +1,29 @@
+"""Roles that are assumed for a source: whoever delivers acts under the role that the resource names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from redrive.core.entropy import new_uuid
+from redrive.core.scope import Caller
+from redrive.store.api import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class RoleSession:
+    """A role that a service (`principal`: `scheduler.amazonaws.com`) assumes for one of its resources."""
+
+    role_arn: str
+    principal: str
+    session_name: str
+    source_arn: str
+
+    def caller(self, tx: Transaction, region: str, *, request_id: str | None = None) -> Caller:
+        """The caller that acts in a region, under a new request id unless one is given.
+
+        Errors: ServiceError AccessDenied (no such role, or its trust policy refuses).
+        """
+        return tx.services.assume_role(
+            tx, self.role_arn, service=self.principal, session_name=self.session_name, region=region,
+            request_id=new_uuid(tx.entropy) if request_id is None else request_id, source_arn=self.source_arn,
+        )  # fmt: skip

@@ -1,0 +1,281 @@
+"""Who may ask at all: what a web page can make a browser send is never executed. Pure; stands in front of routing.
+
+A browser sends some requests for any page, without asking the server first: forms, images, navigations, `no-cors`
+fetches, WebSockets. No page can keep the browser from saying so: `Origin` stands on every POST, `Sec-Fetch-*` on every
+request to a loopback address, `Host` is the name in the URL. SDKs, the CLI and curl send none of these but Host.
+
+    Host             must be a name of this server: a foreign one may be a name of an attacker's, bound to this address
+    preflight        is answered for the origins that are allowed
+    Origin           must be allowed, if there is one; else Sec-Fetch-* and Referer must not tell of a page
+    Action in a URL  must be signed: an image can ask for any URL
+    text/plain, multipart/form-data
+                     must come with a header that a browser asks for first
+
+Knows headers, not what operations mean. Source: https://fetch.spec.whatwg.org/ and https://www.w3.org/TR/fetch-metadata/
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
+
+from redrive.core.errors import UserError
+from redrive.gateway.cors import VARY, answer_headers, preflight_headers
+from redrive.gateway.refusals import OWN_PATH
+from redrive.wire.message import HttpRequest
+
+HEALTH_PATH = "/_redrive/health"
+HOSTS_REMEMBERED_MAX = 64
+"""How many spellings of allowed hosts are known without looking: names with ports, as clients write them."""
+
+_LOOPBACK = ("localhost", "*.localhost")
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9_-]+(?:\.[a-z0-9_-]+)*)\.?(?::\d{1,5})?")
+_NAME = re.compile(r"(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\]")
+_WILDCARDS = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared, not bound
+_NEUTRAL = {"sec-fetch-mode": "cors", "sec-fetch-dest": "empty"}
+"""What fetch of Node.js says of itself, without a Sec-Fetch-Site."""
+_ASKED_FIRST = ("authorization", "x-amz-target", "smithy-protocol", "x-amz-date")
+"""A page cannot send these without a preflight."""
+_PLAIN_TYPES = ("text/plain", "multipart/form-data")
+_FORM = "application/x-www-form-urlencoded"
+_READS = ("GET", "HEAD")
+
+_ALLOW_ORIGIN = "If the page is yours, start the server with --allow-origin and its origin."
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A request that is not executed: which header decided, and what to do. `code` is AWS's where it has one."""
+
+    what: str
+    next_step: str
+    code: str = "AccessDeniedException"
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Preflight:
+    """A question of a browser, answered by these headers and nothing else."""
+
+    headers: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """The request of a page that is allowed: it goes on, and its answer has these headers too."""
+
+    headers: tuple[tuple[str, str], ...]
+
+
+Verdict = Refused | Preflight | Shared | None
+"""None lets the request go on, as nearly all do."""
+
+
+class Guard:
+    """Judges requests by their headers."""
+
+    def __init__(self, *, address: str, host: str = "", hosts: Iterable[str] = (), origins: Iterable[str] = ()) -> None:
+        """`address` is what the server is bound to, `host` how its user wrote that; the rest was allowed by the user.
+
+        Errors: UserError for a name or an origin that can never match.
+        """
+        given = [_bracketed(name.lower()) for name in (address, host) if name]
+        self._names = frozenset([*_LOOPBACK, *given, *map(allowed_host, hosts)])
+        self._is_open = address in _WILDCARDS
+        self._origins = frozenset(map(allowed_origin, origins))
+        self.known_hosts: set[str] = set()
+
+    def judge(self, request: HttpRequest) -> Verdict:
+        """Whether a request may go on."""
+        headers = request.headers
+        host = headers.get("host")
+        # HTTP/1.1 without a Host never comes here; what speaks HTTP/1.0 without one is no browser.
+        if host is not None and host not in self.known_hosts and not self._learn(host):
+            return _foreign_host(host)
+        if "origin" in headers:
+            return self._of_origin(request, headers["origin"])
+        if "sec-fetch-site" in headers or "sec-fetch-mode" in headers or "referer" in headers:
+            refused = self._of_page(request)
+            if refused is not None:
+                return refused
+        if request.method != "POST":
+            return _of_url(request)
+        if "authorization" not in headers and "content-type" in headers:
+            return _of_type(request, headers["content-type"])
+        return None
+
+    def _learn(self, host: str) -> bool:
+        """Whether a Host is allowed; if so, the same text is known from now on."""
+        name = host_name(host)
+        if name is None or not self._is_allowed_name(name):
+            return False
+        if len(self.known_hosts) < HOSTS_REMEMBERED_MAX:
+            self.known_hosts.add(host)
+        return True
+
+    def _is_allowed_name(self, name: str) -> bool:
+        if name in self._names:
+            return True
+        address = _address(name)
+        if address is not None:
+            # No name server is asked for an address, so nobody can bind it anew: an open server answers to all its own.
+            return self._is_open or address.is_loopback
+        labels = name.split(".")
+        return any("*." + ".".join(labels[at:]) in self._names for at in range(1, len(labels)))
+
+    def _is_allowed_origin(self, origin: str) -> bool:
+        return origin in self._origins or ("*" in self._origins and origin != "null")
+
+    def _of_origin(self, request: HttpRequest, origin: str) -> Verdict:
+        headers = request.headers
+        if self._is_allowed_origin(origin):
+            shown = "*" if "*" in self._origins else origin
+            if request.method == "OPTIONS" and "access-control-request-method" in headers:
+                return Preflight(preflight_headers(shown, headers))
+            shared = answer_headers(shown)
+            refused = _unsigned_url(request)
+            return Shared(shared) if refused is None else replace(refused, headers=shared)
+        if _is_health(request) and _is_own(origin, headers.get("host", "")):
+            return None
+        what = f"The header Origin says that the page {_shown(origin)} sent this request."
+        return Refused(what, _ALLOW_ORIGIN, headers=(VARY,))
+
+    def _of_page(self, request: HttpRequest) -> Refused | None:
+        """What the other headers of a browser tell. A URL that a person typed reads our own surface, and no more."""
+        headers = request.headers
+        site = headers.get("sec-fetch-site")
+        if site is not None:
+            is_typed = site == "none" and request.method in _READS and request.path.startswith(OWN_PATH)
+            if is_typed or (site == "same-origin" and _is_health(request)):
+                return None
+            return Refused(f"The header Sec-Fetch-Site ({_shown(site)}) says that a browser sent this.", _ALLOW_ORIGIN)
+        for name, neutral in _NEUTRAL.items():
+            if headers.get(name, neutral) != neutral:
+                spelled = name.title()
+                what = f"The header {spelled} ({_shown(headers[name])}) says that a browser sent this request."
+                return Refused(what, _ALLOW_ORIGIN)
+        referer = headers.get("referer")
+        if referer is not None and not self._is_allowed_origin(_origin_of(referer)):
+            what = f"The header Referer says that the page {_shown(_origin_of(referer))} sent this request."
+            return Refused(what, _ALLOW_ORIGIN)
+        return None
+
+
+def host_name(host: str) -> str | None:
+    """The name in a Host header, in lower case and without port and last dot; None if it is not one.
+
+    LocalHost:4566 → localhost, [::1]:4566 → [::1]
+    """
+    match = _HOST.fullmatch(host.lower())
+    return None if match is None else match[1]
+
+
+def allowed_host(text: str) -> str:
+    """A name that --allow-host may allow: `redrive`, `aws.test`, `*.aws.test`. Errors: UserError."""
+    name = _bracketed(text.lower().removesuffix("."))
+    if _NAME.fullmatch(name) is None:
+        raise UserError(
+            f"--allow-host {text!r} is not a host.",
+            next_step="Write a name without scheme and port, such as redrive, or *.aws.test for all names below one.",
+            exit_code=2,
+        )
+    return name
+
+
+def allowed_origin(text: str) -> str:
+    """An origin that --allow-origin may allow, as browsers spell it; `*` is every page. Errors: UserError."""
+    if text in ("*", "null"):
+        return text
+    origin = _origin_of(text)
+    if origin == "null" or text.lower().rstrip("/") not in (origin, f"{origin}:80", f"{origin}:443"):
+        raise UserError(
+            f"--allow-origin {text!r} is not an origin.",
+            next_step="Write scheme, host and port, such as http://localhost:3000, or * for every page.",
+            exit_code=2,
+        )
+    return origin
+
+
+def _origin_of(url: str) -> str:
+    """The origin of a URL, as browsers write it: no default port, no path. `null` if it has none."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return "null"
+    if not parts.scheme or not parts.hostname:
+        return "null"
+    shown = "" if port is None or (parts.scheme, port) in {("http", 80), ("https", 443)} else f":{port}"
+    return f"{parts.scheme}://{_bracketed(parts.hostname)}{shown}"
+
+
+def _is_own(origin: str, host: str) -> bool:
+    return origin in (f"http://{host}", f"https://{host}")
+
+
+def _is_health(request: HttpRequest) -> bool:
+    return request.path == HEALTH_PATH and request.method in _READS
+
+
+def _of_url(request: HttpRequest) -> Refused | None:
+    """Refuses the URL of an operation, which an image can ask for, unless it is signed and no browser shows itself.
+
+    Browsers of before 2023 send the request of an image without any other sign than their User-Agent.
+    """
+    if _is_operation_url(request) and request.headers.get("user-agent", "").startswith("Mozilla/"):
+        return Refused("The header User-Agent says that a browser asks for an operation by its URL.", _ALLOW_ORIGIN)
+    return _unsigned_url(request)
+
+
+def _unsigned_url(request: HttpRequest) -> Refused | None:
+    if request.method == "POST" or not _is_operation_url(request):
+        return None
+    query = request.query
+    if "authorization" in request.headers or ("X-Amz-Credential=" in query and "X-Amz-Signature=" in query):
+        return None
+    what = f"Request is missing Authentication Token: an operation in the URL of a {request.method} must be signed."
+    return Refused(what, "Send it by POST, or sign it.", "MissingAuthenticationToken")
+
+
+def _is_operation_url(request: HttpRequest) -> bool:
+    """Whether the router could read an Action in the URL of a request without a body."""
+    is_form = request.headers.get("content-type", "").lower().startswith(_FORM)
+    return is_form or "Action=" in request.query or "X-Amz-Credential" in request.query
+
+
+def _of_type(request: HttpRequest, content_type: str) -> Refused | None:
+    """Refuses the bodies that a form can send as they are, unless a header is there that a form cannot send."""
+    plain = content_type.lower().startswith(_PLAIN_TYPES)
+    if not plain or any(name in request.headers for name in _ASKED_FIRST):
+        return None
+    what = f"The header Content-Type ({_shown(content_type)}) is what a form on any web page can send."
+    return Refused(what, "Send Content-Type: application/json, or sign the request.")
+
+
+def _foreign_host(host: str) -> Refused:
+    name = host_name(host)
+    if name is None:
+        return Refused(f"The header Host ({_shown(host)}) is not the name of a host.", "Send the name of this server.")
+    return Refused(
+        f"The header Host names {_shown(name)}, which is not known as a name of this server.",
+        f"If it is one, start the server with --allow-host {_shown(name)}.",
+    )
+
+
+def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(name.strip("[]"))
+    except ValueError:
+        return None
+
+
+def _bracketed(name: str) -> str:
+    return f"[{name}]" if ":" in name and not name.startswith("[") else name
+
+
+def _shown(text: str) -> str:
+    """What a stranger sent, short enough for a sentence."""
+    return text if len(text) <= 100 else f"{text[:100]}…"

@@ -1,0 +1,143 @@
+"""Who makes a request, and whether its signature is genuine.
+
+    no signer            the account itself; refused where signatures are required
+    --key                the root of its account
+    session token        a session of a role, a user or an account, by a token that only this store can write
+    AKIA… of this store  an IAM user, whom the step looks up: a key is refused from the commit on that deletes it
+    any other key        the account itself (12 digits: that account); refused where signatures are required
+
+Nothing here reads the store: all secrets follow from one (`core.sessions`), so that a request that nobody has signed
+costs the store nothing, and is refused before its parameters are decoded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from redrive.core.clock import Clock
+from redrive.core.errors import ServiceError
+from redrive.core.scope import Caller, Scope
+from redrive.core.sessions import SESSION_KEY_PREFIX, USER_KEY_PREFIX, Issuer, Session, is_own_token
+from redrive.wire.message import HttpRequest
+from redrive.wire.sigv4 import Credential, credential_of, session_token, signature_of
+from redrive.wire.sigv4_verify import verify
+
+DEFAULT_REGION = "us-east-1"
+DEFAULT_HOST = "127.0.0.1:4566"
+_ACCOUNT = re.compile(r"[0-9]{12}")
+_PREFIXES = (USER_KEY_PREFIX, SESSION_KEY_PREFIX)
+
+
+@dataclass(frozen=True, slots=True)
+class RootKey:
+    """An access key of an account's root, given when the server was started."""
+
+    access_key_id: str
+    secret: str = field(repr=False)
+    account: str
+
+
+@dataclass(frozen=True, slots=True)
+class Signer:
+    """Who a request says that it is from. `user_key` is the key of an IAM user, who has to be looked up still."""
+
+    caller: Caller
+    user_key: str = ""
+
+
+class Identity:
+    """Tells who makes a request."""
+
+    def __init__(
+        self, issuer: Issuer, *, account: str, clocks: Sequence[Clock], root_keys: Sequence[RootKey] = (),
+        requires_signatures: bool = False,
+    ) -> None:  # fmt: skip
+        """`account` is for keys that are of no account. Callers sign by one of `clocks`: the engine's is the first."""
+        self.issuer = issuer
+        self.requires_signatures = requires_signatures
+        self._account = account
+        self._clocks = clocks
+        self._root_keys: Mapping[str, RootKey] = {key.access_key_id: key for key in root_keys}
+
+    def identify(self, request: HttpRequest, request_id: str, service: str, *, wordy: bool = False) -> Signer:
+        """Who makes a request to a service of this signing name.
+
+        Errors: IncompleteSignatureException; UnrecognizedClientException; ExpiredToken; and where signatures
+        are required MissingAuthenticationTokenException, InvalidSignatureException.
+        """
+        credential = credential_of(request)
+        token = session_token(request)
+        if credential is not None and self.requires_signatures:
+            return self._verified(request, request_id, credential, token, service, wordy=wordy)
+        host = request.headers.get("host", DEFAULT_HOST)
+        if credential is None:
+            if self.requires_signatures:
+                message = "Request is missing Authentication Token"
+                raise ServiceError("MissingAuthenticationTokenException", message)
+            if token is not None and is_own_token(token):
+                raise unknown_key()
+            return Signer(Caller(Scope(self._account, DEFAULT_REGION), request_id, host=host))
+        key_id = credential.access_key_id
+        if token is None and key_id not in self._root_keys and not key_id.startswith(_PREFIXES):
+            account = key_id if _ACCOUNT.fullmatch(key_id) else self._account
+            return Signer(Caller(Scope(account, credential.region or DEFAULT_REGION), request_id, host=host))
+        return self._signer(credential, token, request_id, host)
+
+    def _verified(
+        self, request: HttpRequest, request_id: str, credential: Credential, token: str | None, service: str, *,
+        wordy: bool,
+    ) -> Signer:  # fmt: skip
+        """The signer, whose signature is genuine."""
+        signer = self._signer(credential, token, request_id, request.headers.get("host", DEFAULT_HOST))
+        root_key = self._root_keys.get(credential.access_key_id)
+        secret = root_key.secret if root_key else self.issuer.secret_of(credential.access_key_id)
+        now = [clock.now() for clock in self._clocks]
+        verify(request, credential, signature_of(request), secret, service=service, wordy=wordy, now=now)
+        return signer
+
+    def _signer(self, credential: Credential, token: str | None, request_id: str, host: str) -> Signer:
+        """Whose key this is. Errors: UnrecognizedClientException; ExpiredToken."""
+        key_id, region = credential.access_key_id, credential.region or DEFAULT_REGION
+        root_key = self._root_keys.get(key_id)
+        if root_key is not None and token is None:
+            return Signer(Caller(Scope(root_key.account, region), request_id, host=host))
+        if token is not None and is_own_token(token):
+            return Signer(self._caller_of(self._session(token, key_id), region, request_id, host))
+        if self.issuer.gave(key_id):
+            if token is not None:
+                raise unknown_key()
+            return Signer(Caller(Scope(self._account, region), request_id, host=host), key_id)
+        is_bare_session = token is None and key_id.startswith(SESSION_KEY_PREFIX)
+        if self.requires_signatures or root_key is not None or is_bare_session:
+            raise unknown_key()
+        # Somebody's real credentials, or any text: on a developer's own machine these are the account itself.
+        account = key_id if _ACCOUNT.fullmatch(key_id) else self._account
+        return Signer(Caller(Scope(account, region), request_id, host=host))
+
+    def _session(self, token: str, access_key_id: str) -> Session:
+        session = self.issuer.session(token, access_key_id)
+        if session is None:
+            raise unknown_key()
+        if session.expires_at <= self._clocks[0].now():
+            # By this name: STS declares an ExpiredTokenException of its own, which is about the tokens of others.
+            raise ServiceError("ExpiredToken", "The security token included in the request is expired")
+        return session
+
+    @staticmethod
+    def _caller_of(session: Session, region: str, request_id: str, host: str) -> Caller:
+        scope = Scope(session.account, region)
+        kind = session.principal_arn.split(":", 5)[5].partition("/")[0]
+        match kind:
+            case "role":
+                return Caller(scope, request_id, session.principal_arn, session.session_name, host)
+            case "user":
+                return Caller(scope, request_id, host=host, user_arn=session.principal_arn)
+            case _:
+                return Caller(scope, request_id, host=host)
+
+
+def unknown_key() -> ServiceError:
+    """The refusal of a key or token that nobody here knows; the wire spells its code for each protocol."""
+    return ServiceError("UnrecognizedClientException", "The security token included in the request is invalid.")

@@ -1,0 +1,55 @@
+"""What a sandbox runs, and how its processes are started."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import redrive
+from redrive.core.clock import Instant
+from redrive.invoke.environment import process_variables
+
+PACKAGE_ROOT = Path(redrive.__file__).parents[1]
+LAUNCHER = Path(__file__).with_name("launch.py")
+
+AWS_RUNTIME = "awslambdaric"
+OWN_RUNTIME = "redrive.invoke.client"
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What to start. `runtime` is the module that asks for events and calls the handler.
+
+    `virtual_now` is where its time begins if the engine's is virtual, None for real time.
+    """
+
+    runtime: str
+    handler: str
+    task_root: Path
+    variables: Mapping[str, str]
+    memory_mb: int
+    timeout_ms: int
+    virtual_now: Instant | None = None
+
+
+def start(program: Program, runtime_api: str, lifeline: int) -> subprocess.Popen[bytes]:
+    """Start the keeper of a sandbox, which starts the runtime. `runtime_api` is the host and port that it asks."""
+    root = str(program.task_root)
+    # -u: a line is in the log when it was printed, even if the process is killed after it.
+    # -s and -P: neither this user's packages nor the launcher's own directory are on the search path.
+    command = [sys.executable, "-u", "-s", "-P", str(LAUNCHER), str(lifeline), root, str(PACKAGE_ROOT)]
+    virtual_time = [] if program.virtual_now is None else [str(program.virtual_now), str(program.timeout_ms)]
+    return subprocess.Popen(
+        [*command, program.runtime, program.handler, *virtual_time],
+        cwd=root,
+        env={**process_variables(root, runtime_api), **program.variables},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        bufsize=0,
+        pass_fds=[lifeline],
+        start_new_session=True,
+    )

@@ -1,0 +1,107 @@
+"""Patterns in which `*` is any run of characters, and `?` any one character.
+
+Between stars stand pieces, and each piece may be taken at the first place where it occurs: an earlier star never needs
+a second try. So a text is searched once, from left to right. Pieces of plain characters are found by Python's own
+search, which is linear; those with `?` by the bits of an integer, one operation for each character.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+
+class Joker(enum.Enum):
+    """What stands for characters that a pattern does not name."""
+
+    ANY = "*"
+    ONE = "?"
+
+
+ANY = Joker.ANY
+ONE = Joker.ONE
+
+Token = str | Joker
+"""A text taken as it is, or a wildcard."""
+
+Piece = tuple[str | None, ...]
+"""Characters in a row; None is any one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wildcard:
+    """A pattern: its pieces between stars. There is one piece more than there are stars."""
+
+    pieces: tuple[str | Piece, ...]
+
+    @staticmethod
+    def of(text: str, *, one: bool = True) -> Wildcard:
+        """The pattern of a text in which `*`, and `?` if `one` is true, are wildcards."""
+        if not one or "?" not in text:
+            return Wildcard(tuple(text.split("*")))
+        jokers = {"*": ANY, "?": ONE}
+        return Wildcard.of_tokens(jokers.get(character, character) for character in text)
+
+    @staticmethod
+    def of_tokens(tokens: Iterable[Token]) -> Wildcard:
+        """The pattern of texts and wildcards in a row."""
+        pieces: list[list[str | None]] = [[]]
+        for token in tokens:
+            if token is ANY:
+                pieces.append([])
+            elif isinstance(token, str):
+                pieces[-1].extend(token)
+            else:
+                pieces[-1].append(None)
+        return Wildcard(tuple(map(_piece, pieces)))
+
+    def matches(self, text: str) -> bool:
+        """Does the pattern cover the whole text?"""
+        pieces = self.pieces
+        first = pieces[0]
+        if len(pieces) == 1:
+            return first == text if isinstance(first, str) else len(first) == len(text) and _stands_at(first, text, 0)
+        *middle, last = pieces[1:]
+        end = len(text) - len(last)
+        at = len(first)
+        if at > end or not _stands_at(first, text, 0) or not _stands_at(last, text, end):
+            return False
+        for piece in middle:
+            found = _find(piece, text, at, end)
+            if found < 0:
+                return False
+            at = found + len(piece)
+        return True
+
+
+def _piece(characters: Sequence[str | None]) -> str | Piece:
+    named = [character for character in characters if character is not None]
+    return "".join(named) if len(named) == len(characters) else tuple(characters)
+
+
+def _stands_at(piece: str | Piece, text: str, at: int) -> bool:
+    if isinstance(piece, str):
+        return text.startswith(piece, at)
+    return all(wanted is None or wanted == text[at + index] for index, wanted in enumerate(piece))
+
+
+def _find(piece: str | Piece, text: str, start: int, end: int) -> int:
+    """Where a piece stands first in text[start:end]; -1 if nowhere."""
+    if isinstance(piece, str):
+        return text.find(piece, start, end)
+    taking: dict[str, int] = {}
+    always = 0
+    for index, wanted in enumerate(piece):
+        if wanted is None:
+            always |= 1 << index
+        else:
+            taking[wanted] = taking.get(wanted, 0) | 1 << index
+    whole = 1 << len(piece)
+    places = 0
+    for at in range(start, end):
+        # Bit i: the piece may go on at its character i. It may begin anywhere.
+        places = ((places | 1) & (taking.get(text[at], 0) | always)) << 1
+        if places & whole:
+            return at + 1 - len(piece)
+    return -1

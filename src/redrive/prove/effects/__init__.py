@@ -1,0 +1,1 @@
+"""Effects that a history leaves behind, and what stands in them."""

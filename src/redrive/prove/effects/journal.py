@@ -1,0 +1,260 @@
+"""The effects that a history has left behind, as far as two histories can be compared by them.
+
+What counts is what is left, not how often it was asked for: a keyed write done twice leaves one item, a deduplicated
+message is one message, a refused condition leaves nothing. What adds up (a counter, a list, a message, a call without
+an idempotency key) counts each time.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from redrive.core.clock import Instant
+from redrive.languages.dynamo import Placeholders, parse_update
+from redrive.languages.dynamo.tree import AddTo, Difference, ListAppend, SetTo, Sum
+from redrive.prove.calls.batches import taken_of
+from redrive.prove.calls.calls import EFFECT_SERVICE, Call, Params, mapping_of, members_of, parts_of
+from redrive.prove.calls.sorting import Role, Sorting
+from redrive.prove.calls.tokens import token_of
+from redrive.prove.effects.contents import Facts, facts_of
+from redrive.prove.effects.declared import Declared
+
+_VOLATILE = re.compile(
+    r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"  # A UUID,
+    r"|\b[0-9a-f]{32}\b"  # a nonce,
+    r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?"  # a time as ISO 8601 has it,
+    r"|\b1[67]\d{8}(?:\d{3})?(?:\.\d+)?\b"  # or as a number since the epoch.
+)
+
+_SAMPLES: Mapping[str, object] = {
+    "N": {"N": "0"}, "SS": {"SS": ["a"]}, "NS": {"NS": ["0"]}, "BS": {"BS": [b"a"]}, "L": {"L": []}, "M": {"M": {}},
+    "B": {"B": b"a"}, "BOOL": {"BOOL": True}, "NULL": {"NULL": True},
+}  # fmt: skip
+"""A value of each type: an update is read for what it does, not for what it does it with."""
+
+_ADDRESSES = frozenset({"QueueUrl", "TopicArn", "TableName"})
+"""Parameters that name what a call is about."""
+
+ITEM_IN = "item in "
+RECORD_IN = "record in "
+"""How the kinds of effects on tables begin, and those of the ledger's rows."""
+
+KeyNames = Callable[[str], Sequence[str]]
+"""The names of the key attributes of a table."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Trace:
+    """One thing left behind. `kind` and `label` say what, in words that two histories share; `identity` which."""
+
+    kind: str
+    label: str
+    identity: str
+    role: Role = Role.EFFECT
+    facts: Facts = field(default=(), compare=False)
+    """What stands in it. Of items this is read from their tables."""
+
+
+class Journal:
+    """The traces of one history so far."""
+
+    def __init__(self, texts: Iterable[str], key_names: KeyNames) -> None:
+        """`texts` are the bodies of the messages: an id that stands in one of them is no accident of a run."""
+        self.traces: frozenset[Trace] = frozenset()
+        self.sorting = Sorting()
+        self._texts = tuple(texts)
+        self.key_names = key_names
+
+    def note(self, call: Call, answer: Params, now: Instant) -> None:
+        """Take in a call that succeeded."""
+        call = taken_of(call, answer)
+        token = token_of(call)
+        parts = parts_of(call)
+        if token is not None and (len(parts) > 1 or parts[0] is not call):
+            trace = Trace(f"token of {call}", str(call), token.text, Role.TOKEN)
+            if not self._is_new(trace, token.memory_ms, now):
+                return
+        for part in parts:
+            role = self.sorting.role(part, self.label_of(part))
+            if role is not None:
+                self._note_part(part, answer, role, now)
+
+    def note_declared(self, declared: Declared, now: Instant) -> None:
+        """Take in an effect that was declared, whose downstream knows its key again for so long (None: for ever)."""
+        if self.is_effect(Call(EFFECT_SERVICE, declared.name, declared.key)):
+            facts = self._stable_facts(tuple(facts_of(declared.arguments)))
+            trace = Trace(f"effect {declared.name}", self.stable(declared.key), declared.key, facts=facts)
+            self._is_new(trace, declared.memory_ms, now)
+
+    def is_effect(self, call: Call) -> bool:
+        """Whether any part of a call counts as an effect."""
+        return any(self.sorting.role(part, self.label_of(part)) is Role.EFFECT for part in parts_of(call))
+
+    def key_of(self, call: Call) -> str:
+        """The key of the item that a call to a table is about."""
+        values = mapping_of(call.params.get("Key")) or mapping_of(call.params.get("Item"))
+        return key_told(values, self.key_names(call.target)) if values else ""
+
+    def label_of(self, call: Call) -> str:
+        """The key of the item that a call is about, as two histories share it; empty if it is about none."""
+        return self.stable(self.key_of(call)) if call.service == "dynamodb" and call.target else ""
+
+    def counts(self, role: Role = Role.EFFECT) -> Counter[tuple[str, str]]:
+        """How many traces there are of each kind and label."""
+        return Counter((trace.kind, trace.label) for trace in self.traces if trace.role is role)
+
+    def facts_of_item(self, table: str, item: Params) -> Facts:
+        """What stands in an item besides its key, as two histories share it."""
+        writes = [Call("dynamodb", operation, table) for operation in ("PutItem", "UpdateItem")]
+        attributes = {name: value for name, value in item.items() if name not in self.key_names(table)}
+        found = [
+            fact for fact in facts_of(attributes) if not any(self.sorting.is_ignored(one, fact[0]) for one in writes)
+        ]
+        return self._stable_facts(tuple(found))
+
+    def _note_part(self, call: Call, answer: Params, role: Role, now: Instant) -> None:
+        match call.service, call.operation:
+            case "dynamodb", "PutItem" | "UpdateItem":
+                self._note_write(call, role)
+            case "dynamodb", "DeleteItem":
+                self._note_delete(call, role)
+            case "sqs", "SendMessage":
+                self._note_message(call, call.params, answer)
+            case "sqs", "SendMessageBatch":
+                self._note_batch(call, answer)
+            case "s3", "PutObject" | "CopyObject" | "DeleteObject":
+                key = f"{call.target}/{call.params.get('Key')}"
+                self._set(Trace(f"{call.operation} on {call.target}", self.stable(key), key, facts=self._facts(call)))
+            case "scheduler", _:
+                self._set(Trace(str(call), str(call), call.target, facts=self._facts(call)))
+            case _:
+                self._note_call(call, now)
+
+    def _note_write(self, call: Call, role: Role) -> None:
+        item = self._item(call, role)
+        self.traces -= {Trace(_deleted(call.target), item.label, item.identity, role)}
+        self._set(item)
+        for path in _accumulated(call.params):
+            if not self.sorting.is_ignored(call, path):
+                label = f"{path} of the item {item.label} in {call.target}"
+                self._add_each(Trace(f"increase of {call.target}", label, "", role))
+
+    def _note_delete(self, call: Call, role: Role) -> None:
+        """What the handler has made itself and deletes again leaves nothing behind."""
+        item = self._item(call, role)
+        if item in self.traces:
+            self.traces -= {item}
+        else:
+            self._set(Trace(_deleted(call.target), item.label, item.identity, role))
+
+    def _note_message(self, call: Call, message: Params, answer: Params) -> None:
+        kind, identity = f"message to {call.target}", str(answer.get("MessageId"))
+        if not any(trace.kind == kind and trace.identity == identity for trace in self.traces):
+            facts = self._facts(Call(call.service, "SendMessage", call.target, message))
+            self._set(Trace(kind, self.stable(str(message.get("MessageBody"))), identity, facts=facts))
+
+    def _note_batch(self, call: Call, answer: Params) -> None:
+        entries = {str(mapping_of(entry).get("Id")): mapping_of(entry) for entry in members_of(call.params, "Entries")}
+        for sent in members_of(answer, "Successful"):
+            done = mapping_of(sent)
+            self._note_message(call, entries.get(str(done.get("Id")), {}), done)
+
+    def _note_call(self, call: Call, now: Instant) -> None:
+        token, facts = token_of(call), self._facts(call)
+        if token is None:
+            label = ", ".join(f"{path}={text!r}" for path, text in facts)
+            self._add_each(Trace(str(call), label, "", facts=facts))
+        else:
+            self._is_new(Trace(str(call), str(call), token.text, facts=facts), token.memory_ms, now)
+
+    def _item(self, call: Call, role: Role) -> Trace:
+        kind = ITEM_IN if role is Role.EFFECT else RECORD_IN
+        key = self.key_of(call)
+        return Trace(f"{kind}{call.target}", self.stable(key), key, role)
+
+    def _facts(self, call: Call) -> Facts:
+        found = tuple(facts_of({name: value for name, value in call.params.items() if name not in _ADDRESSES}))
+        return self._stable_facts(tuple(fact for fact in found if not self.sorting.is_ignored(call, fact[0])))
+
+    def _stable_facts(self, facts: Facts) -> Facts:
+        return tuple(dict.fromkeys((path, self.stable(text)) for path, text in facts))
+
+    def _is_new(self, trace: Trace, memory_ms: int | None, now: Instant) -> bool:
+        """Take in what is known again by its identity for so long (None: for ever); whether it was not known."""
+        before = [one for one in self.traces if one.kind == trace.kind]
+        for one in before:
+            key, _, at = one.identity.rpartition("@")
+            if key == trace.identity and (memory_ms is None or now < int(at) + memory_ms):
+                return False
+        identity = f"{trace.identity}@{now}"
+        self._set(replace(trace, identity=f"{len(before)}:{identity}" if memory_ms == 0 else identity))
+        return True
+
+    def _set(self, trace: Trace) -> None:
+        """A trace that is there once, however often it is left; the last one counts."""
+        self.traces = self.traces - {trace} | {trace}
+
+    def _add_each(self, trace: Trace) -> None:
+        """A trace that is one more each time."""
+        again = sum(one.kind == trace.kind and one.label == trace.label for one in self.traces)
+        self._set(replace(trace, identity=str(again)))
+
+    def stable(self, text: str) -> str:
+        """A text without the ids and times that differ from run to run."""
+        return _VOLATILE.sub(lambda found: found[0] if self._is_given(found[0]) else "<id or time>", text)
+
+    def _is_given(self, text: str) -> bool:
+        return any(text in given for given in self._texts)
+
+
+def key_told(values: Params, names: Sequence[str]) -> str:
+    """The key of an item: `id=order-1, part=2`."""
+    return ", ".join(f"{name}={_plain(values.get(name))}" for name in names)
+
+
+def _deleted(table: str) -> str:
+    return f"deleted item in {table}"
+
+
+def _plain(value: object) -> object:
+    """A key attribute's value without DynamoDB's type around it."""
+    return next(iter(mapping_of(value).values()), None)
+
+
+def _accumulated(params: Params) -> list[str]:
+    """The attributes to which an update adds something, so that doing it twice adds twice."""
+    legacy = mapping_of(params.get("AttributeUpdates"))
+    found = [name for name, change in legacy.items() if _adds_a_number(mapping_of(change))]
+    text = params.get("UpdateExpression")
+    if isinstance(text, str):
+        names = mapping_of(params.get("ExpressionAttributeNames"))
+        types = {key: _type_of(value) for key, value in mapping_of(params.get("ExpressionAttributeValues")).items()}
+        found += _accumulating(text, tuple(sorted(names.items(), key=str)), tuple(sorted(types.items())))
+    return found
+
+
+@functools.cache
+def _accumulating(text: str, names: tuple[tuple[str, object], ...], types: tuple[tuple[str, str], ...]) -> list[str]:
+    """The paths to which an update expression adds; only the types of its values matter."""
+    values: dict[str, object] = {key: _SAMPLES.get(kind, {"S": ""}) for key, kind in types}
+    update = parse_update(text, Placeholders({key: str(name) for key, name in names} or None, values or None))
+    found = []
+    for action in update.actions:
+        match action:
+            case AddTo(path, {"N": _}) | SetTo(path, Sum() | Difference() | ListAppend()):
+                found.append(".".join(str(element) for element in path.elements))
+            case _:
+                pass
+    return found
+
+
+def _adds_a_number(change: Params) -> bool:
+    return change.get("Action") == "ADD" and bool({"N", "L"} & mapping_of(change.get("Value")).keys())
+
+
+def _type_of(value: object) -> str:
+    return next(iter(mapping_of(value)), "")

@@ -1,0 +1,1 @@
+"""The rules, and which of them a history has broken."""

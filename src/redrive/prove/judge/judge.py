@@ -1,0 +1,210 @@
+"""The rules that hold in every history, and what breaks them.
+
+once       no effect is left behind more often than by a run in which nothing goes wrong, and no number doubled
+all        none is left behind less often, unless the message is still in a queue, or in the dead-letter queue from
+           which a redrive brings it to its end
+same       what is left behind says what it says after a run in which nothing goes wrong
+unstuck    no record says that a run goes on when there is neither a run nor a message
+stable     if asked for: a repeated delivery returns what the first one did
+the user's own
+"""
+
+from __future__ import annotations
+
+import enum
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from redrive.core.clock import Instant
+from redrive.prove.calls.sorting import Ledger, Role
+from redrive.prove.effects.contents import Contents, Left
+from redrive.prove.effects.journal import ITEM_IN, Journal
+from redrive.prove.judge.ledger import Status, has_time, records_of, rows_of, stuck_records
+from redrive.prove.play.events import Ended, Ending, Event
+from redrive.prove.play.performance import Performance
+
+
+class Rule(enum.Enum):
+    """What a history can break."""
+
+    ONCE = "repeated"
+    ALL = "lost"
+    SAME = "changed"
+    UNSTUCK = "stuck"
+    STABLE = "unstable"
+    USERS = "invariant"
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A rule, and a sentence on how it was broken. `subject` is the kind of effect, or the record."""
+
+    rule: Rule
+    sentence: str
+    subject: str = ""
+
+
+class ProvedWorld(Protocol):
+    """What an invariant of the user's sees: boto3 clients of the world in which the history has ended."""
+
+    @property
+    def now(self) -> Instant: ...
+
+    def client(self, service: str) -> object:
+        """A boto3 client."""
+        ...
+
+
+Invariant = Callable[[ProvedWorld], None]
+"""Raises AssertionError if something that always holds does not."""
+
+Counts = Counter[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """What a clean run left behind, and what else is asked for."""
+
+    expected: Counts
+    recorded: Counts
+    """The rows of the ledger, none of which may be missing."""
+    contents: Contents
+    passing: frozenset[tuple[str, str]]
+    """The tables and labels of rows that are made and deleted again."""
+    ledger: Ledger
+    statuses: Mapping[str, Status]
+    """The attributes that tell how an execution stands, by table."""
+    answer: str | None
+    invariants: tuple[Invariant, ...]
+    world: ProvedWorld
+
+    def after_leg(self, performance: Performance, events: Sequence[Event]) -> Violation | None:
+        """What is broken for good, whatever follows."""
+        return _endless(performance) or self._repeated(performance.journal) or self._unstable(performance, events)
+
+    def missing(self, performance: Performance) -> str:
+        """The first kind of thing of which there is not enough; empty if there is."""
+        journal = performance.journal
+        for expected, left in ((self.expected, journal.counts()), (self.recorded, journal.counts(Role.RECORD))):
+            kinds = _by_kind(left)
+            for kind, count in sorted(_by_kind(expected).items()):
+                if kinds[kind] < count:
+                    return kind
+        return ""
+
+    def at_end(self, performance: Performance) -> Violation | None:
+        """What is broken now that no message is left anywhere but among the dead letters."""
+        if performance.waiting.dead == 0:
+            missing = self.missing(performance)
+            if missing:
+                sentence = f"No message is left, and the work is not done: {missing} is missing."
+                return Violation(Rule.ALL, sentence, missing)
+            violation = self._changed(performance) or self._left_behind(performance)
+            if violation is not None:
+                return violation
+        return self._users()
+
+    def after_hopeless_redrive(self, performance: Performance) -> Violation | None:
+        """What is broken if a redrive without any fault has ended among the dead letters again."""
+        missing = self.missing(performance)
+        if not missing:
+            return None
+        sentence = f"A redrive in which nothing goes wrong does not help: {missing} is still missing."
+        return Violation(Rule.UNSTUCK, sentence, missing)
+
+    def _changed(self, performance: Performance) -> Violation | None:
+        """A record that is stuck differs as well; that it is stuck tells more."""
+        found = self.contents.difference(left_of(performance, self.contents.kinds))
+        stuck = self._stuck(performance)
+        if found is None or (stuck is not None and stuck.subject.endswith(f"#{found.path}")):
+            return stuck
+        return Violation(Rule.ONCE if found.is_doubled else Rule.SAME, f"{found}.", found.group[0])
+
+    def _stuck(self, performance: Performance) -> Violation | None:
+        for table, status in self.statuses.items():
+            for key in stuck_records(records_of(performance, table), status):
+                sentence = f"No message is left. The record {key} in {table} says {status.running} for ever."
+                return Violation(Rule.UNSTUCK, sentence, f"{table}#{status.attribute}")
+        return None
+
+    def _left_behind(self, performance: Performance) -> Violation | None:
+        for table in sorted({table for table, _ in self.passing}):
+            for key, item in rows_of(performance, table).items():
+                if (table, performance.journal.stable(key)) in self.passing and not has_time(item):
+                    sentence = (
+                        f"No message is left. The item {key} in {table} is not deleted, and has no time to end at."
+                    )
+                    return Violation(Rule.UNSTUCK, sentence, f"{key} in {table}")
+        return None
+
+    def _repeated(self, journal: Journal) -> Violation | None:
+        left = journal.counts()
+        for (kind, label), count in sorted(left.items()):
+            wanted = self.expected[kind, label]
+            if 0 < wanted < count:
+                return Violation(Rule.ONCE, f"{_times(kind, label)} was to happen {_often(wanted, count)}.", kind)
+        kinds, wanted_kinds = _by_kind(left), _by_kind(self.expected)
+        for kind, count in sorted(kinds.items()):
+            if 0 < wanted_kinds[kind] < count:
+                return Violation(Rule.ONCE, f"{kind} was to happen {_often(wanted_kinds[kind], count)}.", kind)
+        return None
+
+    def _unstable(self, performance: Performance, events: Sequence[Event]) -> Violation | None:
+        if self.answer is None:
+            return None
+        for event in events:
+            if isinstance(event, Ended) and event.ending is Ending.RETURNED:
+                answer = performance.journal.stable(event.answer)
+                if answer != self.answer and '"batchItemFailures": [{' not in answer:
+                    return Violation(Rule.STABLE, f"The handler returned {answer}, and before {self.answer}.")
+        return None
+
+    def _users(self) -> Violation | None:
+        for invariant in self.invariants:
+            try:
+                invariant(self.world)
+            except AssertionError as error:
+                name = getattr(invariant, "__name__", "invariant")
+                reason = next(iter(str(error).splitlines()), "an assertion failed")
+                return Violation(Rule.USERS, f"{name} does not hold: {reason}", name)
+        return None
+
+
+def _endless(performance: Performance) -> Violation | None:
+    if not performance.is_endless:
+        return None
+    sentence = f"It never ends: after {performance.runs_max} runs a message is still in the queue."
+    return Violation(Rule.UNSTUCK, sentence, performance.trigger.queue_name)
+
+
+def _by_kind(counts: Counts) -> Counter[str]:
+    kinds: Counter[str] = Counter()
+    for (kind, _), count in counts.items():
+        kinds[kind] += count
+    return kinds
+
+
+def _times(kind: str, label: str) -> str:
+    return f"{kind} ({label})" if label and len(label) < 80 and label != kind else kind
+
+
+def left_of(performance: Performance, kinds: Collection[str] | None = None) -> list[Left]:
+    """The effects that are left behind, of these kinds or of all, with what stands in them now."""
+    journal = performance.journal
+    traces = [
+        trace for trace in journal.traces if trace.role is Role.EFFECT and (kinds is None or trace.kind in kinds)
+    ]  # fmt: skip
+    left = [Left(trace.kind, "", trace.facts) for trace in traces if trace.facts]
+    identities = {(trace.kind, trace.identity) for trace in traces}
+    for kind in sorted({trace.kind for trace in traces if trace.kind.startswith(ITEM_IN)}):
+        table = kind.removeprefix(ITEM_IN)
+        for key, item in rows_of(performance, table).items():
+            if (kind, key) in identities:
+                left.append(Left(kind, journal.stable(key), journal.facts_of_item(table, item)))
+    return left
+
+
+def _often(wanted: int, count: int) -> str:
+    return f"{'once' if wanted == 1 else f'{wanted} times'} and happened {'twice' if count == 2 else f'{count} times'}"

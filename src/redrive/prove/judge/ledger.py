@@ -1,0 +1,130 @@
+"""Which rows are the handler's memory, and what its records say while a run goes on.
+
+A row is of the ledger if the handler goes by it: delivered the same message again where the work is done already, it
+leaves out something that it does where that row alone is taken away. What merely was read before it was written, or
+written under a condition, is work like any other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from redrive.core.clock import SECOND_MS
+from redrive.core.documents import Document
+from redrive.prove.calls.calls import mapping_of, parts_of
+from redrive.prove.calls.sorting import Ledger
+from redrive.prove.effects.contents import facts_of
+from redrive.prove.effects.journal import key_told
+from redrive.prove.play.events import Called
+from redrive.prove.play.faults import Leg
+from redrive.prove.play.performance import Moment, Performance
+
+_WORD_CHARS_MAX = 40
+_SINCE_EPOCH = re.compile(r"1[6-9]\d{8}(?:\d{3})?(?:\.\d+)?|\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
+_REFUSED = "ConditionalCheckFailedException"
+CANDIDATES_MAX = 32
+"""So many rows are tried, one of each label: a handler goes by a few."""
+
+Rows = Mapping[str, Document]
+"""The items of a table, by key."""
+Records = dict[str, dict[str, str]]
+"""The texts in the records of a table, by key and attribute."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """An attribute that tells how an execution stands: what it says while a run goes on, and when it is done."""
+
+    attribute: str
+    running: str
+    done: str
+
+
+def guess_ledger(performance: Performance, beginning: Moment, left: Mapping[str, Rows]) -> Ledger:
+    """The ledger of a handler that has left these rows, by table. Errors: as those of its runs."""
+    stable = performance.journal.stable
+    labels = sorted({(table, stable(key)) for table, rows in left.items() for key in rows})
+    rows: dict[str, dict[str, bool]] = {table: {} for table in left}
+    present = _written(performance, beginning, left, ("", ""))
+    for row in labels[:CANDIDATES_MAX]:
+        absent = _written(performance, beginning, left, row)
+        kept, redone = ([name for name, about in writes if about != row] for writes in (present, absent))
+        rows[row[0]][row[1]] = Counter(kept) < Counter(redone)
+    return Ledger(rows)
+
+
+def _written(
+    performance: Performance, beginning: Moment, left: Mapping[str, Rows], without: tuple[str, str]
+) -> list[tuple[str, tuple[str, str]]]:
+    """What a handler wants written if the messages come again where the work is done, but for the rows of one label.
+
+    Each write with the table and the label of its row. A write that its own row refuses is wanted nevertheless, but
+    no transaction that is refused. Only what comes at once is looked at: later a lease has ended.
+    """
+    performance.load(beginning)
+    journal, stage = performance.journal, performance.stage
+    for table, rows in left.items():
+        for key, item in rows.items():
+            if (table, journal.stable(key)) != without:
+                stage.call("dynamodb", "PutItem", TableName=table, Item=item)
+    stage.move_to(stage.now + SECOND_MS)  # So that the run is another one, with a request id of its own.
+    until = stage.now + performance.trigger.timeout_ms
+    events = list(performance.play(Leg()))
+    while performance.waiting.is_pending and (stage.next_due() or until) < until:
+        events += performance.play(Leg())
+    return [
+        (part.name, (part.target, journal.label_of(part)))
+        for event in events
+        if isinstance(event, Called) and event.outcome in ("", _REFUSED)
+        for part in parts_of(event.call)
+        if journal.sorting.role(part, "") is not None
+    ]
+
+
+def rows_of(performance: Performance, table: str) -> Rows:
+    """The items of a table as they are now."""
+    names = performance.journal.key_names(table)
+    return {
+        key_told(item, names): item for item in performance.stage.call("dynamodb", "Scan", TableName=table)["Items"]
+    }
+
+
+def records_of(performance: Performance, table: str) -> Records:
+    """The records of a table as they are now."""
+    names = performance.journal.key_names(table)
+    return {
+        key: {
+            name: text
+            for name, value in item.items()
+            if name not in names and isinstance(text := mapping_of(value).get("S"), str)
+        }
+        for key, item in rows_of(performance, table).items()
+    }
+
+
+def has_time(item: Document) -> bool:
+    """Whether an attribute of an item is a time since the epoch, as a lease's or an expiry's is."""
+    return any(_SINCE_EPOCH.fullmatch(text) for _, text in facts_of(item))
+
+
+def status_of(seen: Sequence[Records]) -> Status | None:
+    """The attribute that changes from one word to another while the handler runs, from what was seen at each call."""
+    if not seen:
+        return None
+    for key, last in seen[-1].items():
+        first = next(records[key] for records in seen if key in records)
+        for name, word in first.items():
+            done = last.get(name)
+            if done is not None and done != word and max(len(done), len(word)) <= _WORD_CHARS_MAX:
+                return Status(name, word, done)
+    return None
+
+
+def stuck_records(records: Records, status: Status | None) -> list[str]:
+    """The keys of the records that say that a run goes on."""
+    if status is None:
+        return []
+    return sorted(key for key, texts in records.items() if texts.get(status.attribute) == status.running)

@@ -1,0 +1,86 @@
+"""What happens while a leg is played, as values: what the search goes on from, and what a story is told of."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from redrive.core.clock import Instant
+from redrive.prove.calls.calls import Call
+from redrive.prove.play.faults import Act, Fault
+from redrive.prove.process.subject import Place
+
+
+class Ending(enum.Enum):
+    """How a run ended."""
+
+    RETURNED = "returned"
+    FAILED = "failed"
+    DIED = "died"
+    TIMED_OUT = "timed out"
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """The handler was given messages. `receives` says how often each was received, this time included."""
+
+    at: Instant
+    run: int
+    message_ids: tuple[str, ...]
+    receives: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """The handler made a call. `times` is how often it took effect; `outcome` what the handler was told."""
+
+    at: Instant
+    run: int
+    index: int
+    call: Call
+    place: Place | None
+    outcome: str
+    times: int
+    faults: tuple[Fault, ...]
+    is_nested: bool
+    is_retried: bool
+    is_resumed: bool = False
+    """Whether another run came while this one stood still right before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A run ended. `answer` is what the handler returned, or its error; `said` the last line that it logged."""
+
+    at: Instant
+    run: int
+    ending: Ending
+    answer: str
+    said: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A duplicate was sent, or a dead letter redriven."""
+
+    at: Instant
+    act: Act
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A message that a run works on is seen again, under the same message id."""
+
+    at: Instant
+    run: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLettered:
+    """Messages went to the dead-letter queue."""
+
+    at: Instant
+    count: int
+
+
+Event = Delivered | Called | Ended | Sent | Shown | DeadLettered

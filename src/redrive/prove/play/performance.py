@@ -1,0 +1,489 @@
+"""Plays one leg of a history: brings the message on its way, runs the handler, and lets faults strike at its calls.
+
+It is the engine's invoker, so that whatever the engine gives the function to do is done here; and it stands behind all
+boto3 clients of the process, so that it sees each call before it is made and after.
+
+It is longer than a module should be: a leg, the runs on it and the calls of those runs interrupt each other, and share
+what has happened so far. What needs none of that stands elsewhere (messages, strikes, running, threads, tape).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from botocore.client import BaseClient
+from botocore.exceptions import BotoCoreError, ClientError
+
+from redrive.core.clock import SECOND_MS, Instant
+from redrive.core.errors import Bug
+from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
+from redrive.invoke.context import LambdaContext
+from redrive.invoke.handlers import Answer, error_answer, run_handler
+from redrive.prove.calls.calls import EFFECT_SERVICE, Call, Params, as_sent, call_of, mapping_of
+from redrive.prove.calls.outside import Unanswerable
+from redrive.prove.effects.declared import Declared, watched_effects
+from redrive.prove.effects.journal import Journal, Trace
+from redrive.prove.play.events import Called, DeadLettered, Ended, Ending, Event, Sent, Shown
+from redrive.prove.play.faults import LETS_IN, REDRIVES_MAX, Act, Fault, Leg, Strike
+from redrive.prove.play.running import Died, Passage, Run, delivered, handles_of, told
+from redrive.prove.play.strikes import Strikes
+from redrive.prove.play.transport import Asked, Transport, Way, can_retry
+from redrive.prove.play.variables import process_variables, run_variables
+from redrive.prove.process.subject import Subject
+from redrive.prove.process.surroundings import Surroundings, replaced, variables
+from redrive.prove.process.threads import Threads, Unordered
+from redrive.prove.stage.messages import Left, Messages
+from redrive.prove.stage.stage import Stage, Waiting
+from redrive.prove.stage.tables import Improvised
+from redrive.prove.stage.tape import Beginning, Known, Saved, Strayed
+from redrive.prove.stage.trigger import Trigger
+
+LATE_MARGIN_MS = 1_000
+"""How long before its timeout a run goes on that another one has overlapped late."""
+
+TRACES_KEPT = 1_024
+"""Histories by the thousand leave few sets of traces."""
+
+RUNS_MAX = 100
+"""So many runs more than its queue allows a message a history has at most: after that it never ends."""
+
+
+class Endless(BaseException):
+    """A history has had more runs than it can need. No Exception, so that the handler does not go on after it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Everything that a history goes on from, between two legs."""
+
+    saved: Saved
+    traces: frozenset[Trace]
+    runs: int
+    outage: str
+    messages: Left
+
+
+class Performance:
+    """A handler, its trigger and a stage for them."""
+
+    def __init__(self, subject: Subject | None, *, seed: int, improvised: Improvised | None = None) -> None:
+        """With `improvised`, tables and queues that do not exist are made when they are first used.
+
+        The subject may be set later, before the first leg.
+        """
+        self.stage = Stage(self, seed=seed)
+        self._subject = subject
+        self.journal = Journal((), self._key_names)
+        self.events: list[Event] = []
+        self.surroundings = Surroundings()
+        self.runs = 0
+        self.outage = ""
+        self.after_call: Callable[[], None] = lambda: None
+        self.is_known: Callable[[], bool] = lambda: False
+        """Is asked after each call, when no fault is to strike any more, whether the leg need not be played on."""
+        self._improvised = improvised
+        self._trigger: Trigger | None = None
+        self._messages: Messages | None = None
+        self._transport: Transport | None = None
+        self._running: list[Run] = []
+        self.strikes = Strikes(Leg())
+        self._is_marked = False
+        self._is_over = False
+        self._keys: dict[str, tuple[str, ...]] = {}
+        self._contexts: dict[str, dict[str, str]] = {}
+        self._is_inside = ContextVar("is_inside", default=False)
+        self._threads = Threads(self._is_handlers, lambda: self.stage.now, self._sleep)
+        self._escape: BaseException | None = None
+        self.is_endless = False
+        """Whether the last leg was left because the history had too many runs."""
+
+    @property
+    def subject(self) -> Subject:
+        """The handler."""
+        if self._subject is None:
+            raise Bug("a performance without a handler")
+        return self._subject
+
+    @subject.setter
+    def subject(self, subject: Subject) -> None:
+        self._subject = subject
+
+    @property
+    def trigger(self) -> Trigger:
+        """What stands in front of the handler."""
+        if self._trigger is None:
+            raise Bug("a performance without a trigger")
+        return self._trigger
+
+    @property
+    def messages(self) -> Messages:
+        """The messages of the trigger."""
+        if self._messages is None:
+            raise Bug("a performance without a trigger")
+        return self._messages
+
+    def begin(self, trigger: Trigger) -> None:
+        """Send the messages of a trigger, from which every history begins."""
+        self._trigger = trigger
+        self._messages = Messages(self.stage, trigger)
+        self.journal = Journal(trigger.bodies, self._key_names)
+        self.stage.begin_leg()
+        for number in range(len(trigger.bodies)):
+            self._messages.send(number)
+
+    @contextmanager
+    def entered(self, transport: Transport) -> Iterator[None]:
+        """While inside, the process is that of the handler's runs, and its clients are answered through `transport`."""
+        self._transport = transport
+
+        def ask(client: BaseClient, operation: str, params: Params) -> object:  # A function becomes a method there.
+            return self.ask(client, operation, params)
+
+        with ExitStack() as stack:
+            stack.enter_context(variables(process_variables(self.stage, self.trigger)))
+            stack.enter_context(self.surroundings.entered(self.stage.now, self._sleep))
+            stack.enter_context(self._threads.entered())
+            stack.enter_context(replaced(BaseClient, "_make_api_call", ask))
+            stack.enter_context(watched_effects(self._happening))
+            stack.enter_context(transport.entered())
+            yield
+
+    def save(self) -> Moment:
+        """All there is between two legs."""
+        return Moment(self.stage.save(), self.journal.traces, self.runs, self.outage, self.messages.save())
+
+    def load(self, moment: Moment) -> None:
+        """Be again as it was then."""
+        self.stage.load(moment.saved)
+        self.journal.traces = moment.traces
+        self.runs, self.outage = moment.runs, moment.outage
+        self.messages.load(moment.messages)
+
+    @property
+    def runs_max(self) -> int:
+        """How many runs a history has at most: what is redriven comes as often again."""
+        return RUNS_MAX + self.trigger.receives_max * (1 + REDRIVES_MAX)
+
+    @property
+    def sent_at(self) -> Instant:
+        """When the message was sent, or sent again from the dead-letter queue: its retention counts from then."""
+        return self.messages.sent_at
+
+    @property
+    def waiting(self) -> Waiting:
+        """What was left in the queue, and among the dead letters, when the last leg had ended."""
+        return self.messages.waiting
+
+    def likeness(self) -> bytes:
+        """A hash that two moments share if they go on alike as long as no fault strikes.
+
+        Within a leg that holds if those who run have met the same: then they will make the same calls.
+        """
+        return self.stage.likeness(
+            _told_in_order(self.journal.traces),
+            [(run.deadline_at, sorted(run.throttled), run.met) for run in self._running],
+        )
+
+    @property
+    def running(self) -> Sequence[Run]:
+        """Who runs now: a run, and those that it is overlapped by."""
+        return self._running
+
+    def play(self, leg: Leg, beginning: Beginning | None = None, *, is_marked: bool = False) -> list[Event]:
+        """Play a leg from here, and answer what happened.
+
+        With `beginning`, the engine is not asked again for what is known of it. Errors: Strayed if the handler then
+        asks something else; Known. With `is_marked`, other legs can begin like this one.
+        """
+        self.events = []
+        self._is_marked, self._is_over, self._escape, self.is_endless = is_marked, False, None, False
+        self.strikes = Strikes(leg)
+        self.stage.begin_leg(beginning)
+        dead = 0 if leg.act is Act.REDRIVE else self.waiting.dead
+        try:
+            self._begin_leg(leg)
+            self._deliver()
+        except Endless:
+            self.is_endless = True
+        waiting = self.messages.waiting = self.messages.look()
+        if waiting.dead > dead:
+            self.events.append(DeadLettered(self.stage.now, waiting.dead - dead))
+        if not waiting.is_pending:
+            self.outage = ""
+        return self.events
+
+    def invoke(self, invocation: Invocation) -> InvocationResult:
+        """Run the handler once, in an environment of its own. Other functions are called, and do nothing."""
+        if self._trigger is None or invocation.function_name != self._trigger.function_name:
+            return InvocationResult(InvocationStatus.OK, b"null")
+        if self.runs >= self.runs_max:
+            raise Endless
+        self.runs += 1
+        run = Run(self.runs, self.stage.now + invocation.timeout_ms, handles_of(invocation))
+        run.meet(self.stage.now, (invocation.request_id, invocation.payload))
+        self._running.append(run)
+        self.surroundings.begin(f"run {invocation.request_id}", self.stage.now)
+        self.events.append(delivered(self.stage.now, run.number, invocation))
+        try:
+            answer = self._run(invocation)
+        except (Died, SystemExit):
+            run.death = run.death or Ending.DIED
+            answer = Answer(b"")
+        finally:
+            self._running.pop()
+            self.surroundings.move_to(self.stage.now)
+        if self._is_over:
+            raise Known
+        if self._escape is not None:
+            raise self._escape
+        return self._result(run, answer)
+
+    def close(self) -> None:
+        """Let go of the stage."""
+        self.stage.close()
+
+    def ask(self, client: BaseClient, operation: str, params: Params) -> object:
+        """Answer a call of a boto3 client."""
+        if self._transport is None:
+            raise Bug("a call before the process was entered")
+        transport = self._transport
+        call = call_of(client.meta.service_model.service_name, operation, as_sent(client, operation, params))
+        with self._escaping():
+            if not self._threads.is_mine:
+                raise self._threads.refuse(f"a thread that goes on by itself calls {call}")
+            if self._running and self._improvised is not None:
+                self._improvised.provide(self.stage, call)
+            if not self._running or self._is_inside.get():
+                return transport.send(Asked(client, call, params, Way.NORMAL, lambda _: None))
+            with self._boundary(call, self._note_call(call), is_retried=can_retry(client)) as passage, self._inside():
+                passage.answer = transport.send(Asked(client, call, params, passage.way, passage.take_effect))
+            return passage.answer
+
+    def _run(self, invocation: Invocation) -> Answer:
+        context = LambdaContext(
+            request_id=invocation.request_id,
+            function_arn=invocation.function_arn,
+            deadline_at=self._running[-1].deadline_at,
+            clock=self.stage.clock,
+            environment=self._environment_of(invocation),
+        )
+        with self.surroundings.silenced():
+            try:
+                with self.subject.environment() as handler:
+                    return run_handler(handler, invocation.payload, context, invocation.request_id)
+            except Exception as error:  # noqa: BLE001 - the user's module may raise whatever it likes.
+                return error_answer(error, invocation.request_id)
+
+    def _result(self, run: Run, answer: Answer) -> InvocationResult:
+        if run.death is not None:
+            self.events.append(Ended(self.stage.now, run.number, run.death, ""))
+            return InvocationResult(InvocationStatus.FUNCTION_ERROR, b'{"errorType":"Runtime.ExitError"}')
+        failed = answer.error_type is not None
+        ending = Ending.FAILED if failed else Ending.RETURNED
+        said = self.surroundings.said.rstrip().rpartition("\n")[2]
+        self.events.append(Ended(self.stage.now, run.number, ending, told(answer), said))
+        status = InvocationStatus.FUNCTION_ERROR if failed else InvocationStatus.OK
+        return InvocationResult(status, answer.payload)
+
+    def _begin_leg(self, leg: Leg) -> None:
+        if leg.act is Act.DELIVER:
+            return
+        if leg.delay_ms:
+            self.stage.move_to(self.stage.now + leg.delay_ms)
+            self.stage.settle()
+        self.events.append(Sent(self.stage.now, leg.act))
+        if leg.act is Act.DUPLICATE:
+            self.messages.send(leg.message)
+        else:
+            self.messages.redrive()
+
+    def _deliver(self) -> None:
+        """Let time pass until the handler has run, or nothing is left that it could be given."""
+        runs = self.runs
+        while self.runs == runs:
+            due = self.stage.next_due()
+            if due is None or (due > self.stage.now and not self.messages.look().is_pending):
+                return
+            self.stage.move_to(due)
+            self.stage.turn()
+
+    @contextmanager
+    def _boundary(
+        self, call: Call, note: Callable[[Params], None], *, is_retried: bool
+    ) -> Iterator[Passage]:  # fmt: skip
+        """One call of the handler, with the faults that strike at it. What is inside makes it."""
+        run = self._running[-1]
+        if self._is_over:
+            raise Known
+        if run.death is not None:
+            raise Died
+        index, strikes = self._reach(call)
+        place = self.subject.place()
+        is_resumed = False
+        while others := [strike for strike in strikes if strike.fault in LETS_IN]:
+            self._let_in(run, others[0])
+            index, strikes = self._reach(call)  # So that further faults can strike at this call itself.
+            is_resumed = True
+        faults = tuple(strike.fault for strike in strikes)
+        if Fault.OUTAGE in faults:
+            self.outage = call.name
+        passage = Passage(run.way(call.name, faults, outage=self.outage), note)
+
+        def record(outcome: str) -> None:
+            self.events.append(
+                Called(
+                    self.stage.now, run.number, index, call, place, outcome, passage.times, faults,
+                    is_nested=len(self._running) > 1, is_retried=is_retried, is_resumed=is_resumed,
+                )
+            )  # fmt: skip
+
+        if Fault.CRASH_BEFORE in faults:
+            record("")
+            run.die()
+        try:
+            yield passage
+        except ClientError as error:
+            record(str(mapping_of(error.response.get("Error")).get("Code")))
+            run.meet(self.stage.now, error.response)
+            self._after(run, index, faults)
+            raise
+        except (BotoCoreError, OSError) as error:
+            record(type(error).__name__)
+            run.meet(self.stage.now, type(error).__name__)
+            self._after(run, index, faults)
+            raise
+        except Exception as error:  # What an effect of the user's raises is the handler's to see.
+            run.meet(self.stage.now, repr(error))
+            raise
+        record("")
+        run.meet(self.stage.now, passage.answer)
+        self._after(run, index, faults)
+
+    def _reach(self, call: Call) -> tuple[int, Sequence[Strike]]:
+        """The next call: its index, and what strikes at it."""
+        index, strikes = self.strikes.reach(call)
+        self._pass(index, is_after=False)
+        return index, strikes
+
+    def _pass(self, index: int, *, is_after: bool) -> None:
+        """Go on from the mark up to which this leg was known; or mark the place for legs that begin like this one."""
+        if not self.stage.is_live:
+            traces = self.stage.go_on(index, is_after=is_after)
+            self.journal.traces = self.journal.traces if traces is None else traces
+            return
+        if self._is_marked:
+            self.stage.mark(index, self.journal.traces, is_after=is_after)
+
+    def _after(self, run: Run, index: int, faults: tuple[Fault, ...]) -> None:
+        self._pass(index, is_after=True)
+        self.after_call()
+        if Fault.CRASH_AFTER in faults:
+            run.die()
+        if self.strikes.is_past(index) and all(one.is_told_all for one in self._running) and self.is_known():
+            self._is_over = True
+            raise Known
+
+    def _let_in(self, run: Run, strike: Strike) -> None:
+        """While this run stands still another one begins and ends: with a duplicate, or with this run's own message."""
+        if strike.fault in {Fault.OVERLAP_LATE, Fault.AGAIN_LATE}:
+            self.stage.move_to(max(self.stage.now, run.deadline_at - LATE_MARGIN_MS))
+        if strike.fault in {Fault.OVERLAP, Fault.OVERLAP_LATE}:
+            self.events.append(Sent(self.stage.now, Act.DUPLICATE))
+            self.messages.send(strike.message)
+            self._settle_beside()
+            return
+        handle = run.handles[strike.message]
+        if self.messages.show_again(handle):
+            self.events.append(Shown(self.stage.now, run.number))
+            self._settle_beside()
+            self.messages.hold_again(handle)
+
+    def _settle_beside(self) -> None:
+        with self._inside(False):
+            self._threads.beside(self.stage.settle)
+        self.surroundings.move_to(self.stage.now)
+
+    @contextmanager
+    def _happening(self, declared: Declared) -> Iterator[Passage]:
+        """A declared effect is a boundary of its own; calls inside of it are its own affair."""
+        call = Call(EFFECT_SERVICE, declared.name, declared.key)
+
+        def note(_: Params) -> None:
+            if self.stage.is_live:
+                self.journal.note_declared(declared, self.stage.now)
+
+        with self._escaping(), self._boundary(call, note, is_retried=False) as passage:
+            if passage.way is Way.REFUSED:
+                raise ConnectionError(f"the downstream of {declared.name} does not answer")
+            with self._inside():
+                yield passage
+            passage.take_effect({})
+            if passage.way is Way.LOST:
+                raise ConnectionError(f"the answer of {declared.name} is lost")
+
+    @contextmanager
+    def _escaping(self) -> Iterator[None]:
+        """What ends the leg is kept: a task of an event loop, or a thread, may swallow it."""
+        if self._escape is not None:
+            raise self._escape
+        try:
+            yield
+        except (Endless, Strayed, Unanswerable, Unordered) as error:
+            self._escape = error
+            raise
+
+    def _note_call(self, call: Call) -> Callable[[Params], None]:
+        def note(answer: Params) -> None:
+            if not self.stage.is_live:
+                return  # It is among the traces of the mark.
+            self.journal.note(call, answer, self.stage.now)
+
+        return note
+
+    def _is_handlers(self) -> bool:
+        """Whether what is run now is the handler's code, and not what a call of it does."""
+        return bool(self._running) and not self._is_inside.get()
+
+    def _sleep(self, seconds: float) -> None:
+        """`time.sleep` of the handler: virtual time passes. Between two tries of a call none does."""
+        if not self._threads.is_mine:
+            return self._threads.idle(seconds)
+        if not self._is_handlers():
+            return None
+        run = self._running[-1]
+        self.stage.move_to(min(run.deadline_at, self.stage.now + math.ceil(seconds * SECOND_MS)))
+        self.surroundings.move_to(self.stage.now)
+        if self.stage.now >= run.deadline_at:
+            run.die(Ending.TIMED_OUT)
+        return None
+
+    @contextmanager
+    def _inside(self, inside: bool = True) -> Iterator[None]:
+        """While inside a call, calls and sleeps that it makes itself, in whatever thread, are no boundaries."""
+        before = self._is_inside.set(inside)
+        try:
+            yield
+        finally:
+            self._is_inside.reset(before)
+
+    def _key_names(self, table: str) -> tuple[str, ...]:
+        if table not in self._keys:
+            described = self.stage.look_up("dynamodb", "DescribeTable", TableName=table)["Table"]
+            self._keys[table] = tuple(element["AttributeName"] for element in described["KeySchema"])
+        return self._keys[table]
+
+    def _environment_of(self, invocation: Invocation) -> dict[str, str]:
+        if invocation.function_arn not in self._contexts:
+            self._contexts[invocation.function_arn] = run_variables(self.stage, invocation)
+        return self._contexts[invocation.function_arn]
+
+
+@functools.lru_cache(TRACES_KEPT)
+def _told_in_order(traces: frozenset[Trace]) -> str:
+    """Traces as a text that is the same for the same ones."""
+    return repr(sorted(traces, key=repr))

@@ -1,0 +1,108 @@
+"""One run of the handler while it goes on: how it dies, and how its beginning and its end are told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+
+from redrive.core.clock import Instant
+from redrive.core.documents import load_json
+from redrive.delivery.invocation import Invocation
+from redrive.invoke.handlers import Answer
+from redrive.prove.calls.calls import Params
+from redrive.prove.play.events import Delivered, Ending
+from redrive.prove.play.faults import Fault
+from redrive.prove.play.transport import Way
+
+
+class Died(BaseException):
+    """The process of a run ends here. No Exception, so that the handler does not go on after it."""
+
+
+@dataclass(slots=True)
+class Run:
+    """A run that is going on."""
+
+    number: int
+    deadline_at: Instant
+    handles: tuple[str, ...] = ()
+    """The receipt handles of its messages."""
+    throttled: set[str] = field(default_factory=set)
+    death: Ending | None = None
+    met: list[tuple[Instant, str]] = field(default_factory=list)
+    """What it was given and told, and when: two runs that have met the same go on alike."""
+    is_told_all: bool = True
+    """Whether all of that can be compared. Streams and objects of the user's own cannot."""
+
+    def meet(self, at: Instant, told: object) -> None:
+        """Take in what it is told now. How a request went (its id, its checksum, its retries) is not counted."""
+        if isinstance(told, dict):
+            told = {name: value for name, value in told.items() if name != "ResponseMetadata"}
+        self.is_told_all = self.is_told_all and _is_plain(told)
+        self.met.append((at, repr(told)))
+
+    def way(self, name: str, faults: Collection[Fault], *, outage: str) -> Way:
+        """How a call of this name goes: while an outage of its like lasts, and once it is throttled, it is refused."""
+        if Fault.THROTTLED in faults:
+            self.throttled.add(name)
+        if name in self.throttled or name == outage:
+            return Way.REFUSED
+        if Fault.LOST in faults:
+            return Way.LOST
+        if Fault.PARTLY_REFUSED in faults:
+            return Way.PARTLY
+        return Way.RETRIED if Fault.LOST_AND_RETRIED in faults else Way.NORMAL
+
+    def die(self, ending: Ending = Ending.DIED) -> None:
+        """End here. Errors: Died, always."""
+        self.death = ending
+        raise Died
+
+
+@dataclass(slots=True)
+class Passage:
+    """A call of a run on its way. `note` is told what it did, each time that it took effect."""
+
+    way: Way
+    note: Callable[[Params], None]
+    times: int = 0
+    answer: object = None
+
+    def take_effect(self, answer: Params) -> None:
+        """It has taken effect."""
+        self.times += 1
+        self.note(answer)
+
+
+def delivered(at: Instant, run: int, invocation: Invocation) -> Delivered:
+    """What a run is given: its messages, and how often each was received."""
+    records = load_json(invocation.payload)["Records"]
+    ids = tuple(str(record["messageId"]) for record in records)
+    receives = tuple(int(record["attributes"]["ApproximateReceiveCount"]) for record in records)
+    return Delivered(at, run, ids, receives)
+
+
+def handles_of(invocation: Invocation) -> tuple[str, ...]:
+    """The receipt handles of the messages that a run is given."""
+    return tuple(str(record["receiptHandle"]) for record in load_json(invocation.payload)["Records"])
+
+
+def told(answer: Answer) -> str:
+    """What a run returned or raised, in a line."""
+    if answer.error_type is None:
+        return answer.payload.decode()
+    return f"{answer.error_type}: {json.loads(answer.payload)['errorMessage']}"
+
+
+def _is_plain(told: object) -> bool:
+    """Whether a value is all that its text says."""
+    match told:
+        case dict():
+            return all(map(_is_plain, told.values()))
+        case list() | tuple():
+            return all(map(_is_plain, told))
+        case _:
+            return told is None or isinstance(told, str | bytes | int | float | Decimal | datetime)

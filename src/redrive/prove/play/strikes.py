@@ -1,0 +1,49 @@
+"""The calls of a leg as they are reached, and the faults that strike at them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from redrive.prove.calls.calls import Call
+from redrive.prove.play.faults import Leg, Spot, Strike
+
+
+class Strikes:
+    """Counts the calls of one leg, and knows what strikes at each."""
+
+    def __init__(self, leg: Leg) -> None:
+        self.spots: list[Spot] = []
+        """The calls that were reached, each as often as a fault could strike there."""
+        self._at: dict[int | Spot, tuple[Strike, ...]] = {}
+        for strike in leg.strikes:
+            self._at[strike.at] = (*self._at.get(strike.at, ()), strike)
+        self._last = max((at for at in self._at if isinstance(at, int)), default=0)
+        self._counts: Counter[tuple[str, str, str]] = Counter()
+
+    def reach(self, call: Call) -> tuple[int, Sequence[Strike]]:
+        """The next call: its index, and what strikes at it."""
+        kind = (call.service, call.operation, call.target)
+        self._counts[kind] += 1
+        spot = Spot(*kind, self._counts[kind])
+        self.spots.append(spot)
+        index = len(self.spots) - 1
+        return index, (*self._at.get(index, ()), *self._at.get(spot, ()))
+
+    def is_past(self, index: int) -> bool:
+        """Whether nothing strikes after that call."""
+        return index >= self._last
+
+    def unmet(self) -> list[Strike]:
+        """The strikes whose calls were not reached."""
+        reached = {*range(len(self.spots)), *self.spots}
+        return [strike for strikes in self._at.values() for strike in strikes if strike.at not in reached]
+
+    def named(self, leg: Leg) -> Leg:
+        """The leg with its calls by what they ask, as far as they were reached."""
+        return replace(leg, strikes=tuple(map(self._named, leg.strikes)))
+
+    def _named(self, strike: Strike) -> Strike:
+        is_known = isinstance(strike.at, int) and strike.at < len(self.spots)
+        return replace(strike, at=self.spots[strike.at]) if isinstance(strike.at, int) and is_known else strike

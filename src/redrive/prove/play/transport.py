@@ -1,0 +1,342 @@
+"""How a call of the handler's boto3 clients is answered, whatever endpoint they have: by the engine, in this process.
+
+    handler ─► BaseClient._make_api_call ─► Performance.ask ─► Short.send    for the search
+                                                            └► Wire.send     for what is shown to a person
+
+`Short` leaves out what costs most of a call's time and decides nothing: the client's checks of its parameters, the
+endpoint, the signature, the retry loop. It serialises, routes, decodes, validates, runs and parses as always, with
+botocore's own code on the client's side, which is not asked twice for one request or one answer. `Wire` leaves out
+nothing but the socket: botocore prepares, signs and retries, and bytes go through the gateway.
+"""
+
+from __future__ import annotations
+
+import base64
+import enum
+import functools
+import io
+import json
+import marshal
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from typing import Protocol, cast
+from urllib.parse import urlencode
+
+import botocore.parsers
+import botocore.serialize
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse, HeadersDict
+from botocore.client import BaseClient
+from botocore.credentials import Credentials
+from botocore.endpoint import Endpoint
+from botocore.exceptions import ClientError, ConnectionClosedError
+from botocore.response import StreamingBody
+
+from redrive.core.errors import Bug, ServiceError
+from redrive.gateway.botocore_http import body_of, request_of, response_to
+from redrive.prove.calls.batches import with_last_refused, without_last
+from redrive.prove.calls.calls import Call, Params
+from redrive.prove.calls.outside import made_up_answer
+from redrive.prove.process.surroundings import replaced
+from redrive.prove.stage.stage import SCOPE, Stage, models
+from redrive.wire.message import HttpRequest, HttpResponse
+
+ENDPOINT_URL = "http://in-process.redrive.internal"
+"""Where the handler's clients think that they send: a host that does not exist."""
+
+_HOST = ENDPOINT_URL.removeprefix("http://")
+
+TOTAL_ATTEMPTS_DEFAULT = 5  # https://docs.aws.amazon.com/boto3/latest/guide/retries.html (legacy mode)
+
+_THROTTLES = {
+    "dynamodb": ("ThrottlingException", "Rate of requests exceeds the allowed throughput."),
+    "lambda": ("TooManyRequestsException", "Rate Exceeded."),
+    "sqs": ("RequestThrottled", "Rate of requests exceeds the allowed throughput."),
+}
+_THROTTLE_ELSEWHERE = ("ThrottlingException", "Rate exceeded")
+
+_MARSHAL_VERSION = 2  # Later ones write equal values in different ways, by how often an object is referred to.
+_KEPT_MAX = 4_096
+"""So many requests, and so many answers, are kept: most histories ask what another one has asked before."""
+
+
+class Way(enum.Enum):
+    """How a call goes."""
+
+    NORMAL = enum.auto()
+    REFUSED = enum.auto()
+    LOST = enum.auto()
+    RETRIED = enum.auto()
+    PARTLY = enum.auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A call of a client. `params` are as the user gave them, those of `call` as they are sent.
+
+    `noted` is told the answer each time that the call has taken effect.
+    """
+
+    client: BaseClient
+    call: Call
+    params: Params
+    way: Way
+    noted: Callable[[Params], None]
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether the engine has no such service."""
+        return self.call.service not in models().specs
+
+    @property
+    def question(self) -> tuple[object, ...]:
+        """What it asks of the engine."""
+        return self.call.service, self.call.operation, self.call.params
+
+
+class Transport(Protocol):
+    """Answers calls."""
+
+    def entered(self) -> AbstractContextManager[None]:
+        """While inside, calls can be sent."""
+        ...
+
+    def send(self, asked: Asked) -> object:
+        """The answer, as botocore gives it. Errors: ClientError; ConnectionClosedError if the answer is lost."""
+        ...
+
+
+def can_retry(client: BaseClient) -> bool:
+    """Whether a client asks again by itself when an answer is lost."""
+    retries = client.meta.config.retries or {}
+    return int(retries.get("total_max_attempts", TOTAL_ATTEMPTS_DEFAULT)) > 1
+
+
+class Short:
+    """Answers calls without endpoint, signature and retry loop."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+
+    def entered(self) -> AbstractContextManager[None]:
+        """Nothing needs to be prepared."""
+        return nullcontext()
+
+    def send(self, asked: Asked) -> object:
+        """The answer; a call that is retried is made twice."""
+        if asked.is_outside:
+            return _outside_answer(asked)
+        if asked.way is Way.REFUSED:
+            response = self._stage.refuse(asked.question, lambda: _prepared(asked), throttle_of(asked.call))
+            return _concluded(asked, response, _parsed(_operation(asked), response))
+        if asked.way is Way.RETRIED:
+            self._respond(asked)
+        response, parsed = self._respond(asked)
+        if asked.way is Way.LOST:
+            raise ConnectionClosedError(endpoint_url=ENDPOINT_URL)
+        return _concluded(asked, response, parsed)
+
+    def _respond(self, asked: Asked) -> tuple[HttpResponse, dict[str, object]]:
+        response = _responded(self._stage, asked, lambda: _prepared(asked))
+        parsed = _parsed(_operation(asked), response)
+        if response.status < 300:
+            asked.noted(parsed)
+        return response, parsed
+
+
+class Wire:
+    """Answers calls as a server would: botocore does all that it does, up to its connection."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._original = BaseClient._make_api_call  # noqa: SLF001 - botocore has no other place that all calls pass.
+        self._asked: Asked | None = None
+        self._sends = 0
+
+    def entered(self) -> AbstractContextManager[None]:
+        """Take the place of botocore's connections."""
+        return replaced(Endpoint, "_send", lambda _, request: self._answer(request))
+
+    def send(self, asked: Asked) -> object:
+        """The answer, after all retries that the client is set to make."""
+        if asked.is_outside:
+            return _outside_answer(asked)
+        self._asked, self._sends = asked, 0
+        signer = vars(asked.client)["_request_signer"]
+        own = vars(signer)["_credentials"] or Credentials(SCOPE.account, SCOPE.account)  # Made before the proof began.
+        try:
+            with replaced(signer, "_credentials", own):
+                return self._original(asked.client, asked.call.operation, asked.params)
+        finally:
+            self._asked = None
+
+    def _answer(self, prepared: AWSPreparedRequest) -> AWSResponse:
+        asked = self._asked
+        if asked is None:
+            raise Bug("a request that nobody asked for")
+        self._sends += 1
+        is_first = self._sends == 1
+        request = _brought_home(request_of(prepared), asked.client.meta.region_name)
+        if asked.way is Way.REFUSED:
+            refused = self._stage.refuse(asked.question, lambda: request, throttle_of(asked.call))
+            return response_to(prepared, refused)
+        if asked.way is Way.LOST and not is_first:
+            raise ConnectionClosedError(endpoint_url=ENDPOINT_URL)
+        response = _responded(self._stage, asked, lambda: request)
+        _note(asked, response)
+        if asked.way is Way.LOST or (asked.way is Way.RETRIED and is_first):
+            raise ConnectionClosedError(endpoint_url=ENDPOINT_URL)
+        return response_to(prepared, response)
+
+
+def throttle_of(call: Call) -> ServiceError:
+    """The throttling error of a call's service."""
+    return ServiceError(*_THROTTLES.get(call.service, _THROTTLE_ELSEWHERE), http_status=400)
+
+
+def _responded(stage: Stage, asked: Asked, request: Callable[[], HttpRequest]) -> HttpResponse:
+    """The engine's answer; of a batch that is partly refused, to what is left of it."""
+    if asked.way is not Way.PARTLY:
+        return stage.respond(asked.question, request)
+    response = HttpResponse(200, (("content-type", "application/json"),), b"{}")
+    rest = without_last(asked.call)
+    if rest is not None:
+        shorter = replace(asked, call=rest)
+        response = stage.respond(shorter.question, lambda: _prepared(shorter))
+    if response.status >= 300:
+        return response
+    document = with_last_refused(asked.call, json.loads(response.body))
+    headers = tuple((name, value) for name, value in response.headers if name.lower() != "x-amz-crc32")
+    return HttpResponse(response.status, headers, json.dumps(document, default=_as_base64).encode())
+
+
+def _as_base64(value: bytes) -> str:
+    return base64.b64encode(value).decode()
+
+
+def _brought_home(request: HttpRequest, region: str) -> HttpRequest:
+    """The request as one to the stage's region: there is only one world, whatever region its clients name."""
+    headers = dict(request.headers)
+    headers["authorization"] = headers.get("authorization", "").replace(f"/{region}/", f"/{SCOPE.region}/", 1)
+    return replace(request, headers=headers)
+
+
+def _note(asked: Asked, response: HttpResponse) -> None:
+    if response.status < 300:
+        asked.noted(_parsed(_operation(asked), response))
+
+
+def _prepared(asked: Asked) -> HttpRequest:
+    """What botocore would send, but for a signature: only whom it names is read."""
+    text = _plain_text(asked.call.params)
+    return _written(_operation(asked), asked.call.params) if text is None else _known_request(_operation(asked), text)
+
+
+@functools.lru_cache(_KEPT_MAX)
+def _known_request(model: botocore.model.OperationModel, params: bytes) -> HttpRequest:
+    return _written(model, marshal.loads(params))  # noqa: S302 - we have written it.
+
+
+def _written(model: botocore.model.OperationModel, params: Params) -> HttpRequest:
+    service = model.service_model
+    made = _serializer(service.resolved_protocol).serialize_to_request(params, model)
+    credential = f"{SCOPE.account}/20250101/{SCOPE.region}/{service.signing_name}/aws4_request"
+    headers = {name.lower(): str(value) for name, value in made["headers"].items()}
+    headers |= {
+        "authorization": f"AWS4-HMAC-SHA256 Credential={credential}, SignedHeaders=host, Signature=in-process",
+        "host": _HOST, "x-amz-date": "20250101T000000Z",
+    }  # fmt: skip
+    body = made["body"]
+    if isinstance(body, dict):
+        body = urlencode(body, doseq=True)
+        headers.setdefault("content-type", "application/x-www-form-urlencoded; charset=utf-8")
+    query = urlencode(made["query_string"] or {}, doseq=True)
+    return HttpRequest(made["method"], made["url_path"], query, headers, body_of(body))
+
+
+def _concluded(asked: Asked, response: HttpResponse, parsed: dict[str, object]) -> object:
+    """What botocore does with a parsed answer."""
+    service = asked.client.meta.service_model.service_id.hyphenize()
+    asked.client.meta.events.emit(
+        f"after-call.{service}.{asked.call.operation}",
+        http_response=AWSResponse(ENDPOINT_URL, response.status, dict(response.headers), io.BytesIO(response.body)),
+        parsed=parsed, model=_operation(asked), context={},
+    )  # fmt: skip
+    if response.status >= 300:
+        raise _client_error(asked, parsed)
+    return parsed
+
+
+def _parsed(model: botocore.model.OperationModel, response: HttpResponse) -> dict[str, object]:
+    """What botocore reads in a response; the caller may change it."""
+    text = _known_answer(model, response)
+    if text is None:
+        return _read(model, response)
+    return cast("dict[str, object]", marshal.loads(text))  # noqa: S302 - we have written it.
+
+
+@functools.lru_cache(_KEPT_MAX)
+def _known_answer(model: botocore.model.OperationModel, response: HttpResponse) -> bytes | None:
+    return _plain_text(_read(model, response))
+
+
+def _read(model: botocore.model.OperationModel, response: HttpResponse) -> dict[str, object]:
+    parser = _parser(model.service_model.resolved_protocol)
+    document: dict[str, object] = {
+        "headers": HeadersDict(dict(response.headers)), "status_code": response.status, "body": response.body,
+        "context": {"operation_name": model.name},
+    }  # fmt: skip
+    is_error = response.status >= 300
+    if model.has_streaming_output and not is_error:
+        document["body"] = StreamingBody(io.BytesIO(response.body), len(response.body))
+    parsed: dict[str, object] = parser.parse(document, model.output_shape)
+    code = parsed.get("Error", {}).get("Code") if is_error else None  # type: ignore[attr-defined]
+    shape = model.service_model.shape_for_error_code(code) if code else None
+    if shape is not None:
+        parsed.update(parser.parse(document, shape))
+    return parsed
+
+
+def _plain_text(document: object) -> bytes | None:
+    """All that a document says, if it is made of nothing but plain values; None for one with dates, files and such."""
+    try:
+        return marshal.dumps(document, _MARSHAL_VERSION)  # type: ignore[arg-type] # It says itself what it cannot.
+    except ValueError:
+        return None
+
+
+def _outside_answer(asked: Asked) -> object:
+    if asked.way is Way.REFUSED:
+        error = throttle_of(asked.call)
+        raise _client_error(asked, {"Error": {"Code": error.code, "Message": error.message}})
+    shape = _operation(asked).output_shape
+    answer: Params = {}
+    for serial in range(2 if asked.way is Way.RETRIED else 1):
+        answer = made_up_answer(asked.call, {} if shape is None else dict(shape.members), serial)
+        if asked.way is Way.PARTLY:
+            answer = with_last_refused(asked.call, answer)
+        asked.noted(answer)
+    if asked.way is Way.LOST:
+        raise ConnectionClosedError(endpoint_url=ENDPOINT_URL)
+    return answer
+
+
+def _client_error(asked: Asked, parsed: Mapping[str, object]) -> ClientError:
+    error = parsed.get("Error")
+    code = error.get("Code") if isinstance(error, dict) else None
+    made: ClientError = asked.client.exceptions.from_code(code)(parsed, asked.call.operation)
+    return made
+
+
+def _operation(asked: Asked) -> botocore.model.OperationModel:
+    return asked.client.meta.service_model.operation_model(asked.call.operation)
+
+
+@functools.cache
+def _serializer(protocol: str) -> botocore.serialize.Serializer:
+    return botocore.serialize.create_serializer(protocol, include_validation=False)
+
+
+@functools.cache
+def _parser(protocol: str) -> botocore.parsers.ResponseParser:
+    return botocore.parsers.create_parser(protocol)

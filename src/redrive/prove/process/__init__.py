@@ -1,0 +1,1 @@
+"""The user's code and the process that it runs in."""

@@ -1,0 +1,56 @@
+"""The handler's boto3 clients, made once: its modules are imported for each run, and a client takes longer than a run.
+
+A client keeps nothing of what it was used for, so that one made for an earlier run serves as well. Event handlers that
+a module registers on its client are registered again with each run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import boto3
+import botocore.session
+from boto3.session import Session
+from botocore.config import Config
+from botocore.loaders import Loader
+
+from redrive.prove.process.surroundings import replaced
+
+
+@contextmanager
+def remembered_clients() -> Iterator[None]:
+    """While inside, a session that is asked twice for a client or a resource gives the same one."""
+    made: dict[tuple[str, ...], object] = {}
+
+    def remembering(kind: str) -> object:
+        original = getattr(Session, kind)
+
+        def make(session: Session, *args: object, **kwargs: object) -> object:
+            words = [kind, str(session.region_name), str(session.profile_name), *map(_text, args)]
+            key = (*words, *(f"{name}={_text(value)}" for name, value in sorted(kwargs.items())))
+            if key not in made:
+                made[key] = original(session, *args, **kwargs)
+            return made[key]
+
+        return make
+
+    with contextlib.ExitStack() as stack:
+        session = botocore.session.get_session()
+        session.register_component("data_loader", _loader())
+        stack.enter_context(replaced(boto3, "DEFAULT_SESSION", Session(botocore_session=session)))
+        stack.enter_context(replaced(Session, "client", remembering("client")))
+        stack.enter_context(replaced(Session, "resource", remembering("resource")))
+        yield
+
+
+@functools.cache
+def _loader() -> Loader:
+    """Reads botocore's models, once for all proofs of a process: they do not change."""
+    return botocore.session.get_session().get_component("data_loader")
+
+
+def _text(value: object) -> str:
+    return repr(sorted(vars(value).items(), key=str)) if isinstance(value, Config) else repr(value)

@@ -1,0 +1,226 @@
+"""The threads and coroutines of a run, one after another, so that its calls come in the same order each time.
+
+A function that is given to a pool (or to `asyncio.to_thread`, which has one) runs where it is given; a thread runs to
+its end where it is started. What waits with a timeout waits in virtual time. A handler whose threads wait for each
+other cannot be run so, and neither can calls of threads that go on by themselves (daemons, timers): that is said, and
+nobody is accused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import selectors
+import threading
+from asyncio.base_events import BaseEventLoop
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import get_ident
+from typing import Protocol
+from weakref import WeakSet
+
+from redrive.core.clock import SECOND_MS, Instant
+from redrive.core.errors import UserError
+from redrive.prove.process.surroundings import Sleep, replaced
+
+LOOKS_S = 0.05
+LOOKS_MAX = 40
+"""How often, and how long each time, a wait for a thread that goes on by itself is looked at: 2 s in all."""
+
+_MEND = "Prove it with one thread: with a pool of the handler's own replaced, or with a concurrency of 1."
+
+
+class Function(Protocol):
+    """What is given to a pool."""
+
+    def __call__(self, *args: object, **named: object) -> object: ...
+
+
+class Unordered(BaseException):
+    """The handler's threads cannot be run one after another. No Exception, so that it does not go on after it."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what
+
+    def as_user_error(self) -> UserError:
+        """What a person is told."""
+        return UserError(f"The calls of the handler come in no order of their own: {self.what}.", next_step=_MEND)
+
+
+class Threads:
+    """Whose turn it is among the threads of the process, while a handler runs in it."""
+
+    def __init__(self, is_running: Callable[[], bool], now: Callable[[], Instant], sleep: Sleep) -> None:
+        """`is_running` says whether code of the handler is being run; `sleep` lets virtual time pass."""
+        self.trouble: Unordered | None = None
+        """Why threads could not be run one after another, if they could not."""
+        self._is_running = is_running
+        self._now = now
+        self._sleep = sleep
+        self._owner = get_ident()
+        self._strangers: WeakSet[threading.Thread] = WeakSet()
+        self._initialised: WeakSet[ThreadPoolExecutor] = WeakSet()
+        self._numbers = itertools.count()
+        self._start_really = threading.Thread.start
+        self._wait_really = threading.Condition.wait
+
+    @property
+    def is_mine(self) -> bool:
+        """Whether it is this thread's turn."""
+        return get_ident() == self._owner
+
+    def refuse(self, what: str) -> Unordered:
+        """Keep why the threads cannot be run one after another."""
+        self.trouble = self.trouble or Unordered(what)
+        return self.trouble
+
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        """Take over what starts threads, and what waits for them."""
+        self._owner = get_ident()
+        began = self._now()  # A loop adds nanoseconds to its time, which are lost in large numbers.
+        selector = selectors.DefaultSelector
+        select_really, time_really, submit_really = selector.select, BaseEventLoop.time, ThreadPoolExecutor.submit
+
+        def submit(pool: ThreadPoolExecutor, function: Function, /, *args: object, **named: object) -> object:
+            if not self._is_handlers or getattr(pool, "_shutdown", False):
+                return submit_really(pool, function, *args, **named)
+            return self._run_at_once(pool, lambda: function(*args, **named))
+
+        def select(one: selectors.DefaultSelector, timeout: float | None = None) -> object:
+            if not self._is_handlers:
+                return select_really(one, timeout)
+            return select_really(one, 0) or self._let_pass(lambda: select_really(one, 0), timeout)
+
+        def time(loop: BaseEventLoop) -> float:
+            return (self._now() - began) / SECOND_MS if self._is_handlers else time_really(loop)
+
+        def start(thread: threading.Thread) -> None:
+            self._start(thread)
+
+        def wait(condition: threading.Condition, timeout: float | None = None) -> bool:
+            if not self._is_handlers:
+                return self._wait_really(condition, timeout)
+            return self._wait(condition, timeout)
+
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(replaced(selector, "select", select))
+            stack.enter_context(replaced(BaseEventLoop, "time", time))
+            stack.enter_context(replaced(ThreadPoolExecutor, "submit", submit))
+            stack.enter_context(replaced(threading.Thread, "start", start))
+            stack.enter_context(replaced(threading.Condition, "wait", wait))
+            yield
+
+    def idle(self, seconds: float) -> None:
+        """Wait as a thread does whose turn it is not: really."""
+        threading.Event().wait(seconds)
+
+    def beside(self, act: Callable[[], object]) -> None:
+        """Do it as another process would: where an event loop goes on here, in a thread that has none."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            act()
+            return
+        raised: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                act()
+            except BaseException as error:  # noqa: BLE001 - It is raised again where the thread was started.
+                raised.append(error)
+
+        self._start_and_wait(threading.Thread(target=run))
+        if raised:
+            raise raised[0]
+
+    @property
+    def _is_handlers(self) -> bool:
+        return get_ident() == self._owner and self._is_running()
+
+    def _run_at_once(self, pool: ThreadPoolExecutor, function: Callable[[], object]) -> Future[object]:
+        if pool not in self._initialised:
+            self._initialised.add(pool)
+            initializer = getattr(pool, "_initializer", None)
+            if initializer is not None:
+                initializer(*getattr(pool, "_initargs", ()))
+        future = _Numbered(next(self._numbers))
+        future.set_running_or_notify_cancel()
+        try:
+            future.set_result(function())
+        except Exception as error:  # noqa: BLE001 - As a pool does: it is raised where the result is asked for.
+            future.set_exception(error)
+        return future
+
+    def _start(self, thread: threading.Thread) -> None:
+        if not self._is_handlers:
+            self._start_really(thread)
+        elif thread.daemon or isinstance(thread, threading.Timer):
+            self._strangers.add(thread)
+            run = thread.run
+            thread.run = lambda: _unless_ended(run)  # type: ignore[method-assign]
+            self._given_away(lambda: self._start_really(thread))
+        else:
+            self._start_and_wait(thread)
+
+    def _start_and_wait(self, thread: threading.Thread) -> None:
+        run = thread.run
+
+        def take_turn() -> None:
+            self._owner = get_ident()
+            _unless_ended(run)
+
+        def start() -> None:
+            self._start_really(thread)
+            thread.join()
+
+        thread.run = take_turn  # type: ignore[method-assign]
+        self._given_away(start)
+
+    def _given_away(self, act: Callable[[], None]) -> None:
+        """Do it while it is not this thread's turn, which then comes again."""
+        mine, self._owner = self._owner, 0
+        try:
+            act()
+        finally:
+            self._owner = mine
+
+    def _wait(self, condition: threading.Condition, timeout: float | None) -> bool:
+        look = LOOKS_S if any(thread.is_alive() for thread in self._strangers) else 0
+        for _ in range(LOOKS_MAX if timeout is None and look else 1):
+            if look and self._wait_really(condition, look):
+                return True
+        self._let_pass(lambda: None, timeout)
+        return False
+
+    def _let_pass(self, look: Callable[[], object], timeout: float | None) -> object:
+        """Let the time pass for which is waited. Errors: Unordered if nothing can ever end the wait."""
+        if timeout is None:
+            raise self.refuse("it waits for a thread that waits for it, and threads are run one after another here")
+        if timeout > 0:
+            self._sleep(timeout)
+        return look()
+
+
+def _unless_ended(run: Callable[[], None]) -> None:
+    """Run a thread. What ends a whole run is kept where it was raised, and is nobody's unhandled error."""
+    try:
+        run()
+    except (Exception, SystemExit):
+        raise
+    except BaseException:  # noqa: BLE001, S110 - It is raised again at the next call, and when the run has ended.
+        pass
+
+
+class _Numbered(Future[object]):
+    """A future that sets hold in the order in which they were made."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self._number = number
+
+    def __hash__(self) -> int:
+        return self._number

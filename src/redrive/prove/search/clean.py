@@ -1,0 +1,223 @@
+"""What is learned of a handler from runs in which nothing goes wrong, and what a history is then judged by.
+
+the clean run       which rows are its ledger, what it leaves behind, and what stands in it
+a run elsewhere     what of that is other on another day, with other ids, in a slower process: not compared
+a second attempt    after one that died before it did anything: what counts attempts, and is not compared
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from redrive.core.clock import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
+from redrive.core.errors import UserError
+from redrive.prove.calls.calls import Call, parts_of
+from redrive.prove.calls.sorting import Ledger, Role, Sorting
+from redrive.prove.effects.contents import Left, compared
+from redrive.prove.effects.journal import ITEM_IN, RECORD_IN
+from redrive.prove.judge.judge import Judge, ProvedWorld, left_of
+from redrive.prove.judge.ledger import Records, Rows, guess_ledger, records_of, rows_of, status_of
+from redrive.prove.play.events import Called, Ended, Ending, Event
+from redrive.prove.play.faults import Fault, Leg, Strike
+from redrive.prove.play.performance import Moment, Performance
+from redrive.prove.search.options import Options
+from redrive.prove.search.reasons import failed, left, require_same_order
+
+CLEAN_RUNS_MAX = 20
+"""More runs than this without the queue being empty, and nothing gone wrong: the handler does not let go."""
+
+ELSEWHERE_AFTER_MS = 45 * DAY_MS + 17 * HOUR_MS + 23 * MINUTE_MS + 41 * SECOND_MS
+"""So much later the run elsewhere is: another month, weekday, hour, minute and second."""
+ELSEWHERE_DELAY_MS = 61 * SECOND_MS
+"""How long its messages lie in the queue."""
+ELSEWHERE_CALL_MS = 1_009
+"""How long each of its calls takes, until half of its time has passed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clean:
+    """The judge of histories; and what a clean run calls, and leaves behind: kinds of effects, and how many of each."""
+
+    judge: Judge
+    effects: Mapping[str, int]
+    calls: Sequence[Call]
+
+
+def play_clean(performance: Performance) -> list[Event]:
+    """Play on without faults until nothing is left to deliver. Errors: UserError if something goes wrong even so."""
+    events: list[Event] = []
+    for _ in range(CLEAN_RUNS_MAX):
+        events += performance.play(Leg())
+        for event in events:
+            if isinstance(event, Ended) and event.ending is not Ending.RETURNED:
+                raise failed(performance, event)
+        if not performance.waiting.is_pending:
+            break
+    if performance.waiting.dead or performance.waiting.is_pending:
+        raise left(performance, events)
+    return events
+
+
+def left_elsewhere(performance: Performance) -> Sequence[Left]:
+    """What a clean run leaves behind whose messages were sent just now, and lie there, and whose calls take long.
+
+    Nothing if the handler fails in it: then it goes by the time, and what it leaves cannot be compared.
+    """
+    stage = performance.stage
+    stage.move_to(stage.now + ELSEWHERE_DELAY_MS)
+    until = stage.now + performance.trigger.timeout_ms // 2
+
+    def pass_time() -> None:
+        stage.move_to(min(until, stage.now + ELSEWHERE_CALL_MS))
+        performance.surroundings.move_to(stage.now)
+
+    performance.after_call = pass_time
+    try:
+        play_clean(performance)
+    except UserError:
+        return ()
+    return left_of(performance)
+
+
+def learn(performance: Performance, options: Options, elsewhere: Sequence[Left], world: ProvedWorld) -> Clean:
+    """Learn from clean runs what is expected, and be again where they began.
+
+    Errors: UserError if there is no effect.
+    """
+    beginning = performance.save()
+    own = f"sqs:*:{performance.trigger.queue_name}"
+    performance.journal.sorting = Sorting(options.effects, (*options.ignored, own))
+    events = play_clean(performance)
+    rows = {table: rows_of(performance, table) for table in _tables(events)}
+    ledger = _given_ledger(options, rows) if options.ledgers else guess_ledger(performance, beginning, rows)
+    lesson = _Lesson(performance, options, beginning, elsewhere, world, tuple(rows))
+    clean = lesson.learn(ledger)
+    require_same_order(_calls_of(events), clean.calls)
+    if not clean.effects and ledger.tables and not options.ledgers:
+        clean = lesson.learn(Ledger())  # What looks like a ledger is the work itself.
+    if not clean.effects:
+        raise UserError(
+            "The handler changes nothing that can be seen, so nothing can be lost or repeated.",
+            next_step="Only boto3 calls and effects declared with redrive.handler are seen.", exit_code=2,
+        )  # fmt: skip
+    return clean
+
+
+@dataclass(frozen=True, slots=True)
+class _Lesson:
+    """What clean runs are played with, once their tables are known."""
+
+    performance: Performance
+    options: Options
+    beginning: Moment
+    elsewhere: Sequence[Left]
+    world: ProvedWorld
+    tables: Sequence[str]
+
+    def learn(self, ledger: Ledger) -> Clean:
+        """Play a clean run with these rows as the ledger."""
+        performance, journal = self.performance, self.performance.journal
+        performance.load(self.beginning)
+        journal.sorting = replace(journal.sorting, ledger=ledger)
+        seen: dict[str, list[Records]] = {table: [] for table in self.tables}
+        performance.after_call = lambda: self._look(seen)
+        events = play_clean(performance)
+        performance.after_call = lambda: None
+        expected, left = journal.counts(), left_of(performance)
+        recorded = {one: count for one, count in journal.counts(Role.RECORD).items() if one[0].startswith(RECORD_IN)}
+        returned = next((event.answer for event in events if isinstance(event, Ended)), "")
+        contents = compared(left, self.elsewhere, self._left_by_second_attempt(events))
+        statuses = {table: status for table in self.tables if (status := status_of(seen[table])) is not None}
+        judge = Judge(
+            expected=expected,
+            recorded=Counter(recorded),
+            contents=contents,
+            passing=_passing(performance, events),
+            ledger=ledger,
+            statuses={
+                table: status
+                for table, status in statuses.items()
+                if not contents.varies(f"{ITEM_IN}{table}", status.attribute)
+            },
+            answer=journal.stable(returned) if self.options.stable_results else None,
+            invariants=self.options.invariants,
+            world=self.world,
+        )
+        performance.load(self.beginning)
+        kinds: Counter[str] = Counter()
+        for (kind, _), count in sorted(expected.items()):
+            kinds[kind] += count
+        return Clean(judge, dict(kinds), _calls_of(events))
+
+    def _look(self, seen: Mapping[str, list[Records]]) -> None:
+        for table in self.tables:
+            seen[table].append(records_of(self.performance, table))
+
+    def _left_by_second_attempt(self, events: Sequence[Event]) -> list[Left]:
+        """What is left after a run that died before its first effect, and another one that did the work."""
+        performance = self.performance
+        journal = performance.journal
+        effects = (one for one in events if isinstance(one, Called) and one.times and journal.is_effect(one.call))
+        first = next(effects, None)
+        if first is None:
+            return []
+        performance.load(self.beginning)
+        performance.play(Leg(strikes=(Strike(first.index, Fault.CRASH_BEFORE),)))
+        for _ in range(CLEAN_RUNS_MAX):
+            if not performance.waiting.is_pending:
+                break
+            performance.play(Leg())
+        return left_of(performance)
+
+
+def require_matches(options: Options, clean: Clean) -> None:
+    """Refuse patterns that no call of the clean run matches. Errors: UserError, with the calls that there are."""
+    names = sorted({call.name for call in clean.calls if call.changes})
+    for option, patterns in (("--effect", options.effects), ("--ignore", options.ignored)):
+        for pattern in patterns:
+            if not any(call.matches((pattern.partition("#")[0],)) for call in clean.calls):
+                raise UserError(
+                    f"{option} {pattern!r} matches no call of a run in which nothing goes wrong.",
+                    next_step=f"That run calls {', '.join(names)}.", exit_code=2,
+                )  # fmt: skip
+    tables = sorted({call.target for call in clean.calls if call.service == "dynamodb"})
+    for table in options.ledgers:
+        if table not in tables:
+            raise UserError(
+                f"--ledger {table!r} is no table of a run in which nothing goes wrong.",
+                next_step=f"That run calls {', '.join(tables) or 'none'}.", exit_code=2,
+            )  # fmt: skip
+
+
+def _passing(performance: Performance, events: Iterable[Event]) -> frozenset[tuple[str, str]]:
+    """The rows that are made and deleted again."""
+    rows: dict[str, set[tuple[str, str]]] = {}
+    for event in events:
+        for part in parts_of(event.call) if isinstance(event, Called) and event.times else ():
+            if part.service == "dynamodb":
+                rows.setdefault(part.operation, set()).add((part.target, performance.journal.label_of(part)))
+    made = rows.get("PutItem", set()) | rows.get("UpdateItem", set())
+    return frozenset(made & rows.get("DeleteItem", set()))
+
+
+def _calls_of(events: Iterable[Event]) -> list[Call]:
+    return [call for one in events if isinstance(one, Called) for call in (one.call, *parts_of(one.call))]
+
+
+def _given_ledger(options: Options, left: Mapping[str, Rows]) -> Ledger:
+    return Ledger({table: {"": True} if table in options.ledgers else {} for table in left})
+
+
+def _tables(events: Iterable[Event]) -> list[str]:
+    """The tables that were there when they were called."""
+    return sorted(
+        {
+            part.target
+            for event in events
+            if isinstance(event, Called) and not event.outcome and event.call.service == "dynamodb"
+            for part in parts_of(event.call)
+            if part.target
+        }
+    )

@@ -1,0 +1,35 @@
+"""What a proof is asked to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from redrive.prove.judge.judge import Invariant
+
+FAULTS_DEFAULT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What is proved, and how far.
+
+    `bodies` are the messages; None takes them from the template's schedule, or a sample. `effects` and `ignored` are
+    patterns of calls, as in `dynamodb:PutItem:reports*`, or `dynamodb:UpdateItem:reports#attempts` for an attribute
+    that is not looked at. `ledgers` are the tables that are the handler's memory; none finds them out.
+    """
+
+    faults: int = FAULTS_DEFAULT
+    seed: int = 0
+    bodies: tuple[str, ...] | None = None
+    template: Path | None = None
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    effects: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+    ledgers: tuple[str, ...] = ()
+    invariants: tuple[Invariant, ...] = ()
+    stable_results: bool = False
+
+
+DEFAULTS = Options()

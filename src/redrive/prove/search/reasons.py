@@ -1,0 +1,105 @@
+"""Why a handler cannot be proved: what a person is told when it fails although nothing goes wrong."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+
+from redrive.core.errors import UserError
+from redrive.prove.calls.calls import Call
+from redrive.prove.play.events import Ended, Event
+from redrive.prove.play.performance import Performance
+from redrive.prove.stage.trigger import SAMPLE_EVENT, bodies_of
+
+LINES_MAX = 8
+"""So many of the last lines that the handler printed or logged are shown."""
+BODY_CHARS_MAX = 300
+
+_FROM_BODY = "event['Records'][0]['body']"
+_SOURCES = ("eventSource", "EventSource", "detail-type", "requestContext", "awslogs")
+"""Members of events that Lambda gives a function directly, or of their records."""
+
+
+def failed(performance: Performance, event: Ended) -> UserError:
+    """A run failed although nothing went wrong."""
+    if performance.surroundings.reached:
+        return _reached(performance)
+    told = event.answer or f"it {event.ending.value}"
+    kind, _, _ = told.partition(":")
+    if kind in _UNLOADED:
+        return UserError(f"The handler cannot be loaded: {told}", next_step=_UNLOADED[kind], exit_code=2)
+    what = f"The handler fails although nothing goes wrong: {told}{_said(performance)}"
+    return UserError(what, next_step=_message_told(performance), exit_code=2)
+
+
+def left(performance: Performance, events: Sequence[Event]) -> UserError:
+    """A run went well by its own account, and its message is still there."""
+    if performance.surroundings.reached:
+        return _reached(performance)
+    answer = next((event.answer for event in reversed(events) if isinstance(event, Ended)), "")
+    what = (
+        f"The handler leaves its message in the queue although nothing goes wrong. It returned {answer}"
+        f"{_said(performance)}"
+    )
+    return UserError(what, next_step=_message_told(performance), exit_code=2)
+
+
+def require_same_order(first: Sequence[Call], second: Sequence[Call]) -> None:
+    """Refuse a handler whose calls come in another order from run to run. Errors: UserError."""
+    for one, other in zip(first, second, strict=False):
+        if one != other and Counter(first) == Counter(second):
+            raise UserError(
+                f"The handler's calls come in another order each time: once {one}, once {other}.",
+                next_step="Prove it with one thread, and with lists in place of sets.", exit_code=2,
+            )  # fmt: skip
+
+
+_UNLOADED = {
+    "Runtime.ImportModuleError": "A handler is named as module:function, importable from the working directory, or as "
+    "path/to/file.py:function; what it imports has to be installed where redrive is.",
+    "Runtime.HandlerNotFound": "Name a function that the module has: module:function.",
+    "Runtime.UserCodeSyntaxError": "Mend the module.",
+    "Runtime.BuiltInModuleConflict": "Give the module another name.",
+}
+
+
+def _reached(performance: Performance) -> UserError:
+    return UserError(
+        f"The handler opens a connection to {performance.surroundings.reached[0]}, and no connection is let out."
+        f"{_said(performance)}",
+        next_step="Prove the handler with that call replaced: redrive.testing.prove takes a callable.", exit_code=2,
+    )  # fmt: skip
+
+
+def _said(performance: Performance) -> str:
+    lines = [line for line in performance.surroundings.said.splitlines() if line.strip()]
+    return (
+        "".join(["\nIt printed and logged last:", *(f"\n    {line}" for line in lines[-LINES_MAX:])]) if lines else ""
+    )
+
+
+def _message_told(performance: Performance) -> str:
+    bodies = performance.trigger.bodies
+    body = bodies[0] if len(bodies[0]) <= BODY_CHARS_MAX else bodies[0][: BODY_CHARS_MAX - 1] + "…"
+    which = "redrive's sample" if bodies == bodies_of(SAMPLE_EVENT) else "the event"
+    if which == "the event" and _is_direct(bodies[0]):
+        return (
+            f"The event arrives as the body of an SQS message, in {_FROM_BODY}: functions that S3, EventBridge or an "
+            "asynchronous invocation call directly are not proved as they are. Prove one that takes the event from "
+            f"there: lambda event, context: handler(json.loads({_FROM_BODY}), context)."
+        )
+    return (
+        f"It was given {which} as the body of an SQS message, in {_FROM_BODY}:\n    {body}\n  Give it the message that "
+        "it expects (--event FILE, with the body's JSON or a whole SQS event), and its tables (--template)."
+    )
+
+
+def _is_direct(body: str) -> bool:
+    try:
+        event = json.loads(body)
+    except ValueError:
+        return False
+    records = event.get("Records") if isinstance(event, dict) else None
+    places = [event, *(records if isinstance(records, list) else [])]
+    return any(isinstance(place, dict) and name in place for place in places for name in _SOURCES)

@@ -1,0 +1,305 @@
+"""An engine in memory and virtual time, made for playing many histories: it can be saved and put back.
+
+It is the engine of `redrive serve`, its services and its workers, without the workers that only keep house. Nothing
+here knows of faults.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import TypeVar, cast
+
+from redrive.core.clock import Instant, parse_instant
+from redrive.core.documents import Document
+from redrive.core.entropy import new_uuid
+from redrive.core.errors import Bug, ServiceError
+from redrive.core.log import SilentLog
+from redrive.core.scope import Caller, Scope
+from redrive.core.sessions import Issuer
+from redrive.delivery.errand import Result
+from redrive.delivery.invocation import Invoker
+from redrive.delivery.worker import ONE, Attempt
+from redrive.engine.build import bind_registry, build_workers
+from redrive.engine.engine import Claimed, Engine
+from redrive.gateway.chain import Gateway
+from redrive.gateway.identity import DEFAULT_REGION, Identity
+from redrive.prove.effects.journal import Trace
+from redrive.prove.stage.ids import Ids, renamed
+from redrive.prove.stage.tape import Answered, Beginning, Mark, Saved, Strayed, Tape
+from redrive.services.sqs.model import Queue
+from redrive.services.sqs.model_receipts import decode_receipt
+from redrive.services.sqs.workers_visibility import next_visible
+from redrive.store.api import Transaction
+from redrive.store.sqlite import Snapshot, SqliteStore
+from redrive.wire.message import HttpRequest, HttpResponse
+from redrive.wire.models import Models
+
+T = TypeVar("T")
+
+START = parse_instant("2025-01-01T00:00:00Z")
+SCOPE = Scope("000000000000", DEFAULT_REGION)
+ROUNDS_MAX = 10_000
+"""More rounds of claims than this without a run mean that something is due for ever."""
+
+_PAGE_BYTES = 4_096
+
+_HOLDING_TABLES = ("deliveries", "dedup_receives", "dedup_sends", "messages", "timers")
+"""The store's tables whose rows decide what is delivered next. Resources are made before the first history."""
+_LEFT_TABLES = ("items",)
+"""Those whose rows are what runs have left behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Whether a queue has a message, seen or unseen, and how many its dead-letter queue has."""
+
+    is_pending: bool
+    dead: int
+
+
+@functools.cache
+def models() -> Models:
+    """AWS's models, read once: they do not change."""
+    return Models()
+
+
+class StageClock:
+    """A clock that stands where it was put."""
+
+    is_virtual = True
+
+    def __init__(self, now: Instant) -> None:
+        self._now = now
+
+    def now(self) -> Instant:
+        return self._now
+
+    def set(self, instant: Instant) -> None:
+        """It is now that time, later or earlier than before."""
+        self._now = instant
+
+
+class Stage:
+    """One engine, its clock and its ids. Time moves only when it is told to.
+
+    All that is asked of the engine on a leg goes through `_ask`, which can answer from the tape of another leg.
+    """
+
+    def __init__(self, invoker: Invoker, *, seed: int) -> None:
+        self.clock = StageClock(START)
+        self._pages: tuple[bytes, ...] = ()
+        self._ids = Ids(seed)
+        self._serial = 0
+        self._position = 0
+        self._tape = Tape()
+        self._awaited: Mark | None = None
+        self._store = SqliteStore(None, clock=self.clock, entropy=self._ids)
+        registry = bind_registry(self._store, models())
+        workers = [worker for worker in build_workers(SilentLog()) if not worker.upkeep]
+        self.engine = Engine(self._store.run, registry, workers, invoker, SilentLog())
+        self.issuer = Issuer(self._store.secret)
+        identity = Identity(self.issuer, account=SCOPE.account, clocks=[self.clock])
+        self._gateway = Gateway(self.engine, models(), identity=identity, entropy=self._ids, log=SilentLog())
+
+    @property
+    def now(self) -> Instant:
+        """The virtual time."""
+        return self.clock.now()
+
+    @property
+    def tape(self) -> Tape:
+        """What was asked and answered since the leg began."""
+        return self._tape
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the engine itself is asked, and no tape."""
+        return self._awaited is None
+
+    def call(self, service: str, operation: str, **params: object) -> Document:
+        """Run one operation as the account itself, without the wire. Errors: ServiceError."""
+        return self._ask((service, operation, params), lambda: self._call(service, operation, params))
+
+    def look_up(self, service: str, operation: str, **params: object) -> Document:
+        """Run one operation that changes nothing, beside the tape. Errors: ServiceError."""
+        return self._call(service, operation, params)
+
+    def send(self, number: int, **params: object) -> None:
+        """Send the message of that number in this history: it has the same id in all of them. Errors: ServiceError."""
+        place = ("message", number)
+        self._ask(("send", params), lambda: self._call("sqs", "SendMessage", params), place=place)
+
+    def respond(self, asked: tuple[object, ...], request: Callable[[], HttpRequest]) -> HttpResponse:
+        """Answer a request through the gateway. `asked` says what it is about; it is written only if it is needed."""
+        return self._ask(asked, lambda: self._gateway.respond(request()))
+
+    def refuse(
+        self, asked: tuple[object, ...], request: Callable[[], HttpRequest], error: ServiceError
+    ) -> HttpResponse:
+        """Answer a request with an error, without anything having happened."""
+
+        def refuse() -> HttpResponse:
+            exchange = self._gateway.open(request())
+            return exchange if isinstance(exchange, HttpResponse) else self._gateway.answer(exchange, error)
+
+        return self._ask(("refused", *asked), refuse)
+
+    def begin_leg(self, beginning: Beginning | None = None) -> None:
+        """Begin a tape: a new one, or one that is known up to a mark."""
+        self._serial += 1
+        self._position = 0
+        self._tape = Tape([] if beginning is None else list(beginning.answers[: beginning.mark.position]))
+        self._awaited = None if beginning is None else beginning.mark
+
+    def go_on(self, index: int, *, is_after: bool) -> frozenset[Trace] | None:
+        """Go on with the engine if this is the mark up to which the tape is known: what was left behind until there.
+
+        Errors: Strayed if the tape was not asked what it was asked before.
+        """
+        mark = self._awaited
+        if mark is None or (mark.index, mark.is_after) != (index, is_after):
+            return None
+        if self._position != mark.position or self.now != mark.saved.now:
+            raise Strayed
+        self._awaited = None
+        self.load(mark.saved)
+        return mark.traces
+
+    def save(self) -> Saved:
+        """All there is, for `load`."""
+        snapshot = self._store.save()
+        content = snapshot.content
+        pages = (content[at : at + _PAGE_BYTES] for at in range(0, len(content), _PAGE_BYTES))
+        self._pages = tuple(
+            known if page == known else page for page, known in zip_longest(pages, self._pages) if page is not None
+        )
+        return Saved(self._pages, snapshot.resources, self.now, self._serial)
+
+    def load(self, saved: Saved) -> None:
+        """Be again as it was then. Time may go backwards by this, and by nothing else."""
+        self._pages = saved.pages
+        self._store.load(Snapshot(b"".join(saved.pages), saved.resources))
+        self.clock.set(saved.now)
+        self._serial = saved.serial
+
+    def mark(self, index: int, traces: frozenset[Trace], *, is_after: bool) -> None:
+        """Mark this place on the tape, with all there is.
+
+        A question that is asked within another, as when a function invokes itself, is not on the tape in order: after
+        it no place can be marked.
+        """
+        if self._position != len(self._tape.answers):
+            return
+        latest = self._tape.latest
+        is_same = latest is not None and (latest.position, latest.saved.now) == (self._position, self.now)
+        saved = latest.saved if latest is not None and is_same else self.save()
+        self._tape.latest = Mark(index, is_after, self._position, saved, traces)
+        self._tape.marks[index, is_after] = self._tape.latest
+
+    def digest(self) -> bytes:
+        """A hash of all that decides what happens next, but for the time."""
+        return _hashed(repr(self._store.rows((*_HOLDING_TABLES, *_LEFT_TABLES))))
+
+    def likeness(self, *others: object) -> bytes:
+        """A hash that two moments share if they go on alike, as far as this and what others remember of it tells.
+
+        See `renamed`.
+        """
+        held = repr(self._store.rows(_HOLDING_TABLES))
+        left = [repr(self._store.rows(_LEFT_TABLES)), *map(repr, others)]
+        return _hashed(held + renamed(left, held, self._ids.drawn))
+
+    def settle(self) -> None:
+        """Do what is due now."""
+        for _ in range(ROUNDS_MAX):
+            if not self.turn():
+                return
+        raise Bug("work is due for ever: a worker is due and makes no progress")
+
+    def turn(self) -> bool:
+        """One round of claims, and the runs that it gives; whether anything was due."""
+        claimed: Claimed = self._ask(("claim",), lambda: self.engine.claim(ONE))
+        for attempt in claimed.attempts:
+            self._settle(attempt, self.engine.perform(attempt))
+        return claimed.progressed
+
+    def move_to(self, instant: Instant) -> None:
+        """Let time pass in which nobody is given anything to do: what was due meanwhile is done at its end."""
+        if instant > self.now:
+            self.clock.set(instant)
+            self._serial = 0
+
+    def next_due(self) -> Instant | None:
+        """When something is next due."""
+        return self._ask(("next due",), lambda: self.engine.next_due(free=ONE))
+
+    def waiting(self, queue_arn: str, dead_letter_arn: str) -> Waiting:
+        """What is left in a queue and in its dead-letter queue."""
+
+        def look(tx: Transaction) -> Waiting:
+            dead = _message_count(tx, dead_letter_arn.rpartition(":")[2])
+            return Waiting(next_visible(tx, queue_arn) is not None, dead)
+
+        return self._ask(("waiting",), lambda: self.engine.run(look))
+
+    def show_again(self, queue_url: str, handle: str) -> bool:
+        """Let a message that was received be seen again at once; False if nobody holds it any more."""
+        try:
+            self.call("sqs", "ChangeMessageVisibility", QueueUrl=queue_url, ReceiptHandle=handle, VisibilityTimeout=0)
+        except ServiceError:
+            return False
+        return True
+
+    def hold_again(self, queue_arn: str, handle: str) -> None:
+        """A message that was received twice is deleted by the first receipt too: let that one hold it."""
+
+        def hold(tx: Transaction) -> None:
+            queue = tx.resources.get(Queue, SCOPE, queue_arn.rpartition(":")[2])
+            if queue is not None:
+                receipt = decode_receipt(handle, queue.id)
+                tx.messages.restore_receipt(queue.id, receipt.seq, receipt.nonce)
+
+        self._ask(("hold again", handle), lambda: self.engine.run(hold))
+
+    def close(self) -> None:
+        """Let go of everything."""
+        self._store.close()
+
+    def _call(self, service: str, operation: str, params: Document) -> Document:
+        return self.engine.call(Caller(SCOPE, new_uuid(self._ids)), service, operation, params)
+
+    def _settle(self, attempt: Attempt, result: Result) -> None:
+        self._ask(("settle", result), lambda: self.engine.settle(attempt, result))
+
+    def _ask(self, asked: tuple[object, ...], ask: Callable[[], T], *, place: tuple[object, ...] = ()) -> T:
+        """Ask the engine, or the tape while it lasts. Ids are drawn at `place`, or where in the history this is.
+
+        Errors: ServiceError as `ask`; Strayed if the tape has another question here.
+        """
+        position = self._position
+        self._position += 1
+        if self._awaited is not None:
+            known = self._tape.answers[position] if position < self._awaited.position else None
+            if known is None or known.asked != asked:
+                raise Strayed
+            return cast("T", known.given())
+        self._ids.begin(*(place or (self.now, self._serial, position)))
+        answered = Answered.of(asked, ask)
+        self._tape.answers.append(answered)
+        return answered.given()
+
+
+def _message_count(tx: Transaction, queue_name: str) -> int:
+    queue = tx.resources.get(Queue, SCOPE, queue_name) if queue_name else None
+    if queue is None:
+        return 0
+    counts = tx.messages.counts(queue.contents, tx.now)
+    return counts.visible + counts.in_flight + counts.delayed
+
+
+def _hashed(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()

@@ -1,0 +1,131 @@
+"""Tables and queues that no template declares: made when the handler first asks for them, by what it asks.
+
+A guess is good enough for a search and is told to the user, who can declare what it got wrong in a template.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from redrive.core.errors import ServiceError
+from redrive.prove.calls.calls import Call, Params, mapping_of, parts_of
+from redrive.prove.stage.stage import Stage
+
+_EXPIRY_NAMES = ("ttl", "expires_at", "expiresAt", "expiration", "expire_at", "expiry", "time_to_live")
+_UNCONDITIONED = re.compile(r"attribute_not_exists\s*\(\s*([#\w.-]+)\s*\)")
+_KEY_LIKE = re.compile(r"(?i)(?:^|[_-])(?:pk|id|key)$|Id$|Key$")
+
+
+class Improvised:
+    """What was made so far. `key_values` are texts of the event: a key is probably one of them."""
+
+    def __init__(self, texts: tuple[str, ...]) -> None:
+        self.assumptions: dict[str, str] = {}
+        self._texts = texts
+        self._made: list[tuple[str, Params]] = []
+        self._known: set[tuple[str, str]] = set()
+
+    def provide(self, stage: Stage, call: Call) -> None:
+        """Make what a call is about, if it is not there."""
+        for part in parts_of(call):
+            self._provide_part(stage, part)
+
+    def repeat(self, stage: Stage) -> None:
+        """Make all of it on another stage, before anything asks for it."""
+        for operation, params in self._made:
+            stage.call("sqs" if "Queue" in operation else "dynamodb", operation, **params)
+
+    def _provide_part(self, stage: Stage, call: Call) -> None:
+        place = (call.service, call.target)
+        if not call.target:
+            return
+        if call.service == "dynamodb" and call.operation.endswith(("Item", "Query", "Scan")):
+            if place not in self._known:
+                self._known.add(place)
+                self._provide_table(stage, call)
+            self._provide_expiry(stage, call)
+        elif call.service == "sqs" and call.operation.startswith("SendMessage") and place not in self._known:
+            self._known.add(place)
+            self._provide_queue(stage, call.target)
+
+    def _provide_table(self, stage: Stage, call: Call) -> None:
+        if _exists(stage, "dynamodb", "DescribeTable", TableName=call.target):
+            return
+        key = self._key_of(call.params)
+        roles = ("HASH", "RANGE")
+        schema = [{"AttributeName": name, "KeyType": role} for name, role in zip(key, roles, strict=False)]
+        definitions = [{"AttributeName": name, "AttributeType": kind} for name, kind in key.items()]
+        is_made = self._make(
+            stage, "CreateTable",
+            {"TableName": call.target, "KeySchema": schema[:2], "AttributeDefinitions": definitions[:2],
+             "BillingMode": "PAY_PER_REQUEST"},
+        )  # fmt: skip
+        if is_made:
+            self.assumptions[f"table {call.target}"] = f"key {', '.join(list(key)[:2])}"
+
+    def _provide_expiry(self, stage: Stage, call: Call) -> None:
+        place = ("expiry", call.target)
+        name = _expiry_name(call.params)
+        if name is None or place in self._known or f"table {call.target}" not in self.assumptions:
+            return
+        self._known.add(place)
+        specification = {"Enabled": True, "AttributeName": name}
+        if self._make(stage, "UpdateTimeToLive", {"TableName": call.target, "TimeToLiveSpecification": specification}):
+            self.assumptions[f"table {call.target}"] += f", items expire by {name}"
+
+    def _provide_queue(self, stage: Stage, name: str) -> None:
+        if _exists(stage, "sqs", "GetQueueUrl", QueueName=name):
+            return
+        fifo = {"FifoQueue": "true", "ContentBasedDeduplication": "true"} if name.endswith(".fifo") else {}
+        if self._make(stage, "CreateQueue", {"QueueName": name, "Attributes": fifo}):
+            self.assumptions[f"queue {name}"] = "a FIFO queue" if fifo else "a standard queue"
+
+    def _make(self, stage: Stage, operation: str, params: Params) -> bool:
+        """Make it, and remember how. What cannot be made (a bad name) is left to the call, which is told so."""
+        try:
+            stage.call("sqs" if "Queue" in operation else "dynamodb", operation, **params)
+        except ServiceError:
+            return False
+        self._made.append((operation, params))
+        return True
+
+    def _key_of(self, params: Params) -> Mapping[str, str]:
+        """Key attributes and their types: those of a Key, or the likeliest of an Item's."""
+        key = mapping_of(params.get("Key"))
+        if key:
+            return {name: _type_of(value) for name, value in key.items()}
+        item = mapping_of(params.get("Item"))
+        names = mapping_of(params.get("ExpressionAttributeNames"))
+        found = _UNCONDITIONED.search(str(params.get("ConditionExpression")))
+        conditioned = str(names.get(found[1], found[1])) if found else ""
+        scalars = {name: _type_of(value) for name, value in item.items() if _type_of(value) in ("S", "N", "B")}
+        if conditioned in scalars:
+            return {conditioned: scalars[conditioned]}
+        given = [name for name in scalars if self._is_given(mapping_of(item[name]))]
+        like_keys = [name for name in scalars if _KEY_LIKE.search(name)]
+        best = [name for name in like_keys if name in given] or like_keys or given or list(scalars) or ["id"]
+        return {best[0]: scalars.get(best[0], "S")}
+
+    def _is_given(self, value: Params) -> bool:
+        text = str(next(iter(value.values()), ""))
+        return bool(text) and any(text in given for given in self._texts)
+
+
+def _exists(stage: Stage, service: str, operation: str, **params: object) -> bool:
+    try:
+        stage.call(service, operation, **params)
+    except ServiceError:
+        return False
+    return True
+
+
+def _type_of(value: object) -> str:
+    return next(iter(mapping_of(value)), "")
+
+
+def _expiry_name(params: Params) -> str | None:
+    names = {str(name) for name in mapping_of(params.get("ExpressionAttributeNames")).values()}
+    names |= {name for name, value in mapping_of(params.get("Item")).items() if _type_of(value) == "N"}
+    names |= set(re.findall(r"\w+", str(params.get("UpdateExpression", ""))))
+    return next((name for name in _EXPIRY_NAMES if name in names), None)

@@ -1,0 +1,96 @@
+"""What the engine answered on a leg, so that a leg that begins in the same way need not ask it again.
+
+A run is the same as long as its answers are the same. A fault that strikes at the fifth call leaves the four before it
+as they were, so they are answered from the tape of the leg without that fault; from the mark on, the engine goes on
+from the state that it had there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from redrive.core.clock import Instant
+from redrive.core.errors import ServiceError
+from redrive.prove.effects.journal import Trace
+from redrive.store.tables.resources import ResourceCache
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A stage as it was at an instant: its store's pages, of which most are shared with other moments.
+
+    `serial` counts the legs that have begun at that instant.
+    """
+
+    pages: tuple[bytes, ...]
+    resources: ResourceCache
+    now: Instant
+    serial: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answered(Generic[T_co]):
+    """One question to the engine, and what it answered."""
+
+    asked: tuple[object, ...]
+    answer: T_co | ServiceError
+
+    @classmethod
+    def of(cls, asked: tuple[object, ...], ask: Callable[[], T_co]) -> Answered[T_co]:
+        """Ask, and keep the answer or the refusal."""
+        try:
+            return cls(asked, ask())
+        except ServiceError as error:
+            return cls(asked, error)
+
+    def given(self) -> T_co:
+        """The answer. Errors: ServiceError if it was one."""
+        if isinstance(self.answer, ServiceError):
+            raise self.answer
+        return self.answer
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place on a tape, right before a call of the handler or right after it, and how things stood there."""
+
+    index: int
+    is_after: bool
+    position: int
+    saved: Saved
+    traces: frozenset[Trace]
+
+
+@dataclass(slots=True)
+class Tape:
+    """The answers of a leg in order, and its marks: by the index of their call, and whether they are after it."""
+
+    answers: list[Answered[object]] = field(default_factory=list)
+    marks: dict[tuple[int, bool], Mark] = field(default_factory=dict)
+    latest: Mark | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """How a leg begins that was played up to a mark already."""
+
+    answers: Sequence[Answered[object]]
+    mark: Mark
+
+
+class Known(BaseException):
+    """From here on the leg is like another one that was played before.
+
+    No Exception, so that the handler does not go on after it.
+    """
+
+
+class Strayed(BaseException):
+    """The handler asks something else than it did before: it is not the same from run to run.
+
+    No Exception, so that the handler does not go on after it.
+    """

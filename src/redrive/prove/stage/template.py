@@ -1,0 +1,169 @@
+"""The trigger of a function as a CloudFormation template declares it: deployed, with everything else kept still."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from redrive.core.clock import SECOND_MS
+from redrive.core.documents import Document
+from redrive.core.errors import ServiceError, UserError
+from redrive.invoke.unpack import unpack
+from redrive.languages.template import TemplateError
+from redrive.languages.template.source import read_source
+from redrive.prove.process.subject import NamedSubject
+from redrive.prove.stage.stage import SCOPE, START, Stage
+from redrive.prove.stage.trigger import SAMPLE_EVENT, Trigger, bodies_of
+from redrive.services.lambda_.model import Function
+from redrive.services.scheduler.model_executions import Execution, execution_id, rendered_input
+from redrive.store.api import Transaction
+
+STACK = "stack"
+_NOT_HERE = "# The handler is taken from elsewhere.\n"
+_CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"]
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What a template says about the function that is proved."""
+
+    trigger: Trigger
+    handler: str
+
+
+def declared_trigger(
+    stage: Stage, file: Path, handler: str, parameters: Document, bodies: tuple[str, ...] | None
+) -> Declared:
+    """Deploy a template, with its schedules and other functions kept still.
+
+    `handler` picks among several functions; empty if there is only one. Errors: UserError.
+    """
+    _deploy(stage, file, parameters)
+    mapping = _pick(stage, file, handler)
+    for other in _mappings(stage):
+        if other["UUID"] != mapping["UUID"]:
+            stage.call("lambda", "UpdateEventSourceMapping", UUID=other["UUID"], Enabled=False)
+    queue_arn = str(mapping["EventSourceArn"])
+    function = _function_of(stage, mapping)
+    name = queue_arn.rpartition(":")[2]
+    url = stage.call("sqs", "GetQueueUrl", QueueName=name)["QueueUrl"]
+    attributes = stage.call("sqs", "GetQueueAttributes", QueueUrl=url, AttributeNames=["All"])["Attributes"]
+    policy = json.loads(attributes.get("RedrivePolicy", "{}"))
+    dead_letter_arn = policy.get("deadLetterTargetArn", "")
+    given = bodies or _scheduled(stage, queue_arn) or bodies_of(SAMPLE_EVENT)
+    trigger = Trigger(
+        str(function["FunctionName"]), queue_arn, url, dead_letter_arn, int(function["Timeout"]) * SECOND_MS,
+        _retention_ms(stage, dead_letter_arn), given, int(policy.get("maxReceiveCount", 0)),
+    )  # fmt: skip
+    return Declared(trigger, str(function["Handler"]))
+
+
+def inline_subject(stage: Stage, declared: Declared, directory: Path) -> NamedSubject:
+    """The handler whose code stands in the template, unpacked under a directory."""
+    unpack(_archive(stage, declared.trigger.function_name), directory)
+    module, _, function = declared.handler.rpartition(".")
+    return NamedSubject(module, function, directory)
+
+
+def has_inline_code(stage: Stage, declared: Declared) -> bool:
+    """Whether the function's code stands in the template."""
+    return _NOT_HERE.encode() not in _archive(stage, declared.trigger.function_name)
+
+
+def _archive(stage: Stage, function_name: str) -> bytes:
+    def step(tx: Transaction) -> bytes:
+        function = tx.resources.get(Function, SCOPE, function_name)
+        return b"" if function is None else tx.blobs.get(function.code_digest) or b""
+
+    return stage.engine.run(step)
+
+
+def _deploy(stage: Stage, file: Path, parameters: Document) -> None:
+    try:
+        body = _kept_still(file.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"The template {file} cannot be read: {error}.", exit_code=2) from error
+    except TemplateError as error:
+        raise UserError(f"The template {file} cannot be used: {error}", exit_code=2) from error
+    given = [{"ParameterKey": key, "ParameterValue": value} for key, value in parameters.items()]
+    try:
+        stage.call(
+            "cloudformation", "CreateStack", StackName=STACK, TemplateBody=body, Parameters=given,
+            Capabilities=_CAPABILITIES,
+        )  # fmt: skip
+    except ServiceError as error:
+        raise UserError(f"The template {file} cannot be deployed: {error.message}") from error
+    stage.settle()
+    made = stage.call("cloudformation", "DescribeStacks", StackName=STACK)["Stacks"][0]
+    if made["StackStatus"] != "CREATE_COMPLETE":
+        events = stage.call("cloudformation", "DescribeStackEvents", StackName=STACK)["StackEvents"]
+        reasons = [str(event.get("ResourceStatusReason")) for event in events if "FAILED" in event["ResourceStatus"]]
+        raise UserError(f"The template {file} cannot be deployed: {'; '.join(reasons)}")
+
+
+def _kept_still(text: str) -> str:
+    """The template as JSON, without firing schedules, and with code in every function wherever its archive lies."""
+    root = read_source(text)
+    resources = root.get("Resources") if isinstance(root, dict) else None
+    for resource in resources.values() if isinstance(resources, dict) else ():
+        properties = resource.get("Properties") if isinstance(resource, dict) else None
+        if not isinstance(resource, dict) or not isinstance(properties, dict):
+            continue
+        if resource.get("Type") == "AWS::Scheduler::Schedule":
+            properties["State"] = "DISABLED"
+        code = properties.get("Code")
+        if resource.get("Type") == "AWS::Lambda::Function" and not (isinstance(code, dict) and "ZipFile" in code):
+            properties["Code"] = {"ZipFile": _NOT_HERE}
+            properties.pop("Layers", None)
+    return json.dumps(root, default=str)
+
+
+def _pick(stage: Stage, file: Path, handler: str) -> Document:
+    mappings = [one for one in _mappings(stage) if ":sqs:" in str(one["EventSourceArn"])]
+    if not mappings:
+        raise UserError(f"The template {file} has no function that a queue feeds.", exit_code=2)
+    if len(mappings) == 1:
+        return mappings[0]
+    wanted = handler.replace(":", ".")
+    named = [one for one in mappings if wanted and wanted.endswith(str(_function_of(stage, one)["Handler"]))]
+    if len(named) == 1:
+        return named[0]
+    found = ", ".join(sorted(str(_function_of(stage, one)["Handler"]) for one in mappings))
+    raise UserError(
+        f"The template {file} has several functions that queues feed, with the handlers {found}.",
+        next_step="Name one of them as module:function.", exit_code=2,
+    )  # fmt: skip
+
+
+def _mappings(stage: Stage) -> Sequence[Document]:
+    return cast("Sequence[Document]", stage.call("lambda", "ListEventSourceMappings")["EventSourceMappings"])
+
+
+def _function_of(stage: Stage, mapping: Document) -> Document:
+    return stage.call("lambda", "GetFunctionConfiguration", FunctionName=mapping["FunctionArn"])
+
+
+def _retention_ms(stage: Stage, dead_letter_arn: str) -> int:
+    if not dead_letter_arn:
+        return 0
+    url = stage.call("sqs", "GetQueueUrl", QueueName=dead_letter_arn.rpartition(":")[2])["QueueUrl"]
+    names = ["MessageRetentionPeriod"]
+    attributes = stage.call("sqs", "GetQueueAttributes", QueueUrl=url, AttributeNames=names)["Attributes"]
+    return int(attributes["MessageRetentionPeriod"]) * SECOND_MS
+
+
+def _scheduled(stage: Stage, queue_arn: str) -> tuple[str, ...]:
+    """What a schedule of the template sends to the queue; empty if none does."""
+    for schedule in stage.call("scheduler", "ListSchedules")["Schedules"]:
+        found = stage.call(
+            "scheduler", "GetSchedule", Name=schedule["Name"], GroupName=schedule["GroupName"]
+        )  # fmt: skip
+        if found["Target"]["Arn"] == queue_arn:
+            execution = Execution(
+                found["Arn"], SCOPE, execution_id(found["Arn"], START, 0), START, found["Target"]
+            )  # fmt: skip
+            return (rendered_input(execution, 1),)
+    return ()

@@ -1,0 +1,120 @@
+"""What stands in front of the handler: a queue with a dead-letter queue, the mapping, the function; and its event."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from redrive.core.clock import DAY_MS, SECOND_MS
+from redrive.core.documents import Document, dump_json
+from redrive.core.errors import UserError
+from redrive.prove.stage.stage import SCOPE, Stage
+
+RECEIVES_MAX = 3
+TIMEOUT_S = 30
+VISIBILITY_S = 6 * TIMEOUT_S  # https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
+RETENTION_S = 14 * DAY_MS // SECOND_MS
+
+SAMPLE_EVENT: Document = {
+    "context": {
+        "execution_id": "5068e532-bca5-4efc-be63-c93601fe6344",
+        "schedule_arn": "arn:aws:scheduler:us-east-1:000000000000:schedule/default/hourly",
+        "scheduled_time": "2025-01-01T00:00:00Z",
+    },
+    "payload": {"report": "daily-sales"},
+}
+"""What a schedule with context attributes sends, where no event is given."""
+
+_TRUST = {
+    "Version": "2012-10-17",
+    "Statement": [
+        {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"},
+    ],
+}
+_ALL_QUEUES = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "sqs:*", "Resource": "*"}]}
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """A queue that feeds a function. Without a dead-letter queue, `dead_letter_arn` is empty."""
+
+    function_name: str
+    queue_arn: str
+    queue_url: str
+    dead_letter_arn: str
+    timeout_ms: int
+    retention_ms: int
+    bodies: tuple[str, ...]
+    receives_max: int = 0
+    """How often a message is received before it is a dead letter; 0 if it is received as long as it is kept."""
+
+    @property
+    def queue_name(self) -> str:
+        """The name of the queue."""
+        return self.queue_arn.rpartition(":")[2]
+
+    @property
+    def dead_letter_name(self) -> str:
+        """The name of the dead-letter queue."""
+        return self.dead_letter_arn.rpartition(":")[2]
+
+    @property
+    def is_fifo(self) -> bool:
+        """Whether the queue keeps order."""
+        return self.queue_arn.endswith(".fifo")
+
+
+def usual_trigger(stage: Stage, bodies: tuple[str, ...]) -> Trigger:
+    """A queue as Lambda's guide asks for: three receives, six times the function's timeout, a dead-letter queue."""
+    role = stage.call("iam", "CreateRole", RoleName="handler", AssumeRolePolicyDocument=json.dumps(_TRUST))["Role"]
+    stage.call(
+        "iam", "PutRolePolicy", RoleName="handler", PolicyName="queues", PolicyDocument=json.dumps(_ALL_QUEUES)
+    )  # fmt: skip
+    retention = {"MessageRetentionPeriod": str(RETENTION_S)}
+    stage.call("sqs", "CreateQueue", QueueName="messages-dlq", Attributes=retention)
+    dead_letter_arn = f"arn:aws:sqs:{SCOPE.region}:{SCOPE.account}:messages-dlq"
+    redrive = dump_json({"deadLetterTargetArn": dead_letter_arn, "maxReceiveCount": RECEIVES_MAX})
+    attributes = {"VisibilityTimeout": str(VISIBILITY_S), "RedrivePolicy": redrive, **retention}
+    url = stage.call("sqs", "CreateQueue", QueueName="messages", Attributes=attributes)["QueueUrl"]
+    queue_arn = f"arn:aws:sqs:{SCOPE.region}:{SCOPE.account}:messages"
+    stage.call(
+        "lambda", "CreateFunction", FunctionName="handler", Runtime="python3.13", Role=role["Arn"],
+        Handler="index.handler", Timeout=TIMEOUT_S, Code={"ZipFile": empty_archive()},
+    )  # fmt: skip
+    stage.call(
+        "lambda", "CreateEventSourceMapping", EventSourceArn=queue_arn, FunctionName="handler",
+        FunctionResponseTypes=["ReportBatchItemFailures"],
+    )  # fmt: skip
+    return Trigger(
+        "handler", queue_arn, url, dead_letter_arn, TIMEOUT_S * SECOND_MS, RETENTION_S * SECOND_MS, bodies,
+        RECEIVES_MAX,
+    )  # fmt: skip
+
+
+def empty_archive() -> bytes:
+    """Code for a function whose handler is taken from elsewhere."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr(zipfile.ZipInfo("index.py"), "")
+    return content.getvalue()
+
+
+def bodies_of(event: object) -> tuple[str, ...]:
+    """The messages that an event stands for: those of an SQS event, or one whose body is the event."""
+    records = event.get("Records") if isinstance(event, dict) else None
+    if isinstance(records, list) and records and all(isinstance(one, dict) and "body" in one for one in records):
+        return tuple(str(one["body"]) for one in records)
+    return (event if isinstance(event, str) else dump_json(event),)
+
+
+def read_event(file: Path) -> tuple[str, ...]:
+    """The messages of an event file. Errors: UserError."""
+    try:
+        return bodies_of(json.loads(file.read_text("utf-8")))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"The event {file} cannot be read: {error}.", exit_code=2) from error
+    except ValueError as error:
+        raise UserError(f"The event {file} is no JSON: {error}.", exit_code=2) from error

@@ -1,0 +1,78 @@
+"""What to do about work that is lost or stuck, by how its history went."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from redrive.prove.judge.judge import Rule, Violation
+from redrive.prove.play.events import Called, DeadLettered, Ended, Ending, Event, Shown
+
+_REFUSALS = frozenset({"ConditionalCheckFailedException", "TransactionCanceledException"})
+"""What a handler is told of a condition that does not hold: no failure."""
+_REPORTED = '"itemIdentifier"'
+
+_LEASE = (
+    "Treat a record that says a run goes on as a lease: let it end with the function's timeout, raise while it "
+    "lasts so that the message stays in its queue, and take the work over when it is past."
+)
+_SKIPPED = (
+    "A run that finds its work going on elsewhere must fail, not return: the message that it returns from is "
+    "deleted, and it may be the only one. Raise while the other run's lease lasts, and take the work over when it "
+    "is past."
+)
+_SWALLOWED = (
+    "A run met an error and returned as if all had gone well, so its message was deleted. Let the exception out, or "
+    "name the message in batchItemFailures, with FunctionResponseTypes set to ReportBatchItemFailures."
+)
+_UNCERTAIN = (
+    "The effect's answer was lost, and nothing tells whether it happened. Give the effect a lookup, or a downstream "
+    "that knows its key again for as long as a message can live."
+)
+_DELETED = (
+    "The handler deletes a message before its work is done. Leave that to Lambda, which deletes what the handler "
+    "returns from, or do it last."
+)
+_EXPIRED = (
+    "The dead letters were gone before anybody could redrive them: let the dead-letter queue keep them for 14 days "
+    "(MessageRetentionPeriod 1209600), since they age from when they were first sent."
+)
+_ENDLESS = (
+    "Let a message that cannot be worked on come to rest: give its queue a dead-letter queue with a "
+    "maxReceiveCount, let the handler fail, and do not send the message anew, which begins its count again."
+)
+
+
+def advice_on_loss(violation: Violation, events: Sequence[Event]) -> str:
+    """What to do, in a sentence or two, about a history that broke the rules `all` or `unstuck`."""
+    if violation.sentence.startswith("It never ends"):
+        return _ENDLESS
+    ends = [event for event in events if isinstance(event, Ended)]
+    if any("EffectUncertain" in end.answer + end.said for end in ends):
+        return _UNCERTAIN
+    if violation.rule is Rule.ALL and any(_is_swallowed(end, events) for end in ends):
+        return _SWALLOWED
+    if violation.rule is Rule.ALL and _deletes_its_message(events):
+        return _DELETED
+    if any(isinstance(event, Shown) for event in events):
+        return _SKIPPED
+    is_dead = isinstance(events[-1], DeadLettered)
+    if violation.rule is Rule.ALL and (is_dead or ends[-1].ending is Ending.FAILED or _REPORTED in ends[-1].answer):
+        return _EXPIRED
+    reason = ends[-1].answer if ends[-1].ending is Ending.FAILED else ends[-1].said
+    if violation.rule is Rule.UNSTUCK and is_dead and reason:
+        return f"Mend what the runs after the redrive fail with: {reason}"
+    return _LEASE
+
+
+def _deletes_its_message(events: Sequence[Event]) -> bool:
+    calls = [event.call for event in events if isinstance(event, Called) and not event.outcome]
+    return any(call.service == "sqs" and call.operation.startswith("DeleteMessage") for call in calls)
+
+
+def _is_swallowed(end: Ended, events: Sequence[Event]) -> bool:
+    """Whether a run returned well although one of its calls had failed, and none of the kind went well after."""
+    if end.ending is not Ending.RETURNED or _REPORTED in end.answer:
+        return False
+    calls = [event for event in events if isinstance(event, Called) and event.run == end.run]
+    done = {call.call.name for call in calls if not call.outcome}
+    return any(call.outcome not in {"", *_REFUSALS} and call.call.name not in done for call in calls)

@@ -1,0 +1,172 @@
+"""A history told to a person: numbered steps, each with its virtual time and the line of the handler it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from redrive.core.clock import SECOND_MS, Instant
+from redrive.prove.calls.calls import key_text
+from redrive.prove.calls.sorting import Ledger
+from redrive.prove.judge.judge import Rule, Violation
+from redrive.prove.play.events import Called, DeadLettered, Delivered, Ended, Ending, Event, Sent, Shown
+from redrive.prove.play.faults import ENDS_RUN, Act, Fault
+from redrive.prove.process.subject import Place
+from redrive.prove.stage.stage import START
+from redrive.prove.tell.advice import advice_on_loss
+
+_UNITS = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
+STEPS_MAX = 40
+"""A story that is longer than this is told shorter."""
+_ANSWER_CHARS_MAX = 100
+_DEATHS = "a crash, a kill or its timeout"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step. `at` is the time since the message was sent: `+3m`, `+3d 9m`."""
+
+    at: str
+    text: str
+    place: Place | None = None
+    is_fault: bool = False
+
+
+def tell(events: Sequence[Event]) -> list[Step]:
+    """The steps of a history; of a very long one its beginning and its end."""
+    steps = [step for event in events for step in _steps_of(event)]
+    if len(steps) <= STEPS_MAX:
+        return steps
+    begin, end = steps[: STEPS_MAX // 2], steps[-STEPS_MAX // 4 :]
+    return [*begin, Step(end[0].at, f"… and so on: {len(steps) - len(begin) - len(end)} steps are left out"), *end]
+
+
+def _steps_of(event: Event) -> Iterator[Step]:
+    at = elapsed(event.at)
+    match event:
+        case Delivered(run=run, message_ids=ids, receives=receives):
+            words = [f"{one[:8]}… for the {_ordinal(count)} time" for one, count in zip(ids, receives, strict=True)]
+            yield Step(at, f"run {run} begins: it is given the message {', '.join(words)}")
+        case Called():
+            yield _call_step(at, event)
+            if Fault.CRASH_AFTER in event.faults:
+                yield Step(at, f"run {event.run} dies here ({_DEATHS}): what it did stays", event.place, is_fault=True)
+        case Ended(run=run, ending=ending, answer=answer):
+            yield from _end_steps(at, run, ending, answer)
+        case Sent(act=Act.DUPLICATE):
+            yield Step(at, "the message comes a second time, with the same body and another message id", is_fault=True)
+        case Sent():
+            yield Step(at, "the dead letters are redriven: they return to the queue under new message ids")
+        case Shown(run=run):
+            yield Step(at, f"the very message that run {run} works on is handed out a second time", is_fault=True)
+        case DeadLettered(count=count):
+            what = "the message was" if count == 1 else f"{count} messages were"
+            yield Step(at, f"{what} received as often as the queue allows: now in the dead-letter queue")
+        case _:
+            assert_never(event)
+
+
+def _call_step(at: str, event: Called) -> Step:
+    run = f"run {event.run}"
+    if Fault.CRASH_BEFORE in event.faults:
+        text = f"{run} dies here ({_DEATHS}), before {event.call}"
+        return Step(at, text, event.place, is_fault=True)
+    is_fault = bool(set(event.faults) - ENDS_RUN)
+    if Fault.LOST in event.faults:
+        text = f"{run}: {event.call} happens, but its answer is lost: the handler sees {event.outcome}"
+    elif Fault.LOST_AND_RETRIED in event.faults:
+        told = f" and is told {event.outcome}" if event.outcome else ""
+        text = f"{run}: {event.call} happens, its answer is lost, and the client asks again by itself{told}"
+    elif Fault.PARTLY_REFUSED in event.faults:
+        text = f"{run}: {event.call} succeeds but for its last entry, which the answer names as refused"
+    elif Fault.THROTTLED in event.faults:
+        text = f"{run}: {event.call} is throttled, now and for the rest of this run ({event.outcome})"
+    elif Fault.OUTAGE in event.faults:
+        text = f"{run}: {event.call} is throttled, now and until the message has left the queue ({event.outcome})"
+    elif event.outcome:
+        text = f"{run}: {event.call} is refused: {event.outcome}"
+    else:
+        text = f"{run}: {event.call}"
+    return Step(at, text, event.place, is_fault)
+
+
+def _end_steps(at: str, run: int, ending: Ending, answer: str) -> Iterator[Step]:
+    match ending:
+        case Ending.RETURNED:
+            yield Step(at, f"run {run} returns {_cut(answer)}")
+        case Ending.FAILED:
+            yield Step(at, f"run {run} fails: {_cut(answer)}; its message stays in the queue")
+        case Ending.TIMED_OUT:
+            yield Step(at, f"run {run} sleeps past its timeout and is ended", is_fault=True)
+        case Ending.DIED:
+            pass
+        case _:
+            assert_never(ending)
+
+
+def elapsed(at: Instant) -> str:
+    """The time since the message was sent: `+0s`, `+3m`, `+14d 6m`."""
+    seconds = (at - START) // SECOND_MS
+    words = []
+    for unit, length in _UNITS:
+        count, seconds = divmod(seconds, length)
+        if count:
+            words.append(f"{count}{unit}")
+    return "+" + (" ".join(words) or "0s")
+
+
+def advice_for(violation: Violation, events: Sequence[Event], ledger: Ledger) -> str:
+    """What to do, in a sentence or two."""
+    match violation.rule:
+        case Rule.ALL | Rule.UNSTUCK:
+            return advice_on_loss(violation, events)
+        case Rule.ONCE:
+            return _advice_on_repetition(events, ledger)
+        case Rule.SAME:
+            return (
+                "Write the same at each attempt: make it of the message alone, and not of how often it was received or "
+                "of what an earlier attempt has left. What may differ is left out with --ignore "
+                "'dynamodb:PutItem:TABLE#ATTRIBUTE'."
+            )
+        case Rule.STABLE:
+            return "Record the result with the key, and return the recorded one when the key comes again."
+        case Rule.USERS:
+            return "Look at the step after which the invariant no longer holds."
+        case _:
+            assert_never(violation.rule)
+
+
+def _is_keyed_by_message_id(events: Sequence[Event], ledger: Ledger) -> bool:
+    ids = {one for event in events if isinstance(event, Delivered) for one in event.message_ids}
+    calls = [event.call for event in events if isinstance(event, Called) and event.call.target in ledger.tables]
+    return any(one in key_text(call) for call in calls for one in ids)
+
+
+def _advice_on_repetition(events: Sequence[Event], ledger: Ledger) -> str:
+    faults = {fault for event in events if isinstance(event, Called) for fault in event.faults}
+    acts = {event.act for event in events if isinstance(event, Sent)}
+    key = "take the key from the message's body, never from its message id, which a duplicate and a redrive change"
+    if _is_keyed_by_message_id(events, ledger):
+        return f"The key in {ledger.name} is the message id, and a duplicate has another one: take it from the body."
+    if ledger.name is None:
+        return f"Record each execution under a key, with a condition that refuses the second one; {key}."
+    if faults & {Fault.LOST, Fault.LOST_AND_RETRIED, *ENDS_RUN}:
+        return (
+            "The effect happened, and nothing remembers it. Make the effect itself carry the key: a conditional write "
+            "under it, a deduplication id, an idempotency key, or redrive.handler.effect with a lookup."
+        )
+    if acts or Fault.THROTTLED in faults or Fault.OUTAGE in faults:
+        return (
+            f"Claim the execution in {ledger.name} with one conditional write before the effect, not with a read and a "
+            f"later write; {key}; and keep the record longer than a message can live."
+        )
+    return f"Claim the execution in {ledger.name} with one conditional write before the effect; {key}."
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _ANSWER_CHARS_MAX else text[: _ANSWER_CHARS_MAX - 1] + "…"
+
+
+def _ordinal(count: int) -> str:
+    return {1: "first", 2: "second", 3: "third"}.get(count, f"{count}th")

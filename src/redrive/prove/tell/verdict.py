@@ -1,0 +1,115 @@
+"""What a search came to: a counterexample, or none within its bounds. Equal input gives equal bytes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from redrive.prove.judge.judge import Violation
+from redrive.prove.play.faults import History
+from redrive.prove.tell.story import Step
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What was searched. `runs` counts runs of the handler; `merged` histories that met one that was known.
+
+    A search that was stopped `is_finished` not: it has played all histories with up to `complete` faults, -1 for none.
+    """
+
+    faults: int
+    histories: int
+    merged: int
+    runs: int
+    seed: int
+    complete: int = 0
+    is_finished: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Counterexample:
+    """A history that breaks a rule, as it was played through the whole wire."""
+
+    history: History
+    violation: Violation
+    steps: Sequence[Step]
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The result of a proof.
+
+    `effects` are the kinds that a clean run leaves behind, and how many of each; `assumptions` what was guessed about
+    tables and queues that no template declares.
+    """
+
+    handler: str
+    bounds: Bounds
+    effects: Mapping[str, int]
+    ledger: str | None
+    assumptions: Mapping[str, str]
+    bodies: Sequence[str]
+    counterexample: Counterexample | None
+
+    @property
+    def sentence(self) -> str:
+        """The verdict with its bounds."""
+        bounds = self.bounds
+        if self.counterexample is None and not bounds.is_finished:
+            complete = f"up to {_faults(bounds.complete)} complete" if bounds.complete >= 0 else "nothing complete"
+            return f"no counterexample in {_histories(bounds.histories)}, search not finished: {complete}"
+        if self.counterexample is None:
+            return f"no counterexample up to {_faults(bounds.faults)} in {_histories(bounds.histories)}"
+        faults = sum(leg.faults for leg in self.counterexample.history)
+        where = f"in a history with {_faults(faults)}" if faults else "without any fault"
+        return f"{self.counterexample.violation.rule.value}: {where}, found after {_histories(bounds.histories)}"
+
+    def as_json(self) -> str:
+        """The whole of it, for scripts."""
+        found = self.counterexample
+        document: dict[str, object] = {
+            "handler": self.handler,
+            "verdict": self.sentence,
+            "ok": found is None and self.bounds.is_finished,
+            "bounds": {
+                "faults": self.bounds.faults, "histories": self.bounds.histories, "merged": self.bounds.merged,
+                "runs": self.bounds.runs, "seed": self.bounds.seed, "finished": self.bounds.is_finished,
+            },
+            "effects": dict(self.effects),
+            "ledger": self.ledger,
+            "assumptions": dict(self.assumptions),
+            "messages": list(self.bodies),
+            "counterexample": None if found is None else _document(found),
+        }  # fmt: skip
+        return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+def _document(found: Counterexample) -> dict[str, object]:
+    return {
+        "rule": found.violation.rule.value,
+        "summary": found.violation.sentence,
+        "advice": found.advice,
+        "history": [str(leg) for leg in found.history],
+        "through_the_wire": True,
+        "steps": [
+            {
+                "at": step.at,
+                "text": step.text,
+                "fault": step.is_fault,
+                "place": None
+                if step.place is None
+                else {"file": step.place.file, "line": step.place.line, "source": step.place.source},
+            }
+            for step in found.steps
+        ],
+    }
+
+
+def _histories(count: int) -> str:
+    return "1 history" if count == 1 else f"{count:,} histories"
+
+
+def _faults(count: int) -> str:
+    return "1 fault" if count == 1 else f"{count} faults"

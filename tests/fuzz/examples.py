@@ -1,0 +1,340 @@
+"""Calls that are understood, one for each operation that random parameters hardly ever satisfy.
+
+A case takes one and changes a few places of it, so that what stands behind the first checks is reached too.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Mapping
+
+from redrive.wire.model import OperationModel
+from tests.fuzz.furniture import ALLOW_ALL, DLQ, FUNCTION, GROUP, QUEUE, ROLE, TEMPLATE, TRUST, archive, known
+from tests.fuzz.values import Draw, Moment
+
+_URL = known()["QueueUrl"][0]
+_FIFO = known()["QueueUrl"][1]
+_KEY = {"id": {"S": "1"}, "at": {"N": "1"}}
+_VALUES = {":a": {"S": "1"}, ":b": {"N": "1"}}
+_METRIC = {"Namespace": "Shop", "MetricName": "Orders", "Dimensions": [{"Name": "a", "Value": "b"}]}
+_SPAN = {"StartTime": Moment(1_735_680_000), "EndTime": Moment(1_735_700_000)}
+QUEUE_POLICY = {
+    "Version": "2012-10-17",
+    "Statement": [{"Effect": "Allow", "Principal": "*", "Action": "sqs:SendMessage", "Resource": QUEUE}],
+}
+
+EXAMPLES: Mapping[tuple[str, str], Mapping[str, object]] = {
+    ("sqs", "CreateQueue"): {"QueueName": "fresh", "Attributes": {"VisibilityTimeout": "1", "DelaySeconds": "2"}},
+    ("sqs", "SetQueueAttributes"): {"QueueUrl": _URL, "Attributes": {"Policy": json.dumps(QUEUE_POLICY)}},
+    ("sqs", "SendMessage"): {
+        "QueueUrl": _FIFO,
+        "MessageBody": "x",
+        "MessageGroupId": "a",
+        "MessageDeduplicationId": "9",
+        "MessageAttributes": {"n": {"DataType": "Number.int", "StringValue": "1"}},
+    },
+    ("sqs", "SendMessageBatch"): {
+        "QueueUrl": _URL,
+        "Entries": [{"Id": "1", "MessageBody": "x", "DelaySeconds": 1}, {"Id": "2", "MessageBody": "y"}],
+    },
+    ("sqs", "ReceiveMessage"): {
+        "QueueUrl": _URL,
+        "MaxNumberOfMessages": 10,
+        "AttributeNames": ["All"],
+        "MessageAttributeNames": ["n.*"],
+        "VisibilityTimeout": 5,
+        "WaitTimeSeconds": 1,
+    },
+    ("sqs", "ChangeMessageVisibilityBatch"): {"QueueUrl": _URL, "Entries": [{"Id": "1", "ReceiptHandle": "x"}]},
+    ("sqs", "DeleteMessageBatch"): {"QueueUrl": _URL, "Entries": [{"Id": "1", "ReceiptHandle": "x"}]},
+    ("sqs", "AddPermission"): {
+        "QueueUrl": _URL,
+        "Label": "l",
+        "AWSAccountIds": ["000000000001"],
+        "Actions": ["SendMessage"],
+    },
+    ("sqs", "StartMessageMoveTask"): {"SourceArn": DLQ, "DestinationArn": QUEUE, "MaxNumberOfMessagesPerSecond": 1},
+    ("scheduler", "CreateSchedule"): {
+        "Name": "fresh",
+        "ScheduleExpression": "rate(1 minute)",
+        "ScheduleExpressionTimezone": "Europe/Paris",
+        "FlexibleTimeWindow": {"Mode": "FLEXIBLE", "MaximumWindowInMinutes": 3},
+        "StartDate": 1_735_689_700,
+        "Target": {
+            "Arn": FUNCTION,
+            "RoleArn": ROLE,
+            "Input": "{}",
+            "DeadLetterConfig": {"Arn": DLQ},
+            "RetryPolicy": {"MaximumEventAgeInSeconds": 60, "MaximumRetryAttempts": 1},
+        },
+    },
+    ("scheduler", "UpdateSchedule"): {
+        "Name": "nightly",
+        "ScheduleExpression": "cron(0/5 * ? * MON-FRI *)",
+        "FlexibleTimeWindow": {"Mode": "OFF"},
+        "Target": {
+            "Arn": "arn:aws:scheduler:::aws-sdk:sqs:sendMessage",
+            "RoleArn": ROLE,
+            "Input": json.dumps({"QueueUrl": _URL, "MessageBody": "<aws.scheduler.scheduled-time>"}),
+        },
+    },
+    ("lambda", "CreateFunction"): {
+        "FunctionName": "fresh",
+        "Runtime": "python3.12",
+        "Role": ROLE,
+        "Handler": "index.handler",
+        "Timeout": 3,
+        "Code": {"ZipFile": archive()},
+        "MemorySize": 128,
+        "Environment": {"Variables": {"AB": "b"}},
+    },
+    ("lambda", "UpdateFunctionConfiguration"): {
+        "FunctionName": "echo",
+        "Timeout": 5,
+        "Environment": {"Variables": {"AB": "c"}},
+    },
+    ("lambda", "UpdateFunctionCode"): {"FunctionName": "echo", "ZipFile": archive(), "DryRun": False},
+    ("lambda", "Invoke"): {
+        "FunctionName": "echo",
+        "InvocationType": "RequestResponse",
+        "Payload": b'{"a":1}',
+        "LogType": "Tail",
+    },
+    ("lambda", "AddPermission"): {
+        "FunctionName": "echo",
+        "StatementId": "s",
+        "Action": "lambda:InvokeFunction",
+        "Principal": "events.amazonaws.com",
+        "SourceArn": QUEUE,
+    },
+    ("lambda", "CreateEventSourceMapping"): {
+        "EventSourceArn": QUEUE,
+        "FunctionName": "echo",
+        "BatchSize": 2,
+        "MaximumBatchingWindowInSeconds": 1,
+        "FunctionResponseTypes": ["ReportBatchItemFailures"],
+        "ScalingConfig": {"MaximumConcurrency": 2},
+    },
+    ("lambda", "PutFunctionEventInvokeConfig"): {
+        "FunctionName": "echo",
+        "MaximumRetryAttempts": 1,
+        "DestinationConfig": {"OnFailure": {"Destination": DLQ}},
+    },
+    ("dynamodb", "CreateTable"): {
+        "TableName": "fresh",
+        "BillingMode": "PAY_PER_REQUEST",
+        "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}, {"AttributeName": "g", "KeyType": "RANGE"}],
+        "AttributeDefinitions": [
+            {"AttributeName": "id", "AttributeType": "S"},
+            {"AttributeName": "g", "AttributeType": "N"},
+        ],
+        "Tags": [{"Key": "a", "Value": "b"}],
+        "StreamSpecification": {"StreamEnabled": False},
+    },
+    ("dynamodb", "PutItem"): {
+        "TableName": "orders",
+        "Item": {**_KEY, "n": {"NS": ["1", "2"]}, "l": {"L": [{"NULL": True}]}},
+        "ConditionExpression": "attribute_not_exists(z)",
+        "ReturnValues": "ALL_OLD",
+    },
+    ("dynamodb", "GetItem"): {
+        "TableName": "orders",
+        "Key": _KEY,
+        "ProjectionExpression": "id, c.d[0]",
+        "ConsistentRead": True,
+    },
+    ("dynamodb", "UpdateItem"): {
+        "TableName": "orders",
+        "Key": _KEY,
+        "ReturnValues": "UPDATED_NEW",
+        "UpdateExpression": "SET n = if_not_exists(n, :b) + :b, #c = :a REMOVE z",
+        "ConditionExpression": "size(c) > :b OR id = :a",
+        "ExpressionAttributeNames": {"#c": "extra"},
+        "ExpressionAttributeValues": _VALUES,
+    },
+    ("dynamodb", "DeleteItem"): {"TableName": "orders", "Key": _KEY, "ReturnValues": "ALL_OLD"},
+    ("dynamodb", "Query"): {
+        "TableName": "orders",
+        "KeyConditionExpression": "id = :a AND #at >= :b",
+        "Limit": 2,
+        "FilterExpression": "attribute_exists(c.d) AND NOT contains(z, :c)",
+        "ScanIndexForward": False,
+        "ExpressionAttributeNames": {"#at": "at"},
+        "ExpressionAttributeValues": {**_VALUES, ":c": {"S": "zz"}},
+    },
+    ("dynamodb", "Scan"): {
+        "TableName": "orders",
+        "FilterExpression": "id BETWEEN :a AND :a AND n IN (:b, :b)",
+        "ExpressionAttributeValues": _VALUES,
+        "Segment": 0,
+        "TotalSegments": 2,
+    },
+    ("dynamodb", "BatchWriteItem"): {"RequestItems": {"orders": [{"PutRequest": {"Item": _KEY}}]}},
+    ("dynamodb", "TransactWriteItems"): {
+        "ClientRequestToken": "t",
+        "TransactItems": [
+            {"Put": {"TableName": "orders", "Item": _KEY}},
+            {
+                "Update": {
+                    "TableName": "plain",
+                    "Key": {"id": {"S": "1"}},
+                    "UpdateExpression": "ADD n :b",
+                    "ExpressionAttributeValues": {":b": {"N": "1"}},
+                }
+            },
+        ],
+    },
+    ("dynamodb", "UpdateTable"): {
+        "TableName": "plain",
+        "BillingMode": "PROVISIONED",
+        "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1},
+    },
+    ("dynamodb", "UpdateTimeToLive"): {
+        "TableName": "orders",
+        "TimeToLiveSpecification": {"Enabled": True, "AttributeName": "at"},
+    },
+    ("iam", "CreateRole"): {"RoleName": "fresh", "AssumeRolePolicyDocument": json.dumps(TRUST), "Path": "/a/"},
+    ("iam", "CreatePolicyVersion"): {
+        "PolicyArn": "arn:aws:iam::000000000000:policy/all",
+        "SetAsDefault": True,
+        "PolicyDocument": json.dumps(ALLOW_ALL),
+    },
+    ("iam", "SimulatePrincipalPolicy"): {
+        "PolicySourceArn": ROLE,
+        "ActionNames": ["sqs:SendMessage"],
+        "ResourceArns": [QUEUE],
+        "ContextEntries": [{"ContextKeyName": "aws:a", "ContextKeyValues": ["1"], "ContextKeyType": "numeric"}],
+    },
+    ("sts", "AssumeRole"): {"RoleArn": ROLE, "RoleSessionName": "session", "DurationSeconds": 900},
+    ("cloudformation", "CreateStack"): {
+        "StackName": "fresh",
+        "TemplateBody": TEMPLATE,
+        "OnFailure": "DELETE",
+        "Parameters": [{"ParameterKey": "Name", "ParameterValue": "fresh"}],
+    },
+    ("cloudformation", "UpdateStack"): {
+        "StackName": "shop",
+        "UsePreviousTemplate": True,
+        "Parameters": [{"ParameterKey": "Name", "ParameterValue": "again"}],
+    },
+    ("cloudformation", "CreateChangeSet"): {
+        "StackName": "shop",
+        "ChangeSetName": "change",
+        "ChangeSetType": "UPDATE",
+        "TemplateBody": TEMPLATE.replace("made", "changed"),
+    },
+    ("cloudformation", "ValidateTemplate"): {"TemplateBody": TEMPLATE},
+    ("logs", "PutLogEvents"): {
+        "logGroupName": GROUP,
+        "logStreamName": "one",
+        "logEvents": [{"timestamp": 1_735_689_600_000, "message": '{"a":{"b":[1]}}'}],
+    },
+    ("logs", "FilterLogEvents"): {"logGroupName": GROUP, "filterPattern": "{ $.a = 1 }", "startTime": 0, "limit": 5},
+    ("logs", "GetLogEvents"): {"logGroupName": GROUP, "logStreamName": "one", "startFromHead": True},
+    ("logs", "TagResource"): {
+        "resourceArn": f"arn:aws:logs:us-east-1:000000000000:log-group:{GROUP}",
+        "tags": {"a": "b"},
+    },
+    ("cloudwatch", "PutMetricData"): {
+        "Namespace": "Shop",
+        "MetricData": [
+            {"MetricName": "Orders", "Value": 1.5, "Unit": "Count", "Timestamp": Moment(1_735_689_600)},
+            {"MetricName": "Orders", "Values": [1, 2], "Counts": [3, 4], "StorageResolution": 1},
+        ],
+    },
+    ("cloudwatch", "GetMetricStatistics"): {**_METRIC, **_SPAN, "Period": 60, "Statistics": ["Sum", "Average"]},
+    ("cloudwatch", "GetMetricData"): {
+        **_SPAN,
+        "MetricDataQueries": [
+            {"Id": "m1", "MetricStat": {"Metric": _METRIC, "Period": 60, "Stat": "p99"}, "ReturnData": False},
+            {"Id": "e1", "Expression": "FILL(m1, 0) * RATE(m1) + SUM(METRICS())", "Label": "${LAST} of ${MAX}"},
+        ],
+    },
+}
+"""(service, operation) -> parameters that succeed in a furnished world."""
+
+
+def example_of(operation: OperationModel, draw: Draw) -> dict[str, object] | None:
+    """The example of an operation with some places changed; None if it has none."""
+    found = EXAMPLES.get((operation.service, operation.name))
+    if found is None:
+        return None
+    params = dict(copy.deepcopy(found))
+    for _ in range(draw.one_of(0, 1, 1, 2, 4)):
+        params = change_somewhere(params, draw)
+    return params
+
+
+def change_somewhere(document: dict[str, object], draw: Draw) -> dict[str, object]:
+    """The document with one place of it removed, doubled, moved or replaced."""
+    places = [document, *_containers(document)]
+    place = draw.choice(places)
+    if isinstance(place, list):
+        _change_list(place, draw)
+    elif place:
+        key = draw.choice([*place])
+        match draw.randrange(5):
+            case 0:
+                del place[key]
+            case 1:
+                place[key] = draw.anything()
+            case 2:
+                place[key] = _near(place[key], draw)
+            case 3:
+                place[draw.text()] = place.pop(key)
+            case _:
+                place[key] = draw.choice(places) if draw.chance(0.2) and key not in document else draw.text()
+    return _without_circles(document)
+
+
+def _near(value: object, draw: Draw) -> object:
+    """A value of the same type, a little different."""
+    match value:
+        case str():
+            return draw.changed(value.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogateescape")
+        case bytes():
+            return draw.changed(value)
+        case bool():
+            return not value
+        case int() | float():
+            return draw.one_of(-value, value + 1, value * 1_000, draw.number())
+        case _:
+            return draw.anything()
+
+
+def _change_list(items: list[object], draw: Draw) -> None:
+    match draw.randrange(4):
+        case 0:
+            items.clear()
+        case 1 if items:
+            items.append(copy.deepcopy(draw.choice(items)))
+        case 2 if items:
+            items.extend([copy.deepcopy(items[0])] * draw.one_of(9, 25, 100))
+        case _:
+            items.insert(draw.randrange(len(items) + 1), draw.anything())
+
+
+def _containers(value: object) -> list[dict[str, object] | list[object]]:
+    inner = [*value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
+    found: list[dict[str, object] | list[object]] = []
+    for item in inner:
+        if isinstance(item, dict | list):
+            found += [item, *_containers(item)]
+    return found
+
+
+def _without_circles(document: dict[str, object]) -> dict[str, object]:
+    """A document as a tree: a container inside itself, which no protocol can say, becomes nothing."""
+
+    def walk(item: object, above: frozenset[int]) -> object:
+        if not isinstance(item, dict | list):
+            return item
+        if id(item) in above:
+            return None
+        inside = above | {id(item)}
+        if isinstance(item, dict):
+            return {key: walk(each, inside) for key, each in item.items()}
+        return [walk(each, inside) for each in item]
+
+    return {key: walk(item, frozenset({id(document)})) for key, item in document.items()}
