@@ -39,11 +39,22 @@ Knows nothing of HTTP. The docstring of each has its `Errors:` and its `Source:`
 # {name}
 
 Each row is one behaviour that we claim: AWS's rule, its page with the day it was read, its test.
+How sure each row is stands in the words of [the legend](README.md).
 
 | Rule | Source, date read | Confidence | Test |
 |---|---|---|---|
 """,
 }
+
+NEXT_STEPS = """
+The service is registered nowhere yet, and `make check` fails until it is. Next:
+  1. src/redrive/wire/services.py: an entry in SERVICES, in botocore's name of the service, with its protocols.
+  2. src/redrive/engine/build.py: an entry in SERVICES, with each module of services/{name} that has operations;
+     its workers in build_workers, if there is due work.
+  3. Write the operations; give those that random parameters hardly satisfy an example in tests/fuzz/examples.py.
+  4. docs/semantics/{name}.md: a row for each rule; `make docs` for the reference.
+What else a service may have is in CONTRIBUTING.md, "A new service".
+"""
 
 
 def lay_out(name: str, root: Path) -> list[Path]:
@@ -59,7 +70,7 @@ def lay_out(name: str, root: Path) -> list[Path]:
 
 
 def main() -> int:
-    """Read the command line, lay out the service, print the paths."""
+    """Read the command line, lay out the service, print the paths and what is to be done next."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("name", nargs="?", default="", help="name of the package, lower case: sns")
     parser.add_argument("--root", type=Path, default=ROOT, help="where src, tests and docs are")
@@ -74,6 +85,7 @@ def main() -> int:
         return 2
     for path in written:
         print(path.relative_to(arguments.root))
+    print(NEXT_STEPS.format(name=arguments.name), end="")
     return 0
 
 

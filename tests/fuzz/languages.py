@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 
 from redrive.core.documents import load_json
 from redrive.core.errors import ServiceError
-from redrive.languages import cbor, dynamo, iam, log_filter, schedule, template
+from redrive.languages import dynamo, iam, log_filter, schedule, template
 from redrive.testing.world import START
+from redrive.wire import cbor_body
 from redrive.wire.message import HttpRequest
 from redrive.wire.models import Models
 from redrive.wire.paths import PathTable
@@ -93,8 +94,8 @@ def _read_template(text: str) -> object:
 
 
 def _read_cbor(text: str) -> object:
-    value = cbor.decode(text.encode("latin-1", "replace"))
-    return cbor.decode(cbor.encode(value))
+    value = cbor_body.parse(text.encode("latin-1", "replace"))
+    return cbor_body.parse(cbor_body.dump(value))
 
 
 def _read_form(text: str) -> object:
@@ -378,7 +379,7 @@ LANGUAGES = {
     ),
     "cbor": Language(
         _read_cbor,
-        (cbor.Malformed,),
+        (cbor_body.Malformed,),
         (
             "\x00",
             "\x18",

@@ -16,6 +16,7 @@ FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"(?:^|[`;&] *)make +([a-z][a-z-]*)", re.MULTILINE)
 TARGET = re.compile(r"^([a-z][a-z-]*):", re.MULTILINE)
 FRAGMENT = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\.(added|changed|fixed|removed)\.md")
+ROOM = re.compile(r"`([a-z]+)(?:/[^`]*)?`")
 DECISION = re.compile(r"\d{4}-[a-z0-9-]+\.md|dependencies\.md")
 
 
@@ -46,11 +47,33 @@ def unnamed_packages(imported: Iterable[str], named: Iterable[str]) -> list[str]
     return sorted(outside - set(named))
 
 
+def misnamed_rooms(page: str, rooms: Iterable[str]) -> Iterator[str]:
+    """Rooms that a page's table of rooms names and that do not exist, and rooms that the page never names."""
+    known = set(rooms)
+    column: int | None = None
+    for line in page.splitlines():
+        cells = line.strip("| ").split(" | ")
+        if not line.startswith("|"):
+            column = None
+        elif "Room" in cells:
+            column = cells.index("Room")
+        elif column is not None and column < len(cells):
+            yield from (f"{name} does not exist" for name in ROOM.findall(cells[column]) if name not in known)
+    yield from (f"{name} is not named" for name in sorted(known - set(ROOM.findall(page))))
+
+
 @pytest.mark.parametrize("page", sorted(ROOT.glob("*.md")), ids=lambda page: page.name)
 def test_commands_in_our_pages_exist(page: Path) -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
 
     assert unknown_targets(page.read_text(encoding="utf-8"), makefile) == []
+
+
+@pytest.mark.parametrize("page", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_pages_name_the_rooms_that_there_are(page: str) -> None:
+    rooms = [path.parent.name for path in PACKAGE.glob("*/__init__.py")]
+
+    assert list(misnamed_rooms((ROOT / page).read_text(encoding="utf-8"), rooms)) == []
 
 
 def test_change_fragments_are_named_right() -> None:
@@ -95,6 +118,15 @@ def test_unknown_command_in_a_page_is_seen() -> None:
     page = "Then `make fly`.\n\n```\nmake test k=x\nmake new-service NAME=x && make tea\n```\nThey make money.\n"
 
     assert unknown_targets(page, makefile) == ["fly", "tea"]
+
+
+def test_room_that_is_missing_or_made_up_is_seen() -> None:
+    page = (
+        "| It … | Room |\n|---|---|\n| is SQL | `store/` |\n| looks | `doctor/`, `wire/` |\n\nApart stands `handler`.\n"
+    )
+
+    assert list(misnamed_rooms(page, ["handler", "store", "wire"])) == ["doctor does not exist"]
+    assert list(misnamed_rooms(page, ["doctor", "handler", "sim", "store", "wire"])) == ["sim is not named"]
 
 
 def test_misnamed_fragments_are_seen_and_others_pass() -> None:

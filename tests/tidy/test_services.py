@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
+from redrive.engine.build import SERVICES as ENGINE_SERVICES
+from redrive.wire.services import SERVICES as WIRE_SERVICES
 from tests.tidy.source import PACKAGE, ROOT, Source, findings, sources
 from tests.tidy.test_docstrings import undocumented
 from tests.tidy.test_tests import unspoken_rules
@@ -50,6 +52,39 @@ def odd_shapes(paths: Iterable[str]) -> Iterator[str]:
                 yield f"{service}/ has no {needed}.py"
 
 
+def unregistered(
+    packages: Mapping[str, Iterable[str]], wire: Iterable[str], engine: Mapping[str, Iterable[str]]
+) -> Iterator[str]:
+    """What is known to one of the tables of services and not to the others.
+
+    `packages` has the modules of operations of each package in services/, by full name; `wire` the names in the wire's
+    table; `engine` the modules of each service in the engine's.
+    """
+    registered = {module for modules in engine.values() for module in modules}
+    for package, modules in packages.items():
+        if not any(module.startswith(f"redrive.services.{package}.") for module in registered):
+            yield f"services/{package}: engine/build.py does not name it in SERVICES"
+        else:
+            for module in sorted(set(modules) - registered):
+                yield f"{module} has operations, and engine/build.py does not name it in SERVICES"
+    for name in sorted(set(engine) - set(wire)):
+        yield f"{name}: wire/services.py does not name it in SERVICES, so that no request finds it"
+    for name in sorted(set(wire) - set(engine)):
+        yield f"{name}: engine/build.py does not name it in SERVICES, so that no request is answered"
+
+
+def modules_of_operations(folder: Path) -> dict[str, list[str]]:
+    """The packages in a folder of services, and in each the modules that hold operations, by full name."""
+    packages: dict[str, list[str]] = {}
+    for source in sources(folder):
+        package, _, module = source.path.removesuffix(".py").partition("/")
+        if module:
+            modules = packages.setdefault(package, [])
+            if any(name == "redrive.delivery.operation.operation" for _, name in source.imports):
+                modules.append(f"redrive.services.{package}.{module}".replace("/", "."))
+    return packages
+
+
 def neighbourly_imports(source: Source) -> Iterator[str]:
     """A service reaches another through the transaction, never by import."""
     service, _, module = source.path.partition("/")
@@ -73,6 +108,13 @@ def test_every_service_has_the_one_shape() -> None:
     assert [place for place in SHAPE_EXCEPTIONS if place not in found] == []
 
 
+def test_every_service_is_registered_with_the_wire_and_the_engine() -> None:
+    """Both tables name the same services, and all packages and modules that have operations."""
+    wire = [spec.name for spec in WIRE_SERVICES]
+
+    assert list(unregistered(modules_of_operations(SERVICES), wire, ENGINE_SERVICES)) == []
+
+
 def test_services_do_not_import_one_another() -> None:
     assert findings(neighbourly_imports, SERVICES) == []
 
@@ -86,6 +128,17 @@ def test_new_service_is_born_tidy(tmp_path: Path) -> None:
     assert findings(undocumented, laid_out) == []
     assert findings(unspoken_rules, tmp_path / "tests") == []
     assert (tmp_path / "docs" / "semantics" / "sns.md").exists()
+
+
+def test_new_service_is_found_out_until_it_is_registered(tmp_path: Path) -> None:
+    """`make new-service` says where that is done."""
+    said = new_service("sns", tmp_path).stdout
+    packages = modules_of_operations(tmp_path / "src" / "redrive" / "services")
+
+    assert list(unregistered(packages, [], {})) == ["services/sns: engine/build.py does not name it in SERVICES"]
+    assert list(unregistered(packages, ["sns"], {"sns": ["redrive.services.sns.api"]})) == []
+    assert "src/redrive/wire/services.py" in said
+    assert "src/redrive/engine/build.py" in said
 
 
 @pytest.mark.parametrize("name", ["", "Sns", "s-n-s", "../sns", "class"])
@@ -115,6 +168,25 @@ def test_service_without_a_noun_of_the_shape_is_seen() -> None:
     assert list(odd_shapes(["__init__.py", *whole])) == []
     for index in range(4):
         assert len(list(odd_shapes(whole[:index] + whole[index + 1 :]))) == 1
+
+
+def test_service_that_only_one_table_knows_is_seen() -> None:
+    modules = ["redrive.services.sns.api"]
+
+    assert list(unregistered({"sns": modules}, [], {"sns": modules})) == [
+        "sns: wire/services.py does not name it in SERVICES, so that no request finds it"
+    ]
+    assert list(unregistered({}, ["sns"], {})) == [
+        "sns: engine/build.py does not name it in SERVICES, so that no request is answered"
+    ]
+
+
+def test_module_of_operations_that_nobody_registers_is_seen() -> None:
+    modules = ["redrive.services.sns.api_topics", "redrive.services.sns.api_tags"]
+
+    assert list(unregistered({"sns": modules}, ["sns"], {"sns": modules[:1]})) == [
+        "redrive.services.sns.api_tags has operations, and engine/build.py does not name it in SERVICES"
+    ]
 
 
 @pytest.mark.parametrize("module", ["queues.py", "apis.py", "http/app.py"])

@@ -123,8 +123,8 @@ class Server:
     def _take_over(self, data: DataDirectory) -> None:
         """Go on from what an earlier server has left, and say what somebody may have to know of it."""
         data.backup.unlink(missing_ok=True)
-        if data.narrowed:
-            self._log.warning("files could be read by others and were narrowed", files=", ".join(data.narrowed))
+        if narrowed := data.narrow():
+            self._log.warning("files could be read by others and were narrowed", files=", ".join(narrowed))
         if self._store.is_checked_in_part:
             self._log.warning(
                 "store was not closed in order and is too large to be read whole at each start",

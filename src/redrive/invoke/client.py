@@ -94,7 +94,7 @@ def _run(handler: Handler, headers: Message, payload: bytes, clock: Clock) -> An
             environment=os.environ,
             client_context=headers.get("Lambda-Runtime-Client-Context"),
         )
-    except Exception as error:  # noqa: BLE001 -- a client context that cannot be read is the caller's error.
+    except Exception as error:  # noqa: BLE001 - a client context that cannot be read is the caller's error.
         return error_answer(error, request_id)
     return run_handler(handler, payload, context, request_id)
 
@@ -108,7 +108,7 @@ def main(handler_name: str, *virtual_time: str) -> None:
     logging.getLogger().addHandler(log_handler(sys.stdout, requests))
     try:
         handler = load_handler(handler_name)
-    except Exception as error:  # noqa: BLE001 -- the function's module may raise whatever it likes.
+    except Exception as error:  # noqa: BLE001 - the function's module may raise whatever it likes.
         answer = error_answer(error, "")
         print(error_line(answer), flush=True)  # noqa: T201 -- the log is the standard output.
         client.init_error(answer)

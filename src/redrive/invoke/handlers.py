@@ -79,7 +79,7 @@ def run_handler(handler: Handler, payload: bytes, context: object, request_id: s
     try:
         event = _unmarshalled(payload)
         return Answer(_marshalled(handler(event, context)))
-    except Exception as error:  # noqa: BLE001 -- the function may raise whatever it likes.
+    except Exception as error:  # noqa: BLE001 - the function may raise whatever it likes.
         return error_answer(error, request_id)
 
 

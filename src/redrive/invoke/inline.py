@@ -144,7 +144,7 @@ class InlineInvoker:
             answer = run_handler(environment.handler, invocation.payload, context, request_id)
         except SystemExit as error:
             return Exited(_exit_reason(error))
-        except Exception as error:  # noqa: BLE001 -- the function's module may raise whatever it likes.
+        except Exception as error:  # noqa: BLE001 - the function's module may raise whatever it likes.
             answer = error_answer(error, request_id)
         if answer.error_type is not None:
             sys.stdout.write(error_line(answer) + "\n")

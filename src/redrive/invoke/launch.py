@@ -48,15 +48,21 @@ def keep(runtime: int, lifeline: int, adopted: int, package_root: str) -> None:
     os.write(adopted, b"\0")
     os.close(adopted)
     let_go_of_output()
-    sys.path.append(package_root)
-    from redrive.invoke import descendants  # noqa: PLC0415 - the path was set just now.
-
     woken, waking = os.pipe()
     os.set_blocking(woken, False)
     os.set_blocking(waking, False)
     signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, _note_nothing)
     status = await_end(runtime, lifeline, woken)
+    end_all(woken, package_root)
+    end_as(status)
+
+
+def end_all(woken: int, package_root: str) -> None:
+    """End every process below this one."""
+    sys.path.append(package_root)
+    from redrive.invoke import descendants  # noqa: PLC0415 - the path was set just now; starting does not wait for it.
+
     pause_s = PAUSE_S_FIRST
     for _ in range(ROUNDS_MAX):
         descendants.signal_all(descendants.look(os.getpid()).pids, signal.SIGKILL)
@@ -68,7 +74,6 @@ def keep(runtime: int, lifeline: int, adopted: int, package_root: str) -> None:
     if not sys.platform.startswith("linux"):
         names = ("AWS_LAMBDA_RUNTIME_API", "AWS_LAMBDA_LOG_STREAM_NAME")
         descendants.end_marked(f"{name}={os.environ[name]}".encode() for name in names if name in os.environ)
-    end_as(status)
 
 
 def await_end(runtime: int, lifeline: int, woken: int) -> int:
@@ -76,7 +81,9 @@ def await_end(runtime: int, lifeline: int, woken: int) -> int:
     while True:
         status = reap(runtime)
         if status is not None:
-            return status
+            # Where the engine has let go, the runtime may have been told sooner: that is no end of its own.
+            is_over, _, _ = select.select([lifeline], [], [], 0)
+            return 0 if is_over else status
         readable, _, _ = select.select([lifeline, woken], [], [])
         if lifeline in readable:
             return 0

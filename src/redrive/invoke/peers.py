@@ -14,14 +14,26 @@ from pathlib import Path
 
 TABLE = Path("/proc/net/tcp")
 
-_INODE = 9
+_INODE_COLUMN = 9
 """The column of a socket's inode in the table. Source: https://docs.kernel.org/networking/proc_net_tcp.html"""
+
+# A question about one socket, and the answer. Source: https://man7.org/linux/man-pages/man7/sock_diag.7.html
+_NETLINK_SOCK_DIAG = 4
+_SOCK_DIAG_BY_FAMILY = 20
+_NLM_F_REQUEST = 1
+_HEADER = struct.Struct("=IHHII")
+_QUESTION = struct.Struct("=BBBxI")
+_SOCKET_PORTS = struct.Struct("!HH")
+_ANY_INTERFACE_AND_COOKIE = struct.pack("=III", 0, 0xFFFFFFFF, 0xFFFFFFFF)
+_ALL_STATES = 0xFFFFFFFF
+_ANSWER = struct.Struct("=4x48x4I I")
 
 
 def is_of_one_of(pids: Iterable[int], connection: socket.socket) -> bool:
     """Whether one of these processes holds the other end of a connection over IPv4; True if that cannot be told."""
     try:
-        inode = _peer_inode(connection)
+        ends = connection.getpeername(), connection.getsockname()
+        inode = _inode_by_question(*ends) or _inode_by_table(*ends)
     except OSError:
         return True
     if inode is None:
@@ -30,15 +42,40 @@ def is_of_one_of(pids: Iterable[int], connection: socket.socket) -> bool:
     return any(wanted in _open_files(pid) for pid in pids)
 
 
-def _peer_inode(connection: socket.socket) -> str | None:
-    """The inode of the other end's socket; None if it is not in the table. Errors: OSError (there is no table)."""
-    ends = f" {_column(connection.getpeername())} {_column(connection.getsockname())} "
+def _inode_by_question(end: tuple[str, int], other_end: tuple[str, int]) -> int | None:
+    """The inode of one end's socket; None if the kernel does not answer such questions."""
+    addresses = (socket.inet_aton(host).ljust(16, b"\0") for host in (end[0], other_end[0]))
+    question = b"".join(
+        (
+            _QUESTION.pack(socket.AF_INET, socket.IPPROTO_TCP, 0, _ALL_STATES),
+            _SOCKET_PORTS.pack(end[1], other_end[1]),
+            *addresses,
+            _ANY_INTERFACE_AND_COOKIE,
+        )
+    )
+    header = _HEADER.pack(_HEADER.size + len(question), _SOCK_DIAG_BY_FAMILY, _NLM_F_REQUEST, 0, 0)
+    try:
+        with socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, _NETLINK_SOCK_DIAG) as kernel:
+            kernel.send(header + question)
+            answer = kernel.recv(4096)
+    except (AttributeError, OSError):
+        return None  # Another system, or a kernel without this.
+    _, kind, _, _, _ = _HEADER.unpack_from(answer)
+    if kind != _SOCK_DIAG_BY_FAMILY:
+        return None
+    *_, inode = _ANSWER.unpack_from(answer, _HEADER.size)
+    return int(inode)
+
+
+def _inode_by_table(end: tuple[str, int], other_end: tuple[str, int]) -> int | None:
+    """The same by a table of all connections, which takes milliseconds to read. Errors: OSError (there is no table)."""
+    ends = f" {_column(end)} {_column(other_end)} "
     table = TABLE.read_text()
     at = table.find(ends)
     if at < 0:
         return None
     line = table[table.rfind("\n", 0, at) + 1 : table.find("\n", at)]
-    return line.split()[_INODE]
+    return int(line.split()[_INODE_COLUMN])
 
 
 def _column(address: tuple[str, int]) -> str:

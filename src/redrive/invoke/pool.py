@@ -23,6 +23,10 @@ class Pooled(Protocol):
         """Whether it can be used again."""
         ...
 
+    def freeze(self) -> None:
+        """Stop what runs in it, until it is used again."""
+        ...
+
     def kill(self) -> None:
         """End it at once; from any thread."""
         ...
@@ -44,11 +48,12 @@ class PoolKey:
     revision: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Idle(Generic[E]):
     key: PoolKey
     environment: E
     since_ms: float
+    is_frozen: bool = False
 
 
 class Pool(Generic[E]):
@@ -117,6 +122,17 @@ class Pool(Generic[E]):
             surplus = len(self._idle) if self.is_closed else max(0, len(self._idle) - self._idle_max)
             dropped, self._idle = self._idle[:surplus], self._idle[surplus:]
         _close_all(dropped)
+
+    def freeze_idle(self, after_ms: float) -> bool:
+        """Freeze the environments that have been idle for so long; whether there are others that are not frozen."""
+        with self._changed:
+            latest = self._monotonic() - after_ms
+            awake = [idle for idle in self._idle if not idle.is_frozen]
+            for idle in awake:
+                if idle.since_ms <= latest:
+                    idle.environment.freeze()
+                    idle.is_frozen = True
+            return not all(idle.is_frozen for idle in awake)
 
     def drop(self, environment: E) -> None:
         """End an environment that has run."""

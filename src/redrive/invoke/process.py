@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,7 @@ IDLE_MS_MAX = 5 * MINUTE_MS
 CONCURRENCY_MAX = 100
 """How many runs there are at once, in all; a function gets half of them at most, unless it has reserved some."""
 IDLE_MAX = 50
+FREEZE_AFTER_MS = 200
 CLOSE_WAIT_S = 10.0
 
 RUNTIME_PREFIX = "python"
@@ -82,6 +84,9 @@ class ProcessInvoker:
         self._limits = limits or Limits()
         self._runtime = runtime or default_runtime()
         self._log = log or SilentLog()
+        self._closed = threading.Event()
+        self._put = threading.Event()
+        threading.Thread(target=self._freeze_idle, name="redrive-freezer", daemon=True).start()
         self._pool: Pool[Sandbox] = Pool(
             running_max=self._limits.concurrency_max,
             idle_max=self._limits.idle_max,
@@ -116,6 +121,8 @@ class ProcessInvoker:
     def close(self) -> None:
         """End all processes. Runs under way fail, and new ones are refused."""
         self._code.close()
+        self._closed.set()
+        self._put.set()
         self._pool.close(CLOSE_WAIT_S)
 
     def _run_cold(self, key: PoolKey, invocation: Invocation) -> InvocationResult:
@@ -156,7 +163,17 @@ class ProcessInvoker:
         result = self._result(sandbox, invocation, ran, duration_ms=duration_ms, init_ms=init_ms)
         if is_reusable:
             self._pool.put(key, sandbox)
+            self._put.set()
         return result
+
+    def _freeze_idle(self) -> None:
+        """Freeze environments soon after they were put back. Not at once: runs one after another would wait for it."""
+        while not self._closed.is_set():
+            self._put.wait()
+            self._put.clear()
+            self._closed.wait(FREEZE_AFTER_MS / 1000)
+            if self._pool.freeze_idle(FREEZE_AFTER_MS / 2):
+                self._put.set()
 
     def _end(self, sandbox: Sandbox, invocation: Invocation, ran: Ran) -> None:
         """End an environment of no more use, and let its log say why."""

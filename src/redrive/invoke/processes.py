@@ -81,7 +81,12 @@ class Processes:
             self.memory_kb = max(self.memory_kb, memory_kb(pids))
 
     def freeze(self) -> None:
-        """Stop those that were there when they were last measured. The keeper goes on, and can end them."""
+        """Stop those that are there, where that is quick to find out; otherwise those that were last measured.
+
+        The keeper goes on, and can end them.
+        """
+        if descendants.HAS_PROC:
+            self._look()
         self._frozen = self._tree.pids
         descendants.signal_all(self._frozen, signal.SIGSTOP)
 
@@ -101,7 +106,6 @@ class Processes:
     def close(self) -> None:
         """End everything, and wait until it has ended. What was written last can still be read."""
         if self.are_too_many:
-            self._look()
             self.freeze()  # They must not go on multiplying while the keeper ends them.
         self.end()
         try:

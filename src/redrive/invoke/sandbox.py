@@ -1,7 +1,7 @@
 """One execution environment: processes with function code in them, and the Runtime API that they ask for work.
 
 Has no thread of its own. Whoever runs something in it also reads its output and answers its requests meanwhile; between
-two runs nobody does, and its processes are stopped, as Lambda freezes an idle environment.
+two runs nobody does, and its processes are soon stopped, as Lambda freezes an idle environment.
 
 Whatever the function does, a turn of the loop is short: it reads once from each that has something, and after so many
 turns it rests until the next tick. So the deadline, the memory and the number of processes are looked at in time.
@@ -106,7 +106,6 @@ class Sandbox:
             ended = self._excess()
         if ended is not None:
             return ended
-        self._processes.freeze()
         self._read_output()
         assert self._api.report is not None
         return self._api.report
@@ -118,6 +117,10 @@ class Sandbox:
     def take_lines(self) -> tuple[LogLine, ...]:
         """What was written since the last time."""
         return self._output.take()
+
+    def freeze(self) -> None:
+        """Stop all processes until the next run."""
+        self._processes.freeze()
 
     def kill(self) -> None:
         """Have all processes ended soon."""

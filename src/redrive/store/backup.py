@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 
 from redrive.core.errors import UserError
@@ -41,11 +41,18 @@ def refuse_existing(file: Path) -> None:
 def copy_store(path: Path, target: Path, *, progress: Progress) -> None:
     """Copy a store, which may be in use, over the file `target`. That is a store that was closed in order.
 
-    Errors: UserError: the disk is full, or the store cannot be read; StoreDamaged.
+    Errors: UserError: the disk is full, or the store cannot be read; StoreDamaged. Nothing is left then.
     """
-    with suppress(FileNotFoundError):
-        target.unlink()
+    target.unlink(missing_ok=True)
     create_private(target)
+    try:
+        _copy(path, target, progress)
+    except BaseException:
+        target.unlink(missing_ok=True)
+        raise
+
+
+def _copy(path: Path, target: Path, progress: Progress) -> None:
     with reading(path, without_log=False) as source, closing(_target(target)) as copy:
         try:
             source.execute("BEGIN")

@@ -40,10 +40,9 @@ class InUse(UserError):
 
 @dataclass(slots=True)
 class DataDirectory:
-    """A directory that this process has for itself, until `release`. `narrowed` is what others could read before."""
+    """A directory that this process has for itself, until `release`."""
 
     path: Path
-    narrowed: Sequence[str] = ()
     locks: list[int] = field(default_factory=list)
 
     @property
@@ -61,6 +60,24 @@ class DataDirectory:
         """Where a backup is written before it is handed out."""
         return self.path / BACKUP_FILE
 
+    def narrow(self) -> Sequence[str]:
+        """Take from others what earlier versions let them read; answers what.
+
+        The directory itself is narrowed only if nothing else is in it: it may be a place that was shared on purpose.
+        """
+        ours = {f"{STORE_FILE}{suffix}" for suffix in SUFFIXES} | {LOCK_FILE, BACKUP_FILE, FUNCTIONS_FOLDER}
+        present = {entry.name for entry in self.path.iterdir()}
+        narrowed = []
+        for place in (self.path, *(self.path / name for name in sorted(present & ours))):
+            mode = stat.S_IMODE(place.stat().st_mode)
+            if mode & _OTHERS and (place != self.path or present <= ours):
+                try:
+                    place.chmod(mode & ~_OTHERS)
+                except PermissionError:  # Somebody else's file, which this process may only read and write.
+                    continue
+                narrowed.append(str(place))
+        return narrowed
+
     def release(self) -> None:
         """Let others have the directory. After the store is closed."""
         while self.locks:
@@ -68,7 +85,7 @@ class DataDirectory:
 
 
 def take_directory(path: Path) -> DataDirectory:
-    """Make the directory if it is not there, hold it, and keep others from reading it.
+    """Make the directory, for its owner alone, if it is not there; hold it.
 
     Errors: InUse; UserError if it cannot be used or written.
     """
@@ -86,7 +103,6 @@ def take_directory(path: Path) -> DataDirectory:
         directory.locks.append(itself)
         _lock(itself, path, lock)
         _sign(lock, path)
-        directory.narrowed = _narrow(path)
     except BaseException:
         directory.release()
         raise
@@ -128,22 +144,3 @@ def _sign(lock: int, path: Path) -> None:
             f"The data directory {path} cannot be written: {error.strerror}.",
             next_step="Free some space, or choose another --data.",
         ) from error
-
-
-def _narrow(path: Path) -> Sequence[str]:
-    """Take from others what earlier versions let them read; answers what.
-
-    The directory itself is narrowed only if nothing else is in it: it may be a place that was shared on purpose.
-    """
-    ours = {f"{STORE_FILE}{suffix}" for suffix in SUFFIXES} | {LOCK_FILE, BACKUP_FILE, FUNCTIONS_FOLDER}
-    present = {entry.name for entry in path.iterdir()}
-    narrowed = []
-    for place in (path, *(path / name for name in sorted(present & ours))):
-        mode = stat.S_IMODE(place.stat().st_mode)
-        if mode & _OTHERS and (place != path or present <= ours):
-            try:
-                place.chmod(mode & ~_OTHERS)
-            except PermissionError:  # Somebody else's file, which this process may only read and write.
-                continue
-            narrowed.append(str(place))
-    return narrowed

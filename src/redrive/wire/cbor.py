@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from redrive.core.errors import ServiceError
-from redrive.languages.cbor import encode
-from redrive.wire.cbor_body import CborReader, CborWriter, load
+from redrive.wire.cbor_body import CborReader, CborWriter, dump, load
 from redrive.wire.codec import REQUEST_ID_HEADER, refuse_members
 from redrive.wire.compression import plain_body
 from redrive.wire.errors import query_error_header, resolve
@@ -45,7 +44,7 @@ class CborCodec:
         if operation.output is None:
             refuse_members(operation, result)
             return HttpResponse(200, ((REQUEST_ID_HEADER, request_id), _SPOKEN), b"")
-        body = encode(self._writer.of_shape(operation.output)(result))
+        body = dump(self._writer.of_shape(operation.output)(result))
         return HttpResponse(200, ((REQUEST_ID_HEADER, request_id), _SPOKEN, _CONTENT_TYPE), body)
 
     def encode_error(self, error: ServiceError, request_id: str) -> HttpResponse:
@@ -56,4 +55,4 @@ class CborCodec:
             members = self._writer.of_shape(named.shape)(members)
         document: dict[str, Any] = {"__type": f"{named.namespace}#{named.name}", named.message_key: error.message}
         headers = (REQUEST_ID_HEADER, request_id), *query_error_header(self._service, named), _SPOKEN, _CONTENT_TYPE
-        return HttpResponse(named.json_status, headers, encode(document | members))
+        return HttpResponse(named.json_status, headers, dump(document | members))

@@ -299,7 +299,7 @@ def is_alive(pid: int) -> bool:
 
 def is_stopped(pid: int) -> bool:
     """Whether a process that was told to stop does so: it is looked at until it does."""
-    return any(Path(f"/proc/{pid}/stat").read_text().split()[2] == "T" for _ in range(100_000))
+    return any(Path(f"/proc/{pid}/stat").read_text().split()[2] == "T" for _ in range(1_000_000))
 
 
 def ends(pid: int) -> bool:

@@ -21,7 +21,15 @@ connection.recv(1)
 """
 
 
-def test_connection_belongs_to_the_process_that_made_it() -> None:
+def nothing(*ends: object) -> None:
+    """What the kernel answers to questions that it does not know."""
+
+
+@pytest.mark.parametrize("left_out", [None, "_inode_by_question", "_inode_by_table"])
+def test_connection_belongs_to_the_process_that_made_it(monkeypatch: pytest.MonkeyPatch, left_out: str | None) -> None:
+    """By a question to the kernel or, where it has no answer to such, by the table: each of them is enough."""
+    if left_out is not None:
+        monkeypatch.setattr(peers, left_out, nothing)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         client = subprocess.Popen([sys.executable, "-c", CLIENT, str(listener.getsockname()[1])])
         accepted, _ = listener.accept()
@@ -33,6 +41,7 @@ def test_connection_belongs_to_the_process_that_made_it() -> None:
 
 
 def test_nobody_is_refused_where_the_system_does_not_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peers, "_inode_by_question", nothing)
     monkeypatch.setattr(peers, "TABLE", TABLE.with_name("no-such-table"))
     with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_connection(listener.getsockname()):
         accepted, _ = listener.accept()

@@ -15,6 +15,10 @@ class Room:
     def __init__(self) -> None:
         self.is_alive = True
         self.was_killed = False
+        self.is_frozen = False
+
+    def freeze(self) -> None:
+        self.is_frozen = True
 
     def kill(self) -> None:
         self.was_killed = True
@@ -91,6 +95,31 @@ def test_environment_that_died_while_idle_is_not_used(pool: Pool[Room]) -> None:
     put(pool).is_alive = False
 
     assert pool.take(KEY) is None
+
+
+def test_environments_are_frozen_once_they_have_been_idle_for_a_while(pool: Pool[Room], time: Time) -> None:
+    first = put(pool)
+    time.now_ms = 100
+    second = put(pool)
+
+    are_some_left = pool.freeze_idle(100)
+    states = first.is_frozen, second.is_frozen
+    time.now_ms = 200
+
+    assert are_some_left
+    assert states == (True, False)
+    assert not pool.freeze_idle(100)
+    assert second.is_frozen
+
+
+def test_environment_that_is_running_is_not_frozen(pool: Pool[Room], time: Time) -> None:
+    room = put(pool)
+    pool.take(KEY)
+    time.now_ms = 1_000
+
+    pool.freeze_idle(100)
+
+    assert not room.is_frozen
 
 
 def test_longest_idle_environment_goes_when_there_are_too_many(pool: Pool[Room]) -> None:

@@ -100,3 +100,12 @@ def test_whole_backup_takes_its_name_and_leaves_nothing_else(tmp_path: Path) -> 
     put_in_place(partial_of(file), file)
 
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("backup.sqlite", "new")]
+
+
+def test_copy_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "redrive.sqlite").write_bytes(b"not a database at all" * 500)
+
+    with pytest.raises(UserError, match="not a redrive store"):
+        copy_store(tmp_path / "redrive.sqlite", tmp_path / "copy.sqlite", progress=lambda *_: None)
+
+    assert [path.name for path in tmp_path.iterdir()] == ["redrive.sqlite"]

@@ -45,7 +45,7 @@ def test_new_directory_is_its_owners_alone(tmp_path: Path) -> None:
 
     assert mode(held.path) == 0o700
     assert mode(held.path / LOCK_FILE) == 0o600
-    assert held.narrowed == []
+    assert held.narrow() == []
     held.release()
 
 
@@ -56,10 +56,11 @@ def test_files_that_others_could_read_are_narrowed_and_named(tmp_path: Path) -> 
     tmp_path.chmod(0o755)
 
     held = take_directory(tmp_path)
+    narrowed = held.narrow()
 
     assert {mode(path) for path in tmp_path.iterdir()} == {0o600}
     assert mode(tmp_path) == 0o700
-    assert str(tmp_path / STORE_FILE) in held.narrowed
+    assert str(tmp_path / STORE_FILE) in narrowed
     held.release()
 
 
@@ -69,6 +70,7 @@ def test_directory_in_which_there_is_something_else_keeps_its_mode(tmp_path: Pat
     tmp_path.chmod(0o755)
 
     held = take_directory(tmp_path)
+    held.narrow()
 
     assert (mode(tmp_path), mode(tmp_path / "notes.txt")) == (0o755, 0o644)
     held.release()

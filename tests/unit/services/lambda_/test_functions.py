@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
+import stat
 import zipfile
 
 import pytest
@@ -170,6 +171,32 @@ def test_environment_over_4_kb_is_refused_with_its_text(rig: Rig) -> None:
     assert code == INVALID
     assert message.startswith("Lambda was unable to configure your environment variables")
     assert 'exceeded the 4KB limit. String measured: {"KEY":"xxx' in message
+
+
+@pytest.mark.parametrize("operation", ["CreateFunction", "UpdateFunctionCode"])
+@pytest.mark.parametrize(
+    ("mode", "content"),
+    [(stat.S_IFCHR | 0o666, ""), (stat.S_IFIFO | 0o666, ""), (stat.S_IFLNK | 0o777, "/etc/passwd")],
+)
+def test_archive_that_could_not_be_unpacked_is_refused_when_it_comes(
+    rig: Rig, operation: str, mode: int, content: str
+) -> None:
+    """A device, a pipe, a link to a place outside: it is the upload that fails, not each invocation after it."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as target:
+        entry = zipfile.ZipInfo("odd")
+        entry.external_attr = mode << 16
+        target.writestr(entry, content)
+    rig.create_function()
+    code = file.getvalue()
+    params: dict[str, dict[str, object]] = {
+        "CreateFunction": {
+            "FunctionName": "new", "Runtime": "python3.12", "Role": ROLE, "Handler": "a.b", "Code": {"ZipFile": code},
+        },
+        "UpdateFunctionCode": {"FunctionName": "worker", "ZipFile": code},
+    }  # fmt: skip
+
+    assert rig.refusal(operation, **params[operation]) == (INVALID, NO_ZIP)
 
 
 def test_empty_archive_is_refused(rig: Rig) -> None:

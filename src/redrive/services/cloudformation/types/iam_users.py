@@ -13,6 +13,7 @@ from redrive.services.cloudformation.types.schema import (
     JSON,
     TAGS,
     TEXT,
+    UNAVAILABLE,
     group,
     listing,
     replacing,
@@ -69,6 +70,8 @@ def _delete_key(place: Place, existing: Existing) -> None:
 USER = ResourceType(
     name="AWS::IAM::User",
     properties={
+        "Groups": UNAVAILABLE,
+        "LoginProfile": UNAVAILABLE,
         "ManagedPolicyArns": listing(TEXT),
         "Path": TEXT,
         "PermissionsBoundary": TEXT,
