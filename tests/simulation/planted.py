@@ -18,8 +18,8 @@ from redrive.delivery.classify import classify
 from redrive.delivery.deliver import DeliveryWorker
 from redrive.delivery.errand import Result
 from redrive.delivery.letters import Letter
-from redrive.delivery.worker import Attempt, FreeSlots
-from redrive.engine.engine import Engine
+from redrive.delivery.worker import Attempt, FreeSlots, Worker
+from redrive.engine.engine import Claimed, Engine
 from redrive.engine.services import BoundServices
 from redrive.languages.letters import LAMBDA
 from redrive.services.dynamodb import api_items as dynamodb_items
@@ -34,8 +34,10 @@ from redrive.sim.checkers import Conservation, DeadLetters, EffectsOnce, Receive
 from redrive.sim.checkers_executions import Ends, Executions, Metrics
 from redrive.sim.checkers_groups import GroupsInOrder
 from redrive.sim.checkers_schedules import ScheduledInstants
-from redrive.sim.world import NO_DEFECTS
-from redrive.store.api import Transaction
+from redrive.sim.world import NO_DEFECTS, TIME_MOVES
+from redrive.store.api import Step, Tables, Transaction
+from redrive.store.group import GroupCommit
+from redrive.store.sqlite import Batch, SqliteStore
 from redrive.store.tables.dedup import DedupTable
 from redrive.store.tables.deliveries import Delivery, DeliveryTable
 from redrive.store.tables.messages import MessageTable, ReceivedMessage
@@ -80,12 +82,14 @@ def next_occurrence_counted_from_now() -> AbstractContextManager[object]:
 
 def claiming_more_than_can_start() -> AbstractContextManager[object]:
     """A claim takes whatever is due, whether there is room for it or not."""
-    original = DeliveryTable.claim_due
+    original = DeliveryTable.claim_outside
 
-    def claim_due(table: DeliveryTable, place: str, now: Instant, *, lease_ms: int, limit: int) -> list[Delivery]:
-        return original(table, place, now, lease_ms=lease_ms, limit=limit + 10)
+    def claim_outside(
+        table: DeliveryTable, function: str, now: Instant, *, lease_ms: int, limit: int
+    ) -> list[Delivery]:
+        return original(table, function, now, lease_ms=lease_ms, limit=limit + 10)
 
-    return patch.object(DeliveryTable, "claim_due", claim_due)
+    return patch.object(DeliveryTable, "claim_outside", claim_outside)
 
 
 def removing_the_delivery_before_its_work_is_done() -> AbstractContextManager[object]:
@@ -256,6 +260,95 @@ def dropping_without_counting() -> AbstractContextManager[object]:
     return patch.object(metrics, "series_of", series_of)
 
 
+def remembering_what_was_undone() -> AbstractContextManager[object]:
+    """What a step wrote stays in the caches of its store when it is undone."""
+    return patch.object(Tables, "undone", lambda _: None)
+
+
+def remembering_what_others_changed() -> AbstractContextManager[object]:
+    """A store does not look whether others have committed, and goes on with what it has read before."""
+    return patch.object(SqliteStore, "refresh", lambda _: None)
+
+
+def answering_before_the_commit() -> AbstractContextManager[object]:
+    """Whoever waits is told as soon as the steps of a batch have run."""
+    original: Callable[[Any], Any] = vars(GroupCommit)["_take"]
+
+    def take(group: Any) -> Any:
+        batch = original(group)
+        if batch is not None:
+            for answer, result in zip(vars(group)["_answers"], batch.results, strict=False):
+                answer(result)
+            vars(group)["_answers"] = [lambda _: None] * len(vars(group)["_answers"])
+        return batch
+
+    return patch.object(GroupCommit, "_take", take)
+
+
+def leaving_a_step_out_of_the_rerun() -> AbstractContextManager[object]:
+    """When a batch runs again with savepoints, its first step keeps the answer that it had, and does not run."""
+    original: Callable[..., None] = vars(SqliteStore)["_attempt_all"]
+    answered: dict[str, list[object]] = {}
+
+    def attempt_all(store: SqliteStore, steps: Sequence[Step[object]], batch: Batch, *, guarded: bool) -> None:
+        if guarded and answered.get("first"):
+            batch.results.append(answered["first"][0])
+            steps = steps[1:]
+        try:
+            original(store, steps, batch, guarded=guarded)
+        finally:
+            answered["first"] = batch.results[:1]
+
+    return patch.object(SqliteStore, "_attempt_all", attempt_all)
+
+
+def claiming_for_each_worker_what_is_for_all() -> AbstractContextManager[object]:
+    """In a round of claims each worker is given all the free slots, also those that others have taken."""
+    original: Callable[..., Claimed] = vars(Engine)["_round"]
+
+    def of_one(engine: Engine, tx: Transaction, workers: Sequence[Worker], free: FreeSlots) -> Claimed:
+        rounds = [original(engine, tx, [worker], free) for worker in workers]
+        attempts = [attempt for one in rounds for attempt in one.attempts]
+        return Claimed(attempts, progressed=True) if attempts else rounds[-1]
+
+    return patch.object(Engine, "_round", of_one)
+
+
+def claiming_more_deliveries_than_a_transaction_may_hold() -> AbstractContextManager[object]:
+    """A claim takes all deliveries inside the store that are due, however many there are."""
+    original = DeliveryTable.due
+
+    def due(table: DeliveryTable, place: str, now: Instant, *, limit: int) -> list[Delivery]:
+        return original(table, place, now, limit=1_000)
+
+    return patch.object(DeliveryTable, "due", due)
+
+
+def forgetting_a_worker_whose_timer_is_set_later() -> AbstractContextManager[object]:
+    """A node looks once whose timers are set, and asks nobody else from then on."""
+    original: Callable[..., Any] = vars(Engine)["_by_timers"]
+    known: dict[Engine, Any] = {}
+
+    def by_timers(engine: Engine, tx: Transaction) -> Any:
+        if engine not in known:
+            known[engine] = original(engine, tx)
+        return known[engine]
+
+    return patch.object(Engine, "_by_timers", by_timers)
+
+
+def forgetting_the_upkeep() -> AbstractContextManager[object]:
+    """Workers of the kind that sweeps and measures are not among those that have something due."""
+    original: Callable[..., tuple[Instant | None, Sequence[Worker]]] = vars(Engine)["_look"]
+
+    def look(engine: Engine, tx: Transaction, free: FreeSlots) -> tuple[Instant | None, Sequence[Worker]]:
+        next_due, expected = original(engine, tx, free)
+        left = [worker for worker in expected if not worker.upkeep]
+        return (next_due, left) if left else (None, ())
+
+    return patch.object(Engine, "_look", look)
+
+
 def _delete(delete: Callable[[DeliveryTable, str, int], None], lease: tuple[str, int], tx: Transaction) -> None:
     delete(tx.deliveries, *lease)
 
@@ -284,11 +377,22 @@ PLANTS: Mapping[Plant, str] = {
     losing_letters_of_exhausted_retries: Ends.rule,
     sending_letters_twice: ScheduledInstants.rule,
     dropping_without_counting: Metrics.rule,
+    remembering_what_was_undone: Ends.rule,
+    remembering_what_others_changed: Ends.rule,
+    # A node that is told of a claim before its commit goes on to the next one, and both fill the same slots.
+    answering_before_the_commit: Slots.rule,
+    leaving_a_step_out_of_the_rerun: Receives.rule,
+    claiming_for_each_worker_what_is_for_all: Slots.rule,
+    claiming_more_deliveries_than_a_transaction_may_hold: Slots.rule,
+    forgetting_a_worker_whose_timer_is_set_later: TIME_MOVES,
+    forgetting_the_upkeep: Metrics.rule,
 }
 """Each defect, and the rule that it breaks."""
 
 ALSO_BROKEN: Mapping[Plant, tuple[str, ...]] = {
     # An occurrence that fires twice is one too many to each of three checkers: which sees it first depends on the seed.
     changing_a_schedule_forgets_what_it_fired: (ScheduledInstants.rule, Executions.rule),
+    # A node that takes a timer for set that another has cleared finds it due for ever.
+    remembering_what_others_changed: (TIME_MOVES,),
 }
 """Rules that a defect breaks as well, perhaps before the one above."""

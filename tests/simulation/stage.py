@@ -12,9 +12,9 @@ from redrive.delivery.worker import Attempt
 from redrive.sim.functions import Run
 from redrive.sim.happenings import Accepted, Happening, LeftMessage, Occurred, Tried
 from redrive.sim.nodes import Node
-from redrive.sim.town import Town
+from redrive.sim.users import drain, event, event_handler
 from redrive.sim.weather import Fault, Weather
-from redrive.sim.workload import drain, event, event_handler
+from redrive.sim.workload import Workload
 from redrive.sim.world import Simulation
 from redrive.wire.models import Models
 
@@ -30,6 +30,15 @@ class ScriptedWeather(Weather):
     def __init__(self) -> None:
         super().__init__(SeededEntropy("stage"), {})
         self._due_in: dict[Fault, int] = {}
+        self._crowd = 0
+
+    def crowd(self, count: int) -> None:
+        """Let so many others go on while an answer is awaited."""
+        self._crowd = count
+
+    def crowds(self) -> bool:
+        self._crowd -= 1
+        return self._crowd >= 0
 
     def expect(self, fault: Fault, *, after: int = 0) -> None:
         """Let the fault strike once, after so many occasions on which it does not."""
@@ -43,14 +52,14 @@ class ScriptedWeather(Weather):
 
 
 class Stage:
-    """A fleet that stands still until it is told otherwise, and a town with what the scenario needs."""
+    """A fleet that stands still until it is told otherwise, and a workload with what the scenario needs."""
 
     def __init__(self, models: Models, *, slots: int = 1) -> None:
         self.weather = ScriptedWeather()
         self.simulation = Simulation(seed=0, weather=self.weather, nodes=2, slots=slots, models=models)
         self.first, self.second = self.simulation.nodes
         self.until = self.simulation.now + DAY_MS
-        self.town = Town(self.simulation, SeededEntropy("town"), until=self.until)
+        self.workload = Workload(self.simulation, SeededEntropy("town"), until=self.until)
         self.runs: list[str] = []
         self.occurred: list[str] = []
         self.simulation.watch(self)
@@ -75,8 +84,8 @@ class Stage:
             self.runs.append(run.event["key"])
             return handler(run)
 
-        self.town.queue(f"{name}-dlq")
-        self.town.function(name, tell, dead_letters=f"{name}-dlq")
+        self.workload.queue(f"{name}-dlq")
+        self.workload.function(name, tell, dead_letters=f"{name}-dlq")
 
     def event(self, key: str, function: str = "notify") -> None:
         """An event is accepted for a function."""
@@ -98,9 +107,10 @@ class Stage:
         return attempt
 
     def runs_and_settles(self, node: Node, attempt: Attempt) -> InvocationResult:
-        """The node does the other two beats, undisturbed."""
+        """The node does the other two beats, undisturbed, and has its slot back."""
         result = self.simulation.perform(node, attempt)
         self.simulation.settle(node, attempt, result)
+        node.release(attempt)
         return result
 
     def keys_of(self, attempt: Attempt) -> list[str]:
@@ -120,7 +130,7 @@ class Stage:
         for node in self.simulation.nodes:
             self.simulation.crash(node, for_ms=1)
         self.simulation.start()
-        self.town.finish()
+        self.workload.finish()
 
     def instant(self, *, minutes: float) -> str:
         """The time so long after now, as schedules write it."""

@@ -96,8 +96,8 @@ def test_worked_off_queues_are_empty_in_the_end() -> None:
 
 
 def test_claim_fits_into_the_free_slots() -> None:
-    assert passes(Slots(), took(free=1))
-    assert not passes(Slots(), took(free=0))
+    assert passes(Slots(inside_max=10), took(free=1))
+    assert not passes(Slots(inside_max=10), took(free=0))
 
 
 def test_only_the_latest_fence_settles() -> None:

@@ -9,7 +9,7 @@ from redrive.sim.checkers import Checker
 from redrive.sim.checkers_executions import TOO_OLD, Alarm, Ends, Executions, Metrics
 from redrive.sim.checkers_schedules import Planned
 from redrive.sim.failures import RuleBroken
-from redrive.sim.happenings import Buried, Happening, Measured, Rang, Recalled
+from redrive.sim.happenings import DeadLettered, Happening, HistoryRead, Measured, Reached
 from redrive.store.tables.attempts import AttemptRecord
 
 AGE_MS = 20 * MINUTE_MS
@@ -48,7 +48,7 @@ def holds(checker: Checker, *happenings: Happening) -> bool:
 
 
 def is_within_policy(*records: AttemptRecord) -> bool:
-    return holds(Executions(ALARMS, [REFUSED]), Recalled("bell", records))
+    return holds(Executions(ALARMS, [REFUSED]), HistoryRead("bell", records))
 
 
 def test_execution_is_delivered_or_given_up_within_its_policy() -> None:
@@ -111,38 +111,38 @@ def test_each_instant_has_an_execution_or_was_left_out() -> None:
     assert not is_within_policy(record(1), record(1, scheduled_at=HOUR_MS + MINUTE_MS))
 
 
-def rang(attempt: int = 1, *, id: str = "m-1", at: int = HOUR_MS) -> Rang:
-    return Rang("bell", DUE, attempt, id, at)
+def reached(attempt: int = 1, *, id: str = "m-1", at: int = HOUR_MS) -> Reached:
+    return Reached("bell", DUE, attempt, id, at)
 
 
-def buried(retries: int = 0, id: str = "m-1") -> Buried:
-    return Buried("bell", DUE, retries, id)
+def buried(retries: int = 0, id: str = "m-1") -> DeadLettered:
+    return DeadLettered("bell", DUE, retries, id)
 
 
 def test_what_was_delivered_is_at_its_target_once() -> None:
-    delivered = Recalled("bell", [FIRST, record(2, late_ms=2 * SECOND_MS)])
+    delivered = HistoryRead("bell", [FIRST, record(2, late_ms=2 * SECOND_MS)])
 
-    assert holds(Ends(ALARMS), rang(2), rang(2), delivered)
+    assert holds(Ends(ALARMS), reached(2), reached(2), delivered)
     assert not holds(Ends(ALARMS), delivered)
-    assert not holds(Ends(ALARMS), rang(1), delivered)
-    assert not holds(Ends(ALARMS), rang(2), rang(2, id="another"), delivered)
-    assert not holds(Ends(ALARMS), rang())
+    assert not holds(Ends(ALARMS), reached(1), delivered)
+    assert not holds(Ends(ALARMS), reached(2), reached(2, id="another"), delivered)
+    assert not holds(Ends(ALARMS), reached())
 
 
 def test_what_was_dead_lettered_is_in_its_queue_once() -> None:
-    given_up = Recalled("bell", [FIRST, record(2, late_ms=2 * SECOND_MS, code=REFUSED, verdict=LETTER)])
+    given_up = HistoryRead("bell", [FIRST, record(2, late_ms=2 * SECOND_MS, code=REFUSED, verdict=LETTER)])
 
     assert holds(Ends(ALARMS), buried(1), given_up)
     assert not holds(Ends(ALARMS), given_up)
     assert not holds(Ends(ALARMS), buried(2), given_up)
     assert not holds(Ends(ALARMS), buried(1), buried(1, "another"), given_up)
-    assert not holds(Ends(ALARMS), buried(1), rang(), given_up)
-    assert not holds(Ends(ALARMS), rang(), buried(), Recalled("bell", [record(1)]))
+    assert not holds(Ends(ALARMS), buried(1), reached(), given_up)
+    assert not holds(Ends(ALARMS), reached(), buried(), HistoryRead("bell", [record(1)]))
 
 
 def test_target_is_reached_early_only_by_what_a_clock_is_off() -> None:
-    early = rang(at=HOUR_MS - 2 * SECOND_MS)
-    delivered = Recalled("bell", [record(1)])
+    early = reached(at=HOUR_MS - 2 * SECOND_MS)
+    delivered = HistoryRead("bell", [record(1)])
 
     assert holds(Ends(ALARMS, skew_ms=2 * SECOND_MS), early, delivered)
     assert not holds(Ends(ALARMS, skew_ms=2 * SECOND_MS - 1), early, delivered)
@@ -162,8 +162,8 @@ def test_target_is_reached_early_only_by_what_a_clock_is_off() -> None:
 def test_metric_is_what_happened(metric: str, happened: int) -> None:
     throttled = record(2, late_ms=2 * SECOND_MS, code="ThrottlingException", wait_ms=2 * SECOND_MS)
     too_old = record(3, late_ms=AGE_MS + 1, code=TOO_OLD, verdict=LETTER)
-    history = Recalled("bell", [FIRST, throttled, too_old])
+    history = HistoryRead("bell", [FIRST, throttled, too_old])
 
     for measured in (happened - 1, happened, happened + 1):
-        checker = Metrics(throttled=["ThrottlingException"], permanent=[REFUSED])
+        checker = Metrics("alarms", throttled=["ThrottlingException"], permanent=[REFUSED])
         assert holds(checker, history, Measured(metric, measured)) is (measured == happened)

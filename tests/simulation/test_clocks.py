@@ -10,7 +10,7 @@ from redrive.core.clock import MINUTE_MS, SECOND_MS
 from redrive.core.scope import Caller
 from redrive.sim.clients import SCOPE
 from redrive.sim.nodes import Node
-from redrive.sim.workload import receive
+from redrive.sim.users import receive
 from redrive.wire.models import Models
 from tests.simulation.stage import Stage
 
@@ -121,9 +121,9 @@ def test_lease_that_a_fast_clock_ends_early_costs_an_attempt_and_no_work(stage: 
 
 def _hourly(stage: Stage, expression: str = "cron(0 * * * ? *)") -> str:
     """A schedule that fires an hour from now; answers the URL of its queue."""
-    url = stage.town.queue("ticks")
-    stage.town.queue("ticks-dlq")
-    stage.town.schedule("hourly", expression, "UTC", target="ticks")
+    url = stage.workload.queue("ticks")
+    stage.workload.queue("ticks-dlq")
+    stage.workload.schedule("hourly", expression, "UTC", target="ticks")
     return url
 
 
@@ -133,9 +133,9 @@ def _is_off(node: Node, *, ahead_ms: int) -> None:
 
 def _changes_the_end_date(stage: Stage, node: Node) -> None:
     """A request that this node serves: the schedule ends a millisecond earlier."""
-    (params,) = stage.town.schedules_made
+    (params,) = stage.workload.schedules_made
     changed = {**params, "EndDate": params["EndDate"] - 1}
-    node.engine.call(Caller(SCOPE, "request"), "scheduler", "UpdateSchedule", changed)
+    node.process.engine.call(Caller(SCOPE, "request"), "scheduler", "UpdateSchedule", changed)
 
 
 def _works_off(stage: Stage, node: Node) -> None:

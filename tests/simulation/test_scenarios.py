@@ -11,10 +11,10 @@ from redrive.delivery.faults import Fault as Aimed
 from redrive.delivery.faults import add_fault
 from redrive.delivery.worker import Attempt
 from redrive.sim.clients import SCOPE
-from redrive.sim.inquest import ALARMS
-from redrive.sim.town import SIREN, WAITING
+from redrive.sim.final_state import ALARMS
+from redrive.sim.users import alarm_handler, batch_handler, event, message_handler, occurrence_handler, receive
 from redrive.sim.weather import AnswerLost, Fault
-from redrive.sim.workload import alarm_handler, batch_handler, event, message_handler, occurrence_handler, receive
+from redrive.sim.workload import ALARM_FUNCTION, WAITING
 from redrive.wire.models import Models
 from tests.simulation.stage import LEASE_MINUTES, Stage
 
@@ -90,7 +90,7 @@ def test_claim_that_conflicts_takes_nothing(stage: Stage) -> None:
     """A claim that does not commit leaves the work to the next one, at once."""
     stage.has_function()
     stage.event("letter")
-    stage.weather.expect(Fault.CONFLICT, after=1)
+    stage.weather.expect(Fault.CONFLICT)
 
     with pytest.raises(Conflict):
         stage.simulation.claim(stage.first)
@@ -101,17 +101,21 @@ def test_claim_that_conflicts_takes_nothing(stage: Stage) -> None:
     stage.ends()
 
 
-def test_claim_that_conflicts_halfway_keeps_what_it_took_before(stage: Stage) -> None:
-    """A node performs the attempts that it holds, though another of its claims in that round did not commit."""
+def test_claim_that_conflicts_takes_nothing_for_any_worker(stage: Stage) -> None:
+    """A claim of several workers is one transaction: what all of them took is due again."""
     stage.first.slots = 2
     stage.has_function()
     stage.event("letter")
     stage.message("order", _orders(stage))
-    stage.weather.expect(Fault.CONFLICT, after=2)
+    stage.weather.expect(Fault.CONFLICT)
 
-    stage.runs_and_settles(stage.first, stage.claims(stage.first))
+    with pytest.raises(Conflict):
+        stage.simulation.claim(stage.first)
 
-    assert stage.runs == ["letter"]
+    attempts = stage.simulation.claim(stage.first).attempts
+    assert sorted(attempt.worker for attempt in attempts) == ["delivery", "lambda.mapping"]
+    for attempt in attempts:
+        stage.runs_and_settles(stage.first, attempt)
     stage.ends()
 
 
@@ -133,7 +137,7 @@ def test_claim_whose_answer_is_lost_comes_back_after_its_lease(stage: Stage) -> 
     """Attempts that a node never heard of are performed by nobody until their lease ends."""
     stage.has_function()
     stage.event("letter")
-    stage.weather.expect(Fault.ANSWER_LOST, after=1)
+    stage.weather.expect(Fault.ANSWER_LOST)
 
     with pytest.raises(AnswerLost):
         stage.simulation.claim(stage.first)
@@ -165,11 +169,10 @@ def test_attempt_settled_twice_counts_one_failure(stage: Stage) -> None:
 
 def test_lost_commit_answer_does_not_send_twice(stage: Stage) -> None:
     """A delivery inside the store happens exactly once, whatever the node is told of it."""
-    url = stage.town.queue("ticks")
-    stage.town.queue("ticks-dlq")
-    stage.town.schedule("noon", "rate(2 hours)", "UTC", target="ticks")
-    assert stage.simulation.claim(stage.first).progressed  # The occurrence becomes a delivery.
-    stage.weather.expect(Fault.ANSWER_LOST, after=1)
+    url = stage.workload.queue("ticks")
+    stage.workload.queue("ticks-dlq")
+    stage.workload.schedule("noon", "rate(2 hours)", "UTC", target="ticks")
+    stage.weather.expect(Fault.ANSWER_LOST)
 
     with pytest.raises(AnswerLost):
         stage.simulation.claim(stage.first)
@@ -181,10 +184,10 @@ def test_lost_commit_answer_does_not_send_twice(stage: Stage) -> None:
 
 def test_fleet_sleeps_over_three_occurrences_and_fires_each_once(stage: Stage) -> None:
     """A cron schedule catches up: every occurrence that nobody was awake for is fired when somebody is."""
-    url = stage.town.queue("ticks")
-    stage.town.queue("ticks-dlq")
-    stage.town.schedule("tick", "cron(0/20 * * * ? *)", "UTC", target="ticks")
-    stage.town.consumer("clerk", url, occurrence_handler(stage.simulation))
+    url = stage.workload.queue("ticks")
+    stage.workload.queue("ticks-dlq")
+    stage.workload.schedule("tick", "cron(0/20 * * * ? *)", "UTC", target="ticks")
+    stage.workload.consumer("clerk", url, occurrence_handler(stage.simulation))
     expected = [stage.instant(minutes=minutes) for minutes in (20, 40, 60)]
     stage.simulation.start()
     for node in stage.simulation.nodes:
@@ -262,7 +265,7 @@ def test_crash_under_a_batch_of_a_fifo_queue_keeps_its_group_in_order(stage: Sta
     after = stage.claims(stage.second)
     stage.runs_and_settles(stage.second, after)
 
-    assert held_up == []
+    assert not held_up
     assert [stage.keys_of(one) for one in (other, again, after)] == [["other-1"], ["pay-1"], ["pay-2"]]
     stage.ends()
 
@@ -281,7 +284,7 @@ def test_zombie_with_a_batch_of_a_fifo_queue_frees_no_group(stage: Stage) -> Non
     stage.runs_and_settles(stage.first, old)
 
     assert (stage.keys_of(old), stage.keys_of(current)) == (["pay-1"], ["pay-2"])
-    assert stage.simulation.claim(stage.first).attempts == []
+    assert not stage.simulation.claim(stage.first).attempts
     stage.runs_and_settles(stage.second, current)
     assert stage.keys_in(url) == ["pay-3"]
 
@@ -289,7 +292,7 @@ def test_zombie_with_a_batch_of_a_fifo_queue_frees_no_group(stage: Stage) -> Non
 def test_consumer_beyond_its_visibility_timeout_deletes_nothing_of_the_next(stage: Stage) -> None:
     """Whoever takes too long holds an old receipt: the message belongs to the one who received it since."""
     call = stage.simulation.reliable.call
-    url = stage.town.queue("mail")
+    url = stage.workload.queue("mail")
     stage.message("letter", url)
     (slow,) = receive(stage.simulation, stage.simulation.reliable, url, visibility_s=30)
     stage.passes(minutes=1)
@@ -303,7 +306,7 @@ def test_consumer_beyond_its_visibility_timeout_deletes_nothing_of_the_next(stag
 
 def test_client_that_is_not_answered_and_sends_again_loses_nothing(stage: Stage) -> None:
     """A send whose answer is lost did happen: asking again makes two messages, never none."""
-    url = stage.town.queue("mail")
+    url = stage.workload.queue("mail")
     client = stage.simulation.client("sender")
     stage.weather.expect(Fault.ANSWER_LOST)
 
@@ -316,22 +319,22 @@ def test_client_that_is_not_answered_and_sends_again_loses_nothing(stage: Stage)
 
 def test_poison_goes_to_the_dead_letter_queue_and_no_further(stage: Stage) -> None:
     """A message that nobody can work on is received as often as allowed, then set aside with its origin."""
-    url = stage.town.queue("mail", receives_max=2)
-    stage.town.consumer("reader", url, message_handler(stage.simulation))
+    url = stage.workload.queue("mail", receives_max=2)
+    stage.workload.consumer("reader", url, message_handler(stage.simulation))
     stage.message("poison-1", url)
 
     stage.passes(minutes=30)
 
-    assert stage.keys_in(stage.town.url("mail-dlq")) == ["poison-1"]
+    assert stage.keys_in(stage.workload.url("mail-dlq")) == ["poison-1"]
 
 
 def test_late_answer_does_not_settle_the_retry_that_a_slow_call_holds_up(stage: Stage) -> None:
     """A slow call is an attempt of its own: the echo of the attempt before it settles nothing."""
-    simulation, town = stage.simulation, stage.town
+    simulation, workload = stage.simulation, stage.workload
     simulation.reliable.call("scheduler", "CreateScheduleGroup", Name=ALARMS)
-    town.function(SIREN, alarm_handler(simulation))
-    town.alarm("bell", "at(2025-03-29T13:00:00)", WAITING, letters=None, retries_max=5, age_s_max=3_600)
-    simulation.run(lambda tx: add_fault(tx, Aimed("", f"*:function:{SIREN}", "ThrottlingException", times=1)))
+    workload.function(ALARM_FUNCTION, alarm_handler(simulation))
+    workload.alarm("bell", "at(2025-03-29T13:00:00)", WAITING, letters=None, retries_max=5, age_s_max=3_600)
+    simulation.run(lambda tx: add_fault(tx, Aimed("", f"*:function:{ALARM_FUNCTION}", "ThrottlingException", times=1)))
     stage.passes(minutes=60)
     attempt = _claimed(stage)
     answer = stage.runs_and_settles(stage.first, attempt)
@@ -355,28 +358,28 @@ def _claimed(stage: Stage) -> Attempt:
 
 def _orders(stage: Stage) -> str:
     """A queue that is mapped to a function with a conditional effect; answers the queue's URL."""
-    simulation, town = stage.simulation, stage.town
-    url = town.queue("orders")
-    town.table("effects")
-    town.function("charge", batch_handler(simulation, simulation.reliable, "effects", reports_failures=True))
-    town.mapping("orders", "charge", batch_size=10, reports_failures=True)
+    simulation, workload = stage.simulation, stage.workload
+    url = workload.queue("orders")
+    workload.table("effects")
+    workload.function("charge", batch_handler(simulation, simulation.reliable, "effects", reports_failures=True))
+    workload.mapping("orders", "charge", batch_size=10, reports_failures=True)
     return url
 
 
 def _payroll(stage: Stage) -> str:
     """A FIFO queue that is mapped, message by message, to a function with a conditional effect; answers its URL."""
-    simulation, town = stage.simulation, stage.town
-    url = town.queue("payroll.fifo", is_fifo=True)
-    town.table("payslips")
+    simulation, workload = stage.simulation, stage.workload
+    url = workload.queue("payroll.fifo", is_fifo=True)
+    workload.table("payslips")
     handler = batch_handler(simulation, simulation.reliable, "payslips", reports_failures=True, in_order=True)
-    town.function("pay", handler)
-    town.mapping("payroll.fifo", "pay", batch_size=1, reports_failures=True)
+    workload.function("pay", handler)
+    workload.mapping("payroll.fifo", "pay", batch_size=1, reports_failures=True)
     return url
 
 
 def test_crash_inside_a_move_task_neither_loses_nor_doubles_a_message(stage: Stage) -> None:
     """A move task is taken further step by step, each in one transaction: whoever is left goes on where it stood."""
-    url = stage.town.queue("orders", receives_max=3)
+    url = stage.workload.queue("orders", receives_max=3)
     dead_url = url + "-dlq"
     keys = [f"order-{number:02}" for number in range(30)]
     for key in keys:

@@ -18,7 +18,7 @@ REASONED = re.compile(r"# noqa: [A-Z0-9, ]+ - .{10,}")
 BROAD_EXCEPTS: dict[str, tuple[int, str]] = {
     "delivery/deliver.py": (3, "a defect in one delivery is put off, and the others go on"),
     "engine/driver.py": (3, "the supervisor of the loop in real time"),
-    "engine/engine.py": (2, "the supervisor of a turn: which worker failed, and whether the others can go on"),
+    "engine/engine.py": (2, "the supervisor of a round: which worker failed, and whether the others can go on"),
     "engine/virtual.py": (1, "instants that share a transaction are done again one by one"),
     "gateway/app.py": (5, "every request is answered, and the log knows of the defect"),
     "gateway/chain.py": (1, "a result that cannot be written is answered as a defect"),
@@ -31,7 +31,6 @@ BROAD_EXCEPTS: dict[str, tuple[int, str]] = {
     "invoke/inline.py": (1, "it runs the user's module"),
     "prove/play/performance.py": (1, "it runs the user's module"),
     "prove/process/threads.py": (3, "it runs the user's threads, and raises their errors where they belong"),
-    "prove/stage/stage.py": (1, "as engine/engine.py"),
     "services/lambda_/workers.py": (1, "a defect in settling one batch is told, and the others go on"),
     "store/sqlite.py": (3, "what a step raises is the step's answer, and the batch goes on"),
 }

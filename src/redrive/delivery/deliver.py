@@ -13,6 +13,7 @@ from typing import assert_never
 from redrive.core.clock import MINUTE_MS, Instant
 from redrive.core.documents import Document
 from redrive.core.errors import Bug, Conflict, ServiceError, UserError
+from redrive.core.knobs import PRODUCTION
 from redrive.core.log import Log
 from redrive.core.retry import (
     Delivered,
@@ -38,9 +39,6 @@ from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import INSIDE, OUTSIDE, Delivery
 
-INSIDE_PER_CLAIM_MAX = 200
-"""How many deliveries inside the store share one transaction: bounds how long others wait for the writer."""
-
 LEASE_FLOOR_MS = MINUTE_MS
 
 PUT_OFF_MS = 8 * MINUTE_MS
@@ -61,8 +59,12 @@ class DeliveryWorker:
     timer = None
     upkeep = False
 
-    def __init__(self, sources: Sequence[Source], log: Log) -> None:
+    def __init__(
+        self, sources: Sequence[Source], log: Log, *, per_claim: int = PRODUCTION.deliveries_per_claim
+    ) -> None:  # fmt: skip
+        """`per_claim`: how many deliveries inside the store one claim takes at most."""
         self._log = log
+        self._per_claim = per_claim
         self._sources: Mapping[str, Source] = {source.name: source for source in sources}
         self._lease_ms = max([LEASE_FLOOR_MS, *(source.lease_ms for source in sources)])
 
@@ -73,7 +75,7 @@ class DeliveryWorker:
     def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
         for delivery, errand, result in due_answers(tx):
             self._settle_kept(tx, delivery, errand, result)
-        for delivery in tx.deliveries.due(INSIDE, tx.now, limit=INSIDE_PER_CLAIM_MAX):
+        for delivery in tx.deliveries.due(INSIDE, tx.now, limit=self._per_claim):
             try:
                 with tx.savepoint():
                     self._deliver_inside(tx, delivery)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from redrive.core.knobs import PRODUCTION, Knobs
 from redrive.core.limits import Limits
 from redrive.core.log import Log
 from redrive.delivery.cleaning import CleaningWorker
@@ -119,15 +120,15 @@ DEFAULTS = Settings()
 
 def build_engine(
     store: Store, *, run: Runner, models: Models, invoker: Invoker, log: Log, settings: Settings = DEFAULTS,
-    real_time: bool = False,
+    real_time: bool = False, knobs: Knobs = PRODUCTION,
 ) -> Engine:  # fmt: skip
     """An engine over a store. `run` is the store's own, or that of the group commit in front of it.
 
     In real time, functions that a fault slows down take that long; in virtual time they take none.
     """
     store.on_commit(lambda topics: log_misspellings(log, topics))
-    faulty = FaultyInvoker(invoker, run, real_time=real_time, listen=store.on_commit)
-    registry, workers = bind_registry(store, models, settings), build_workers(log, settings)
+    faulty = FaultyInvoker(invoker, run, real_time=real_time, commits=store)
+    registry, workers = bind_registry(store, models, settings), build_workers(log, settings, knobs)
     return Engine(run, registry, workers, faulty, log, http=HttpCalls())
 
 
@@ -138,7 +139,7 @@ def bind_registry(store: Store, models: Models, settings: Settings = DEFAULTS) -
     return registry
 
 
-def build_workers(log: Log, settings: Settings = DEFAULTS) -> list[Worker]:
+def build_workers(log: Log, settings: Settings = DEFAULTS, knobs: Knobs = PRODUCTION) -> list[Worker]:
     """All kinds of due work; each engine over a store has its own."""
     sources: list[Source] = [
         # One for each kind of promise, in order of the alphabet.
@@ -146,7 +147,7 @@ def build_workers(log: Log, settings: Settings = DEFAULTS) -> list[Worker]:
         SchedulerSource(settings.execution_ids),
     ]
     return [
-        DeliveryWorker(sources, log),
+        DeliveryWorker(sources, log, per_claim=knobs.deliveries_per_claim),
         # In order of the alphabet.
         CleaningWorker(),
         ExpiryWorker(),
@@ -156,7 +157,7 @@ def build_workers(log: Log, settings: Settings = DEFAULTS) -> list[Worker]:
         MetricsWorker([QueueSampler()]),
         MoveTaskWorker(),
         RetentionWorker(),
-        ScheduleWorker(),
+        ScheduleWorker(per_claim=knobs.occurrences_per_claim),
         StackWorker(is_strict=settings.strict_templates),
-        TokenWorker(),
+        TokenWorker(per_claim=knobs.tokens_per_claim),
     ]

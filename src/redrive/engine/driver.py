@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
@@ -16,12 +16,10 @@ from redrive.core.clock import Clock, Instant, VirtualClock
 from redrive.core.errors import Conflict
 from redrive.core.log import Log
 from redrive.delivery.errand import Result
-from redrive.delivery.worker import Attempt, FreeSlots, Worker
-from redrive.engine.engine import Engine
+from redrive.delivery.worker import Attempt, FreeSlots
+from redrive.engine.engine import Engine, Runner
+from redrive.engine.rounds import Rounds
 from redrive.engine.virtual import Keep, VirtualTime
-
-IDLE_MS_MAX = 60_000
-"""How long a driver sleeps at most: a bound on what a lost wake-up can cost."""
 
 FAILED_ROUND_PAUSE_MS = 1_000
 """How long to wait after a round that failed (a full disk, a defect) before trying again."""
@@ -52,11 +50,10 @@ class RealTime:
 
     def __init__(self, engine: Engine, clock: Clock, log: Log, *, slots: int) -> None:
         self._engine = engine
-        self._clock = clock
+        self._rounds = Rounds(engine, clock)
         self._log = log
         self._free = slots
         self._held: Counter[str] = Counter()
-        self._expected: Sequence[Worker] = ()
         self._woken = False
         self._stopping = False
         self._condition = threading.Condition()
@@ -97,23 +94,16 @@ class RealTime:
                 self._sleep(FAILED_ROUND_PAUSE_MS)
 
     def _round(self) -> None:
-        """Claim what is due. Whoever is known to be due next is not asked again: to ask costs a transaction."""
+        """Claim what is due, begin the attempts, and sleep until more is due."""
         with self._condition:
             self._woken = False
             free = FreeSlots(self._free, Counter(self._held))
-        expected, self._expected = self._expected, ()
-        claimed = self._engine.turn(free, expected=expected)
-        for attempt in claimed.attempts:
+        for attempt in self._rounds.claim(free):
             with self._condition:
                 self._free -= 1
                 self._held[attempt.function] += 1
             self._pool.submit(self._attempt, attempt)
-        due = claimed.next_due
-        if due is None and claimed.progressed:
-            return  # What is due now is not known.
-        self._sleep(IDLE_MS_MAX if due is None else min(IDLE_MS_MAX, due - self._clock.now()))
-        if due is not None and due <= self._clock.now():
-            self._expected = claimed.expected
+        self._sleep(self._rounds.wait_ms())
 
     def _attempt(self, attempt: Attempt) -> None:
         try:
@@ -144,10 +134,12 @@ class RealTime:
 class VirtualDrive:
     """Turns the engine in virtual time: what is due now happens at once, and time moves when it is told to."""
 
-    def __init__(self, engine: Engine, clock: VirtualClock, log: Log, *, keep: Keep) -> None:
-        """`keep` stores where the clock stands."""
+    def __init__(
+        self, engine: Engine, clock: VirtualClock, log: Log, *, keep: Keep, run_between: Runner | None = None
+    ) -> None:  # fmt: skip
+        """`keep` stores where the clock stands; `run_between` is as for VirtualTime."""
         self._engine = engine
-        self._time = VirtualTime(engine, clock, keep=keep)
+        self._time = VirtualTime(engine, clock, keep=keep, run_between=run_between)
         self._log = log
         self._turn = threading.Lock()
         self._woken = threading.Event()

@@ -1,13 +1,14 @@
 """The engine: runs operations, and the three beats of everything that happens by itself.
 
-It has no loop and no clock of its own. Two drivers turn it: `driver.py` in production, `virtual.py` in virtual time
-(and `sim` with bad weather).
+It has no loop and no clock of its own. Drivers turn it: `driver.py` in production, `virtual.py` in virtual time,
+`prove` in a search, `sim` in bad weather. They claim by `claim`, or by `claim_in` where the transaction is theirs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol, TypeVar, assert_never
 
 from redrive.core.clock import Instant
@@ -88,87 +89,98 @@ class Engine:
     def claim(self, free: FreeSlots, *, expected: Sequence[Worker] = ()) -> Claimed:
         """First beat, for every worker that has something due: inside work is done, outside work comes back.
 
+        All of it shares one transaction, unless a worker has a defect; then each worker has one of its own.
         Workers that were `expected` to have something due at this instant are believed, and not asked again.
         """
+        try:
+            return self.run(lambda tx: self.claim_in(tx, free, expected=expected))
+        except Conflict:
+            raise
+        except Exception:  # noqa: BLE001 - once more, a worker at a time: whose defect it is, and whether the others can go on.
+            return self._claim_apart(free)
+
+    def claim_in(self, tx: Transaction, free: FreeSlots, *, expected: Sequence[Worker] = ()) -> Claimed:
+        """Claim as `claim` does, inside a transaction that somebody else has begun. A defect undoes all of it.
+
+        What one claim gives another worker to do is done there, too. Each worker has one claim, which bounds how long
+        others wait for the writer. Upkeep comes first or not at all: it measures what was committed.
+        """
         if not expected:
-            found = self.run(lambda tx: self._look(tx, free))
-            if not found.progressed:
-                return found
-            expected = found.expected
+            next_due, expected = self._look(tx, free)
+            if next_due is None or next_due > tx.now:
+                return Claimed((), progressed=False, next_due=next_due, expected=expected)
+        if len(expected) > 1:
+            expected = sorted(expected, key=lambda one: not one.upkeep)
+        ahead = self._round(tx, expected, free)
+        asked = {one.name for one in expected}
+        while ahead.next_due is not None and ahead.next_due <= tx.now:
+            fresh = [one for one in ahead.expected if one.name not in asked and not one.upkeep]
+            if not fresh:
+                break
+            asked.update([one.name for one in fresh])
+            ahead = self._round(tx, fresh, free)
+        return ahead
+
+    def _round(self, tx: Transaction, workers: Sequence[Worker], free: FreeSlots) -> Claimed:
+        """One claim for each of these workers, and what is due after them."""
         attempts: list[Attempt] = []
-        ahead = Claimed([], progressed=False)
-        progressed = False
+        left = free
+        for worker in workers:
+            taken = worker.claim(tx, free=left)
+            if taken:
+                attempts += taken
+                left = left.without(attempt.function for attempt in taken)
+        if attempts:
+            return Claimed(attempts, progressed=True)
+        next_due, expected = self._look(tx, free)
+        return Claimed((), True, next_due, expected)
+
+    def _claim_apart(self, free: FreeSlots) -> Claimed:
+        """A round of claims with a transaction for each worker. Errors: the first defect, if no worker could go on."""
+        next_due, due = self.run(lambda tx: self._due(tx, free))
+        if not due:
+            return Claimed((), progressed=False, next_due=next_due)
+        attempts: list[Attempt] = []
+        ahead = Claimed((), progressed=False)
         failed: Exception | None = None
-        for worker in expected:
-            claim = self._claim_of(worker, free.without(attempt.function for attempt in attempts))
+        left = free
+        for worker in due:
+            claim = partial(self._round, workers=[worker], free=left)
             try:
-                claimed, ahead = self.run(claim)
+                ahead = self.run(claim)
             except Conflict:
                 if not attempts:
                     raise
                 break  # What is in hand already must be performed; the rest is due in the next round.
             except Exception as error:  # noqa: BLE001 - logged, and raised unless other workers could go on.
                 self._log.error("claim failed", worker=worker.name, error=repr(error))
-                failed = error
-                ahead = Claimed([], progressed=False)
+                failed = failed or error
                 continue  # A defect in one worker must not hold up the others.
-            attempts += claimed
-            progressed = True
-        if failed is not None and not progressed:
+            attempts += ahead.attempts
+            left = left.without(attempt.function for attempt in ahead.attempts)
+        if failed is not None and not ahead.progressed:
             raise failed
-        if attempts:
-            return Claimed(attempts, progressed)
-        return Claimed(attempts, progressed, ahead.next_due, ahead.expected)
-
-    def turn(self, free: FreeSlots, *, expected: Sequence[Worker] = ()) -> Claimed:
-        """Claim as `claim` does, but in one transaction, if nothing goes wrong: nothing that is due waits for a commit.
-
-        What one claim gives another worker to do is done there, too. Each worker has one claim, which bounds how long
-        others wait for the writer. Upkeep comes first or not at all: it measures what was committed.
-        """
-        try:
-            return self.run(lambda tx: self._turn(tx, free, expected))
-        except Conflict:
-            raise
-        except Exception:  # noqa: BLE001 - once more, a worker at a time: whose defect it is, and whether the others can go on.
-            return self.claim(free)
-
-    def _turn(self, tx: Transaction, free: FreeSlots, expected: Sequence[Worker]) -> Claimed:
-        ahead = Claimed((), progressed=False, next_due=tx.now, expected=expected) if expected else self._look(tx, free)
-        asked: set[str] = set()
-        while ahead.next_due is not None and ahead.next_due <= tx.now:
-            fresh = [one for one in ahead.expected if one.name not in asked and not (asked and one.upkeep)]
-            if not fresh:
-                break
-            asked.update(one.name for one in fresh)
-            ahead = self.round(tx, sorted(fresh, key=lambda one: not one.upkeep), free=free)
+        if failed is not None or attempts:  # Who failed is due still, and what is due now is not known.
+            return Claimed(attempts, progressed=True)
         return ahead
 
-    def round(self, tx: Transaction, expected: Sequence[Worker], *, free: FreeSlots) -> Claimed:
-        """A round of claims inside one transaction, of workers that are known to have something due.
-
-        A defect in one of them undoes the whole transaction: `claim` then finds out whose it is.
-        """
-        attempts: list[Attempt] = []
-        for worker in expected:
-            attempts += worker.claim(tx, free=free.without(attempt.function for attempt in attempts))
-        if attempts:
-            return Claimed(attempts, progressed=True)
-        ahead = self._look(tx, free)
-        return Claimed((), progressed=True, next_due=ahead.next_due, expected=ahead.expected)
-
-    def _look(self, tx: Transaction, free: FreeSlots) -> Claimed:
-        """Who has something due now or, if nobody has, who will have it first."""
+    def _look(self, tx: Transaction, free: FreeSlots) -> tuple[Instant | None, Sequence[Worker]]:
+        """When something is due first, and who has something due now or, if nobody has, who will have it then."""
         asked = [(at, worker) for worker in self._by_asking if (at := worker.next_due(tx, free=free)) is not None]
         asked += self._by_timers(tx)
         if not asked:
-            return Claimed([], progressed=False)
+            return None, ()
         first_at = min([at for at, _ in asked])
         until = max(first_at, tx.now)
         expected = [worker for at, worker in asked if at <= until]
         if len(expected) > 1:
             expected.sort(key=lambda worker: self._places[worker.name])
-        return Claimed([], first_at <= tx.now, first_at, expected)
+        return first_at, expected
+
+    def _due(self, tx: Transaction, free: FreeSlots) -> tuple[Instant | None, Sequence[Worker]]:
+        """When something is due first, and who has something due now."""
+        next_due, expected = self._look(tx, free)
+        return next_due, expected if next_due is not None and next_due <= tx.now else ()
 
     def _by_timers(self, tx: Transaction) -> Sequence[tuple[Instant, Worker]]:
         """The workers whose timers are set, and for when. Most looks find them as the one before has left them."""
@@ -177,10 +189,6 @@ class Engine:
             due = [(at, worker) for timer, worker in self._by_timer if (at := tx.timers.next(timer)) is not None]
             self._timers = (version, due)
         return self._timers[1]
-
-    def _claim_of(self, worker: Worker, free: FreeSlots) -> Callable[[Transaction], tuple[Sequence[Attempt], Claimed]]:
-        """A worker's claim, and what is due after it: to look in the same transaction saves one."""
-        return lambda tx: (worker.claim(tx, free=free), self._look(tx, free))
 
     def take_over(self) -> None:
         """End the leases that an earlier process left behind. Only for a node that has the store to itself."""

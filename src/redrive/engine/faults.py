@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import Protocol
 
 from redrive.core.clock import SECOND_MS
 from redrive.core.documents import dump_json
@@ -17,17 +18,26 @@ from redrive.engine.engine import Runner
 from redrive.invoke.endings import TimedOut, payload_of
 from redrive.store.api import Transaction
 
-Listen = Callable[[Callable[[frozenset[str]], None]], None]
-"""Has a function called with the topics of each commit."""
+
+class Commits(Protocol):
+    """Tells of commits: a store."""
+
+    def on_commit(self, listener: Callable[[frozenset[str]], None]) -> None:
+        """Call the listener with the topics of each commit."""
+        ...
+
+    def on_others_commit(self, listener: Callable[[], None]) -> None:
+        """Call the listener when another store of the same database is found to have committed."""
+        ...
 
 
 class FaultyInvoker:
     """An Invoker in front of another: runs that a fault is aimed at are slow, or fail without having run."""
 
-    def __init__(self, invoker: Invoker, run: Runner, *, real_time: bool, listen: Listen | None = None) -> None:
+    def __init__(self, invoker: Invoker, run: Runner, *, real_time: bool, commits: Commits | None = None) -> None:
         """In real time slow runs take as long as their fault says; in virtual time they only tell so.
 
-        With `listen` (a store's `on_commit`) a run costs a transaction only while there are faults; without, each does.
+        With `commits` (the store's) a run costs a transaction only while there are faults; without, each does.
         """
         self._invoker = invoker
         self._run = run
@@ -35,9 +45,10 @@ class FaultyInvoker:
         self._closed = threading.Event()
         self._changes = 0
         self._changes_without_faults: int | None = None
-        self._is_listening = listen is not None
-        if listen is not None:
-            listen(self._hear)
+        self._is_listening = commits is not None
+        if commits is not None:
+            commits.on_commit(self._hear)
+            commits.on_others_commit(self._changed)
 
     def invoke(self, invocation: Invocation) -> InvocationResult:
         fault = self._struck(invocation.function_arn, invocation.unqualified_arn)
@@ -67,7 +78,10 @@ class FaultyInvoker:
 
     def _hear(self, topics: frozenset[str]) -> None:
         if CHANGED in topics:
-            self._changes += 1
+            self._changed()
+
+    def _changed(self) -> None:
+        self._changes += 1
 
     def close(self) -> None:
         """Stop what is running, and what waits to."""

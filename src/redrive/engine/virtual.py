@@ -7,15 +7,13 @@ from dataclasses import replace
 
 from redrive.core.clock import Instant, VirtualClock
 from redrive.core.errors import Bug, Conflict, UserError
+from redrive.core.knobs import PRODUCTION
 from redrive.delivery.worker import ONE, Worker
-from redrive.engine.engine import Claimed, Engine
+from redrive.engine.engine import Claimed, Engine, Runner
 from redrive.store.api import Transaction
 
 ROUNDS_PER_INSTANT_MAX = 100_000
 """More rounds than this without time moving means that a worker claims to be due and does nothing."""
-
-STOPS_PER_TRANSACTION_MAX = 200
-"""At how many instants work is done in one transaction: the transaction costs as much as the work at one of them."""
 
 Keep = Callable[[Transaction, Instant], None]
 """Stores where the clock stands, in the transaction that has moved it."""
@@ -24,7 +22,16 @@ Keep = Callable[[Transaction, Instant], None]
 class VirtualTime:
     """Drives an engine on a clock that stands still. One thread, one attempt at a time: same input, same history."""
 
-    def __init__(self, engine: Engine, clock: VirtualClock, *, keep: Keep | None = None) -> None:
+    def __init__(
+        self, engine: Engine, clock: VirtualClock, *, keep: Keep | None = None,
+        stops_max: int = PRODUCTION.stops_per_transaction, run_between: Runner | None = None,
+    ) -> None:  # fmt: skip
+        """`stops_max`: at how many instants work is done in one transaction.
+
+        `run_between` runs the steps of an advance before its last: they need not await the disk, as the last one does.
+        """
+        self._run_between = run_between or engine.run
+        self._stops_max = stops_max
         self._engine = engine
         self._clock = clock
         self._keep = keep
@@ -73,7 +80,7 @@ class VirtualTime:
 
     def _travel(self, ahead: Claimed, target: Instant) -> Claimed:
         """Go on from one due instant to the next in one transaction, as far as nothing is needed from outside."""
-        passed = self._passed(ahead, target, STOPS_PER_TRANSACTION_MAX) or self._passed(ahead, target, 1)
+        passed = self._passed(ahead, target, self._stops_max) or self._passed(ahead, target, 1)
         if passed is None:
             return self.settle_due(expected=ahead.expected)
         for attempt in passed.attempts:
@@ -87,7 +94,7 @@ class VirtualTime:
         The clock has gone no further than to the defect. Errors: Conflict, UserError (the store is full).
         """
         try:
-            return self._engine.run(lambda tx: self._pass(tx, ahead, target, stops_max))
+            return self._run_between(lambda tx: self._pass(tx, ahead, target, stops_max))
         except (Conflict, UserError):
             raise
         except Exception:  # noqa: BLE001 - done once more with fewer at once, until it shows whose defect it is.
@@ -104,7 +111,7 @@ class VirtualTime:
                 break
             tx.move_to(next_due)
             self._move_to(next_due)
-            ahead = self._engine.round(tx, ahead.expected, free=ONE)
+            ahead = self._engine.claim_in(tx, ONE, expected=ahead.expected)
             next_due = None if ahead.next_due is None else max(ahead.next_due, tx.now)
             if any(worker.upkeep for worker in ahead.expected):
                 break

@@ -112,7 +112,8 @@ class Server:
             )
             entropy: Entropy = SeededEntropy(options.seed) if options.virtual else SystemEntropy()
             path = self._data.store if self._data else None
-            self._store = SqliteStore(path, clock=self._clock, entropy=entropy)
+            # Only an advance of virtual time does work of which nobody is told before its last commit.
+            self._store = SqliteStore(path, clock=self._clock, entropy=entropy, defers_sync=options.virtual)
             undo.pop_all()
         self._entropy = self._store.entropy
         self._issuer = Issuer(self._store.secret)
@@ -301,7 +302,10 @@ class Server:
         stood_at = self._store.run(lambda tx: tx.timers.get(*CLOCK_TIMER))
         if stood_at is not None:
             clock.move_to(max(stood_at, clock.now()))
-        return VirtualDrive(engine, clock, self._log, keep=lambda tx, at: tx.timers.set(*CLOCK_TIMER, at))
+        return VirtualDrive(
+            engine, clock, self._log, keep=lambda tx, at: tx.timers.set(*CLOCK_TIMER, at),
+            run_between=group.run_unsynced,
+        )  # fmt: skip
 
 
 @contextmanager

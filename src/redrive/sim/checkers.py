@@ -118,15 +118,24 @@ class NothingInvented:
 
 
 class Slots:
-    """A node takes no more attempts than it can start now."""
+    """A node takes no more attempts than it can start now, and no more deliveries than one transaction may hold."""
 
     rule = "a node claims no more than it can start"
 
+    def __init__(self, *, inside_max: int) -> None:
+        """`inside_max`: how many deliveries inside the store one claim takes at most."""
+        self._inside_max = inside_max
+
     def observe(self, happening: Happening) -> None:
-        if isinstance(happening, Took) and len(happening.attempts) > happening.free:
+        if not isinstance(happening, Took):
+            return
+        if len(happening.attempts) > happening.free:
             raise RuleBroken(
                 self.rule, f"{happening.node} took {len(happening.attempts)} attempts into {happening.free} slots"
             )
+        if happening.inside > self._inside_max:
+            what = f"{happening.node} took {happening.inside} deliveries inside, {self._inside_max} at most"
+            raise RuleBroken(self.rule, what)
 
     def finish(self, left: Sequence[LeftMessage]) -> None:
         """Slots concern nodes alone."""

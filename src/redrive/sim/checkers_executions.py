@@ -1,6 +1,6 @@
 """Executions of schedules: each occurrence has one, within its retry policy, and its end is seen where it must be.
 
-Three witnesses are held against one another: the engine's history of attempts, what targets and dead-letter queues
+Three sources are held against one another: the engine's history of attempts, what targets and dead-letter queues
 got, and the metrics. The retry policy is reckoned here anew, not by the engine's own `decide`.
 """
 
@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from redrive.core.clock import SECOND_MS, Instant, format_instant, parse_instant
 from redrive.sim.checkers_schedules import Planned
 from redrive.sim.failures import RuleBroken
-from redrive.sim.happenings import Buried, Happening, LeftMessage, Measured, Rang, Recalled
+from redrive.sim.happenings import DeadLettered, Forgot, Happening, HistoryRead, LeftMessage, Measured, Reached
 from redrive.store.tables.attempts import AttemptRecord
+from redrive.store.tables.metrics import dimensions_text
 
 TOO_OLD = "MaximumEventAgeInSeconds"
 """The code of an execution that was given up before an attempt could be made."""
@@ -65,7 +66,7 @@ class Execution:
         return self.end.verdict == "delivered"
 
     @property
-    def is_buried(self) -> bool:
+    def is_dead_lettered(self) -> bool:
         return self.end.verdict.startswith("dead-lettered")
 
 
@@ -91,7 +92,7 @@ class Executions:
         self._permanent = permanent
 
     def observe(self, happening: Happening) -> None:
-        if isinstance(happening, Recalled):
+        if isinstance(happening, HistoryRead):
             alarm = self._alarms[happening.schedule]
             executions = list(executions_of(happening.schedule, happening.records))
             for execution in executions:
@@ -183,79 +184,87 @@ class Ends:
         """`skew_ms`: how far the clock of a node may be off."""
         self._alarms = alarms
         self._skew_ms = skew_ms
-        self._rang: dict[tuple[str, str], Rang] = {}
-        self._buried: dict[tuple[str, str], Buried] = {}
+        self._reached: dict[tuple[str, str], Reached] = {}
+        self._dead_lettered: dict[tuple[str, str], DeadLettered] = {}
         self._executions: list[Execution] = []
 
     def observe(self, happening: Happening) -> None:
         match happening:
-            case Rang():
-                self._ring(happening)
-            case Buried(schedule, scheduled_at):
-                if (schedule, scheduled_at) in self._buried:
+            case Reached():
+                self._reach(happening)
+            case DeadLettered(schedule, scheduled_at):
+                if (schedule, scheduled_at) in self._dead_lettered:
                     raise RuleBroken(self.rule, f"{happening} is there twice")
-                self._buried[schedule, scheduled_at] = happening
-            case Recalled(schedule, records):
+                self._dead_lettered[schedule, scheduled_at] = happening
+            case HistoryRead(schedule, records):
                 self._executions += executions_of(schedule, records)
             case _:
                 pass
 
-    def _ring(self, rang: Rang) -> None:
-        if rang.at < parse_instant(rang.scheduled_at) - self._skew_ms:
-            raise RuleBroken(self.rule, f"{rang} came too early")
-        known = self._rang.setdefault((rang.schedule, rang.scheduled_at), rang)
-        if (known.id, known.attempt) != (rang.id, rang.attempt) and not self._alarms[rang.schedule].waits:
-            raise RuleBroken(self.rule, f"{rang} came beside {known}")
+    def _reach(self, reached: Reached) -> None:
+        if reached.at < parse_instant(reached.scheduled_at) - self._skew_ms:
+            raise RuleBroken(self.rule, f"{reached} came too early")
+        known = self._reached.setdefault((reached.schedule, reached.scheduled_at), reached)
+        if (known.id, known.attempt) != (reached.id, reached.attempt) and not self._alarms[reached.schedule].waits:
+            raise RuleBroken(self.rule, f"{reached} came beside {known}")
 
     def finish(self, left: Sequence[LeftMessage]) -> None:
         for execution in self._executions:
-            self._compare_target(execution, self._rang.pop(execution.key, None))
-            self._compare_letter(execution, self._buried.pop(execution.key, None))
-        strays = [*self._rang.values(), *self._buried.values()]
+            self._compare_target(execution, self._reached.pop(execution.key, None))
+            self._compare_letter(execution, self._dead_lettered.pop(execution.key, None))
+        strays = [*self._reached.values(), *self._dead_lettered.values()]
         if strays:
             raise RuleBroken(self.rule, f"{strays} belong to no execution")
 
-    def _compare_target(self, execution: Execution, rang: Rang | None) -> None:
+    def _compare_target(self, execution: Execution, reached: Reached | None) -> None:
         if self._alarms[execution.schedule].waits:
             return  # The function's own error is an answer; and an attempt whose answer is lost has reached it.
-        if (rang is not None) != execution.is_delivered:
-            raise RuleBroken(self.rule, f"{execution.name} ended as {execution.end}, its target got {rang}")
-        if rang is not None and rang.attempt != len(execution.attempts):
-            raise RuleBroken(self.rule, f"{execution.name} was delivered by attempt {rang.attempt}: {execution.end}")
+        if (reached is not None) != execution.is_delivered:
+            raise RuleBroken(self.rule, f"{execution.name} ended as {execution.end}, its target got {reached}")
+        if reached is not None and reached.attempt != len(execution.attempts):
+            raise RuleBroken(self.rule, f"{execution.name} was delivered by attempt {reached.attempt}: {execution.end}")
 
-    def _compare_letter(self, execution: Execution, letter: Buried | None) -> None:
-        if (letter is not None) != execution.is_buried:
+    def _compare_letter(self, execution: Execution, letter: DeadLettered | None) -> None:
+        if (letter is not None) != execution.is_dead_lettered:
             raise RuleBroken(self.rule, f"{execution.name} ended as {execution.end}, its dead letter is {letter}")
         if letter is not None and letter.retries != execution.retries:
             raise RuleBroken(self.rule, f"{letter}, but {execution.name} had {execution.retries} retries")
 
 
 class Metrics:
-    """The metrics count what happened, no more and no less."""
+    """The metrics count what happened, no more and no less, but for what nodes forgot when they crashed."""
 
     rule = "metrics count what happened"
 
-    def __init__(self, *, throttled: Sequence[str], permanent: Sequence[str]) -> None:
-        """The codes of errors by which a target throttles, and of those that are not tried again."""
+    def __init__(self, group: str, *, throttled: Sequence[str], permanent: Sequence[str]) -> None:
+        """`group` of the schedules; the codes of errors by which a target throttles, and of those not tried again."""
+        self._dimensions = dimensions_text({"ScheduleGroup": group})
         self._throttled = throttled
         self._permanent = permanent
         self._happened: Counter[str] = Counter()
+        self._forgotten: Counter[str] = Counter()
         self._measured: dict[str, int] = {}
 
     def observe(self, happening: Happening) -> None:
         match happening:
-            case Recalled(schedule, records):
+            case HistoryRead(schedule, records):
                 for execution in executions_of(schedule, records):
                     self._count(execution)
             case Measured(metric, total):
                 self._measured[metric] = total
+            case Forgot(sums=sums):
+                for series, lost in sums.items():
+                    if series.watched.dimensions == self._dimensions:
+                        self._forgotten[series.name] += round(lost)
             case _:
                 pass
 
     def finish(self, left: Sequence[LeftMessage]) -> None:
         for metric, measured in self._measured.items():
-            if measured != self._happened[metric]:
-                raise RuleBroken(self.rule, f"{metric} is {measured}, but {self._happened[metric]} happened")
+            written = self._happened[metric] - self._forgotten[metric]
+            if measured != written:
+                forgotten = f"{self._forgotten[metric]} were forgotten in crashes"
+                raise RuleBroken(self.rule, f"{metric} is {measured}, {self._happened[metric]} happened, {forgotten}")
 
     def _count(self, execution: Execution) -> None:
         happened = self._happened
@@ -265,7 +274,7 @@ class Metrics:
         happened["TargetErrorThrottledCount"] += sum(code in self._throttled for code in failed)
         is_exhausted = not execution.is_delivered and execution.end.code not in self._permanent
         happened["InvocationDroppedCount"] += is_exhausted
-        happened["InvocationsSentToDeadLetterCount"] += execution.is_buried
+        happened["InvocationsSentToDeadLetterCount"] += execution.is_dead_lettered
         has_lost_letter = execution.end.verdict.startswith("dropped: the dead letter")
         happened["InvocationsFailedToBeSentToDeadLetterCount"] += has_lost_letter
 

@@ -5,9 +5,6 @@ What the store stamps is the time of whichever node runs the transaction. Checke
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from redrive.core.clock import MINUTE_MS, Clock, Instant, SystemClock
 
 DRIFT_MAX = 0.001
@@ -28,7 +25,15 @@ class Machine:
         self._drift = 0.0
         self._set_at = true.now()
         self._seen_at = 0
-        self.clock: Clock = SystemClock(self._read)
+        self._clock = SystemClock(self._read)
+
+    @property
+    def is_virtual(self) -> bool:
+        return self._true.is_virtual
+
+    def now(self) -> Instant:
+        """The time as a process on the machine reads it."""
+        return self._clock.now()
 
     def set(self, off_ms: int, *, drift: float = 0.0, skew_ms: int) -> None:
         """Set it wrong: off by so much now, by more or less later, by no more than the skew ever."""
@@ -43,9 +48,8 @@ class Machine:
 
     def restart(self) -> None:
         """A new process, which knows how far time had come a minute ago at the most for the one before it."""
-        clock = SystemClock(self._read)
-        clock.resume(self._seen_at)
-        self.clock = clock
+        self._clock = SystemClock(self._read)
+        self._clock.resume(self._seen_at)
 
     def _read(self) -> Instant:
         now = self._true.now()
@@ -54,27 +58,3 @@ class Machine:
         if read >= self._seen_at + MINUTE_MS:
             self._seen_at = read  # As a server writes it down, once a minute.
         return read
-
-
-class ClockInUse:
-    """The clock of a store that several nodes share: that of the node whose transaction runs, else the true one."""
-
-    def __init__(self, true: Clock) -> None:
-        self._true = true
-        self._current: Clock = true
-
-    @property
-    def is_virtual(self) -> bool:
-        return self._true.is_virtual
-
-    def now(self) -> Instant:
-        return self._current.now()
-
-    @contextmanager
-    def of(self, machine: Machine) -> Iterator[None]:
-        """Stamp by the clock of this machine meanwhile."""
-        self._current = machine.clock
-        try:
-            yield
-        finally:
-            self._current = self._true

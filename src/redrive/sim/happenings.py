@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from redrive.core.clock import Instant
 from redrive.delivery.worker import Attempt
 from redrive.store.tables.attempts import AttemptRecord
+from redrive.store.tables.metrics import Series
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ class Occurred:
 
 
 @dataclass(frozen=True, slots=True)
-class Rang:
+class Reached:
     """The target of a schedule with a retry policy was reached: by this attempt at the occurrence of that instant."""
 
     schedule: str
@@ -81,7 +82,7 @@ class Rang:
 
 
 @dataclass(frozen=True, slots=True)
-class Buried:
+class DeadLettered:
     """A dead letter of a schedule with a retry policy is in its queue."""
 
     schedule: str
@@ -91,7 +92,7 @@ class Buried:
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
+class HistoryRead:
     """In the end: what the engine's history says of a schedule with a retry policy."""
 
     schedule: str
@@ -115,12 +116,16 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Took:
-    """A node has claimed these attempts, with so many slots free. A node that lost the answer never tells."""
+    """A node has claimed these attempts, with so many slots free; it may never hear of it.
+
+    `inside` is how many deliveries inside the store the claim has made an attempt at.
+    """
 
     node: str
     free: int
     at: Instant
     attempts: Sequence[Attempt]
+    inside: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +137,17 @@ class Settled:
     records: Sequence[AttemptRecord]
 
 
+@dataclass(frozen=True, slots=True)
+class Forgot:
+    """A node has crashed, and with it went what it had counted and not yet written down, by series."""
+
+    node: str
+    sums: Mapping[Series, float]
+
+
 Happening = (
-    Tried | Accepted | Received | GroupReceived | Deleting | Handled | Occurred | Rang | Buried | Recalled | Measured
-    | Recorded | Took | Settled
+    Tried | Accepted | Received | GroupReceived | Deleting | Handled | Occurred | Reached | DeadLettered | HistoryRead
+    | Measured | Recorded | Took | Settled | Forgot
 )  # fmt: skip
 
 

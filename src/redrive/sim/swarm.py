@@ -6,16 +6,17 @@ from collections.abc import Callable
 
 from redrive.core.clock import HOUR_MS
 from redrive.core.entropy import SeededEntropy
+from redrive.core.knobs import drawn
 from redrive.sim.dice import Dice
-from redrive.sim.town import Town
 from redrive.sim.trace import Trace
 from redrive.sim.weather import Weather
+from redrive.sim.workload import Workload
 from redrive.sim.world import Simulation
 from redrive.wire.models import Models
 
 NODES_MAX = 4
 SLOTS_MAX = 4
-HOURS_MIN, HOURS_MAX = 2, 8
+HOURS_MIN, HOURS_MAX = 2, 6
 
 
 def run_seed(
@@ -26,18 +27,20 @@ def run_seed(
     dice = Dice(entropy.fork("fleet"))
     simulation = Simulation(
         seed=seed, weather=Weather.drawn(entropy.fork("weather")), nodes=dice.between(1, NODES_MAX),
-        slots=dice.between(1, SLOTS_MAX), models=models, replay=f"redrive sim --seed {seed}",
+        slots=dice.between(1, SLOTS_MAX), models=models,
+        knobs=drawn(Dice(entropy.fork("knobs")).between), replay=f"redrive sim --seed {seed}",
         echo=echo,
     )  # fmt: skip
     simulation.events_max = events_max
     try:
         until = simulation.now + dice.between(HOURS_MIN, HOURS_MAX) * HOUR_MS
-        town = Town(simulation, entropy.fork("town"), until=until)
-        town.establish()
+        # The names of forks decide the draws: with another name, each seed would be another history.
+        workload = Workload(simulation, entropy.fork("town"), until=until)
+        workload.establish()
         simulation.start()
         simulation.run_until(until)
         if not simulation.is_over:
-            town.finish()
+            workload.finish()
         return simulation.trace
     finally:
         simulation.close()

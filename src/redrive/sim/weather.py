@@ -1,4 +1,4 @@
-"""Bad weather: which faults a run meets, how often they strike, and the unreliable way to the store.
+"""Bad weather: which faults a run meets, and how often they strike.
 
 Faults sit in the ports and between beats, never in the services. Each seed arms some of them and draws their rates,
 so that every run has a weather of its own.
@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TypeVar
 
 from redrive.core.clock import HOUR_MS, MINUTE_MS, SECOND_MS
 from redrive.core.entropy import Entropy
-from redrive.core.errors import Conflict
-from redrive.sim.clocks import ClockInUse, Machine
 from redrive.sim.dice import Dice
-from redrive.store.api import Step, Store, Transaction
 
 T = TypeVar("T")
+
+CROWDING_MAX = 0.8
+"""How often at most, while somebody waits for an answer, somebody else goes on."""
 
 ARMED_SHARE = 0.6
 """The share of all faults that a seed arms."""
@@ -35,9 +35,15 @@ class Fault(enum.Enum):
     """What may go wrong."""
 
     CONFLICT = "conflict"
-    """A transaction of a node or a client does not commit."""
+    """A batch of steps does not commit."""
     ANSWER_LOST = "answer lost"
-    """A transaction commits, and whoever ran it is not told."""
+    """A step is committed, and whoever ran it is not told."""
+    ANSWERS_LOST = "answers lost"
+    """A batch of steps is committed, and nobody is told."""
+    CRASH_IN_COMMIT = "crash in commit"
+    """A process crashes before its group commit runs a batch, commits it, or answers it."""
+    UNDONE = "undone"
+    """Another request comes along, writes, and then fails: all that share its batch run again."""
     WAKEUP_LOST = "wake-up lost"
     """A node does not hear that something came due."""
     LATE = "late poll"
@@ -73,21 +79,27 @@ RATES_MAX: Mapping[Fault, float] = {
     Fault.CONFLICT: 0.1, Fault.ANSWER_LOST: 0.1, Fault.WAKEUP_LOST: 1.0, Fault.LATE: 0.3, Fault.SLOW: 0.2,
     Fault.HUNG: 0.1, Fault.DUPLICATE: 0.2, Fault.THROTTLED: 0.2, Fault.FLAKY: 0.3, Fault.DAWDLE: 0.2,
     Fault.CRASH_AT_WORK: 0.05, Fault.PAUSE_AT_WORK: 0.05, Fault.CRASH: 2.0, Fault.PAUSE: 2.0, Fault.SLEEP: 0.5,
-    Fault.SKEW: 6.0,
+    Fault.SKEW: 6.0, Fault.ANSWERS_LOST: 0.1, Fault.CRASH_IN_COMMIT: 0.004, Fault.UNDONE: 0.1,
 }  # fmt: skip
 
 
 class Weather:
     """How often each fault strikes; a fault without a rate never does."""
 
-    def __init__(self, entropy: Entropy, rates: Mapping[Fault, float], *, skew_ms: int = 0) -> None:
-        """`skew_ms`: how far the clock of any node is off at most."""
+    def __init__(
+        self, entropy: Entropy, rates: Mapping[Fault, float], *, skew_ms: int = 0, crowding: float = 0.0
+    ) -> None:  # fmt: skip
+        """`skew_ms`: how far the clock of any node is off at most.
+
+        `crowding`: how often somebody else goes on while an answer is awaited. It is no fault, and stays.
+        """
         words = [f"{fault.value} {rate:.2f}" for fault, rate in rates.items()]
         if skew_ms:
             words.append(f"clocks off by up to {skew_ms} ms")
         self.forecast = ", ".join(words) or "calm"
         self.rates = dict(rates)
         self.skew_ms = skew_ms
+        self._crowding = crowding
         self.dice = Dice(entropy)
 
     @classmethod
@@ -98,7 +110,7 @@ class Weather:
         skew_ms = 0
         if Fault.SKEW in rates:
             skew_ms = dice.between(1, SKEW_MS_MAX if dice.chance(TIMEKEEPING_SHARE) else WRONG_MS_MAX)
-        return cls(entropy, rates, skew_ms=skew_ms)
+        return cls(entropy, rates, skew_ms=skew_ms, crowding=dice.share(CROWDING_MAX))
 
     @classmethod
     def calm(cls, entropy: Entropy) -> Weather:
@@ -119,6 +131,10 @@ class Weather:
         rate = self.rates.get(fault)
         return rate is not None and self.dice.chance(rate)
 
+    def crowds(self) -> bool:
+        """Whether somebody else goes on now, while an answer is awaited."""
+        return self._crowding > 0 and self.dice.chance(self._crowding)
+
     def gap_ms(self, fault: Fault) -> int | None:
         """How long until a fault that strikes on its own does so next; None if it never does."""
         rate = self.rates.get(fault)
@@ -129,36 +145,3 @@ class Weather:
 
 class AnswerLost(BaseException):
     """The step was committed; whoever ran it does not know. Not an Exception: the engine survives those."""
-
-
-class UnreliableRun:
-    """Runs steps on a store, in bad weather: a step may conflict when it commits, or its answer may be lost."""
-
-    def __init__(self, store: Store, weather: Weather, clock: ClockInUse, machines: Sequence[Machine]) -> None:
-        """Steps run on the machine of a node, or on any of several, as those of clients do."""
-        self._store = store
-        self._weather = weather
-        self._clock = clock
-        self._machines = machines
-
-    def __call__(self, step: Step[T]) -> T:
-        """Run a step and commit it. Errors: as Store.run; Conflict; AnswerLost."""
-        if self._weather.strikes(Fault.CONFLICT):
-            return self._run(_conflicting(step))
-        result = self._run(step)
-        if self._weather.strikes(Fault.ANSWER_LOST):
-            raise AnswerLost
-        return result
-
-    def _run(self, step: Step[T]) -> T:
-        machine = self._machines[self._weather.dice.between(0, len(self._machines) - 1)]
-        with self._clock.of(machine):
-            return self._store.run(step)
-
-
-def _conflicting(step: Step[T]) -> Step[T]:
-    def run(tx: Transaction) -> T:
-        step(tx)
-        raise Conflict("another transaction was there first")
-
-    return run

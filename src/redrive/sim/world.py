@@ -1,11 +1,11 @@
-"""The simulation: one store, one true clock, several nodes, and every beat an event of its own.
+"""The simulation: one database, one true clock, several nodes, and every beat an event of its own.
 
     Poll(node) ──► claim      its commit may conflict, its answer be lost: then nobody performs what it took
     Begin(node, attempt) ──► the function runs, at its own instant; perhaps twice
     Answer(node, attempt) ──► settle      late, repeated, or never, if the node is gone by then
 
 Between any two beats anything else may happen: another node's beat, a client's call, a crash, a pause, a whole
-fleet asleep. Knows no service: users of the engine are in `workload`.
+fleet asleep. Knows no service: users of the engine are in `users` and `workload`.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from typing import TypeVar, assert_never
 from redrive.core.clock import HOUR_MS, MINUTE_MS, SECOND_MS, Instant, VirtualClock, format_instant, parse_instant
 from redrive.core.entropy import SeededEntropy
 from redrive.core.errors import Conflict
+from redrive.core.knobs import PRODUCTION, Knobs
 from redrive.delivery.deliver import INTERNAL_FAILURE
 from redrive.delivery.errand import Result
 from redrive.delivery.invocation import InvocationResult, InvocationStatus
-from redrive.delivery.worker import ONE, Attempt, FreeSlots
-from redrive.engine.build import bind_registry, build_workers
-from redrive.engine.driver import FAILED_ROUND_PAUSE_MS, IDLE_MS_MAX
-from redrive.engine.engine import Claimed, Engine, Runner
-from redrive.engine.faults import FaultyInvoker
+from redrive.delivery.worker import Attempt
+from redrive.engine.driver import FAILED_ROUND_PAUSE_MS
+from redrive.engine.engine import Claimed
 from redrive.sim.checkers import Checker
 from redrive.sim.clients import Client
-from redrive.sim.clocks import DRIFT_MAX, ClockInUse, Machine
+from redrive.sim.clocks import DRIFT_MAX
 from redrive.sim.events import Act, Actor, Answer, Beat, Begin, Event, Poll, Strike
 from redrive.sim.failures import RuleBroken, told_on_failure
+from redrive.sim.fleet import Fleet
 from redrive.sim.functions import Functions, failure
-from redrive.sim.happenings import Happening, LeftMessage, Settled, Took
+from redrive.sim.happenings import Forgot, Happening, LeftMessage, Settled, Took
 from redrive.sim.nodes import Node
+from redrive.sim.serving import Process, Serving
 from redrive.sim.trace import IDLE, Trace, TraceLog
-from redrive.sim.weather import AnswerLost, Fault, UnreliableRun, Weather
-from redrive.store.api import Step
-from redrive.store.sqlite import SqliteStore
+from redrive.sim.weather import AnswerLost, Fault, Weather
+from redrive.store.api import Step, Transaction
 from redrive.store.tables.attempts import AttemptRecord
 from redrive.wire.models import Models
 
@@ -47,6 +47,7 @@ START = parse_instant("2025-03-29T12:00:00Z")
 """A day on which, in the zones of Europe, an hour is about to be left out."""
 
 NO_DEFECTS = "no target fails by a defect of ours"
+TIME_MOVES = "time moves on"
 
 EVENTS_PER_INSTANT_MAX = 20_000
 QUIET_CHECK_MS = 5 * MINUTE_MS
@@ -54,8 +55,14 @@ CRASH_MS_MAX = 5 * MINUTE_MS
 PAUSE_MS_MAX = 40 * MINUTE_MS  # Longer than any lease.
 SLEEP_MS_MIN, SLEEP_MS_MAX = 10 * MINUTE_MS, 3 * HOUR_MS
 REACTION_MS_MAX = 20
+EARLY_MS_MAX = 2 * SECOND_MS
+"""How far ahead of its time an event may come while somebody waits for an answer."""
 RUN_MS_MAX = 400
 STRIKING_ALONE = (Fault.CRASH, Fault.PAUSE, Fault.SLEEP, Fault.SKEW)
+
+
+class Undone(Exception):
+    """A request has failed after it had written."""
 
 
 class Simulation:
@@ -63,7 +70,7 @@ class Simulation:
 
     def __init__(
         self, *, seed: int, weather: Weather, nodes: int, slots: int, models: Models,
-        replay: str = "", echo: Callable[[str], None] | None = None,
+        knobs: Knobs = PRODUCTION, replay: str = "", echo: Callable[[str], None] | None = None,
     ) -> None:  # fmt: skip
         """`models` may be shared by many simulations; `replay` is the command that runs this one again.
 
@@ -76,29 +83,24 @@ class Simulation:
         self.clock = VirtualClock(START)
         self.trace = Trace(echo=echo)
         self.events_max: int | None = None
-        self._entropy = SeededEntropy(seed)
-        in_use = ClockInUse(self.clock)
-        self._store = SqliteStore(None, clock=in_use, entropy=self._entropy.fork("store"))
-        self._registry = bind_registry(self._store, models)
-        self._log = TraceLog(self.clock, self.trace)
+        self.knobs = knobs
         self.functions = Functions(weather)
-        self._reliable = self._engine(self._store.run)
-        self.reliable = Client(self._reliable, self._entropy.fork("reliable client"))
-        machines = [Machine(self.clock) for _ in range(nodes)]
-        runs = [UnreliableRun(self._store, weather, in_use, [machine]) for machine in machines]
-        self.nodes = [
-            Node(f"node-{number}", self._engine(run), machine, slots)
-            for number, (run, machine) in enumerate(zip(runs, machines, strict=True), start=1)
-        ]
-        self._clients = self._engine(UnreliableRun(self._store, weather, in_use, machines))
+        self._serving = Serving(weather, go_on=self._go_on, crash=self._crash_process)
+        self._running = False
+        self._fleet = Fleet(
+            self._serving, clock=self.clock, models=models, functions=self.functions, entropy=SeededEntropy(seed),
+            knobs=knobs, log=TraceLog(self.clock, self.trace), wake=self._wake,
+        )  # fmt: skip
+        self._fleet.add_nodes(nodes, slots=slots)
+        self.nodes = self._fleet.nodes
+        self.reliable = self._fleet.reliable
         self._checkers: list[Checker] = []
         self._queue: list[tuple[Instant, int, Event]] = []
         self._pushed = 0
         self._in_hand = 0
         self._acting = 0
         self._events_at_instant = 0
-        self._running = False
-        self._store.on_commit(lambda _: self._wake())
+        self._is_under_way = False
 
     @property
     def now(self) -> Instant:
@@ -108,19 +110,33 @@ class Simulation:
     @property
     def is_quiet(self) -> bool:
         """Whether nothing that a user waits for is due, under way, or to be done by a user."""
-        return not self._acting and not self._in_hand and self._reliable.next_due(free=ONE, upkeep=False) is None
+        return not self._acting and not self._in_hand and self._fleet.next_due() is None
+
+    @property
+    def awake_at(self) -> Instant:
+        """When all nodes are awake, as far as the weather has gone: each writes down then what it has counted."""
+        return max([self.now, *(node.awake_at for node in self.nodes)])
 
     def run(self, step: Step[T]) -> T:
         """Run a step, undisturbed."""
-        return self._reliable.run(step)
+        return self._fleet.run(step)
+
+    def undo(self, step: Step[object]) -> None:
+        """Have requests come along that run this step, and then fail: nothing of it may ever be seen."""
+
+        def run(tx: Transaction) -> None:
+            step(tx)
+            raise Undone
+
+        self._serving.undone.append(run)
 
     def history(self, source_arn: str) -> list[AttemptRecord]:
         """What is written down of all deliveries of a schedule, or a function."""
-        return self._store.run(lambda tx: tx.attempts.of_source(source_arn))
+        return self.run(lambda tx: tx.attempts.of_source(source_arn))
 
     def client(self, name: str) -> Client:
         """A client in the weather."""
-        return Client(self._clients, self._entropy.fork(f"client {name}"))
+        return self._fleet.client(name)
 
     def watch(self, *checkers: Checker) -> None:
         """Have these checkers watch, from now on."""
@@ -148,10 +164,13 @@ class Simulation:
     def run_until(self, instant: Instant) -> None:
         """Let everything happen up to this instant. Errors: SimulationFailed."""
         with self._told_on_failure():
+            self._is_under_way = True
             while self._queue and self._queue[0][0] <= instant and not self.is_over:
                 at, _, event = heapq.heappop(self._queue)
                 self._move_to(at)
                 self._happen(event, at)
+                self._serving.finish_tasks()
+            self._is_under_way = False
             if not self.is_over:
                 self._move_to(instant)
 
@@ -171,7 +190,7 @@ class Simulation:
                 if self.is_quiet:
                     return
                 if self.now > deadline:
-                    due = self._reliable.next_due(free=ONE, upkeep=False)
+                    due = self._fleet.next_due()
                     raise RuleBroken(
                         "in good weather everything comes to its end",
                         f"{self._acting} users busy, {self._in_hand} attempts in hand, "
@@ -189,21 +208,32 @@ class Simulation:
 
     def _check_for_defects(self) -> None:
         """A defect in a target is survived as a failed attempt; here it must not go unseen."""
-        for record in self._store.run(lambda tx: tx.attempts.with_code(INTERNAL_FAILURE)):
+        for record in self.run(lambda tx: tx.attempts.with_code(INTERNAL_FAILURE)):
             raise RuleBroken(NO_DEFECTS, f"{record.delivery_id}: {record.message}")
 
     def close(self) -> None:
-        """Let go of the store."""
-        self._store.close()
+        """Let go of the database."""
+        self._fleet.close()
 
     # The three beats, by node.
 
     def claim(self, node: Node) -> Claimed:
         """First beat. Errors: Conflict, AnswerLost."""
-        free = node.free
-        claimed = node.engine.claim(FreeSlots(free))
-        node.in_hand += len(claimed.attempts)
-        self.observe(Took(node.name, free, self.now, claimed.attempts))
+        free, rounds = node.free, node.process.rounds
+
+        def claimed_by(taken: object, inside: int) -> None:
+            if isinstance(taken, Claimed):
+                self.observe(Took(node.name, free.count, self.now, taken.attempts, inside))
+
+        node.process.claimed = claimed_by
+        node.is_claiming = True
+        try:
+            rounds.claim(free)
+        finally:
+            node.is_claiming = False
+        claimed = rounds.latest
+        for attempt in claimed.attempts:
+            node.take(attempt)
         if claimed.progressed:
             names = ",".join(_short(attempt) for attempt in claimed.attempts)
             self.trace.write(self.now, "claimed", node=node.name, attempts=names)
@@ -213,21 +243,31 @@ class Simulation:
 
     def perform(self, node: Node, attempt: Attempt) -> InvocationResult:
         """Second beat: the function runs now."""
-        result = node.engine.perform(attempt)
+        result = node.process.engine.perform(attempt)
         assert isinstance(result, InvocationResult), "all errands here are runs of functions"
         self.trace.write(self.now, "performed", node=node.name, attempt=_short(attempt), status=result.status.value)
         return result
 
     def settle(self, node: Node, attempt: Attempt, result: Result) -> None:
         """Third beat. Errors: Conflict, AnswerLost."""
-        before = len(self.records(attempt))
-        try:
-            node.engine.settle(attempt, result)
-        finally:
-            records = self.records(attempt)[before:]
-            self.observe(Settled(node.name, attempt, records))
+        process = node.process
+        records: list[AttemptRecord] = []
+
+        def committed(_: object) -> None:
+            self.observe(Settled(node.name, attempt, tuple(records)))
             verdict = ",".join(record.verdict for record in records)
             self.trace.write(self.now, "settled", node=node.name, attempt=_short(attempt), verdict=verdict)
+
+        def run(step: Step[T]) -> T:
+            def watched(tx: Transaction) -> T:
+                before = len(tx.attempts.of_delivery(attempt.key))
+                answer = step(tx)
+                records[:] = tx.attempts.of_delivery(attempt.key)[before:]
+                return answer
+
+            return self._serving.run(process, watched, committed=committed)
+
+        process.engine_with(run).settle(attempt, result)
 
     def _happen(self, event: Event, at: Instant) -> None:
         match event:
@@ -278,17 +318,18 @@ class Simulation:
 
     def _poll(self, node: Node) -> None:
         node.poll_at = None
+        life = node.life
         try:
             claimed = self.claim(node)
-            due = node.machine.clock.now() if claimed.progressed else node.engine.next_due(FreeSlots(node.free))
         except (Conflict, AnswerLost) as error:
             self.trace.write(self.now, "claim failed", node=node.name, error=type(error).__name__)
-            self._plan_poll(node, self.now + FAILED_ROUND_PAUSE_MS)
+            if node.life == life:
+                self._plan_poll(node, self.now + FAILED_ROUND_PAUSE_MS)
             return
         for attempt in claimed.attempts:
             self._in_hand += 1
             self._push(self.now + self._dice.between(0, REACTION_MS_MAX), Begin(node, node.life, attempt))
-        wait_ms = IDLE_MS_MAX if due is None else min(IDLE_MS_MAX, max(0, due - node.machine.clock.now()))
+        wait_ms = node.process.rounds.wait_ms()
         if self.weather.strikes(Fault.LATE):
             wait_ms += self._dice.between(0, 2 * MINUTE_MS)
         self._plan_poll(node, self.now + wait_ms)
@@ -299,7 +340,9 @@ class Simulation:
             result = self.perform(node, attempt)
         except (Conflict, AnswerLost) as error:
             self._in_hand -= 1
-            node.in_hand -= not event.repeats
+            if node.life == event.life and not event.repeats:
+                node.release(attempt)
+                self._plan_poll(node, self.now)
             self.trace.write(self.now, "perform failed", node=node.name, error=type(error).__name__)
             return
         timeout_ms = attempt.invocation.timeout_ms
@@ -309,24 +352,26 @@ class Simulation:
                 run_ms, result = timeout_ms, failure("Sandbox.Timedout", "Task timed out")
             elif self.weather.strikes(Fault.SLOW):
                 run_ms = self._dice.between(timeout_ms // 2, timeout_ms)
-        self._push(self.now + run_ms, Answer(node, node.life, attempt, result, holds_slot=not event.repeats))
+        self._push(self.now + run_ms, Answer(node, event.life, attempt, result, holds_slot=not event.repeats))
         if not event.repeats and self.weather.strikes(Fault.DUPLICATE):
             self._in_hand += 1
             again_at = self.now + self._dice.between(0, 2 * timeout_ms)
-            self._push(again_at, Begin(node, node.life, attempt, repeats=True))
+            self._push(again_at, Begin(node, event.life, attempt, repeats=True))
 
     def _answer(self, node: Node, event: Answer) -> None:
         self._in_hand -= 1
-        node.in_hand -= event.holds_slot
+        if event.holds_slot:
+            node.release(event.attempt)
         try:
             self.settle(node, event.attempt, event.result)
         except (Conflict, AnswerLost) as error:
             self.trace.write(self.now, "settle failed", node=node.name, error=type(error).__name__)
             if self._dice.chance(0.5):
                 self._in_hand += 1
-                again = Answer(node, node.life, event.attempt, event.result, holds_slot=False)
+                again = Answer(node, event.life, event.attempt, event.result, holds_slot=False)
                 self._push(self.now + FAILED_ROUND_PAUSE_MS, again)
-        self._plan_poll(node, self.now)
+        if node.life == event.life:
+            self._plan_poll(node, self.now)
 
     def _act(self, actor: Actor) -> None:
         again_at = actor.act()
@@ -356,7 +401,8 @@ class Simulation:
     def crash(self, node: Node, *, for_ms: int) -> None:
         """Have a node lose what it has in hand, and start again after so long."""
         self.trace.write(self.now, "crashed", node=node.name, for_ms=for_ms)
-        node.crash(self.now + for_ms)
+        ended = self._fleet.restart(node, at=self.now + for_ms)
+        self.observe(Forgot(node.name, ended.store.counted.sums()))
         self._plan_poll(node, self.now + for_ms)
 
     def pause(self, node: Node, *, for_ms: int) -> None:
@@ -399,7 +445,7 @@ class Simulation:
             self.clock.move_to(instant)
         self._events_at_instant += 1
         if self._events_at_instant > EVENTS_PER_INSTANT_MAX:
-            raise RuleBroken("time moves on", "the nodes find something due at this instant over and over again")
+            raise RuleBroken(TIME_MOVES, "the nodes find something due at this instant over and over again")
 
     @property
     def is_over(self) -> bool:
@@ -407,11 +453,38 @@ class Simulation:
 
     def records(self, attempt: Attempt) -> list[AttemptRecord]:
         """What the history says of the delivery that an attempt is for."""
-        return self._store.run(lambda tx: tx.attempts.of_delivery(attempt.key))
+        return self.run(lambda tx: tx.attempts.of_delivery(attempt.key))
 
-    def _engine(self, run: Runner) -> Engine:
-        invoker = FaultyInvoker(self.functions, run, real_time=False)
-        return Engine(run, self._registry, build_workers(self._log), invoker, self._log)
+    def _go_on(self) -> bool:
+        """Have the next event happen now, a little early, if somebody is free to do it; whether it did."""
+        if not self._is_under_way or not self._queue or self.is_over:
+            return False
+        at, _, event = self._queue[0]
+        if at > self.now + EARLY_MS_MAX or not self._is_free(event):
+            return False
+        heapq.heappop(self._queue)
+        self._move_to(self.now)
+        self._happen(event, at)
+        return True
+
+    def _is_free(self, event: Event) -> bool:
+        """Whether an event can happen while others wait for answers: its node is awake, and claims nothing yet."""
+        match event:
+            case Strike():
+                return False
+            case Act():
+                return True
+            case Poll(node):
+                return node.awake_at <= self.now and not node.is_claiming
+            case Begin(node) | Answer(node):
+                return node.awake_at <= self.now
+            case _:
+                assert_never(event)
+
+    def _crash_process(self, process: Process) -> None:
+        for node in self.nodes:
+            if node.process is process:
+                self.crash(node, for_ms=self._dice.between(SECOND_MS, CRASH_MS_MAX))
 
     def _told_on_failure(self) -> AbstractContextManager[None]:
         return told_on_failure(self.trace, setting=self._setting, replay=self._replay)

@@ -15,6 +15,7 @@ from typing import Protocol, TypeVar
 from redrive.core.clock import Instant
 from redrive.core.documents import Document
 from redrive.core.entropy import Entropy
+from redrive.core.knobs import PRODUCTION
 from redrive.core.limits import Limits
 from redrive.core.scope import Caller
 from redrive.store.database import Database
@@ -127,9 +128,10 @@ class Tables:
         "resources", "timers", "tokens",
     )  # fmt: skip
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, resources_max: int = PRODUCTION.cached_resources) -> None:
+        """`resources_max`: how many documents of resources are kept decoded."""
         self.database = database
-        self.resources = ResourceTable(database, ResourceCache())
+        self.resources = ResourceTable(database, ResourceCache(resources_max))
         self.timers = TimerTable(database)
         self.tokens = TokenTable(database)
         self.messages = MessageTable(database)
@@ -141,8 +143,12 @@ class Tables:
         self.log_events = LogEventTable(database)
         self.facts = FactTable(database)
 
+    def undone(self) -> None:
+        """Something that was written has been undone: drop what gateways remember of it."""
+        self.forget()
+
     def forget(self) -> None:
-        """Drop what gateways remember of the database: something that was written has been undone."""
+        """Drop what gateways remember of the database, which is not what they left it."""
         self.resources.forget()
         self.timers.forget()
         self.tokens.forget()
@@ -239,7 +245,7 @@ class Transaction:
             yield
         except BaseException:
             database.run(f"ROLLBACK TO {name}", NO_PARAMS)
-            self._tables.forget()
+            self._tables.undone()
             self.metrics.rewind(counted)
             raise
         finally:
@@ -266,6 +272,13 @@ class Store(Protocol):
 
     def on_commit(self, listener: Callable[[frozenset[str]], None]) -> None:
         """Call the listener with the topics of each commit that notified any."""
+        ...
+
+    def on_others_commit(self, listener: Callable[[], None]) -> None:
+        """Call the listener when a transaction finds that another store of the same database has committed.
+
+        It is called inside of that transaction, before its steps, and must not use the store.
+        """
         ...
 
     def reset(self) -> None:

@@ -15,7 +15,10 @@ from redrive.store.life import NOT_LIVED, UNKNOWN_BOOT, Life, read_life
 from redrive.store.wal import Wal, WalIndex, read_wal, read_wal_index
 
 COMMITS_TORN_MAX = 1
-"""A machine that stops leaves at most one transaction half written: the next is begun when the last is on the disk."""
+"""A machine that stops leaves at most one transaction half written: the next is begun when the last is on the disk.
+
+Not so in a store that defers the sync: several may be on their way, in any order, and its index may know of more.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,9 @@ def _finding(wal: Wal | None, index: WalIndex | None, life: Life, boot: str) -> 
                 "nothing is missing; else what was accepted last is"
             )
         return ""
+    is_same_run = boot != UNKNOWN_BOOT and life.opened == boot
+    if life.opened and life.defers_sync and not is_same_run:
+        return ""  # What a machine that stopped has lost of it was not synced yet; SQLite replays what was.
     promised = index.committed if index is not None else 0
     if index is not None and index.salts == wal.salts and wal.committed < promised:
         return f"its log ends or is damaged after {wal.committed} of {promised} pages that were accepted"
@@ -61,7 +67,6 @@ def _finding(wal: Wal | None, index: WalIndex | None, life: Life, boot: str) -> 
             f"its log is damaged after {wal.committed} pages, and {wal.commits_behind} accepted transactions "
             "lie behind the damage"
         )
-    is_same_run = boot != UNKNOWN_BOOT and life.opened == boot
     if promised and is_same_run and index is not None and index.salts != wal.salts:
         return f"its log was emptied or replaced: {promised} pages that were accepted are missing"
     return ""

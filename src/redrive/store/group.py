@@ -4,9 +4,10 @@
               ▲          home                    the commit's own thread   home                  │
               └──────────────────────── what arrived meanwhile is the next batch ────────────────┘
 
-Home is one thread: an event loop's, or this module's own. On an event loop all Python runs in that one thread, and only
-the wait for the disk is elsewhere: two threads that both compute would take turns at the interpreter's lock thousands
-of times a second. There is no timer: a lone step is committed at once, and under load the batches grow by themselves.
+Home is one thread: an event loop's, this module's own, or the simulator's. On an event loop all Python runs in that
+one thread, and only the wait for the disk is elsewhere: two threads that both compute would take turns at the
+interpreter's lock thousands of times a second. There is no timer: a lone step is committed at once, and under load the
+batches grow by themselves.
 """
 
 from __future__ import annotations
@@ -16,14 +17,13 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from queue import SimpleQueue
-from typing import TypeVar, cast
+from typing import Protocol, TypeVar, cast
 
+from redrive.core.errors import Bug
+from redrive.core.knobs import PRODUCTION
 from redrive.store.api import Step
-from redrive.store.sqlite import Batch, SqliteStore
 
 T = TypeVar("T")
-
-STEPS_PER_COMMIT_MAX = 256
 
 Answer = Callable[[object], None]
 """Called at home with a step's result, or with the exception that undid it."""
@@ -32,46 +32,105 @@ Post = Callable[[Callable[[], None]], object]
 """Has a function run at home soon. Callable from any thread."""
 
 
+class OpenBatch(Protocol):
+    """Steps that have run, in a transaction that is still open."""
+
+    def commit(self) -> None:
+        """Keep what the steps wrote. Callable from any thread."""
+        ...
+
+    def conclude(self) -> tuple[list[object], frozenset[str]]:
+        """Each step's result, or the exception that undid it; and the topics to announce."""
+        ...
+
+
+class BatchStore(Protocol):
+    """What the group commit needs of a store."""
+
+    @property
+    def is_durable(self) -> bool:
+        """Whether a commit waits for a disk."""
+        ...
+
+    def begin(self, steps: Sequence[Step[object]], *, awaits_disk: bool) -> OpenBatch:
+        """Run steps in this order, in a transaction that stays open; its commit may have to await the disk."""
+        ...
+
+    def announce(self, topics: frozenset[str]) -> None:
+        """Wake those who wait for these topics."""
+        ...
+
+
 class GroupCommit:
     """Runs steps in a store, many to a commit."""
 
-    def __init__(self, store: SqliteStore, *, post: Post | None = None) -> None:
-        """`post` is an event loop's `call_soon_threadsafe`, to make that loop's thread the home."""
+    def __init__(
+        self, store: BatchStore, *, post: Post | None = None, post_commit: Post | None = None,
+        steps_max: int = PRODUCTION.steps_per_commit,
+    ) -> None:  # fmt: skip
+        """`post` is an event loop's `call_soon_threadsafe`, to make that loop's thread, which calls this, the home.
+
+        `post_commit` has the commits made, in place of a thread of the group's own. `steps_max` share one commit.
+        """
         self._store = store
+        self._steps_max = steps_max
         self._work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._post = post or self._work.put
+        self._post_commit = post_commit or self._work.put
         self._guard = threading.Lock()
-        self._waiting: deque[tuple[Step[object], Answer]] = deque()
+        self._waiting: deque[tuple[Step[object], Answer, bool]] = deque()
         self._is_busy = False
         self._closing = False
-        self._batch: Batch | None = None
+        self._batch: OpenBatch | None = None
         self._answers: Sequence[Answer] = ()
-        self._thread = threading.Thread(target=self._run_work, name="redrive-commit", daemon=True)
-        self._thread.start()
+        self._thread: threading.Thread | None = None
+        if post is None or post_commit is None:
+            self._thread = threading.Thread(target=self._run_work, name="redrive-commit", daemon=True)
+            self._thread.start()
+        self._home = threading.get_ident() if post is not None or self._thread is None else self._thread.ident
 
-    def submit(self, step: Step[object], answer: Answer) -> None:
-        """Have a step run; `answer` is called once it is durable, or has failed. Callable from any thread."""
+    def submit(self, step: Step[object], answer: Answer, *, awaits_disk: bool = True) -> None:
+        """Have a step run; `answer` is called once it is durable, or has failed. Callable from any thread.
+
+        One that does not await the disk is committed when it is answered, and durable with the next that does.
+        """
         with self._guard:
             if self._closing:
                 raise RuntimeError("the store is closing")
-            self._waiting.append((step, answer))
+            self._waiting.append((step, answer, awaits_disk))
             if self._is_busy:
                 return
             self._is_busy = True
         self._post(self._begin)
 
     def run(self, step: Step[T]) -> T:
-        """Run a step through the group and wait for it; never at home. Errors: whatever the step raises."""
+        """Run a step through the group and wait for it.
+
+        Errors: whatever the step raises; Bug at home, which would wait for itself.
+        """
+        return self._run(step, awaits_disk=True)
+
+    def run_unsynced(self, step: Step[T]) -> T:
+        """As `run`, but it may be lost in a power cut until a step that awaits the disk has been answered.
+
+        For work of which nobody is told before such a step.
+        """
+        return self._run(step, awaits_disk=False)
+
+    def _run(self, step: Step[T], *, awaits_disk: bool) -> T:
+        if threading.get_ident() == self._home:
+            raise Bug("a step is submitted, and not waited for, in the thread that runs the steps")
         future: Future[T] = Future()
-        self.submit(step, lambda result: _settle(future, result))
+        self.submit(step, lambda result: _settle(future, result), awaits_disk=awaits_disk)
         return future.result()
 
     def close(self) -> None:
         """Finish the steps that are waiting, then stop. On an event loop, call it at home."""
         with self._guard:
             self._closing = True
-        self._work.put(None)
-        self._thread.join()
+        if self._thread is not None:
+            self._work.put(None)
+            self._thread.join()
         # From here on there is no other thread, so what is left is done in this one.
         while (batch := self._batch or self._take()) is not None:
             batch.commit()
@@ -82,19 +141,20 @@ class GroupCommit:
         if batch is None:
             return
         if self._store.is_durable:
-            self._work.put(self._commit)
+            self._post_commit(self._commit)
         else:
             batch.commit()
             self._finish()
 
-    def _take(self) -> Batch | None:
+    def _take(self) -> OpenBatch | None:
         """Run what waits, as one batch; None if nothing waits."""
         with self._guard:
-            taken = [self._waiting.popleft() for _ in range(min(len(self._waiting), STEPS_PER_COMMIT_MAX))]
+            taken = [self._waiting.popleft() for _ in range(min(len(self._waiting), self._steps_max))]
             self._is_busy = bool(taken)
         if taken:
-            self._answers = [answer for _, answer in taken]
-            self._batch = self._store.begin([step for step, _ in taken])
+            self._answers = [answer for _, answer, _ in taken]
+            awaits_disk = True in [awaits for _, _, awaits in taken]
+            self._batch = self._store.begin([step for step, _, _ in taken], awaits_disk=awaits_disk)
         return self._batch
 
     def _commit(self) -> None:
@@ -113,7 +173,7 @@ class GroupCommit:
             if self._is_busy:
                 self._post(self._begin)
 
-    def _answer(self, batch: Batch) -> None:
+    def _answer(self, batch: OpenBatch) -> None:
         results, topics = batch.conclude()
         self._batch = None
         # Answers go out first: who is told to wait is then parked before what it waits for is announced.

@@ -3,6 +3,7 @@
 generation   1, 2, 3 …: counted at each opening, before anything is drawn
 opened       the run of the machine on which it is open; empty after it was closed in order
 seen_at      the latest instant of the server's clock that was written down
+defers_sync  whether commits of this opening may be on their way to the disk while later ones are made
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from redrive.core.clock import Instant
 from redrive.store.database import Database
 from redrive.store.tables.facts import FactTable
 
-_GENERATION, _OPENED, _SEEN_AT = "generation", "opened", "seen_at"
+_GENERATION, _OPENED, _SEEN_AT, _DEFERS_SYNC = "generation", "opened", "seen_at", "defers_sync"
 _BOOT_FILE = Path("/proc/sys/kernel/random/boot_id")
 UNKNOWN_BOOT = "unknown"
 """Where the system does not tell its runs apart."""
@@ -28,6 +29,7 @@ class Life:
     generation: int = 0
     opened: str = ""
     seen_at: Instant = 0
+    defers_sync: bool = False
 
 
 NOT_LIVED = Life()
@@ -46,16 +48,18 @@ def read_life(database: Database) -> Life:
     """What is written down. Errors: sqlite3.DatabaseError if there is no table for it."""
     facts = FactTable(database)
     text: Mapping[str, str] = {
-        name: (facts.get(name) or b"").decode("ascii", "replace") for name in (_GENERATION, _OPENED, _SEEN_AT)
+        name: (facts.get(name) or b"").decode("ascii", "replace")
+        for name in (_GENERATION, _OPENED, _SEEN_AT, _DEFERS_SYNC)
     }
-    return Life(int(text[_GENERATION] or 0), text[_OPENED], int(text[_SEEN_AT] or 0))
+    return Life(int(text[_GENERATION] or 0), text[_OPENED], int(text[_SEEN_AT] or 0), bool(text[_DEFERS_SYNC]))
 
 
-def write_opened(database: Database, generation: int, boot: str) -> None:
+def write_opened(database: Database, generation: int, boot: str, *, defers_sync: bool) -> None:
     """The store is open from now on, for the so-manyth time."""
     facts = FactTable(database)
     facts.set(_GENERATION, str(generation).encode())
     facts.set(_OPENED, boot.encode())
+    facts.set(_DEFERS_SYNC, b"1" if defers_sync else b"")
 
 
 def write_closed(database: Database) -> None:

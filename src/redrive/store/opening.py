@@ -40,17 +40,35 @@ class Opened:
     is_checked_in_part: bool = False
 
 
-def open_memory() -> Opened:
-    """A store in memory."""
-    connection = _connect(MEMORY)
+class SharedMemory:
+    """A database in memory that several stores of one process open, each with a connection and caches of its own.
+
+    It is there until it is closed. The first store that opens it draws the secret that all of them have.
+    """
+
+    def __init__(self) -> None:
+        self.location = f"file:redrive-{id(self):x}?mode=memory&cache=shared"
+        self._connection = sqlite3.connect(self.location, uri=True)
+
+    def close(self) -> None:
+        """Forget everything, once all stores are closed too."""
+        self._connection.close()
+
+
+def open_memory(shared: SharedMemory | None = None) -> Opened:
+    """A store in memory of its own, or in memory that others share."""
+    location = MEMORY if shared is None else shared.location
+    connection = _connect(location, is_uri=shared is not None)
     for pragma in ("journal_mode = MEMORY", "synchronous = OFF", "temp_store = MEMORY"):
         connection.execute(f"PRAGMA {pragma}")
-    migrate(connection, MEMORY)
+    migrate(connection, location)
     return Opened(connection)
 
 
-def open_file(path: Path, *, synchronous: str) -> Opened:
+def open_file(path: Path, *, synchronous: str, defers_sync: bool = False) -> Opened:
     """Open, or create, a store in a file. No foreign keys: documents refer to each other by ARN, as AWS's do.
+
+    With `defers_sync` its log may have been written in any order when the machine stops: the file says so.
 
     Errors: UserError if the file is not a store of ours or was written by a newer version; StoreDamaged; StoreFull.
     """
@@ -67,7 +85,7 @@ def open_file(path: Path, *, synchronous: str) -> Opened:
     except OSError as error:
         raise UserError(f"{path} cannot be opened: {error.strerror}.", next_step="Choose another --data.") from error
     try:
-        generation = _begin(connection, path, boot, life, synchronous)
+        generation = _begin(connection, path, boot, life, synchronous, defers_sync=defers_sync)
     except BaseException as error:
         _abandon(connection, path, life)
         raise (unusable(str(path), error) if isinstance(error, sqlite3.DatabaseError) else error) from error
@@ -101,7 +119,9 @@ def _probe(path: Path, found: Examined) -> tuple[Life, bool]:
         return replace(life, generation=max(1, life.generation)), is_in_part
 
 
-def _begin(connection: sqlite3.Connection, path: Path, boot: str, life: Life, synchronous: str) -> int:
+def _begin(
+    connection: sqlite3.Connection, path: Path, boot: str, life: Life, synchronous: str, *, defers_sync: bool
+) -> int:  # fmt: skip
     """Bring the schema up to date and count this opening, before anything else; answers its number."""
     for pragma in (
         "busy_timeout = 0", "journal_mode = WAL", f"synchronous = {synchronous}", "temp_store = MEMORY",
@@ -111,7 +131,7 @@ def _begin(connection: sqlite3.Connection, path: Path, boot: str, life: Life, sy
         connection.execute(f"PRAGMA {pragma}")
     migrate(connection, str(path))
     connection.execute("BEGIN IMMEDIATE")
-    write_opened(SqliteDatabase(connection), life.generation + 1, boot)
+    write_opened(SqliteDatabase(connection), life.generation + 1, boot, defers_sync=defers_sync)
     connection.execute("COMMIT")
     checkpoint(connection)
     return life.generation + 1
@@ -172,5 +192,7 @@ def _abandon(connection: sqlite3.Connection, path: Path, life: Life) -> None:
             create_private(beside(path, "-wal"))
 
 
-def _connect(location: str) -> sqlite3.Connection:
-    return sqlite3.connect(location, isolation_level=None, check_same_thread=False, cached_statements=STATEMENTS_CACHED)
+def _connect(location: str, *, is_uri: bool = False) -> sqlite3.Connection:
+    return sqlite3.connect(
+        location, isolation_level=None, check_same_thread=False, cached_statements=STATEMENTS_CACHED, uri=is_uri
+    )

@@ -18,10 +18,11 @@ from typing import TypeVar, cast
 from redrive.core.clock import Clock
 from redrive.core.entropy import Entropy
 from redrive.core.errors import Bug, Conflict
+from redrive.core.knobs import PRODUCTION, Knobs
 from redrive.store.api import NO_PARAMS, Services, StartAnew, Step, Tables, Transaction
 from redrive.store.connection import SqliteDatabase, StoreDamaged, StoreFull, unusable
 from redrive.store.database import Row
-from redrive.store.opening import close_file, open_file, open_memory
+from redrive.store.opening import SharedMemory, close_file, open_file, open_memory
 from redrive.store.tables.facts import SECRET
 from redrive.store.tables.metrics import Accumulator, MetricTable
 from redrive.store.tables.resources import ResourceCache
@@ -54,6 +55,11 @@ class Batch:
         self._lock = lock
         self._failure: Exception | None = None
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether all of it will be undone."""
+        return self._failure is not None
+
     def commit(self) -> None:
         """Keep what the steps wrote. Callable from any thread: it touches the connection and nothing else."""
         if self._failure is None and self._database.connection.in_transaction:
@@ -72,6 +78,8 @@ class Batch:
                 self.roll_back()
                 return [self._failure] * self.size, frozenset()
             for metrics in self.metrics:
+                metrics.forget_flushed()  # Before any is added: what a step counted is not what another one flushed.
+            for metrics in self.metrics:
                 metrics.committed()
             return self.results, frozenset(self.topics)
         finally:
@@ -84,7 +92,7 @@ class Batch:
     def roll_back(self) -> None:
         """Undo all that was done."""
         self.results, self.topics, self.metrics = [], set(), []
-        self._tables.forget()
+        self._tables.undone()
         if self._database.connection.in_transaction:
             self._database.connection.execute("ROLLBACK")
 
@@ -92,26 +100,37 @@ class Batch:
 class SqliteStore:
     """A store in one SQLite file, or in memory. A lock keeps it to one thread at a time."""
 
-    def __init__(self, path: Path | None, *, clock: Clock, entropy: Entropy, synchronous: str = "FULL") -> None:
-        """Open, or create, the store. `path` None keeps everything in memory.
+    def __init__(
+        self, path: Path | SharedMemory | None, *, clock: Clock, entropy: Entropy, synchronous: str = "FULL",
+        defers_sync: bool = False, knobs: Knobs = PRODUCTION,
+    ) -> None:  # fmt: skip
+        """Open, or create, the store. `path` None keeps everything in memory, which others share if it is SharedMemory.
+        Without `defers_sync` each commit awaits the disk, whatever is asked for.
 
         From its second opening on, a store draws from a fork of the entropy: what a seed has given it once, it is not
         given again. Errors: UserError if the file is not a store of ours or was written by a newer version;
         StoreDamaged.
         """
-        opened = open_memory() if path is None else open_file(path, synchronous=synchronous)
+        if isinstance(path, Path):
+            opened = open_file(path, synchronous=synchronous, defers_sync=defers_sync)
+        else:
+            opened = open_memory(path)
         self.generation = opened.generation
         self.found = opened.life
         self.is_checked_in_part = opened.is_checked_in_part
         self.entropy = entropy if opened.generation == 1 else entropy.fork(f"generation {opened.generation}")
         self._clock = clock
         self._path = path
+        self._others_at: int | None = None
+        self._defers_sync = defers_sync and self.is_durable and synchronous == "FULL"
+        self._awaits_disk = True
         self._lock = threading.Lock()
         self._listeners: list[Callable[[frozenset[str]], None]] = []
+        self._listeners_to_others: list[Callable[[], None]] = []
         self._services: Services | None = None
         self._accumulator = Accumulator()
         self._database = SqliteDatabase(opened.connection)
-        self._tables = Tables(self._database)
+        self._tables = Tables(self._database, resources_max=knobs.cached_resources)
         # A store that nobody closes is closed in order all the same, or SQLite would do it without a mark.
         self._close = weakref.finalize(self, _close, opened.connection, path, os.getpid())
         self._secret = self._ensure_secret()
@@ -124,7 +143,12 @@ class SqliteStore:
     @property
     def is_durable(self) -> bool:
         """Whether a commit waits for a disk."""
-        return self._path is not None
+        return isinstance(self._path, Path)
+
+    @property
+    def counted(self) -> Accumulator:
+        """What was counted and is in no table yet: a crash takes it."""
+        return self._accumulator
 
     @property
     def written(self) -> int:
@@ -144,6 +168,9 @@ class SqliteStore:
     def on_commit(self, listener: Callable[[frozenset[str]], None]) -> None:
         self._listeners.append(listener)
 
+    def on_others_commit(self, listener: Callable[[], None]) -> None:
+        self._listeners_to_others.append(listener)
+
     def run(self, step: Step[T]) -> T:
         (result,), topics = self.commit([step])
         self.announce(topics)
@@ -161,17 +188,22 @@ class SqliteStore:
         batch.commit()
         return batch.conclude()
 
-    def begin(self, steps: Sequence[Step[object]]) -> Batch:
-        """Run steps in this order, in a transaction that stays open: `commit` and `conclude` the batch, always."""
+    def begin(self, steps: Sequence[Step[object]], *, awaits_disk: bool = True) -> Batch:
+        """Run steps in this order, in a transaction that stays open: `commit` and `conclude` the batch, always.
+
+        A commit that does not await the disk may be lost in a power cut, with all that follows, until one that does.
+        """
         self._lock.acquire()
         batch = Batch(len(steps), self._database, self._tables, self._lock)
         try:
-            self._database.run("BEGIN IMMEDIATE", NO_PARAMS)
+            if awaits_disk is not self._awaits_disk:
+                self._await_disk(awaits_disk)
+            self._begin_transaction()
             try:
                 self._attempt_all(steps, batch, guarded=False)
             except StartAnew:
                 batch.roll_back()
-                self._database.run("BEGIN IMMEDIATE", NO_PARAMS)
+                self._begin_transaction()
                 self._attempt_all(steps, batch, guarded=True)
         except Exception as error:  # noqa: BLE001 - a store that cannot run steps fails all of them.
             batch.fail(error)
@@ -180,6 +212,32 @@ class SqliteStore:
             self._lock.release()
             raise
         return batch
+
+    def _begin_transaction(self) -> None:
+        """Begin. A store that has its database to itself does not ask whether others have changed it."""
+        self._database.run("BEGIN IMMEDIATE", NO_PARAMS)
+        if isinstance(self._path, SharedMemory):
+            self.refresh()
+
+    def _await_disk(self, is_awaited: bool) -> None:
+        """Have commits wait for the disk from now on, or not.
+
+        With NORMAL, SQLite still syncs the log before a checkpoint: what is lost in a power cut is the latest commits,
+        never the file. The sync of a commit that waits holds for all commits before it.
+        """
+        if self._defers_sync:
+            self._database.run(f"PRAGMA synchronous = {'FULL' if is_awaited else 'NORMAL'}", NO_PARAMS)
+        self._awaits_disk = is_awaited
+
+    def refresh(self) -> None:
+        """Drop what is cached if another store has committed since this was last asked. Inside a transaction."""
+        row = self._database.one("PRAGMA data_version", NO_PARAMS)
+        others_at = None if row is None else row[0]
+        if others_at != self._others_at:
+            self._others_at = others_at
+            self._tables.forget()
+            for listener in self._listeners_to_others:
+                listener()
 
     def announce(self, topics: frozenset[str]) -> None:
         """Wake those who wait for these topics."""
@@ -217,7 +275,7 @@ class SqliteStore:
         if not guarded and not alone:
             raise StartAnew from error
         self._database.run("ROLLBACK TO step" if guarded else "ROLLBACK", NO_PARAMS)
-        self._tables.forget()
+        self._tables.undone()
 
     def _transaction(self, *, is_guarded: bool) -> Transaction:
         if self._services is None:
@@ -230,6 +288,7 @@ class SqliteStore:
     def reset(self) -> None:
         """Forget everything: empties all tables but `facts`, keeps the file."""
         with self._lock:
+            self._await_disk(True)
             self._tables.forget()
             self._accumulator.clear()
             tables = self._database.all(
@@ -276,10 +335,10 @@ class SqliteStore:
         return known
 
 
-def _close(connection: sqlite3.Connection, path: Path | None, process: int) -> None:
+def _close(connection: sqlite3.Connection, path: Path | SharedMemory | None, process: int) -> None:
     """Close a store in order; in a child of the process that opened it, do nothing."""
     if process == os.getpid():
-        if path is None:
-            connection.close()
-        else:
+        if isinstance(path, Path):
             close_file(connection, path)
+        else:
+            connection.close()

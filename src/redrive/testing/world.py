@@ -11,6 +11,7 @@ from redrive.core.clock import Instant, VirtualClock, parse_instant
 from redrive.core.documents import Document
 from redrive.core.entropy import SeededEntropy, new_uuid
 from redrive.core.errors import UserError
+from redrive.core.knobs import PRODUCTION, Knobs
 from redrive.core.log import LineLog
 from redrive.core.scope import Caller, Scope
 from redrive.core.sessions import Issuer
@@ -47,13 +48,14 @@ class World:
         account: str = DEFAULT_ACCOUNT,
         invoker: Invoker | None = None,
         settings: Settings = DEFAULTS,
+        knobs: Knobs = PRODUCTION,
     ) -> None:
         self.clock = VirtualClock(start)
         self.entropy = SeededEntropy(seed)
         self.account = account
         log = LineLog(self.clock)
         models = _models()
-        self.store = SqliteStore(None, clock=self.clock, entropy=self.entropy)
+        self.store = SqliteStore(None, clock=self.clock, entropy=self.entropy, knobs=knobs)
         issuer = Issuer(self.store.secret)
         self.functions = InlineInvoker(
             self._load_code, endpoint_url=ENDPOINT_URL, clock=self.clock, entropy=self.entropy.fork("functions"),
@@ -61,12 +63,12 @@ class World:
         )  # fmt: skip
         within = _Within(invoker or self.functions)
         self.engine = build_engine(
-            self.store, run=self.store.run, models=models, invoker=within, log=log, settings=settings
+            self.store, run=self.store.run, models=models, invoker=within, log=log, settings=settings, knobs=knobs
         )
         identity = Identity(issuer, account=account, clocks=[self.clock])
         self.gateway = Gateway(self.engine, models, identity=identity, entropy=self.entropy.fork("gateway"), log=log)
         within.gateway = self.gateway
-        self._time = VirtualTime(self.engine, self.clock)
+        self._time = VirtualTime(self.engine, self.clock, stops_max=knobs.stops_per_transaction)
 
     @property
     def now(self) -> Instant:

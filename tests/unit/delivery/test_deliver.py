@@ -11,6 +11,7 @@ from redrive.core.clock import DAY_MS, MINUTE_MS, SECOND_MS, VirtualClock
 from redrive.core.documents import Document
 from redrive.core.entropy import SeededEntropy
 from redrive.core.errors import ServiceError
+from redrive.core.knobs import PRODUCTION
 from redrive.core.limits import Limits
 from redrive.core.log import SilentLog
 from redrive.core.retry import (
@@ -28,7 +29,7 @@ from redrive.core.retry import (
 )
 from redrive.core.scope import Caller, Scope
 from redrive.delivery.call import Call
-from redrive.delivery.deliver import INSIDE_PER_CLAIM_MAX, INTERNAL_FAILURE, LEASE_FLOOR_MS, PUT_OFF_MS, DeliveryWorker
+from redrive.delivery.deliver import INTERNAL_FAILURE, LEASE_FLOOR_MS, PUT_OFF_MS, DeliveryWorker
 from redrive.delivery.errand import Result
 from redrive.delivery.history import End
 from redrive.delivery.invocation import FunctionCode, Invocation, InvocationResult, InvocationStatus
@@ -314,12 +315,12 @@ def test_delivery_exactly_as_old_as_allowed_is_attempted(office: Office) -> None
 
 
 def test_one_claim_makes_a_bounded_number_of_deliveries_inside(office: Office) -> None:
-    for number in range(INSIDE_PER_CLAIM_MAX + 1):
+    for number in range(PRODUCTION.deliveries_per_claim + 1):
         office.promise(f"{number:04}")
 
     office.claim()
 
-    assert len(office.post.accepted) == INSIDE_PER_CLAIM_MAX
+    assert len(office.post.accepted) == PRODUCTION.deliveries_per_claim
     assert office.next_due() == START
 
 

@@ -6,6 +6,7 @@ import io
 import json
 import zipfile
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -14,7 +15,10 @@ from botocore.exceptions import ClientError
 from redrive.delivery.faults import Fault, add_fault
 from redrive.delivery.invocation import FunctionCode, Invocation, InvocationStatus
 from redrive.engine.faults import FaultyInvoker
+from redrive.engine.services import BoundServices
 from redrive.store.api import Step
+from redrive.store.opening import SharedMemory
+from redrive.store.sqlite import SqliteStore
 from redrive.testing.world import World
 
 FUNCTION = "arn:aws:lambda:us-east-1:000000000000:function:work"
@@ -157,10 +161,28 @@ def test_fault_added_while_a_run_asks_strikes_the_run_after_it(shop: Shop) -> No
             shop.add("KeyError")
         return answer
 
-    faulty = FaultyInvoker(shop.world.functions, run_and_be_overtaken, real_time=False, listen=store.on_commit)
+    faulty = FaultyInvoker(shop.world.functions, run_and_be_overtaken, real_time=False, commits=store)
     faulty.invoke(an_invocation())
 
     assert faulty.invoke(an_invocation()).status is InvocationStatus.FUNCTION_ERROR
+
+
+def test_fault_that_another_node_has_added_strikes(shop: Shop) -> None:
+    """What a node remembers of faults is dropped when it finds that another has committed."""
+    with (
+        closing(SharedMemory()) as memory,
+        closing(SqliteStore(memory, clock=shop.world.clock, entropy=shop.world.entropy)) as one,
+        closing(SqliteStore(memory, clock=shop.world.clock, entropy=shop.world.entropy)) as other,
+    ):
+        for store in (one, other):
+            store.bind(BoundServices(shop.world.engine.registry))
+        faulty = FaultyInvoker(shop.world.functions, one.run, real_time=False, commits=one)
+        faulty.invoke(an_invocation())
+        faulty.invoke(an_invocation())
+        other.run(lambda tx: add_fault(tx, Fault("", f"{FUNCTION}*", "KeyError", "no", times=1)))
+        one.run(lambda tx: tx.timers.next("kind"))  # As a claim, which comes before each run.
+
+        assert faulty.invoke(an_invocation()).status is InvocationStatus.FUNCTION_ERROR
 
 
 def counted(shop: Shop) -> tuple[FaultyInvoker, list[Step[Any]]]:
@@ -171,4 +193,4 @@ def counted(shop: Shop) -> tuple[FaultyInvoker, list[Step[Any]]]:
         ran.append(step)
         return store.run(step)
 
-    return FaultyInvoker(shop.world.functions, run, real_time=False, listen=store.on_commit), ran
+    return FaultyInvoker(shop.world.functions, run, real_time=False, commits=store), ran

@@ -6,9 +6,12 @@ import json
 from collections.abc import Callable, Sequence
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from redrive.core.clock import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, Instant, VirtualClock
 from redrive.core.errors import Bug
+from redrive.core.knobs import PRODUCTION, Knobs
 from redrive.core.log import SilentLog
 from redrive.delivery.errand import Result
 from redrive.delivery.faults import Fault, add_fault
@@ -30,9 +33,9 @@ def document(statement: object) -> str:
     return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
 
 
-def failing_world() -> World:
+def failing_world(knobs: Knobs = PRODUCTION) -> World:
     """Ten schedules that are due every hour, and a queue that throttles nine sends in ten."""
-    world = World(seed=3)
+    world = World(seed=3, knobs=knobs)
     world.call("sqs", "CreateQueue", QueueName="orders")
     world.call("iam", "CreateRole", RoleName="r", AssumeRolePolicyDocument=document(TRUST))
     world.call("iam", "PutRolePolicy", RoleName="r", PolicyName="p", PolicyDocument=document(ALLOWED))
@@ -48,6 +51,10 @@ def failing_world() -> World:
 def history(world: World) -> list[AttemptRecord]:
     arns = [f"arn:aws:scheduler:us-east-1:000000000000:schedule/default/s{number}" for number in range(10)]
     return world.store.run(lambda tx: [record for arn in arns for record in tx.attempts.of_source(arn)])
+
+
+def first_attempts(world: World) -> list[tuple[str, Instant]]:
+    return [(record.delivery_id, record.ended_at) for record in history(world) if record.attempt == 1]
 
 
 def transactions(world: World, work: Callable[[], object]) -> int:
@@ -69,6 +76,33 @@ def test_instants_that_share_a_transaction_have_the_history_of_instants_that_do_
     assert history(together) == history(apart)
     assert len(history(together)) > 200
     assert stops == sorted(stops)
+
+
+@given(
+    stops=st.integers(1, 20), deliveries=st.integers(1, 20), occurrences=st.integers(1, 10), cached=st.integers(1, 60)
+)
+@settings(max_examples=10, deadline=None)
+def test_history_is_the_same_however_the_work_is_cut_into_transactions(
+    stops: int, deliveries: int, occurrences: int, cached: int
+) -> None:
+    """Sizes decide who shares a transaction, and nothing else: each attempt is at the instant when it is due."""
+    cut = failing_world(
+        Knobs(
+            stops_per_transaction=stops, deliveries_per_claim=deliveries, occurrences_per_claim=occurrences,
+            cached_resources=cached,
+        )
+    )  # fmt: skip
+    whole = failing_world()
+
+    cut.advance(hours=1)
+    whole.advance(hours=1)
+
+    firsts = [
+        [(record.delivery_id, record.ended_at) for record in history(world) if record.attempt == 1]
+        for world in (cut, whole)
+    ]
+    assert firsts[0] == firsts[1]
+    assert len(firsts[0]) > 10
 
 
 def test_retries_of_an_hour_share_few_transactions() -> None:

@@ -55,9 +55,9 @@ class NoServices:
         raise AssertionError("nothing is authorized here")
 
 
-def open_store(path: Path | None, clock: VirtualClock | None = None) -> SqliteStore:
+def open_store(path: Path | None, clock: VirtualClock | None = None, *, defers_sync: bool = False) -> SqliteStore:
     """A bound store."""
-    store = SqliteStore(path, clock=clock or VirtualClock(1_000), entropy=SeededEntropy(1))
+    store = SqliteStore(path, clock=clock or VirtualClock(1_000), entropy=SeededEntropy(1), defers_sync=defers_sync)
     store.bind(NoServices())
     return store
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from redrive.core.errors import Bug
 from redrive.store.api import Transaction
 from redrive.store.group import GroupCommit
 from redrive.store.sqlite import SqliteStore
@@ -143,3 +144,95 @@ def test_closing_at_home_finishes_the_batch_under_way(store: SqliteStore) -> Non
     asyncio.run(scenario())
 
     assert results == [0, 1, 2]
+
+
+def test_waiting_for_a_step_in_the_thread_that_runs_steps_is_refused(store: SqliteStore) -> None:
+    """It would wait for itself for ever, and the server with it."""
+    refused: list[str] = []
+
+    async def scenario() -> None:
+        writer = GroupCommit(store, post=asyncio.get_running_loop().call_soon_threadsafe)
+        with pytest.raises(Bug) as error:
+            writer.run(partial(set_timer, number=1))
+        refused.append(str(error.value))
+        writer.close()
+
+    asyncio.run(scenario())
+
+    assert refused == ["a step is submitted, and not waited for, in the thread that runs the steps"]
+
+
+def test_step_that_waits_for_another_is_refused_in_the_group_s_own_thread(group: GroupCommit) -> None:
+    with pytest.raises(Bug):
+        group.run(lambda tx: group.run(partial(set_timer, number=1)))
+
+
+def test_a_commit_holds_no_more_steps_than_it_may(store: SqliteStore) -> None:
+    """Whoever turns the group's tasks decides when they are done: here a list does."""
+    tasks: list[Callable[[], None]] = []
+    statements: list[str] = []
+    store.connection.set_trace_callback(statements.append)
+    results: list[object] = []
+    group = GroupCommit(store, post=tasks.append, post_commit=tasks.append, steps_max=2)
+    for number in range(5):
+        group.submit(partial(set_timer, number=number), results.append)
+
+    while tasks:
+        tasks.pop(0)()
+
+    assert results == [0, 1, 2, 3, 4]
+    assert statements.count("COMMIT") == 3
+
+
+def pragmas(statements: Sequence[str]) -> list[str]:
+    """How commits were made, in order, and what was set before them."""
+    words = [statement for statement in statements if statement.startswith(("PRAGMA", "COMMIT"))]
+    return [word.removeprefix("PRAGMA synchronous = ") for word in words]
+
+
+@pytest.fixture
+def deferring(tmp_path: Path) -> Iterator[SqliteStore]:
+    opened = open_store(tmp_path / "deferring.sqlite", defers_sync=True)
+    yield opened
+    opened.close()
+
+
+def test_step_that_need_not_await_the_disk_is_durable_with_the_next_that_does(deferring: SqliteStore) -> None:
+    """The sync of a commit that waits is one of the whole log."""
+    statements: list[str] = []
+    group = GroupCommit(deferring)
+    deferring.connection.set_trace_callback(statements.append)
+
+    for number in range(3):
+        group.run_unsynced(partial(set_timer, number=number))
+    group.run(partial(set_timer, number=3))
+    group.run(partial(set_timer, number=4))
+    group.close()
+
+    assert pragmas(statements) == ["NORMAL", "COMMIT", "COMMIT", "COMMIT", "FULL", "COMMIT", "COMMIT"]
+
+
+def test_commit_awaits_the_disk_for_any_of_its_steps(deferring: SqliteStore) -> None:
+    tasks: list[Callable[[], None]] = []
+    statements: list[str] = []
+    deferring.connection.set_trace_callback(statements.append)
+    group = GroupCommit(deferring, post=tasks.append, post_commit=tasks.append)
+    for number in range(3):
+        group.submit(partial(set_timer, number=number), lambda _: None, awaits_disk=number == 1)
+
+    while tasks:
+        tasks.pop(0)()
+
+    assert pragmas(statements) == ["COMMIT"]
+
+
+def test_store_that_does_not_say_that_it_defers_the_sync_awaits_the_disk_each_time(store: SqliteStore) -> None:
+    """The check at its next start counts on that."""
+    statements: list[str] = []
+    group = GroupCommit(store)
+    store.connection.set_trace_callback(statements.append)
+
+    group.run_unsynced(partial(set_timer, number=1))
+    group.close()
+
+    assert pragmas(statements) == ["COMMIT"]

@@ -112,6 +112,57 @@ def test_log_whose_header_was_damaged_is_refused(killed: Path) -> None:
     assert "lie behind the damage" in refused(killed)
 
 
+def killed_deferring(tmp_path: Path) -> Path:
+    """The store of a process that was killed after commits that did not await the disk."""
+    (tmp_path / "live").mkdir()
+    store = open_store(tmp_path / "live" / FILE, defers_sync=True)
+    for number in range(TIMERS):
+        batch = store.begin([set_timer(number)], awaits_disk=False)
+        batch.commit()
+        batch.conclude()
+    kill(tmp_path / "killed")
+    store.close()
+    return tmp_path / "killed" / FILE
+
+
+def test_log_of_deferred_syncs_is_replayed_as_far_as_it_goes_after_the_machine_has_restarted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its frames reach the disk in any order, and its index before them: nobody was told of what is lost then."""
+    killed = killed_deferring(tmp_path)
+    flip(beside(killed, "-wal"), HEADER_BYTES + 10 * FRAME + 500)
+    monkeypatch.setattr(opening, "this_boot", lambda: "another run of the machine")
+
+    store = open_store(killed)
+
+    assert 0 < store.run(timers) < TIMERS
+    store.close()
+
+
+def test_log_of_deferred_syncs_is_whole_while_the_machine_runs(tmp_path: Path) -> None:
+    """What a process has written is there when it is killed, synced or not."""
+    killed = killed_deferring(tmp_path)
+    flip(beside(killed, "-wal"), HEADER_BYTES + 10 * FRAME + 500)
+
+    assert "its log ends or is damaged after" in refused(killed)
+
+
+def test_that_syncs_were_deferred_is_so_until_the_next_opening(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    deferring = open_store(tmp_path / FILE, defers_sync=True)
+    deferring.close()
+    (tmp_path / "live").mkdir()
+    (tmp_path / FILE).rename(tmp_path / "live" / FILE)
+    store = open_store(tmp_path / "live" / FILE)
+    for number in range(TIMERS):
+        store.run(set_timer(number))
+    kill(tmp_path / "killed")
+    store.close()
+    flip(beside(tmp_path / "killed" / FILE, "-wal"), HEADER_BYTES + 10 * FRAME + 500)
+    monkeypatch.setattr(opening, "this_boot", lambda: "another run of the machine")
+
+    assert "its log ends or is damaged after" in refused(tmp_path / "killed" / FILE)
+
+
 def test_torn_last_transaction_of_a_machine_that_stopped_is_no_damage(killed: Path) -> None:
     """It was never accepted: the wait for the disk had not ended."""
     beside(killed, "-shm").unlink()

@@ -222,7 +222,7 @@ class Stage:
 
     def turn(self) -> bool:
         """One round of claims, and the runs that it gives; whether anything was due."""
-        claimed: Claimed = self._ask(("claim",), self._claim)
+        claimed: Claimed = self._ask(("claim",), lambda: self.engine.claim(ONE))
         for attempt in claimed.attempts:
             self._settle(attempt, self.engine.perform(attempt))
         return claimed.progressed
@@ -271,20 +271,6 @@ class Stage:
 
     def _call(self, service: str, operation: str, params: Document) -> Document:
         return self.engine.call(Caller(SCOPE, new_uuid(self._ids)), service, operation, params)
-
-    def _claim(self) -> Claimed:
-        """A round of claims in one transaction, if nothing goes wrong."""
-
-        def claim(tx: Transaction) -> Claimed:
-            ahead = self.engine.round(tx, (), free=ONE)
-            if ahead.next_due is None or ahead.next_due > tx.now:
-                return Claimed((), progressed=False)
-            return self.engine.round(tx, ahead.expected, free=ONE)
-
-        try:
-            return self.engine.run(claim)
-        except Exception:  # noqa: BLE001 - once more, a worker at a time: a defect in one does not hold up the others.
-            return self.engine.claim(free=ONE)
 
     def _settle(self, attempt: Attempt, result: Result) -> None:
         self._ask(("settle", result), lambda: self.engine.settle(attempt, result))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from redrive.core.clock import Instant
 from redrive.core.errors import Bug
+from redrive.core.knobs import PRODUCTION
 from redrive.core.limits import Limits
 from redrive.core.scope import Scope
 from redrive.delivery.errand import Result
@@ -48,13 +49,14 @@ class _TimerWorker:
 class ScheduleWorker(_TimerWorker):
     """Turns occurrences that have come due into deliveries, each exactly once."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, per_claim: int = PRODUCTION.occurrences_per_claim) -> None:
+        self._per_claim = per_claim
         super().__init__("scheduler", OCCURRENCE_TIMER, upkeep=False)
 
     def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
         """Promise one occurrence of each schedule that is due; one that fell behind is due again at once."""
         admission = _Admission(tx)
-        for timer, at in tx.timers.due(OCCURRENCE_TIMER, tx.now, limits.OCCURRENCES_PER_CLAIM_MAX):
+        for timer, at in tx.timers.due(OCCURRENCE_TIMER, tx.now, self._per_claim):
             scope, name = scope_and_name(timer)
             schedule = tx.resources.get(Schedule, scope, name)
             if schedule is not None and schedule.next_at is not None:

@@ -1,9 +1,13 @@
--- name: add
+-- name: put -- unless the minute is there
 INSERT INTO metrics (scope, namespace, name, dimensions, unit, minute, sum, count, min, max, samples)
 VALUES (:scope, :namespace, :name, :dimensions, :unit, :minute, :sum, :count, :min, :max, :samples)
-ON CONFLICT (scope, namespace, name, dimensions, unit, minute) DO UPDATE SET sum = metrics.sum + excluded.sum,
-  count = metrics.count + excluded.count, min = min(metrics.min, excluded.min), max = max(metrics.max, excluded.max),
-  samples = excluded.samples;
+ON CONFLICT (scope, namespace, name, dimensions, unit, minute) DO NOTHING;
+
+-- name: add
+UPDATE metrics SET sum = sum + :sum, count = count + :count, min = min(min, :min), max = max(max, :max),
+  samples = :samples
+WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions AND unit = :unit
+  AND minute = :minute;
 
 -- name: samples -- hot
 SELECT samples FROM metrics

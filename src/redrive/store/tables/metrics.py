@@ -138,6 +138,14 @@ class Accumulator:
         if self.due_at is None:
             self.due_at = minute + MINUTE_MS
 
+    def sums(self) -> Mapping[Series, float]:
+        """What was counted in each series, added up."""
+        sums: dict[Series, float] = {}
+        for (counted, _), underway in self.minutes.items():
+            for series in _members(counted):
+                sums[series] = sums.get(series, 0.0) + underway.sum
+        return sums
+
 
 class MetricTable:
     """Counts of this transaction, and the metrics that are stored."""
@@ -171,13 +179,12 @@ class MetricTable:
     def add(self, series: Series, point: DataPoint) -> None:
         """Write a point down at once, beside what its minute already has."""
         key = {**_key(series), "minute": point.minute}
+        values = {"sum": point.sum, "count": point.count, "min": point.min, "max": point.max}
+        if self._database.run(_SQL["put"], {**key, **values, "samples": _samples_text(point.samples)}):
+            return  # Most minutes are written once.
         stored = self._database.one(_SQL["samples"], key)
-        samples = point.samples if stored is None else _together(_read_samples(stored[0]), point.samples)
-        text = None if samples is None else dump_json(list(samples.items()))
-        self._database.run(
-            _SQL["add"],
-            {**key, "sum": point.sum, "count": point.count, "min": point.min, "max": point.max, "samples": text},
-        )
+        samples = _together(None if stored is None else _read_samples(stored[0]), point.samples)
+        self._database.run(_SQL["add"], {**key, **values, "samples": _samples_text(samples)})
 
     def flush(self, now: Instant, *, keep: frozenset[Watched]) -> None:
         """Write what was counted until the end of the last minute; go on measuring only what is kept."""
@@ -224,17 +231,18 @@ class MetricTable:
         del self._counted[mark:]
 
     def committed(self) -> None:
-        """Let the accumulator know. For the store, once the transaction has committed."""
+        """Let the accumulator know what was counted. For the store, once the transaction has committed."""
         accumulator = self._accumulator
-        if self._flushed_at is not None:
-            self._forget_flushed(self._flushed_at)
         for sample in self._counted:
             accumulator.add(sample)
 
-    def _forget_flushed(self, now: Instant) -> None:
-        accumulator = self._accumulator
-        accumulator.minutes, accumulator.watched = self._left(now)
-        accumulator.due_at = _minute_after(now) if accumulator.watched else None
+    def forget_flushed(self) -> None:
+        """Let the accumulator forget what is in the table now. For the store, before anything is `committed`."""
+        now = self._flushed_at
+        if now is not None:
+            accumulator = self._accumulator
+            accumulator.minutes, accumulator.watched = self._left(now)
+            accumulator.due_at = _minute_after(now) if accumulator.watched else None
 
     def _left(self, now: Instant) -> tuple[dict[tuple[_Counted, Instant], _Minute], dict[Watched, Instant]]:
         """The minutes that a flush leaves under way, and what is measured after it."""
@@ -280,6 +288,10 @@ def _together(one: Mapping[float, float] | None, other: Mapping[float, float] | 
     for value, times in other.items():
         _keep(samples, value, times)
     return samples
+
+
+def _samples_text(samples: Mapping[float, float] | None) -> str | None:
+    return None if samples is None else dump_json(list(samples.items()))
 
 
 def _read_samples(text: str | None) -> Mapping[float, float] | None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar, Protocol, TypeVar, cast
 
 from redrive.core.documents import load_dataclass
+from redrive.core.knobs import PRODUCTION
 from redrive.core.scope import Scope
 from redrive.store.database import Database
 from redrive.store.documents import dataclass_text
@@ -36,18 +37,18 @@ _Key = tuple[str, str, str]
 class ResourceCache:
     """Decoded documents by key, a missing one as None; and for kinds that were asked for everywhere, all there are."""
 
-    __slots__ = ("entries", "everywhere")
+    __slots__ = ("entries", "entries_max", "everywhere")
 
-    ENTRIES_MAX = 120_000  # So many schedules take 150 MB, and 100,000 that are due together are read once.
     EVERYWHERE_MAX = 1_000
 
-    def __init__(self) -> None:
+    def __init__(self, entries_max: int = PRODUCTION.cached_resources) -> None:
+        self.entries_max = entries_max
         self.entries: dict[_Key, object | None] = {}
         self.everywhere: dict[str, Sequence[tuple[Scope, object]]] = {}
 
     def remember(self, key: _Key, value: object | None) -> None:
         """Keep a document; when the cache is full it starts anew."""
-        if len(self.entries) >= self.ENTRIES_MAX:
+        if len(self.entries) >= self.entries_max:
             self.entries.clear()
         self.entries[key] = value
 
@@ -63,7 +64,7 @@ class ResourceCache:
 
     def copied(self) -> ResourceCache:
         """What is kept now."""
-        made = ResourceCache()
+        made = ResourceCache(self.entries_max)
         made.entries.update(self.entries)
         made.everywhere.update(self.everywhere)
         return made

@@ -29,7 +29,7 @@ LEAVES_BEFORE_MS = 15 * MINUTE_MS
 """How long before the end dates the last change is made: by no clock they have passed by then."""
 
 
-class Saboteur:
+class FaultAdder:
     """Adds faults that are aimed at targets, and forgets them all now and then, and in the end."""
 
     def __init__(

@@ -8,8 +8,8 @@ from redrive.core.clock import HOUR_MS, SECOND_MS, Instant
 from redrive.core.documents import load_json
 from redrive.sim.checkers_executions import METRICS
 from redrive.sim.clients import SCOPE
-from redrive.sim.happenings import Buried, Happening, LeftMessage, Measured, Occurred, Recalled
-from redrive.sim.workload import rang
+from redrive.sim.happenings import DeadLettered, Happening, HistoryRead, LeftMessage, Measured, Occurred
+from redrive.sim.users import reached
 from redrive.sim.world import START, Simulation
 
 ALARMS = "alarms"
@@ -31,20 +31,20 @@ def occurrence(message: LeftMessage, now: Instant) -> Happening | None:
             letter = _letter(message)
             return Occurred(letter.schedule, letter.scheduled_at, message.message_id, message.sent_at)
         case "alarms":
-            return rang(load_json(message.body), message.message_id, now)
+            return reached(load_json(message.body), message.message_id, now)
         case "alarms-dlq":
             return _letter(message)
         case "siren-dlq":  # The function was reached, and failed.
-            return rang(load_json(message.body), message.attributes["RequestID"], now)
+            return reached(load_json(message.body), message.attributes["RequestID"], now)
         case _:
             return None
 
 
-def witnesses(simulation: Simulation, alarms: Sequence[str]) -> Iterator[Happening]:
+def history_and_metrics(simulation: Simulation, alarms: Sequence[str]) -> Iterator[Happening]:
     """What the engine's history and its metrics say of these schedules with retry policies."""
     for name in alarms:
         arn = f"arn:aws:scheduler:{SCOPE.region}:{SCOPE.account}:schedule/{ALARMS}/{name}"
-        yield Recalled(name, simulation.history(arn))
+        yield HistoryRead(name, simulation.history(arn))
     for metric in METRICS if alarms else ():
         answer = simulation.reliable.call(
             "cloudwatch", "GetMetricStatistics", Namespace="AWS/Scheduler", MetricName=metric,
@@ -54,9 +54,9 @@ def witnesses(simulation: Simulation, alarms: Sequence[str]) -> Iterator[Happeni
         yield Measured(metric, round(sum(point["Sum"] for point in answer["Datapoints"])))
 
 
-def _letter(message: LeftMessage) -> Buried:
+def _letter(message: LeftMessage) -> DeadLettered:
     attributes = message.attributes
-    return Buried(
+    return DeadLettered(
         attributes["SCHEDULE_ARN"].rsplit("/", 1)[-1], attributes["SCHEDULED_TIME"], int(attributes["RETRY_ATTEMPTS"]),
         message.message_id,
     )  # fmt: skip

@@ -1,0 +1,48 @@
+"""The rounds of a node: one claim after the other, and how long to wait between them.
+
+Real time and the simulator turn the engine by these; virtual time has no waiting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from redrive.core.clock import Clock
+from redrive.delivery.worker import Attempt, FreeSlots
+from redrive.engine.engine import Claimed, Engine
+
+IDLE_MS_MAX = 60_000
+"""How long a node waits at most: a bound on what a lost wake-up can cost."""
+
+_NOTHING = Claimed((), progressed=False)
+
+
+class Rounds:
+    """Claims for one node, which has one thread for it.
+
+    Whoever is known to be due next is not asked again when that instant has come: to ask costs statements.
+    """
+
+    def __init__(self, engine: Engine, clock: Clock) -> None:
+        self._engine = engine
+        self._clock = clock
+        self._latest = _NOTHING
+
+    @property
+    def latest(self) -> Claimed:
+        """What the latest claim gave; nothing if it failed."""
+        return self._latest
+
+    def claim(self, free: FreeSlots) -> Sequence[Attempt]:
+        """Claim what is due, with these free slots for attempts. Errors: Conflict; the defect of a worker."""
+        before, self._latest = self._latest, _NOTHING
+        is_due = before.next_due is not None and before.next_due <= self._clock.now()
+        self._latest = self._engine.claim(free, expected=before.expected if is_due else ())
+        return self._latest.attempts
+
+    def wait_ms(self) -> int:
+        """How long until something is due, as far as the latest claim knows; 0 if it may be due now."""
+        due = self._latest.next_due
+        if due is None:
+            return 0 if self._latest.progressed else IDLE_MS_MAX
+        return max(0, min(IDLE_MS_MAX, due - self._clock.now()))
