@@ -29,7 +29,7 @@ from redrive.core.retry import (
 from redrive.delivery.call import Call
 from redrive.delivery.errand import Errand, Result
 from redrive.delivery.faults import Held, hinder, release
-from redrive.delivery.history import record_end, record_retry
+from redrive.delivery.history import NOTHING_RAN, Ran, record_end, record_retry
 from redrive.delivery.invocation import InvocationResult
 from redrive.delivery.kept import KEPT, due_answers, forget_answer, keep_answer, put_off_again
 from redrive.delivery.operation import OutsideNeeded
@@ -107,13 +107,13 @@ class DeliveryWorker:
         source = self._source(delivery)
         if attempt.resume is None:
             source.answered(tx, delivery, attempt.errand, result)
-            self._conclude(tx, source, delivery, source.outcome(result), next_place=OUTSIDE)
+            self._conclude(tx, source, delivery, source.outcome(result), next_place=OUTSIDE, ran=_ran(result))
             return
         assert isinstance(result, InvocationResult), "operations run functions outside, and nothing else"
         answer = attempt.resume(tx, result)
         outcome = source.failure(answer) if isinstance(answer, ServiceError) else Succeeded(answer)
         # The next attempt is a call again, and calls begin inside.
-        self._conclude(tx, source, delivery, outcome, next_place=INSIDE)
+        self._conclude(tx, source, delivery, outcome, next_place=INSIDE, ran=_ran(result))
 
     def _next_outside(self, tx: Transaction, free: FreeSlots) -> Instant | None:
         """When something comes due outside that can start."""
@@ -152,7 +152,8 @@ class DeliveryWorker:
         self._log.error("answer not settled", delivery_id=delivery.id, source=delivery.source, defect=repr(defect))
         until = tx.now + PUT_OFF_MS
         error = _failure_of_ours("settle an answer", defect)
-        record_retry(tx, delivery, Failed(error.code, error.message, FailureKind.TRANSIENT), until)
+        failed = Failed(error.code, error.message, FailureKind.TRANSIENT)
+        record_retry(tx, delivery, self._source(delivery).origin(delivery), failed, until, _ran(result))
         if attempt.resume is None:
             keep_answer(tx, delivery, attempt.errand, result, until=until)
         else:
@@ -234,8 +235,9 @@ class DeliveryWorker:
         return True
 
     def _conclude(
-        self, tx: Transaction, source: Source, delivery: Delivery, outcome: Outcome, *, next_place: str | None = None
-    ) -> None:
+        self, tx: Transaction, source: Source, delivery: Delivery, outcome: Outcome, *, next_place: str | None = None,
+        ran: Ran = NOTHING_RAN,
+    ) -> None:  # fmt: skip
         """Record what became of an attempt, and do what follows from it; a retry begins where this one was made."""
         verdict: Verdict = decide(
             delivery.policy, failures=delivery.failures, attempts=delivery.attempts, first_at=delivery.first_at,
@@ -244,10 +246,11 @@ class DeliveryWorker:
         source.attempted(tx, delivery, outcome, verdict)
         match verdict:
             case RetryAt(at, counted):
-                record_retry(tx, delivery, _reported(source, outcome), at)
+                assert isinstance(outcome, Failed), "what is tried again has failed"
+                record_retry(tx, delivery, source.origin(delivery), source.reported(outcome), at, ran)
                 tx.deliveries.release(delivery, place=next_place or delivery.place, due_at=at, counted=counted)
             case Delivered() | GiveUp():
-                _end(tx, source, delivery, outcome, verdict)
+                _end(tx, source, delivery, outcome, verdict, ran)
             case _:
                 assert_never(verdict)
 
@@ -258,15 +261,24 @@ class DeliveryWorker:
         return source
 
 
-def _end(tx: Transaction, source: Source, delivery: Delivery, outcome: Outcome, verdict: Delivered | GiveUp) -> None:
+def _end(
+    tx: Transaction, source: Source, delivery: Delivery, outcome: Outcome, verdict: Delivered | GiveUp,
+    ran: Ran = NOTHING_RAN,
+) -> None:  # fmt: skip
     """Do what follows from the end of a delivery, write it down, and forget the delivery."""
     end = source.settled(tx, delivery, outcome, verdict)
-    record_end(tx, delivery, _reported(source, outcome), end)
+    failed: Failed | None = None
+    if isinstance(outcome, Failed):
+        failed = source.reported(outcome)
+    elif "MessageId" in outcome.result:
+        ran = Ran(str(outcome.result["MessageId"]), ran.log_stream)
+    record_end(tx, delivery, source.origin(delivery), failed, end, ran)
+    source.followed(tx, delivery, outcome, verdict)
     tx.deliveries.delete(delivery.id, delivery.fence)
 
 
-def _reported(source: Source, outcome: Outcome) -> Failed | None:
-    return source.reported(outcome) if isinstance(outcome, Failed) else None
+def _ran(result: Result) -> Ran:
+    return Ran(log_stream=result.log_stream) if isinstance(result, InvocationResult) else NOTHING_RAN
 
 
 def _rendered(tx: Transaction, source: Source, delivery: Delivery) -> Call | Errand:

@@ -12,7 +12,7 @@ from redrive.delivery.deliver import DeliveryWorker
 from redrive.delivery.invocation import Invoker
 from redrive.delivery.metrics import MetricsWorker
 from redrive.delivery.sources import Source
-from redrive.delivery.tokens import TokenWorker
+from redrive.delivery.upkeep import RunSweep, TokenSweep, UpkeepWorker
 from redrive.delivery.worker import Worker
 from redrive.engine.engine import Engine, Runner
 from redrive.engine.faults import FaultyInvoker
@@ -158,5 +158,5 @@ def build_workers(log: Log, settings: Settings = DEFAULTS) -> list[Worker]:
         RetentionWorker(),
         ScheduleWorker(),
         StackWorker(is_strict=settings.strict_templates),
-        TokenWorker(),
+        UpkeepWorker([RunSweep(), TokenSweep()]),
     ]

@@ -28,6 +28,7 @@ from redrive.store.tables.log_events import LogEventTable
 from redrive.store.tables.messages import MessageTable
 from redrive.store.tables.metrics import Accumulator, MetricTable
 from redrive.store.tables.resources import ResourceCache, ResourceTable
+from redrive.store.tables.runs import RunTable
 from redrive.store.tables.timers import TimerTable
 from redrive.store.tables.tokens import TokenTable
 
@@ -124,7 +125,7 @@ class Tables:
 
     __slots__ = (
         "attempts", "blobs", "database", "dedup", "deliveries", "facts", "items", "log_events", "messages",
-        "resources", "timers", "tokens",
+        "resources", "runs", "timers", "tokens",
     )  # fmt: skip
 
     def __init__(self, database: Database) -> None:
@@ -136,6 +137,7 @@ class Tables:
         self.dedup = DedupTable(database)
         self.deliveries = DeliveryTable(database)
         self.attempts = AttemptTable(database)
+        self.runs = RunTable(database)
         self.items = ItemTable(database)
         self.blobs = BlobTable(database)
         self.log_events = LogEventTable(database)
@@ -148,6 +150,8 @@ class Tables:
         self.tokens.forget()
         self.deliveries.forget()
         self.items.forget()
+        self.attempts.forget()
+        self.runs.forget()
 
 
 class StartAnew(BaseException):
@@ -185,7 +189,7 @@ class Transaction:
 
     __slots__ = (
         "_depth", "_is_guarded", "_tables", "attempts", "blobs", "dedup", "deliveries", "entropy", "facts", "items",
-        "log_events", "messages", "metrics", "now", "resources", "services", "timers", "tokens", "topics",
+        "log_events", "messages", "metrics", "now", "resources", "runs", "services", "timers", "tokens", "topics",
     )  # fmt: skip
 
     def __init__(
@@ -207,6 +211,7 @@ class Transaction:
         self.dedup = tables.dedup
         self.deliveries = tables.deliveries
         self.attempts = tables.attempts
+        self.runs = tables.runs
         self.items = tables.items
         self.blobs = tables.blobs
         self.log_events = tables.log_events

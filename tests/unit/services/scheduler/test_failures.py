@@ -175,7 +175,7 @@ def test_attempt_that_will_be_retried_is_recorded_with_its_next_time(desk: Any) 
     (record,) = desk.attempts(arn)
     assert (record.attempt, record.code, record.message) == (1, "ThrottlingException", "Rate exceeded")
     assert record.verdict == "retry"
-    assert record.next_at == desk.world.engine.next_due(1, upkeep=False)
+    assert record.next_at == desk.world.engine.next_due(ONE, upkeep=False)
 
 
 def test_universal_target_calls_its_api_with_its_input(desk: Any) -> None:
