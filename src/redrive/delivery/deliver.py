@@ -35,7 +35,7 @@ from redrive.delivery.kept import KEPT, due_answers, forget_answer, keep_answer,
 from redrive.delivery.operation import OutsideNeeded
 from redrive.delivery.sources import Source
 from redrive.delivery.worker import Attempt, FreeSlots
-from redrive.store.api import Transaction
+from redrive.store.api import Cause, Transaction
 from redrive.store.tables.deliveries import INSIDE, OUTSIDE, Delivery
 
 INSIDE_PER_CLAIM_MAX = 200
@@ -71,6 +71,12 @@ class DeliveryWorker:
         return min((at for at in found if at is not None), default=None)
 
     def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
+        try:
+            return self._claim(tx, free)
+        finally:
+            tx.cause = None  # Other workers go on in this transaction.
+
+    def _claim(self, tx: Transaction, free: FreeSlots) -> Sequence[Attempt]:
         for delivery, errand, result in due_answers(tx):
             self._settle_kept(tx, delivery, errand, result)
         for delivery in tx.deliveries.due(INSIDE, tx.now, limit=INSIDE_PER_CLAIM_MAX):
@@ -102,9 +108,12 @@ class DeliveryWorker:
                 self._settle(tx, delivery, attempt, result)
         except Exception as defect:  # noqa: BLE001 - `_not_settled` raises what is no defect.
             self._not_settled(tx, delivery, attempt, result, defect)
+        finally:
+            tx.cause = None
 
     def _settle(self, tx: Transaction, delivery: Delivery, attempt: Attempt, result: Result) -> None:
         source = self._source(delivery)
+        tx.cause = _cause(source, delivery)
         if attempt.resume is None:
             source.answered(tx, delivery, attempt.errand, result)
             self._conclude(tx, source, delivery, source.outcome(result), next_place=OUTSIDE, ran=_ran(result))
@@ -173,6 +182,7 @@ class DeliveryWorker:
 
     def _deliver_inside(self, tx: Transaction, delivery: Delivery) -> None:
         source = self._source(delivery)
+        tx.cause = _cause(source, delivery)
         if self._gave_up_by_age(tx, source, delivery):
             return
         fault = hinder(tx, delivery)
@@ -207,6 +217,7 @@ class DeliveryWorker:
 
     def _begin(self, tx: Transaction, delivery: Delivery) -> Sequence[Attempt]:
         source = self._source(delivery)
+        tx.cause = _cause(source, delivery)
         if self._gave_up_by_age(tx, source, delivery):
             return ()
         outcome: Outcome
@@ -275,6 +286,11 @@ def _end(
     record_end(tx, delivery, source.origin(delivery), failed, end, ran)
     source.followed(tx, delivery, outcome, verdict)
     tx.deliveries.delete(delivery.id, delivery.fence)
+
+
+def _cause(source: Source, delivery: Delivery) -> Cause:
+    """What everything that is sent or promised from now on follows from."""
+    return Cause(source.origin(delivery).execution_id, delivery.id)
 
 
 def _ran(result: Result) -> Ran:

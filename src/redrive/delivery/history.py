@@ -6,6 +6,7 @@ what became of destinations. Each is a fact with a type: nobody reads a sentence
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,9 +17,13 @@ from redrive.core.scope import Scope
 from redrive.store.api import Transaction
 from redrive.store.tables.attempts import AttemptRecord, NoteRecord, RunRecord, RunState
 from redrive.store.tables.deliveries import Delivery
+from redrive.store.tables.runs import Link
 
 DESTINATION = "destination"
 """The kind of a note on a destination that was told of an end, or that could not be."""
+
+BATCH = "batch"
+"""The kind of the run of a batch of messages."""
 
 MISSED_CODE = "Missed"
 """The code of the record of what was never promised."""
@@ -105,6 +110,28 @@ def record_destination(
     """Write down that a destination was told of the end that is on record, or why it could not be."""
     code, message = ("", "") if error is None else (error.code, error.message)
     tx.attempts.note(delivery.id, NoteRecord(tx.now, DESTINATION, arn, led_to, code, message))
+
+
+def record_batch(
+    tx: Transaction, batch: Delivery, source_arn: str, links: Sequence[Link], failed: Failed | None, *, why: str = "",
+    log_stream: str = "",
+) -> None:  # fmt: skip
+    """Write down what became of a batch, and which messages it had; those that are not done are in their queue again.
+
+    A batch of one execution belongs to it; one of several is an execution by itself, and is linked to each.
+    """
+    executions = {link.execution_id for link in links}
+    execution_id = executions.pop() if len(executions) == 1 else batch.id
+    is_done = failed is None and not why and all(link.is_done for link in links)
+    state = RunState.DELIVERED if is_done else RunState.RETURNED
+    code, message = ("", "") if failed is None else (failed.code, failed.message)
+    run = RunRecord(
+        batch.id, str(batch.scope), BATCH, source_arn, batch.target_arn, execution_id, "", state, batch.first_at, tx.now
+    )
+    attempt = AttemptRecord(
+        batch.id, source_arn, 1, tx.now, state, code, message, why=why, log_stream=log_stream
+    )  # fmt: skip
+    tx.runs.link(tx.attempts.record(run, attempt), links)
 
 
 @dataclass(frozen=True, slots=True)

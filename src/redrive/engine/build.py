@@ -30,6 +30,7 @@ from redrive.services.scheduler.source import SchedulerSource
 from redrive.services.scheduler.workers import GroupDeletionWorker, ScheduleWorker
 from redrive.services.scheduler.workers_misspellings import log_misspellings
 from redrive.services.sqs.workers import RetentionWorker
+from redrive.services.sqs.workers_executions import executions_of
 from redrive.services.sqs.workers_metrics import QueueSampler
 from redrive.services.sqs.workers_move_tasks import MoveTaskWorker
 from redrive.services.sqs.workers_visibility import count_visible, next_visible
@@ -145,6 +146,7 @@ def build_workers(log: Log, settings: Settings = DEFAULTS) -> list[Worker]:
         LambdaSource(),
         SchedulerSource(settings.execution_ids),
     ]
+    queues = QueueEvents(next_visible=next_visible, count_visible=count_visible, executions_of=executions_of)
     return [
         DeliveryWorker(sources, log),
         # In order of the alphabet.
@@ -152,7 +154,7 @@ def build_workers(log: Log, settings: Settings = DEFAULTS) -> list[Worker]:
         ExpiryWorker(),
         GroupDeletionWorker(),
         LogRetentionWorker(),
-        MappingWorker([QueueEvents(next_visible=next_visible, count_visible=count_visible)], log),
+        MappingWorker([queues], log),
         MetricsWorker([QueueSampler()]),
         MoveTaskWorker(),
         RetentionWorker(),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from redrive.core.clock import Instant
 from redrive.core.documents import Document
@@ -120,6 +120,13 @@ class Services(Protocol):
         ...
 
 
+class Cause(NamedTuple):
+    """On whose behalf a step works: the execution, and the delivery of it that is attempted or ends."""
+
+    execution_id: str
+    delivery_id: str
+
+
 class Tables:
     """The gateways that keep nothing of a transaction, so that a store makes them once and not for each step."""
 
@@ -184,12 +191,14 @@ class _ImaginedSavepoint:
 class Transaction:
     """One unit of work on the store: all of it happens, or none.
 
-    `is_guarded` says that savepoints are set, and not only thought of.
+    `is_guarded` says that savepoints are set, and not only thought of. What is sent or promised has `cause` as its
+    cause: the delivery worker sets it while it attempts or settles a delivery; for clients there is none.
     """
 
     __slots__ = (
-        "_depth", "_is_guarded", "_tables", "attempts", "blobs", "dedup", "deliveries", "entropy", "facts", "items",
-        "log_events", "messages", "metrics", "now", "resources", "runs", "services", "timers", "tokens", "topics",
+        "_depth", "_is_guarded", "_tables", "attempts", "blobs", "cause", "dedup", "deliveries", "entropy", "facts",
+        "items", "log_events", "messages", "metrics", "now", "resources", "runs", "services", "timers", "tokens",
+        "topics",
     )  # fmt: skip
 
     def __init__(
@@ -200,6 +209,7 @@ class Transaction:
         self._is_guarded = is_guarded
         self._depth = 0
         self.now = now
+        self.cause: Cause | None = None
         self.entropy = entropy
         self.services = services
         self.topics: set[str] = set()

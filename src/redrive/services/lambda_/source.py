@@ -15,7 +15,7 @@ from redrive.core.errors import ServiceError
 from redrive.core.retry import Delivered, Failed, FailureKind, GiveUp, Outcome, Succeeded
 from redrive.core.scope import Caller
 from redrive.delivery.errand import Errand, Result
-from redrive.delivery.history import End, record_destination
+from redrive.delivery.history import End, Origin, record_destination
 from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.delivery.letters import Unwritten, Written, write_letter
 from redrive.delivery.sources import Source
@@ -66,6 +66,11 @@ class LambdaSource(Source):
         payload = str(delivery.document["Payload"]).encode()
         return function_invocation(function, delivery.id, payload, function_arn=delivery.target_arn)
 
+    def origin(self, delivery: Delivery) -> Origin:
+        """The execution that caused the event, or the event itself."""
+        document = delivery.document
+        return Origin(document.get("Execution") or delivery.id, document.get("Cause") or "")
+
     def failure(self, error: ServiceError) -> Failed:
         """What `render` refuses is refused for good; a defect of ours is not the event's end."""
         kind = FailureKind.TRANSIENT if error.fault == "server" else FailureKind.PERMANENT
@@ -74,17 +79,7 @@ class LambdaSource(Source):
     def outcome(self, result: Result) -> Outcome:
         """Errors of the function use up retries; throttles and errors outside of it wait without doing so."""
         assert isinstance(result, InvocationResult), "events run functions"
-        match result.status:
-            case InvocationStatus.OK:
-                return Succeeded({"Payload": _text(result)})
-            case InvocationStatus.FUNCTION_ERROR:
-                return Failed(UNHANDLED, _text(result), FailureKind.TRANSIENT)
-            case InvocationStatus.THROTTLED:
-                return Failed("TooManyRequestsException", "Rate Exceeded.", FailureKind.THROTTLED)
-            case InvocationStatus.SERVICE_ERROR:
-                return Failed("ServiceException", result.error, FailureKind.THROTTLED)
-            case _:
-                assert_never(result.status)
+        return outcome_of(result)
 
     def answered(self, tx: Transaction, delivery: Delivery, errand: Errand, result: Result) -> None:
         """Count the run and write its lines: to its own log group, whatever became of the function since."""
@@ -93,10 +88,7 @@ class LambdaSource(Source):
         record_run(tx, errand, result)
 
     def reported(self, failed: Failed) -> Failed:
-        """A function's own error by its message, without the document around it."""
-        if failed.code != UNHANDLED:
-            return failed
-        return replace(failed, message=error_member(failed.message, "errorMessage"))
+        return reported(failed)
 
     def settled(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Delivered | GiveUp) -> End:
         """Write the dead letter, under the function's role, if the function has a queue for it."""
@@ -128,6 +120,28 @@ class LambdaSource(Source):
                 )
             )  # fmt: skip
             _send_record(tx, delivery, function, destination, record)
+
+
+def outcome_of(result: InvocationResult) -> Outcome:
+    """What the end of a run means for who asked for it."""
+    match result.status:
+        case InvocationStatus.OK:
+            return Succeeded({"Payload": _text(result)})
+        case InvocationStatus.FUNCTION_ERROR:
+            return Failed(UNHANDLED, _text(result), FailureKind.TRANSIENT)
+        case InvocationStatus.THROTTLED:
+            return Failed("TooManyRequestsException", "Rate Exceeded.", FailureKind.THROTTLED)
+        case InvocationStatus.SERVICE_ERROR:
+            return Failed("ServiceException", result.error, FailureKind.THROTTLED)
+        case _:
+            assert_never(result.status)
+
+
+def reported(failed: Failed) -> Failed:
+    """A function's own error by its message, without the document around it."""
+    if failed.code != UNHANDLED:
+        return failed
+    return replace(failed, message=error_member(failed.message, "errorMessage"))
 
 
 def _function(tx: Transaction, delivery: Delivery) -> Function | None:

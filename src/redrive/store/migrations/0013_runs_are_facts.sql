@@ -21,9 +21,10 @@ CREATE TABLE notes (
   run INTEGER NOT NULL, at INTEGER NOT NULL, kind TEXT NOT NULL, arn TEXT NOT NULL, led_to TEXT NOT NULL,
   code TEXT NOT NULL, message TEXT NOT NULL
 );
--- Which messages a batch had, each with the execution that it belongs to.
+-- Which messages a batch had, each with the execution that it belongs to, and whether the batch was the last of it.
 CREATE TABLE links (
-  run INTEGER NOT NULL, execution_id TEXT NOT NULL, message_id TEXT NOT NULL, receive_count INTEGER NOT NULL
+  run INTEGER NOT NULL, execution_id TEXT NOT NULL, message_id TEXT NOT NULL, receive_count INTEGER NOT NULL,
+  is_done INTEGER NOT NULL
 );
 -- Messages that changed queues: to a dead-letter queue, or by a move task, which gives a new message id.
 CREATE TABLE moves (

@@ -44,7 +44,8 @@ SELECT execution_id FROM (
 ) ORDER BY rank LIMIT 1;
 
 -- name: timeline
--- All that happened to one execution, in order: what began, each attempt, each batch, destinations, moves.
+-- All that happened to one execution, in order: what began, each attempt, each batch, destinations, moves. In virtual
+-- time much happens at one instant: runs are then in the order in which they were recorded, after what was moved.
 WITH own AS (
   SELECT * FROM runs WHERE run IN (
     SELECT run FROM runs WHERE execution_id = :execution_id UNION SELECT run FROM links WHERE execution_id = :execution_id
@@ -53,31 +54,32 @@ WITH own AS (
 SELECT at, event, kind, delivery_id, source_arn, target_arn, attempt, state, code, message, next_at, arn, led_to, why,
   log_stream, receive_count, cause
 FROM (
-  SELECT first_at AS at, 1 AS rank, run AS nth, 'began' AS event, kind, delivery_id, source_arn, target_arn,
+  SELECT first_at AS at, run, 1 AS rank, run AS nth, 'began' AS event, kind, delivery_id, source_arn, target_arn,
     0 AS attempt, state, '' AS code, '' AS message, NULL AS next_at, '' AS arn, '' AS led_to, '' AS why,
     '' AS log_stream, 0 AS receive_count, cause
   FROM own WHERE state <> 'missed'
   UNION ALL
-  SELECT own.first_at, 2, links.rowid, 'received', kind, delivery_id, source_arn, target_arn, 0, state, '', '', NULL, '',
+  SELECT own.first_at, run, 2, links.rowid, 'received', kind, delivery_id, source_arn, target_arn, 0,
+    CASE WHEN is_done THEN 'delivered' ELSE 'returned' END, '', '', NULL, '',
     message_id, '', '', receive_count, cause
   FROM own JOIN links USING (run) WHERE links.execution_id = :execution_id OR own.execution_id = :execution_id
   UNION ALL
-  SELECT attempts.ended_at, 3, attempts.rowid, 'attempted', kind, delivery_id, source_arn, target_arn, attempt,
+  SELECT attempts.ended_at, run, 3, attempts.rowid, 'attempted', kind, delivery_id, source_arn, target_arn, attempt,
     attempts.state, code, message, next_at, coalesce(letter_arn, ''), coalesce(led_to, ''), coalesce(why, ''),
     coalesce(log_stream, ''), 0, cause
   FROM own JOIN attempts USING (run)
   UNION ALL
-  SELECT notes.at, 4, notes.rowid, 'told', own.kind, delivery_id, source_arn, target_arn, 0, state, code, message, NULL,
+  SELECT notes.at, run, 4, notes.rowid, 'told', own.kind, delivery_id, source_arn, target_arn, 0, state, code, message, NULL,
     arn, led_to, notes.kind, '', 0, cause
   FROM own JOIN notes USING (run)
   UNION ALL
-  SELECT at, 5, moves.rowid, 'moved', kind, '', from_arn, to_arn, 0, '', '', '', NULL, '', moved_as, message_id, '',
+  SELECT at, 0, 5, moves.rowid, 'moved', kind, '', from_arn, to_arn, 0, '', '', '', NULL, '', moved_as, message_id, '',
     receive_count, ''
   FROM moves WHERE execution_id = :execution_id
-) ORDER BY at, rank, nth;
+) ORDER BY at, run, rank, nth;
 
 -- name: link
-INSERT INTO links (run, execution_id, message_id, receive_count) VALUES (?, ?, ?, ?);
+INSERT INTO links (run, execution_id, message_id, receive_count, is_done) VALUES (?, ?, ?, ?, ?);
 
 -- name: move
 INSERT INTO moves (at, execution_id, kind, from_arn, to_arn, message_id, moved_as, receive_count)

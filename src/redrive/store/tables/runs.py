@@ -35,11 +35,12 @@ class RunFilter:
 
 
 class Link(NamedTuple):
-    """A message of a batch: its execution, and how often it had been received then."""
+    """A message of a batch: its execution, how often it had been received then, and whether it was done with."""
 
     execution_id: str
     message_id: str
     receive_count: int
+    is_done: bool = False
 
 
 class Move(NamedTuple):
@@ -58,7 +59,8 @@ class Move(NamedTuple):
 class TimelineEvent(NamedTuple):
     """One thing that happened to an execution; what its kind does not have is empty.
 
-    `event` is `began`, `received` (a batch had its message `led_to`), `attempted`, `told` (a destination `arn`) or
+    `event` is `began`, `received` (a batch had its message `led_to`, and was done with it if `state` is delivered),
+    `attempted`, `told` (a destination `arn`) or
     `moved` (message `why`, since then called `led_to`, from `source_arn` to `target_arn`).
     """
 

@@ -428,3 +428,21 @@ def test_configuration_of_events_without_any_setting_is_refused(rig: Rig) -> Non
     refusal = rig.refusal("PutFunctionEventInvokeConfig", FunctionName="worker")
 
     assert refusal == (INVALID, "You must specify at least one of error handling or destination setting.")
+
+
+def test_event_that_a_destination_causes_belongs_to_the_same_execution(rig: Rig) -> None:
+    """worker is run for a client; next is run because worker has succeeded."""
+    rig.create_function()
+    rig.create_function("next")
+    rig.call(
+        "PutFunctionEventInvokeConfig", FunctionName="worker",
+        DestinationConfig={"OnSuccess": {"Destination": f"{ARN}next"}},
+    )  # fmt: skip
+
+    send(rig)
+    rig.advance(0)
+
+    (first,) = rig.store.run(lambda tx: runs_of(tx, f"{ARN}worker", limit=2))
+    (second,) = rig.store.run(lambda tx: runs_of(tx, f"{ARN}next", limit=2))
+    assert (first.facts.execution_id, first.facts.cause) == (first.delivery_id, "")
+    assert (second.facts.execution_id, second.facts.cause) == (first.delivery_id, first.delivery_id)
