@@ -37,7 +37,7 @@ from redrive.sim.happenings import (
     Took,
     Tried,
 )
-from redrive.store.tables.attempts import AttemptRecord
+from redrive.store.tables.attempts import AttemptRecord, RunState
 
 
 def attempt(fence: int = 1, payload: bytes = b"{}") -> Attempt:
@@ -50,8 +50,10 @@ def took(fence: int = 1, *, free: int = 1, payload: bytes = b"{}", at: int = 0) 
     return Took("node-1", free, at, [attempt(fence, payload)])
 
 
-def settled(fence: int = 1, verdict: str = "retry", *, code: str = "Unhandled", next_at: int | None = 1) -> Settled:
-    record = AttemptRecord("event", "arn", fence, 0, code, "", verdict, next_at)
+def settled(
+    fence: int = 1, state: RunState = RunState.RETRYING, *, code: str = "Unhandled", next_at: int | None = 1
+) -> Settled:
+    record = AttemptRecord("event", "arn", fence, 0, state, code, next_at=next_at)
     return Settled("node-1", attempt(fence), [record])
 
 
@@ -111,7 +113,7 @@ def test_one_fence_settles_once() -> None:
 
 
 def test_ended_delivery_is_not_settled_again() -> None:
-    assert not passes(Settlements(), took(1), settled(1, "delivered"), took(2), settled(2))
+    assert not passes(Settlements(), took(1), settled(1, RunState.DELIVERED), took(2), settled(2))
 
 
 def test_counted_retries_stay_within_the_policy() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from redrive.core.clock import HOUR_MS, MINUTE_MS, SECOND_MS, format_instant
@@ -10,25 +12,25 @@ from redrive.sim.checkers_executions import TOO_OLD, Alarm, Ends, Executions, Me
 from redrive.sim.checkers_schedules import Planned
 from redrive.sim.failures import RuleBroken
 from redrive.sim.happenings import DeadLettered, Happening, HistoryRead, Measured, Reached
-from redrive.store.tables.attempts import AttemptRecord
+from redrive.store.tables.attempts import AttemptRecord, RunState
 
 AGE_MS = 20 * MINUTE_MS
 ALARMS = {"bell": Alarm(Planned("bell", "cron(0 * * * ? *)", "UTC", 0, 2 * HOUR_MS), retries_max=2, age_ms_max=AGE_MS)}
 DUE = format_instant(HOUR_MS)
 FAILED, REFUSED = "ServiceUnavailable", "AccessDeniedException"
-LETTER = "dead-lettered to dlq"
+LETTER = RunState.DEAD_LETTERED
 
 
 def record(
-    attempt: int, *, late_ms: int = 0, code: str = "", verdict: str = "delivered", wait_ms: int | None = None,
+    attempt: int, *, late_ms: int = 0, code: str = "", state: RunState = RunState.DELIVERED, wait_ms: int | None = None,
     scheduled_at: int = HOUR_MS,
 ) -> AttemptRecord:  # fmt: skip
     """An attempt at the occurrence of one o'clock that came so late; with a wait, another was to follow."""
     ended_at = HOUR_MS + late_ms
     next_at = None if wait_ms is None else ended_at + wait_ms
-    verdict = verdict if wait_ms is None else "retry"
+    state = state if wait_ms is None else RunState.RETRYING
     return AttemptRecord(
-        f"bell@{format_instant(scheduled_at)}#id", "bell", attempt, ended_at, code, "", verdict, next_at
+        f"bell@{format_instant(scheduled_at)}#id", "bell", attempt, ended_at, state, code, next_at=next_at
     )
 
 
@@ -54,9 +56,9 @@ def is_within_policy(*records: AttemptRecord) -> bool:
 def test_execution_is_delivered_or_given_up_within_its_policy() -> None:
     assert is_within_policy(record(1))
     assert is_within_policy(FIRST, SECOND, record(3, late_ms=4 * SECOND_MS))
-    assert is_within_policy(FIRST, SECOND, record(3, late_ms=4 * SECOND_MS, code=FAILED, verdict=LETTER))
-    assert is_within_policy(record(1, code=REFUSED, verdict=LETTER))
-    assert is_within_policy(FIRST, record(2, late_ms=AGE_MS + 1, code=TOO_OLD, verdict=LETTER))
+    assert is_within_policy(FIRST, SECOND, record(3, late_ms=4 * SECOND_MS, code=FAILED, state=LETTER))
+    assert is_within_policy(record(1, code=REFUSED, state=LETTER))
+    assert is_within_policy(FIRST, record(2, late_ms=AGE_MS + 1, code=TOO_OLD, state=LETTER))
 
 
 def test_execution_has_no_attempt_too_many() -> None:
@@ -73,7 +75,7 @@ def test_execution_has_no_attempt_after_its_age() -> None:
 def test_retry_is_not_planned_beyond_the_age() -> None:
     late = record(1, late_ms=AGE_MS - SECOND_MS + 1, code=FAILED, wait_ms=SECOND_MS)
 
-    assert not is_within_policy(late, record(2, late_ms=AGE_MS + 1, code=TOO_OLD, verdict=LETTER))
+    assert not is_within_policy(late, record(2, late_ms=AGE_MS + 1, code=TOO_OLD, state=LETTER))
 
 
 @pytest.mark.parametrize(("wait_ms", "is_right"), [(899, False), (900, True), (1_100, True), (1_101, False)])
@@ -88,8 +90,8 @@ def test_retry_does_not_come_before_it_is_due() -> None:
 
 
 def test_execution_is_given_up_only_for_a_reason() -> None:
-    assert not is_within_policy(record(1, code=FAILED, verdict=LETTER))
-    assert not is_within_policy(record(1, late_ms=AGE_MS, code=TOO_OLD, verdict=LETTER))
+    assert not is_within_policy(record(1, code=FAILED, state=LETTER))
+    assert not is_within_policy(record(1, late_ms=AGE_MS, code=TOO_OLD, state=LETTER))
 
 
 def test_execution_ends_once_and_attempts_are_counted() -> None:
@@ -99,10 +101,10 @@ def test_execution_ends_once_and_attempts_are_counted() -> None:
 
 
 def test_each_instant_has_an_execution_or_was_left_out() -> None:
-    missed = AttemptRecord(f"bell@{DUE}#id", "bell", 0, HOUR_MS + AGE_MS, "Missed", f"1 until {DUE}", "missed: x", None)
-    soon = AttemptRecord(
-        f"bell@{DUE}#id", "bell", 0, HOUR_MS + AGE_MS - 1, "Missed", f"1 until {DUE}", "missed: x", None
+    missed = AttemptRecord(
+        f"bell@{DUE}#id", "bell", 0, HOUR_MS + AGE_MS, RunState.MISSED, left_out=1, left_out_until=HOUR_MS
     )
+    soon = replace(missed, ended_at=HOUR_MS + AGE_MS - 1)
 
     assert is_within_policy(missed)
     assert not is_within_policy()
@@ -130,7 +132,7 @@ def test_what_was_delivered_is_at_its_target_once() -> None:
 
 
 def test_what_was_dead_lettered_is_in_its_queue_once() -> None:
-    given_up = HistoryRead("bell", [FIRST, record(2, late_ms=2 * SECOND_MS, code=REFUSED, verdict=LETTER)])
+    given_up = HistoryRead("bell", [FIRST, record(2, late_ms=2 * SECOND_MS, code=REFUSED, state=LETTER)])
 
     assert holds(Ends(ALARMS), buried(1), given_up)
     assert not holds(Ends(ALARMS), given_up)
@@ -161,7 +163,7 @@ def test_target_is_reached_early_only_by_what_a_clock_is_off() -> None:
 )
 def test_metric_is_what_happened(metric: str, happened: int) -> None:
     throttled = record(2, late_ms=2 * SECOND_MS, code="ThrottlingException", wait_ms=2 * SECOND_MS)
-    too_old = record(3, late_ms=AGE_MS + 1, code=TOO_OLD, verdict=LETTER)
+    too_old = record(3, late_ms=AGE_MS + 1, code=TOO_OLD, state=LETTER)
     history = HistoryRead("bell", [FIRST, throttled, too_old])
 
     for measured in (happened - 1, happened, happened + 1):

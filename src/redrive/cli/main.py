@@ -24,6 +24,7 @@ COMMANDS = {
     "env": ("redrive.cli.env", "Print the settings that point AWS tools at a server."),
     "fault": ("redrive.cli.fault", "Have calls to a target fail or be slow, to see what happens then."),
     "prove": ("redrive.cli.prove", "Search for a history in which a handler loses or repeats work."),
+    "runs": ("redrive.cli.runs", "Show how deliveries went, and all that happened to one execution."),
     "schedules": ("redrive.cli.schedules", "Show when schedules fire and how it went, or fire one now."),
     "serve": ("redrive.cli.serve", "Serve AWS's APIs from this machine."),
     "sim": ("redrive.cli.sim", "Run the engine under bad weather, from a seed."),

@@ -32,8 +32,8 @@ class Knobs:
     occurrences_per_claim: int = _knob(200, simulated=(1, 10))
     """How many schedules fire in one transaction at most."""
 
-    tokens_per_claim: int = _knob(1_000, simulated=(1, 10))
-    """How many expired tokens are forgotten in one transaction."""
+    rows_swept_per_claim: int = _knob(1_000, simulated=(1, 10))
+    """How many rows of one kind that have aged are forgotten in one transaction."""
 
     stops_per_transaction: int = _knob(200, simulated=(1, 20))
     """At how many instants of virtual time work is done in one transaction: it costs as much as the work at one."""

@@ -30,13 +30,13 @@ from redrive.core.retry import (
 from redrive.delivery.call import Call
 from redrive.delivery.errand import Errand, Result
 from redrive.delivery.faults import Held, hinder, release
-from redrive.delivery.history import record_end, record_retry
+from redrive.delivery.history import NOTHING_RAN, Ran, record_end, record_retry
 from redrive.delivery.invocation import InvocationResult
 from redrive.delivery.kept import KEPT, due_answers, forget_answer, keep_answer, put_off_again
 from redrive.delivery.operation import OutsideNeeded
 from redrive.delivery.sources import Source
 from redrive.delivery.worker import Attempt, FreeSlots
-from redrive.store.api import Transaction
+from redrive.store.api import Cause, Transaction
 from redrive.store.tables.deliveries import INSIDE, OUTSIDE, Delivery
 
 LEASE_FLOOR_MS = MINUTE_MS
@@ -73,6 +73,12 @@ class DeliveryWorker:
         return min((at for at in found if at is not None), default=None)
 
     def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
+        try:
+            return self._claim(tx, free)
+        finally:
+            tx.cause = None  # Other workers go on in this transaction.
+
+    def _claim(self, tx: Transaction, free: FreeSlots) -> Sequence[Attempt]:
         for delivery, errand, result in due_answers(tx):
             self._settle_kept(tx, delivery, errand, result)
         for delivery in tx.deliveries.due(INSIDE, tx.now, limit=self._per_claim):
@@ -104,18 +110,21 @@ class DeliveryWorker:
                 self._settle(tx, delivery, attempt, result)
         except Exception as defect:  # noqa: BLE001 - `_not_settled` raises what is no defect.
             self._not_settled(tx, delivery, attempt, result, defect)
+        finally:
+            tx.cause = None
 
     def _settle(self, tx: Transaction, delivery: Delivery, attempt: Attempt, result: Result) -> None:
         source = self._source(delivery)
+        tx.cause = _cause(source, delivery)
         if attempt.resume is None:
             source.answered(tx, delivery, attempt.errand, result)
-            self._conclude(tx, source, delivery, source.outcome(result), next_place=OUTSIDE)
+            self._conclude(tx, source, delivery, source.outcome(result), next_place=OUTSIDE, ran=_ran(result))
             return
         assert isinstance(result, InvocationResult), "operations run functions outside, and nothing else"
         answer = attempt.resume(tx, result)
         outcome = source.failure(answer) if isinstance(answer, ServiceError) else Succeeded(answer)
         # The next attempt is a call again, and calls begin inside.
-        self._conclude(tx, source, delivery, outcome, next_place=INSIDE)
+        self._conclude(tx, source, delivery, outcome, next_place=INSIDE, ran=_ran(result))
 
     def _next_outside(self, tx: Transaction, free: FreeSlots) -> Instant | None:
         """When something comes due outside that can start."""
@@ -154,7 +163,8 @@ class DeliveryWorker:
         self._log.error("answer not settled", delivery_id=delivery.id, source=delivery.source, defect=repr(defect))
         until = tx.now + PUT_OFF_MS
         error = _failure_of_ours("settle an answer", defect)
-        record_retry(tx, delivery, Failed(error.code, error.message, FailureKind.TRANSIENT), until)
+        failed = Failed(error.code, error.message, FailureKind.TRANSIENT)
+        record_retry(tx, delivery, self._source(delivery).origin(delivery), failed, until, _ran(result))
         if attempt.resume is None:
             keep_answer(tx, delivery, attempt.errand, result, until=until)
         else:
@@ -174,6 +184,7 @@ class DeliveryWorker:
 
     def _deliver_inside(self, tx: Transaction, delivery: Delivery) -> None:
         source = self._source(delivery)
+        tx.cause = _cause(source, delivery)
         if self._gave_up_by_age(tx, source, delivery):
             return
         fault = hinder(tx, delivery)
@@ -208,6 +219,7 @@ class DeliveryWorker:
 
     def _begin(self, tx: Transaction, delivery: Delivery) -> Sequence[Attempt]:
         source = self._source(delivery)
+        tx.cause = _cause(source, delivery)
         if self._gave_up_by_age(tx, source, delivery):
             return ()
         outcome: Outcome
@@ -236,8 +248,9 @@ class DeliveryWorker:
         return True
 
     def _conclude(
-        self, tx: Transaction, source: Source, delivery: Delivery, outcome: Outcome, *, next_place: str | None = None
-    ) -> None:
+        self, tx: Transaction, source: Source, delivery: Delivery, outcome: Outcome, *, next_place: str | None = None,
+        ran: Ran = NOTHING_RAN,
+    ) -> None:  # fmt: skip
         """Record what became of an attempt, and do what follows from it; a retry begins where this one was made."""
         verdict: Verdict = decide(
             delivery.policy, failures=delivery.failures, attempts=delivery.attempts, first_at=delivery.first_at,
@@ -246,10 +259,11 @@ class DeliveryWorker:
         source.attempted(tx, delivery, outcome, verdict)
         match verdict:
             case RetryAt(at, counted):
-                record_retry(tx, delivery, _reported(source, outcome), at)
+                assert isinstance(outcome, Failed), "what is tried again has failed"
+                record_retry(tx, delivery, source.origin(delivery), source.reported(outcome), at, ran)
                 tx.deliveries.release(delivery, place=next_place or delivery.place, due_at=at, counted=counted)
             case Delivered() | GiveUp():
-                _end(tx, source, delivery, outcome, verdict)
+                _end(tx, source, delivery, outcome, verdict, ran)
             case _:
                 assert_never(verdict)
 
@@ -260,15 +274,29 @@ class DeliveryWorker:
         return source
 
 
-def _end(tx: Transaction, source: Source, delivery: Delivery, outcome: Outcome, verdict: Delivered | GiveUp) -> None:
+def _end(
+    tx: Transaction, source: Source, delivery: Delivery, outcome: Outcome, verdict: Delivered | GiveUp,
+    ran: Ran = NOTHING_RAN,
+) -> None:  # fmt: skip
     """Do what follows from the end of a delivery, write it down, and forget the delivery."""
     end = source.settled(tx, delivery, outcome, verdict)
-    record_end(tx, delivery, _reported(source, outcome), end)
+    failed: Failed | None = None
+    if isinstance(outcome, Failed):
+        failed = source.reported(outcome)
+    elif "MessageId" in outcome.result:
+        ran = Ran(str(outcome.result["MessageId"]), ran.log_stream)
+    record_end(tx, delivery, source.origin(delivery), failed, end, ran)
+    source.followed(tx, delivery, outcome, verdict)
     tx.deliveries.delete(delivery.id, delivery.fence)
 
 
-def _reported(source: Source, outcome: Outcome) -> Failed | None:
-    return source.reported(outcome) if isinstance(outcome, Failed) else None
+def _cause(source: Source, delivery: Delivery) -> Cause:
+    """What everything that is sent or promised from now on follows from."""
+    return Cause(source.origin(delivery).execution_id, delivery.id)
+
+
+def _ran(result: Result) -> Ran:
+    return Ran(log_stream=result.log_stream) if isinstance(result, InvocationResult) else NOTHING_RAN
 
 
 def _rendered(tx: Transaction, source: Source, delivery: Delivery) -> Call | Errand:

@@ -13,6 +13,7 @@ from typing import Protocol
 from redrive.core.clock import Instant
 from redrive.core.scope import Caller
 from redrive.store.api import Transaction
+from redrive.store.tables.runs import Link
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,10 @@ class EventSource(Protocol):
 
         Errors: ServiceError.
         """
+        ...
+
+    def executions(self, tx: Transaction, receipts: Sequence[str]) -> Sequence[Link]:
+        """To which executions the items of a batch belong; empty for a source whose items belong to none."""
         ...
 
     def acknowledge(self, tx: Transaction, caller: Caller, source_arn: str, receipts: Sequence[str]) -> Sequence[str]:

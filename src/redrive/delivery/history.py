@@ -1,86 +1,169 @@
 """The history of deliveries: the one place where attempts and ends are written down, for all sources.
 
 The delivery worker writes it. A source says how a delivery ended, and tells of nothing else but what it left out and
-what went wrong after an end.
+what became of destinations. Each is a fact with a type: nobody reads a sentence to learn what happened.
 """
 
 from __future__ import annotations
 
-import enum
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from redrive.core.clock import Instant
+from redrive.core.errors import ServiceError
 from redrive.core.retry import Delivered, Failed, GiveUp
+from redrive.core.scope import Scope
 from redrive.store.api import Transaction
-from redrive.store.tables.attempts import AttemptRecord
+from redrive.store.tables.attempts import AttemptRecord, NoteRecord, RunRecord, RunState
 from redrive.store.tables.deliveries import Delivery
+from redrive.store.tables.runs import Link
 
-RETRY = "retry"
-"""The verdict on an attempt that another one will follow."""
+DESTINATION = "destination"
+"""The kind of a note on a destination that was told of an end, or that could not be."""
 
-MISSED = "missed"
-"""How the verdict begins on work that was never promised. Its record has attempt 0."""
+BATCH = "batch"
+"""The kind of the run of a batch of messages."""
+
+MISSED_CODE = "Missed"
+"""The code of the record of what was never promised."""
 
 
-class Ending(enum.Enum):
-    """How a delivery can end."""
+class Origin(NamedTuple):
+    """To which execution a delivery belongs, and the id of the delivery that caused it; empty if none did."""
 
-    DELIVERED = "delivered"
-    GAVE_UP = "gave up"
-    DEAD_LETTERED = "dead-lettered"
-    DROPPED = "dropped"
+    execution_id: str
+    cause: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How a delivery ended. `detail` is the dead-letter queue's ARN, or why there is no dead letter."""
+    """How a delivery ended.
 
-    ending: Ending
-    detail: str = ""
+    `letter_arn` is the queue for which its dead letter was meant, `led_to` the id of that letter, `why` the reason for
+    which there is none.
+    """
+
+    state: RunState
+    letter_arn: str = ""
+    led_to: str = ""
+    why: str = ""
 
     @classmethod
     def of(cls, verdict: Delivered | GiveUp) -> End:
         """The end of a delivery of which no dead letter is written."""
-        return cls(Ending.DELIVERED if isinstance(verdict, Delivered) else Ending.GAVE_UP)
+        return cls(RunState.DELIVERED if isinstance(verdict, Delivered) else RunState.GAVE_UP)
 
-    @property
-    def verdict(self) -> str:
-        """The end as the history has it: `dead-lettered to ARN`, `dropped: why`, `delivered`, `gave up`."""
-        match self.ending:
-            case Ending.DEAD_LETTERED:
-                return f"{self.ending.value} to {self.detail}"
-            case Ending.DROPPED:
-                return f"{self.ending.value}: {self.detail}"
-            case _:
-                return str(self.ending.value)
+    @classmethod
+    def dead_lettered(cls, queue_arn: str, message_id: str) -> End:
+        """The dead letter is in its queue."""
+        return cls(RunState.DEAD_LETTERED, queue_arn, message_id)
 
-
-def record_retry(tx: Transaction, delivery: Delivery, failed: Failed | None, at: Instant) -> None:
-    """Write down an attempt that another one will follow."""
-    _record(tx, delivery, failed, RETRY, at)
+    @classmethod
+    def dropped(cls, why: str, *, letter_arn: str = "") -> End:
+        """There is no dead letter: nobody asked for one, or its queue refused it."""
+        return cls(RunState.DROPPED, letter_arn, why=why)
 
 
-def record_end(tx: Transaction, delivery: Delivery, failed: Failed | None, end: End) -> None:
-    """Write down the last attempt at a delivery, and how the delivery ended."""
-    _record(tx, delivery, failed, end.verdict)
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What an attempt left behind: the id of the message that it sent, the stream to which its function wrote."""
+
+    led_to: str = ""
+    log_stream: str = ""
 
 
-def record_aftermath(tx: Transaction, delivery: Delivery, failed: Failed) -> None:
-    """Write down what failed after the last attempt: a destination that was not told, a letter that was not written."""
-    _record(tx, delivery, failed, Ending.GAVE_UP.value)
+NOTHING_RAN = Ran()
 
 
-def record_left_out(tx: Transaction, *, delivery_id: str, source_arn: str, span: str, why: str) -> None:
-    """Write down what was never promised; `span` says how much it was, and until when."""
-    tx.attempts.record(AttemptRecord(delivery_id, source_arn, 0, tx.now, "Missed", span, f"{MISSED}: {why}", None))
-
-
-def _record(
-    tx: Transaction, delivery: Delivery, failed: Failed | None, verdict: str, next_at: Instant | None = None
+def record_retry(
+    tx: Transaction, delivery: Delivery, origin: Origin, failed: Failed, at: Instant, ran: Ran = NOTHING_RAN
 ) -> None:
+    """Write down an attempt that another one will follow."""
+    if delivery.attempts > 1 and tx.attempts.record_retry(
+        delivery.id, delivery.attempts, tx.now, code=failed.code, message=failed.message, next_at=at,
+        log_stream=ran.log_stream,
+    ):  # fmt: skip
+        return
+    attempt = AttemptRecord(
+        delivery.id, delivery.source_arn, delivery.attempts, tx.now, RunState.RETRYING, failed.code, failed.message,
+        next_at=at, log_stream=ran.log_stream,
+    )  # fmt: skip
+    tx.attempts.record(_run(delivery, origin, RunState.RETRYING, None), attempt)
+
+
+def record_end(
+    tx: Transaction, delivery: Delivery, origin: Origin, failed: Failed | None, end: End, ran: Ran = NOTHING_RAN
+) -> None:
+    """Write down the last attempt at a delivery, and how the delivery ended."""
     code, message = ("", "") if failed is None else (failed.code, failed.message)
-    tx.attempts.record(
-        AttemptRecord(
-            delivery.id, delivery.source_arn, delivery.attempts, tx.now, code, message, verdict, next_at,
-        )
+    attempt = AttemptRecord(
+        delivery.id, delivery.source_arn, delivery.attempts, tx.now, end.state, code, message, None,
+        end.letter_arn, end.led_to or ran.led_to, end.why, ran.log_stream,
+    )  # fmt: skip
+    tx.attempts.record(_run(delivery, origin, end.state, tx.now), attempt)
+
+
+def record_destination(
+    tx: Transaction, delivery: Delivery, arn: str, *, led_to: str = "", error: ServiceError | None = None
+) -> None:
+    """Write down that a destination was told of the end that is on record, or why it could not be."""
+    code, message = ("", "") if error is None else (error.code, error.message)
+    tx.attempts.note(delivery.id, NoteRecord(tx.now, DESTINATION, arn, led_to, code, message))
+
+
+def record_batch(
+    tx: Transaction, batch: Delivery, source_arn: str, links: Sequence[Link], failed: Failed | None, *, why: str = "",
+    log_stream: str = "",
+) -> None:  # fmt: skip
+    """Write down what became of a batch, and which messages it had; those that are not done are in their queue again.
+
+    A batch of one execution belongs to it; one of several is an execution by itself, and is linked to each.
+    """
+    executions = {link.execution_id for link in links}
+    execution_id = executions.pop() if len(executions) == 1 else batch.id
+    is_done = failed is None and not why and all(link.is_done for link in links)
+    state = RunState.DELIVERED if is_done else RunState.RETURNED
+    code, message = ("", "") if failed is None else (failed.code, failed.message)
+    run = RunRecord(
+        batch.id, str(batch.scope), BATCH, source_arn, batch.target_arn, execution_id, "", state, batch.first_at, tx.now
+    )
+    attempt = AttemptRecord(
+        batch.id, source_arn, 1, tx.now, state, code, message, why=why, log_stream=log_stream
+    )  # fmt: skip
+    tx.runs.link(tx.attempts.record(run, attempt), links)
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Work that nobody will do: so many pieces from one instant until another, and why."""
+
+    delivery_id: str
+    execution_id: str
+    source_arn: str
+    target_arn: str
+    scope: Scope
+    kind: str
+    count: int
+    first_at: Instant
+    last_at: Instant
+    why: str
+
+
+def record_left_out(tx: Transaction, left_out: LeftOut) -> None:
+    """Write down what was never promised: a run with attempt 0."""
+    run = RunRecord(
+        left_out.delivery_id, str(left_out.scope), left_out.kind, left_out.source_arn, left_out.target_arn,
+        left_out.execution_id, "", RunState.MISSED, left_out.first_at, tx.now, left_out.count, left_out.last_at,
+    )  # fmt: skip
+    attempt = AttemptRecord(
+        left_out.delivery_id, left_out.source_arn, 0, tx.now, RunState.MISSED, MISSED_CODE, why=left_out.why
+    )
+    tx.attempts.record(run, attempt)
+
+
+def _run(delivery: Delivery, origin: Origin, state: RunState, ended_at: Instant | None) -> RunRecord:
+    return RunRecord(
+        delivery.id, str(delivery.scope), delivery.source, delivery.source_arn, delivery.target_arn,
+        origin.execution_id, origin.cause, state, delivery.first_at, ended_at,
     )  # fmt: skip

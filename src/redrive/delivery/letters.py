@@ -39,9 +39,10 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The letter is in its queue; `is_cut` says that the end of its body is not."""
+    """The letter is in its queue under this message id; `is_cut` says that the end of its body is not."""
 
     queue_arn: str
+    message_id: str
     is_cut: bool
 
 
@@ -68,10 +69,10 @@ def write_letter(tx: Transaction, letter: Letter, queue_arn: str, caller_in: Cal
         caller = caller_in(arn.region)
         sent = fit_letter(letter, _message_bytes_max(tx, arn)) if letter.names.truncated else letter
         params = {"QueueUrl": queue_url(queue_arn), "MessageBody": sent.body, "MessageAttributes": sent.attributes}
-        tx.services.call(tx, caller, "sqs", "SendMessage", params)
+        answer = tx.services.call(tx, caller, "sqs", "SendMessage", params)
     except ServiceError as error:
         return Unwritten(queue_arn, error)
-    return Written(queue_arn, is_cut=sent.body != letter.body)
+    return Written(queue_arn, str(answer["MessageId"]), is_cut=sent.body != letter.body)
 
 
 def fit_letter(letter: Letter, bytes_max: int) -> Letter:

@@ -1,46 +1,66 @@
-"""Runs: the history of a source's deliveries, each with its attempts, as the records of attempts tell it."""
+"""Runs: the history of deliveries, each with its attempts and with what followed its end."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import groupby
 
 from redrive.store.api import Transaction
-from redrive.store.tables.attempts import AttemptRecord
-
-_AFTER_ALL = "\U0010ffff"
-_STATES = {"retry": "retrying"}
+from redrive.store.tables.attempts import AttemptRecord, NoteRecord, RunRecord, RunState
+from redrive.store.tables.runs import AT_LAST, RunFilter
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One delivery: what was tried, first to last. There is at least one record."""
+    """One delivery: what was tried, first to last, and what followed its end."""
 
-    delivery_id: str
+    facts: RunRecord
     records: tuple[AttemptRecord, ...]
+    notes: tuple[NoteRecord, ...] = ()
+
+    @property
+    def delivery_id(self) -> str:
+        """The delivery's id."""
+        return self.facts.delivery_id
 
     @property
     def source_arn(self) -> str:
         """Who made the promise."""
-        return self.records[0].source_arn
+        return self.facts.source_arn
 
     @property
-    def state(self) -> str:
-        """What became of it so far: `delivered`, `retrying`, `dead-lettered`, `dropped`, `gave up` or `missed`."""
-        verdict = self.records[-1].verdict.partition(":")[0].partition(" to ")[0]
-        return _STATES.get(verdict, verdict)
+    def state(self) -> RunState:
+        """What became of it so far."""
+        return self.facts.state
+
+    @property
+    def place(self) -> str:
+        """Where it stands in lists of runs: `runs_matching` goes on after it."""
+        return f"{self.facts.first_at}.{self.facts.run}"
+
+
+def runs_matching(tx: Transaction, wanted: RunFilter, *, limit: int, after: str = "") -> list[Run]:
+    """A page of runs, the latest first; `after` is the place of the run with which the page before ended.
+
+    Errors: ValueError if `after` is no place.
+    """
+    before = AT_LAST
+    if after:
+        first_at, _, run = after.partition(".")
+        before = (int(first_at), int(run))
+    return [_with_attempts(tx, facts) for facts in tx.runs.page(wanted, before=before, limit=limit)]
 
 
 def runs_of(tx: Transaction, source_arn: str, *, limit: int, after: str = "") -> list[Run]:
-    """A page of a source's runs, greatest delivery id first, which for a schedule is latest first.
-
-    `after` is the delivery id with which the page before ended.
-    """
-    records = tx.attempts.page_of_source(source_arn, before=after or _AFTER_ALL, limit=limit)
-    return [Run(key, tuple(group)) for key, group in groupby(records, key=lambda record: record.delivery_id)]
+    """A page of a source's runs, the latest first, as `runs_matching`."""
+    return runs_matching(tx, RunFilter(source_arn=source_arn), limit=limit, after=after)
 
 
 def run_of(tx: Transaction, delivery_id: str) -> Run | None:
     """The run of one delivery; None if nothing is known of it, or not any more."""
-    records = tx.attempts.of_delivery(delivery_id)
-    return Run(delivery_id, tuple(records)) if records else None
+    facts = tx.attempts.run(delivery_id)
+    return None if facts is None else _with_attempts(tx, facts)
+
+
+def _with_attempts(tx: Transaction, facts: RunRecord) -> Run:
+    records, notes = tx.attempts.of_delivery(facts.delivery_id), tx.attempts.notes_of(facts.delivery_id)
+    return Run(facts, tuple(records), tuple(notes))

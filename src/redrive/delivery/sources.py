@@ -14,7 +14,7 @@ from redrive.core.retry import Delivered, Failed, GiveUp, Outcome, Verdict
 from redrive.delivery.call import Call
 from redrive.delivery.classify import classify, judge_answer
 from redrive.delivery.errand import Errand, Result
-from redrive.delivery.history import End
+from redrive.delivery.history import End, Origin
 from redrive.delivery.http_call import HttpResult
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import Delivery
@@ -36,6 +36,10 @@ class Source(ABC):
 
         Errors: ServiceError, which then is the attempt's failure (a role that cannot be assumed, a target gone).
         """
+
+    def origin(self, delivery: Delivery) -> Origin:
+        """To which execution a delivery belongs, and which delivery caused it: by default it is its own."""
+        return Origin(delivery.id)
 
     def failure(self, error: ServiceError) -> Failed:
         """How an error of the target counts: permanent, transient or throttled."""
@@ -61,8 +65,13 @@ class Source(ABC):
         """After each attempt, the last one included: count it."""
 
     def settled(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Delivered | GiveUp) -> End:
-        """The last word on a delivery: write the dead letter, whatever follows its end; answers how it ended."""
+        """The last word on a delivery: write the dead letter; answers how it ended."""
         return End.of(verdict)
+
+    def followed(  # noqa: B027 - most sources tell nobody.
+        self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Delivered | GiveUp
+    ) -> None:
+        """After the end is on record: tell destinations, and write down what became of that."""
 
     def reported(self, failed: Failed) -> Failed:
         """A failure as the history shows it."""

@@ -144,12 +144,13 @@ class Story:
     def _repair_and_redrive(self, outputs: Mapping[str, str]) -> str:
         """Deploy the handler without the trouble and send the dead letter back; answers its execution id."""
         self._lambda.update_function_configuration(FunctionName=outputs["FunctionName"], Handler="index.handler")
-        dead = self._sqs.receive_message(
-            QueueUrl=outputs["DeadLetterQueueUrl"], MaxNumberOfMessages=10, MessageSystemAttributeNames=["All"]
-        ).get("Messages", [])
-        for message in dead:
-            self._sqs.send_message(QueueUrl=outputs["JobsQueueUrl"], MessageBody=message["Body"])
-            self._sqs.delete_message(QueueUrl=outputs["DeadLetterQueueUrl"], ReceiptHandle=message["ReceiptHandle"])
+        dead_letters = outputs["DeadLetterQueueUrl"]
+        # They stay visible, so that the task finds them.
+        dead = self._sqs.receive_message(QueueUrl=dead_letters, MaxNumberOfMessages=10, VisibilityTimeout=0).get(
+            "Messages", []
+        )
+        found = self._sqs.get_queue_attributes(QueueUrl=dead_letters, AttributeNames=["QueueArn"])
+        self._sqs.start_message_move_task(SourceArn=found["Attributes"]["QueueArn"])
         redriven = ", ".join(json.loads(message["Body"])["context"]["execution_id"] for message in dead)
         self._say(f"Repaired the function and redrove the dead letter, under the same execution id: {redriven}")
         self._advance(60)

@@ -13,7 +13,7 @@ from redrive.delivery.deliver import DeliveryWorker
 from redrive.delivery.invocation import Invoker
 from redrive.delivery.metrics import MetricsWorker
 from redrive.delivery.sources import Source
-from redrive.delivery.tokens import TokenWorker
+from redrive.delivery.upkeep import RunSweep, TokenSweep, UpkeepWorker
 from redrive.delivery.worker import Worker
 from redrive.engine.engine import Engine, Runner
 from redrive.engine.faults import FaultyInvoker
@@ -31,6 +31,7 @@ from redrive.services.scheduler.source import SchedulerSource
 from redrive.services.scheduler.workers import GroupDeletionWorker, ScheduleWorker
 from redrive.services.scheduler.workers_misspellings import log_misspellings
 from redrive.services.sqs.workers import RetentionWorker
+from redrive.services.sqs.workers_executions import executions_of
 from redrive.services.sqs.workers_metrics import QueueSampler
 from redrive.services.sqs.workers_move_tasks import MoveTaskWorker
 from redrive.services.sqs.workers_visibility import count_visible, next_visible
@@ -146,6 +147,7 @@ def build_workers(log: Log, settings: Settings = DEFAULTS, knobs: Knobs = PRODUC
         LambdaSource(),
         SchedulerSource(settings.execution_ids),
     ]
+    queues = QueueEvents(next_visible=next_visible, count_visible=count_visible, executions_of=executions_of)
     return [
         DeliveryWorker(sources, log, per_claim=knobs.deliveries_per_claim),
         # In order of the alphabet.
@@ -153,11 +155,11 @@ def build_workers(log: Log, settings: Settings = DEFAULTS, knobs: Knobs = PRODUC
         ExpiryWorker(),
         GroupDeletionWorker(),
         LogRetentionWorker(),
-        MappingWorker([QueueEvents(next_visible=next_visible, count_visible=count_visible)], log),
+        MappingWorker([queues], log),
         MetricsWorker([QueueSampler()]),
         MoveTaskWorker(),
         RetentionWorker(),
         ScheduleWorker(per_claim=knobs.occurrences_per_claim),
         StackWorker(is_strict=settings.strict_templates),
-        TokenWorker(per_claim=knobs.tokens_per_claim),
+        UpkeepWorker([RunSweep(), TokenSweep()], per_claim=knobs.rows_swept_per_claim),
     ]

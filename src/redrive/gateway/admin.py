@@ -16,6 +16,7 @@ from redrive.engine.driver import Driver, VirtualDrive
 from redrive.engine.engine import Runner
 from redrive.gateway.admin_faults import FaultAdmin
 from redrive.gateway.admin_requests import Missing, Route, Routes, read_document, shown
+from redrive.gateway.admin_runs import RunAdmin
 from redrive.gateway.admin_schedules import ScheduleAdmin
 from redrive.gateway.admin_store import StoreAdmin
 from redrive.gateway.chain import json_response
@@ -67,6 +68,7 @@ class Admin:
             ("DELETE", CLOCK_PATH): self._stop_clock,
             ("POST", "/_redrive/reset"): self._reset_all,
             **FaultAdmin(run).routes,
+            **RunAdmin(run, facts.account).routes,
             **ScheduleAdmin(run, facts.account).routes,
             **store.routes,
         }

@@ -1,30 +1,25 @@
-"""`/_redrive/schedules` and `/_redrive/runs`: when schedules fire, what they missed, how their executions went."""
+"""`/_redrive/schedules`: when schedules fire, and what they missed."""
 
 from __future__ import annotations
 
 from redrive.core.clock import format_instant
 from redrive.core.documents import Document
 from redrive.core.errors import UserError
-from redrive.delivery.runs import runs_of
 from redrive.engine.engine import Runner
 from redrive.gateway.admin_requests import (
-    Missing,
     Routes,
     read_count,
     read_document,
-    read_id,
     read_query,
     read_scope,
 )
 from redrive.gateway.chain import json_response
 from redrive.services.scheduler.api_watch import (
-    find_run,
     find_schedule,
     list_overviews,
     missed_by,
     next_firings,
     overview,
-    run_document,
 )
 from redrive.services.scheduler.model import Schedule
 from redrive.services.scheduler.workers_promises import trigger
@@ -40,7 +35,7 @@ TRIGGER_USAGE = 'Send {"schedule": "NAME"}, "GROUP/NAME", or the ARN of a schedu
 
 
 class ScheduleAdmin:
-    """Shows schedules and runs, and fires an occurrence by hand."""
+    """Shows schedules, and fires an occurrence by hand."""
 
     def __init__(self, run: Runner, account: str) -> None:
         self._run = run
@@ -54,8 +49,6 @@ class ScheduleAdmin:
             ("GET", "/_redrive/schedules/next"): self._next,
             ("GET", "/_redrive/schedules/missed"): self._missed,
             ("POST", "/_redrive/schedules/trigger"): self._trigger,
-            ("GET", "/_redrive/runs"): self._runs,
-            ("GET", "/_redrive/runs/{id}"): self._one_run,
         }
 
     def _list(self, request: HttpRequest) -> HttpResponse:
@@ -106,24 +99,6 @@ class ScheduleAdmin:
             }
 
         return json_response(200, self._run(fire))
-
-    def _runs(self, request: HttpRequest) -> HttpResponse:
-        query = read_query(request, "source", "limit", "after")
-        source = _required(query, "source", "Name a schedule or a function: /_redrive/runs?source=ARN")
-        limit = read_count(query, "limit", default=PAGE, count_max=PAGE_MAX)
-        found = self._run(lambda tx: runs_of(tx, source, limit=limit, after=query.get("after", "")))
-        after = found[-1].delivery_id if len(found) == limit else None
-        return json_response(200, {"runs": [run_document(run) for run in found], "after": after})
-
-    def _one_run(self, request: HttpRequest) -> HttpResponse:
-        run_id = read_id(request)
-        run = self._run(lambda tx: find_run(tx, run_id))
-        if run is None:
-            raise Missing(
-                f"Nothing is known of a run {run_id}.",
-                next_step="It was not attempted yet, or more than 14 days ago. See GET /_redrive/runs?source=ARN.",
-            )
-        return json_response(200, run_document(run))
 
 
 def _required(given: Document | dict[str, str], name: str, usage: str) -> str:

@@ -25,6 +25,7 @@ from redrive.sim.happenings import (
     Took,
     Tried,
 )
+from redrive.store.tables.attempts import RunState
 
 
 class Checker(Protocol):
@@ -157,15 +158,15 @@ class Settlements:
                 for attempt in attempts:
                     self._fences[attempt.key] = max(attempt.fence, self._fences.get(attempt.key, 0))
             case Settled(node, attempt, records) if records:
-                self._settles(node, attempt, [record.verdict for record in records])
+                self._settles(node, attempt, [record.state for record in records])
             case _:
                 pass
 
     def finish(self, left: Sequence[LeftMessage]) -> None:
         """Settlements are over when they have happened."""
 
-    def _settles(self, node: str, attempt: Attempt, verdicts: Sequence[str]) -> None:
-        name = f"{node} settled fence {attempt.fence} of {attempt.key} ({', '.join(verdicts)})"
+    def _settles(self, node: str, attempt: Attempt, states: Sequence[RunState]) -> None:
+        name = f"{node} settled fence {attempt.fence} of {attempt.key} ({', '.join(state.word for state in states)})"
         if attempt.fence < self._fences.get(attempt.key, 0):
             raise RuleBroken(self.rule, f"{name} after fence {self._fences[attempt.key]} was claimed")
         if (attempt.key, attempt.fence) in self._settled:
@@ -173,7 +174,7 @@ class Settlements:
         if attempt.key in self._ended:
             raise RuleBroken(self.rule, f"{name} after the delivery had ended")
         self._settled.add((attempt.key, attempt.fence))
-        if any(verdict != "retry" for verdict in verdicts):
+        if any(state is not RunState.RETRYING for state in states):
             self._ended.add(attempt.key)
 
 
@@ -199,7 +200,7 @@ class Retries:
                     self._first_seen.setdefault(attempt.key, at)
             case Settled(attempt=attempt, records=records) if attempt.invocation.function_name in self._retries_max:
                 for record in records:
-                    if record.verdict == "retry" and record.next_at is not None:
+                    if record.state is RunState.RETRYING and record.next_at is not None:
                         self._retried(attempt, counted=record.code == "Unhandled", next_at=record.next_at)
             case _:
                 pass

@@ -14,7 +14,7 @@ from redrive.core.clock import SECOND_MS, Instant, format_instant, parse_instant
 from redrive.sim.checkers_schedules import Planned
 from redrive.sim.failures import RuleBroken
 from redrive.sim.happenings import DeadLettered, Forgot, Happening, HistoryRead, LeftMessage, Measured, Reached
-from redrive.store.tables.attempts import AttemptRecord
+from redrive.store.tables.attempts import AttemptRecord, RunState
 from redrive.store.tables.metrics import dimensions_text
 
 TOO_OLD = "MaximumEventAgeInSeconds"
@@ -63,11 +63,11 @@ class Execution:
 
     @property
     def is_delivered(self) -> bool:
-        return self.end.verdict == "delivered"
+        return self.end.state is RunState.DELIVERED
 
     @property
     def is_dead_lettered(self) -> bool:
-        return self.end.verdict.startswith("dead-lettered")
+        return self.end.state is RunState.DEAD_LETTERED
 
 
 def executions_of(schedule: str, records: Sequence[AttemptRecord]) -> Iterator[Execution]:
@@ -109,7 +109,8 @@ class Executions:
         expected = sorted(set(numbers)) if alarm.waits else list(range(1, len(numbers) + 1))
         if numbers != expected:
             self._refuse(execution, f"its attempts have the numbers {numbers}")
-        ends = [record.verdict for record in (*execution.attempts, execution.end) if record.verdict != "retry"]
+        told = (*execution.attempts, execution.end)
+        ends = [record.verdict for record in told if record.state is not RunState.RETRYING]
         if not ends or len(set(ends)) > 1 or execution.end.next_at is not None:
             self._refuse(execution, f"it ended as {ends}")
 
@@ -164,7 +165,8 @@ class Executions:
     def _gap(self, alarm: Alarm, record: AttemptRecord) -> tuple[Instant, Instant]:
         """The first and the last instant that were left out: by an outage longer than the age, or a rate's interval."""
         first_at = _scheduled_at(record.delivery_id)
-        last_at = parse_instant(record.message.rpartition(" ")[2])
+        last_at = record.left_out_until
+        assert last_at is not None, f"{record} does not say until when"
         late_ms = alarm.planned.interval_ms or alarm.age_ms_max
         if record.ended_at < last_at + late_ms:
             what = f"{alarm.planned.name} left out {format_instant(last_at)}, only {record.ended_at - last_at} ms late"
@@ -275,7 +277,7 @@ class Metrics:
         is_exhausted = not execution.is_delivered and execution.end.code not in self._permanent
         happened["InvocationDroppedCount"] += is_exhausted
         happened["InvocationsSentToDeadLetterCount"] += execution.is_dead_lettered
-        has_lost_letter = execution.end.verdict.startswith("dropped: the dead letter")
+        has_lost_letter = execution.end.state is RunState.DROPPED and execution.end.letter_arn != ""
         happened["InvocationsFailedToBeSentToDeadLetterCount"] += has_lost_letter
 
 
@@ -292,7 +294,7 @@ def _wait_ms(attempts: int) -> tuple[int, int]:
 
 
 def _is_left_out(record: AttemptRecord) -> bool:
-    return record.attempt == 0 and record.verdict.startswith("missed")
+    return record.state is RunState.MISSED
 
 
 def _scheduled_at(delivery_id: str) -> Instant:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from redrive.core.clock import Instant
 from redrive.core.documents import Document
@@ -29,6 +29,7 @@ from redrive.store.tables.log_events import LogEventTable
 from redrive.store.tables.messages import MessageTable
 from redrive.store.tables.metrics import Accumulator, MetricTable
 from redrive.store.tables.resources import ResourceCache, ResourceTable
+from redrive.store.tables.runs import RunTable
 from redrive.store.tables.timers import TimerTable
 from redrive.store.tables.tokens import TokenTable
 
@@ -120,12 +121,19 @@ class Services(Protocol):
         ...
 
 
+class Cause(NamedTuple):
+    """On whose behalf a step works: the execution, and the delivery of it that is attempted or ends."""
+
+    execution_id: str
+    delivery_id: str
+
+
 class Tables:
     """The gateways that keep nothing of a transaction, so that a store makes them once and not for each step."""
 
     __slots__ = (
         "attempts", "blobs", "database", "dedup", "deliveries", "facts", "items", "log_events", "messages",
-        "resources", "timers", "tokens",
+        "resources", "runs", "timers", "tokens",
     )  # fmt: skip
 
     def __init__(self, database: Database, *, resources_max: int = PRODUCTION.cached_resources) -> None:
@@ -138,6 +146,7 @@ class Tables:
         self.dedup = DedupTable(database)
         self.deliveries = DeliveryTable(database)
         self.attempts = AttemptTable(database)
+        self.runs = RunTable(database)
         self.items = ItemTable(database)
         self.blobs = BlobTable(database)
         self.log_events = LogEventTable(database)
@@ -154,6 +163,8 @@ class Tables:
         self.tokens.forget()
         self.deliveries.forget()
         self.items.forget()
+        self.attempts.forget()
+        self.runs.forget()
 
 
 class StartAnew(BaseException):
@@ -186,12 +197,14 @@ class _ImaginedSavepoint:
 class Transaction:
     """One unit of work on the store: all of it happens, or none.
 
-    `is_guarded` says that savepoints are set, and not only thought of.
+    `is_guarded` says that savepoints are set, and not only thought of. What is sent or promised has `cause` as its
+    cause: the delivery worker sets it while it attempts or settles a delivery; for clients there is none.
     """
 
     __slots__ = (
-        "_depth", "_is_guarded", "_tables", "attempts", "blobs", "dedup", "deliveries", "entropy", "facts", "items",
-        "log_events", "messages", "metrics", "now", "resources", "services", "timers", "tokens", "topics",
+        "_depth", "_is_guarded", "_tables", "attempts", "blobs", "cause", "dedup", "deliveries", "entropy", "facts",
+        "items", "log_events", "messages", "metrics", "now", "resources", "runs", "services", "timers", "tokens",
+        "topics",
     )  # fmt: skip
 
     def __init__(
@@ -202,6 +215,7 @@ class Transaction:
         self._is_guarded = is_guarded
         self._depth = 0
         self.now = now
+        self.cause: Cause | None = None
         self.entropy = entropy
         self.services = services
         self.topics: set[str] = set()
@@ -213,6 +227,7 @@ class Transaction:
         self.dedup = tables.dedup
         self.deliveries = tables.deliveries
         self.attempts = tables.attempts
+        self.runs = tables.runs
         self.items = tables.items
         self.blobs = tables.blobs
         self.log_events = tables.log_events

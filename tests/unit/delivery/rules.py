@@ -5,7 +5,7 @@ from __future__ import annotations
 from redrive.core.documents import Document, dump_json
 from redrive.core.retry import Delivered, Failed, GiveUp, Outcome
 from redrive.delivery.call import Call
-from redrive.delivery.history import End, Ending
+from redrive.delivery.history import End
 from redrive.delivery.letters import Letter, Written, attribute, retries_made, write_letter
 from redrive.delivery.roles import RoleSession
 from redrive.delivery.sources import Source
@@ -35,8 +35,8 @@ class Rules(Source):
             return End.of(verdict)
         written = write_letter(tx, _letter(delivery, outcome), queue_arn, lambda at: _role(delivery).caller(tx, at))
         if isinstance(written, Written):
-            return End(Ending.DEAD_LETTERED, queue_arn)
-        return End(Ending.DROPPED, written.error.message)
+            return End.dead_lettered(queue_arn, written.message_id)
+        return End.dropped(written.error.message, letter_arn=queue_arn)
 
 
 def _request(delivery: Delivery) -> Request:

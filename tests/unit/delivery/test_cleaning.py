@@ -9,8 +9,9 @@ import pytest
 
 from redrive.delivery.cleaning import CLEANING, ROWS_PER_STEP_MAX
 from redrive.store.api import Transaction
-from redrive.store.tables.attempts import AttemptRecord
+from redrive.store.tables.attempts import AttemptRecord, RunState
 from redrive.testing.world import World
+from tests.unit.store.conftest import write_down
 
 MANY = 4 * ROWS_PER_STEP_MAX + 3
 ATTRIBUTES = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
@@ -193,7 +194,7 @@ def test_hourly_sweep_of_expired_messages_takes_pieces(world: World, name: str) 
 def test_sweep_of_attempts_forgets_the_oldest_and_the_runs_that_are_over(world: World) -> None:
     def record(tx: Transaction) -> None:
         for number in range(5):
-            tx.attempts.record(AttemptRecord(f"d{number}", "arn", 1, number, "", "", "delivered", None))
+            write_down(tx, AttemptRecord(f"d{number}", "arn", 1, number, RunState.DELIVERED))
 
     world.store.run(record)
 

@@ -21,6 +21,7 @@ from redrive.engine.engine import Engine
 from redrive.engine.virtual import VirtualTime
 from redrive.invoke.http_calls import HttpCalls
 from redrive.store.api import Transaction
+from redrive.store.tables.attempts import RunState
 from redrive.store.tables.deliveries import OUTSIDE, Delivery
 from redrive.testing.world import World
 
@@ -104,7 +105,7 @@ def test_call_that_fails_is_made_again_until_it_succeeds(hooks: Fixture) -> None
     assert hooks.handler.seen == [("1", b"event"), ("2", b"event"), ("3", b"event")]
     assert [record.code for record in run.records] == ["Http503", "Http429", ""]
     assert run.records[0].message == "said"
-    assert run.state == "delivered"
+    assert run.state is RunState.DELIVERED
 
 
 def test_call_to_another_machine_is_given_up_without_being_made(hooks: Fixture) -> None:

@@ -19,6 +19,7 @@ from redrive.delivery.faults import Fault, add_fault
 from redrive.delivery.runs import Run, run_of
 from redrive.engine.engine import Engine
 from redrive.engine.virtual import VirtualTime
+from redrive.store.tables.attempts import RunState
 from redrive.store.tables.deliveries import INSIDE, Delivery
 from redrive.testing.world import World
 from tests.unit.delivery import rules
@@ -84,7 +85,7 @@ def test_event_of_a_rule_reaches_its_queue_under_its_role(bus: Bus) -> None:
     bus.time.settle_due()
 
     assert [json.loads(message["Body"]) for message in bus.take("orders")] == [EVENT]
-    assert bus.run().state == "delivered"
+    assert bus.run().state is RunState.DELIVERED
 
 
 def test_event_of_a_rule_is_retried_by_its_policy_and_then_dead_lettered(bus: Bus) -> None:
@@ -109,7 +110,7 @@ def test_letter_that_a_rule_cannot_write_is_dropped_and_says_why(bus: Bus) -> No
 
     bus.time.settle_due()
 
-    assert bus.run().state == "dropped"
+    assert bus.run().state is RunState.DROPPED
     assert bus.run().records[0].code == "AWS.SimpleQueueService.NonExistentQueue"
 
 

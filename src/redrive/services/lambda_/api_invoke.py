@@ -118,6 +118,9 @@ def _client_context(text: str | None) -> str | None:
 def _promise(tx: Transaction, caller: Caller, function: Function, event: bytes, *, invoked_arn: str) -> None:
     """Accept an event: it is a delivery from now on."""
     config = tx.resources.get(EventInvokeConfig, caller.scope, function.name)
+    document = {"Payload": event.decode()}
+    if tx.cause is not None:
+        document |= {"Execution": tx.cause.execution_id, "Cause": tx.cause.delivery_id}
     is_new = tx.deliveries.put(
         Delivery(
             id=caller.request_id,
@@ -125,7 +128,7 @@ def _promise(tx: Transaction, caller: Caller, function: Function, event: bytes, 
             source=SOURCE,
             source_arn=function.arn,
             target_arn=invoked_arn,
-            document={"Payload": event.decode()},
+            document=document,
             policy=event_retry_policy(config),
             place=OUTSIDE,
             due_at=tx.now,

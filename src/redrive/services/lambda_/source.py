@@ -15,9 +15,9 @@ from redrive.core.errors import ServiceError
 from redrive.core.retry import Delivered, Failed, FailureKind, GiveUp, Outcome, Succeeded
 from redrive.core.scope import Caller
 from redrive.delivery.errand import Errand, Result
-from redrive.delivery.history import End, record_aftermath
+from redrive.delivery.history import End, Origin, record_destination
 from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
-from redrive.delivery.letters import Unwritten, write_letter
+from redrive.delivery.letters import Unwritten, Written, write_letter
 from redrive.delivery.sources import Source
 from redrive.delivery.targets import queue_url
 from redrive.services.lambda_.limits import EVENT_LEASE_MS
@@ -66,6 +66,11 @@ class LambdaSource(Source):
         payload = str(delivery.document["Payload"]).encode()
         return function_invocation(function, delivery.id, payload, function_arn=delivery.target_arn)
 
+    def origin(self, delivery: Delivery) -> Origin:
+        """The execution that caused the event, or the event itself."""
+        document = delivery.document
+        return Origin(document.get("Execution") or delivery.id, document.get("Cause") or "")
+
     def failure(self, error: ServiceError) -> Failed:
         """What `render` refuses is refused for good; a defect of ours is not the event's end."""
         kind = FailureKind.TRANSIENT if error.fault == "server" else FailureKind.PERMANENT
@@ -74,17 +79,7 @@ class LambdaSource(Source):
     def outcome(self, result: Result) -> Outcome:
         """Errors of the function use up retries; throttles and errors outside of it wait without doing so."""
         assert isinstance(result, InvocationResult), "events run functions"
-        match result.status:
-            case InvocationStatus.OK:
-                return Succeeded({"Payload": _text(result)})
-            case InvocationStatus.FUNCTION_ERROR:
-                return Failed(UNHANDLED, _text(result), FailureKind.TRANSIENT)
-            case InvocationStatus.THROTTLED:
-                return Failed("TooManyRequestsException", "Rate Exceeded.", FailureKind.THROTTLED)
-            case InvocationStatus.SERVICE_ERROR:
-                return Failed("ServiceException", result.error, FailureKind.THROTTLED)
-            case _:
-                assert_never(result.status)
+        return outcome_of(result)
 
     def answered(self, tx: Transaction, delivery: Delivery, errand: Errand, result: Result) -> None:
         """Count the run and write its lines: to its own log group, whatever became of the function since."""
@@ -93,26 +88,30 @@ class LambdaSource(Source):
         record_run(tx, errand, result)
 
     def reported(self, failed: Failed) -> Failed:
-        """A function's own error by its message, without the document around it."""
-        if failed.code != UNHANDLED:
-            return failed
-        return replace(failed, message=error_member(failed.message, "errorMessage"))
+        return reported(failed)
 
     def settled(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Delivered | GiveUp) -> End:
-        """Tell the destination and write the dead letter, under the function's role; each failure is only recorded."""
-        end = End.of(verdict)
+        """Write the dead letter, under the function's role, if the function has a queue for it."""
         if isinstance(verdict, GiveUp):
             count(tx, delivery.target_arn, EVENTS_DROPPED)
         function = _function(tx, delivery)
+        if function is None or not isinstance(outcome, Failed) or not function.dead_letter_arn:
+            return End.of(verdict)
+        letter = dead_letter(delivery.id, str(delivery.document["Payload"]), outcome)
+        match write_letter(tx, letter, function.dead_letter_arn, lambda _: _caller(tx, function)):
+            case Unwritten(queue_arn, error):
+                count(tx, delivery.target_arn, DEAD_LETTER_ERRORS)
+                why = f"the dead letter to {queue_arn} failed with {error.code}: {error.message}"
+                return End.dropped(why, letter_arn=queue_arn)
+            case Written(queue_arn, message_id):
+                return End.dead_lettered(queue_arn, message_id)
+
+    def followed(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Delivered | GiveUp) -> None:
+        """Tell the destination, under the function's role; a failure is only counted and recorded."""
+        function = _function(tx, delivery)
         if function is None:
-            return end
-        config = tx.resources.get(EventInvokeConfig, delivery.scope, function.name)
-        if isinstance(outcome, Failed) and function.dead_letter_arn:
-            letter = dead_letter(delivery.id, str(delivery.document["Payload"]), outcome)
-            written = write_letter(tx, letter, function.dead_letter_arn, lambda _: _caller(tx, function))
-            if isinstance(written, Unwritten):
-                _failed_after(tx, delivery, DEAD_LETTER_ERRORS, written.error)
-        destination = _destination(config, verdict)
+            return
+        destination = _destination(tx.resources.get(EventInvokeConfig, delivery.scope, function.name), verdict)
         if destination:
             record = dump_json(
                 destination_record(
@@ -121,7 +120,28 @@ class LambdaSource(Source):
                 )
             )  # fmt: skip
             _send_record(tx, delivery, function, destination, record)
-        return end
+
+
+def outcome_of(result: InvocationResult) -> Outcome:
+    """What the end of a run means for who asked for it."""
+    match result.status:
+        case InvocationStatus.OK:
+            return Succeeded({"Payload": _text(result)})
+        case InvocationStatus.FUNCTION_ERROR:
+            return Failed(UNHANDLED, _text(result), FailureKind.TRANSIENT)
+        case InvocationStatus.THROTTLED:
+            return Failed("TooManyRequestsException", "Rate Exceeded.", FailureKind.THROTTLED)
+        case InvocationStatus.SERVICE_ERROR:
+            return Failed("ServiceException", result.error, FailureKind.THROTTLED)
+        case _:
+            assert_never(result.status)
+
+
+def reported(failed: Failed) -> Failed:
+    """A function's own error by its message, without the document around it."""
+    if failed.code != UNHANDLED:
+        return failed
+    return replace(failed, message=error_member(failed.message, "errorMessage"))
 
 
 def _function(tx: Transaction, delivery: Delivery) -> Function | None:
@@ -140,25 +160,24 @@ def _destination(config: EventInvokeConfig | None, verdict: Delivered | GiveUp) 
 
 
 def _send_record(tx: Transaction, delivery: Delivery, function: Function, destination: str, record: str) -> None:
-    """Tell a destination, as the function's role. A failure is counted, and recorded under the name of its metric."""
-    match Arn.parse(destination).service:
-        case "sqs":
-            params: Document = {"QueueUrl": queue_url(destination), "MessageBody": record}
-            call = ("sqs", "SendMessage", params)
-        case _:
-            params = {"FunctionName": destination, "InvocationType": "Event", "Payload": record.encode()}
-            call = ("lambda", "Invoke", params)
+    """Tell a destination, as the function's role. What became of it is a note of the run; a failure is counted."""
     try:
-        tx.services.call(tx, _caller(tx, function), *call)
+        caller = _caller(tx, function)
+        match Arn.parse(destination).service:
+            case "sqs":
+                params: Document = {"QueueUrl": queue_url(destination), "MessageBody": record}
+                led_to = str(tx.services.call(tx, caller, "sqs", "SendMessage", params)["MessageId"])
+            case _:
+                params = {"FunctionName": destination, "InvocationType": "Event", "Payload": record.encode()}
+                tx.services.call(tx, caller, "lambda", "Invoke", params)
+                led_to = caller.request_id
     except ServiceError as error:
-        _failed_after(tx, delivery, DESTINATION_FAILURES, error)
+        count(tx, delivery.target_arn, DESTINATION_FAILURES)
+        record_destination(tx, delivery, destination, error=error)
+    else:
+        record_destination(tx, delivery, destination, led_to=led_to)
 
 
 def _caller(tx: Transaction, function: Function) -> Caller:
     """The caller that acts for the function, in its own region. Errors: ServiceError AccessDenied."""
     return function_caller(tx, function, new_uuid(tx.entropy))
-
-
-def _failed_after(tx: Transaction, delivery: Delivery, metric: str, error: ServiceError) -> None:
-    count(tx, delivery.target_arn, metric)
-    record_aftermath(tx, delivery, Failed(metric, error.message, FailureKind.PERMANENT))

@@ -16,11 +16,14 @@ from redrive.services.lambda_.limits import RECEIVE_MESSAGES_MAX, SYNC_PAYLOAD_B
 from redrive.services.lambda_.model_batch import batches, sqs_record
 from redrive.services.lambda_.model_mapping import FIFO_SUFFIX, effective_visibility_s
 from redrive.store.api import Transaction
+from redrive.store.tables.runs import Link
 
 NextVisible = Callable[[Transaction, str], Instant | None]
 """When the next message of the queue with this ARN is visible (in the past if one is now); None if it has none."""
 CountVisible = Callable[[Transaction, str, int], int]
 """How many messages of the queue with this ARN are visible, counting no further than the last argument."""
+ExecutionsOf = Callable[[Transaction, Sequence[str]], Sequence[Link]]
+"""The messages that these receipt handles stand for, each with its execution."""
 _Poll = Callable[[int], list[Document]]
 """Receives at most so many messages. Errors: ServiceError (queue gone, role refused)."""
 
@@ -35,7 +38,10 @@ class QueueEvents:
     service = "sqs"
     is_sequential = False
 
-    def __init__(self, *, next_visible: NextVisible, count_visible: CountVisible) -> None:
+    def __init__(
+        self, *, next_visible: NextVisible, count_visible: CountVisible, executions_of: ExecutionsOf
+    ) -> None:  # fmt: skip
+        self._executions_of = executions_of
         self._next_visible = next_visible
         self._count_visible = count_visible
 
@@ -65,6 +71,10 @@ class QueueEvents:
             if len(page) < asked_for:
                 break
         return _batches(reading, received)
+
+    def executions(self, tx: Transaction, receipts: Sequence[str]) -> Sequence[Link]:
+        """To which executions the messages of a batch belong; a client's message is one by itself."""
+        return self._executions_of(tx, receipts)
 
     def acknowledge(self, tx: Transaction, caller: Caller, source_arn: str, receipts: Sequence[str]) -> list[str]:
         """Delete messages; answers why some were not: their receipts had expired.

@@ -6,7 +6,7 @@ whose lease ends unheard is dropped; a queue's messages come back by their visib
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from redrive.core.arn import Arn
@@ -14,10 +14,11 @@ from redrive.core.clock import Instant
 from redrive.core.entropy import new_uuid
 from redrive.core.errors import Conflict, ServiceError, UserError
 from redrive.core.log import Log
-from redrive.core.retry import RetryPolicy
+from redrive.core.retry import Failed, RetryPolicy
 from redrive.core.scope import Scope
 from redrive.delivery.errand import Result
 from redrive.delivery.event_sources import Batch, EventSource, Reading
+from redrive.delivery.history import record_batch
 from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.delivery.watches import Reader, watch
 from redrive.delivery.worker import Attempt, FreeSlots
@@ -32,6 +33,7 @@ from redrive.services.lambda_.limits import (
 from redrive.services.lambda_.model import Function, function_invocation
 from redrive.services.lambda_.model_batch import messages_left
 from redrive.services.lambda_.model_mapping import EventSourceMapping, concurrency
+from redrive.services.lambda_.source import outcome_of, reported
 from redrive.services.lambda_.workers_runs import function_caller, record_run, run_caller
 from redrive.services.lambda_.workers_watches import (
     LOOK_TIMER,
@@ -43,6 +45,7 @@ from redrive.services.lambda_.workers_watches import (
 )
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import Delivery
+from redrive.store.tables.runs import Link
 
 NAME = "lambda.mapping"
 BATCH = "batch"
@@ -123,6 +126,7 @@ class MappingWorker:
         record_run(tx, ran, result)
         receipts: dict[str, str] = row.document["Receipts"]
         left = messages_left(result, list(receipts), reports_failures=row.document["ReportsFailures"])
+        _record(tx, row, left, result)
         done = [receipt for item_id, receipt in receipts.items() if item_id not in left]
         undone: Sequence[str] = ()
         try:
@@ -174,7 +178,10 @@ class MappingWorker:
             # What was due went elsewhere: to a dead-letter queue, say.
             pause(tx, scope, mapping, EMPTY_POLL_PAUSE_MS)
             return []
-        return [_begin(tx, scope, mapping, function, batch) for batch in found[:room]]
+        return [
+            _begin(tx, scope, mapping, function, batch, source.executions(tx, list(batch.receipts.values())))
+            for batch in found[:room]
+        ]
 
     def _room(self, tx: Transaction, mapping: EventSourceMapping, function: Function) -> int:
         """How many more batches of the mapping may be under way."""
@@ -230,12 +237,31 @@ def _drop_expired(tx: Transaction) -> None:
         return
     for row in tx.deliveries.claim_due(BATCH, tx.now, lease_ms=0, limit=EXPIRED_BATCHES_PER_CLAIM_MAX):
         tx.deliveries.delete(row.id, row.fence)
+        record_batch(tx, row, row.document["QueueArn"], _links(row), None, why="nobody answered within its lease")
         mapping = tx.resources.get(EventSourceMapping, row.scope, row.document["Mapping"])
         if mapping is not None:
             look_now(tx, row.scope, mapping)
 
 
-def _begin(tx: Transaction, scope: Scope, mapping: EventSourceMapping, function: Function, batch: Batch) -> Attempt:
+def _links(row: Delivery, left: Collection[str] | None = None) -> list[Link]:
+    """The messages of a batch; done with is what is not `left`, and nothing if nobody knows."""
+    found = (Link(*link) for link in row.document.get("Links") or ())
+    return [link._replace(is_done=left is not None and link.message_id not in left) for link in found]
+
+
+def _record(tx: Transaction, row: Delivery, left: Collection[str], result: InvocationResult) -> None:
+    """Write down what became of a batch."""
+    outcome = outcome_of(result)
+    failed = reported(outcome) if isinstance(outcome, Failed) else None
+    why = f"{len(left)} of its messages went back to their queue" if left and failed is None else ""
+    record_batch(
+        tx, row, row.document["QueueArn"], _links(row, left), failed, why=why, log_stream=result.log_stream
+    )  # fmt: skip
+
+
+def _begin(
+    tx: Transaction, scope: Scope, mapping: EventSourceMapping, function: Function, batch: Batch, links: Sequence[Link]
+) -> Attempt:
     """Put a batch under way: its row is its lease, and counts against the mapping's concurrency."""
     invocation = function_invocation(function, new_uuid(tx.entropy), batch.event, function_arn=mapping.function_arn)
     row = Delivery(
@@ -250,6 +276,7 @@ def _begin(tx: Transaction, scope: Scope, mapping: EventSourceMapping, function:
             "ReportsFailures": mapping.reports_failures,
             "Receipts": dict(batch.receipts),
             "Cursor": batch.cursor,
+            "Links": [list(link) for link in links],
         },
         policy=RetryPolicy(),
         place=BATCH,

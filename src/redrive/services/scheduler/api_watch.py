@@ -13,18 +13,12 @@ from redrive.core.clock import SECOND_MS, Instant, format_instant
 from redrive.core.documents import Document
 from redrive.core.errors import UserError
 from redrive.core.scope import Scope
-from redrive.delivery.runs import Run, run_of
 from redrive.languages.schedule import find_zone, upcoming
+from redrive.services.scheduler import limits
 from redrive.services.scheduler.model import DEFAULT_GROUP, Schedule, ScheduleState, full_name, name_of_arn
-from redrive.services.scheduler.model_executions import (
-    misspelt_keywords,
-    parts_of_delivery_id,
-    right_spelling,
-    time_of_execution_id,
-)
+from redrive.services.scheduler.model_executions import misspelt_keywords, right_spelling
 from redrive.services.scheduler.model_occurrences import LeftOut, over_unfired, unfired
 from redrive.store.api import Transaction
-from redrive.store.tables.attempts import AttemptRecord
 
 
 def find_schedule(tx: Transaction, scope: Scope, written: str) -> tuple[Scope, Schedule]:
@@ -99,8 +93,10 @@ def next_firings(schedule: Schedule, count: int) -> list[Document]:
 
 def missed_by(tx: Transaction, scope: Scope, schedule: Schedule) -> list[Document]:
     """What a schedule did not fire, oldest first: by outages, by changes, while it was disabled and while it is."""
-    recorded = tx.attempts.unattempted(schedule.arn(scope))
-    missed = [_missed_document(schedule, record) for record in recorded]
+    missed = [
+        _missed_row(schedule, LeftOut(run.first_at, run.left_out_until or run.first_at, run.left_out or 0), why)
+        for run, why in tx.attempts.unattempted(schedule.arn(scope))
+    ]
     if schedule.settings.state is ScheduleState.DISABLED:
         return missed + _missed_now(schedule, unfired(schedule, tx.now), "the schedule is disabled")
     over = over_unfired(schedule)
@@ -109,53 +105,19 @@ def missed_by(tx: Transaction, scope: Scope, schedule: Schedule) -> list[Documen
     return missed + _missed_now(schedule, over, "it was over when the schedule was made or changed")
 
 
-def find_run(tx: Transaction, id: str) -> Run | None:
-    """The run of a delivery, or of a schedule's execution, by its id."""
-    scheduled_at = time_of_execution_id(id)
-    found = None if scheduled_at is None else tx.attempts.delivery_ending(f"#{id}", since=scheduled_at)
-    return run_of(tx, found or id)
-
-
-def run_document(run: Run) -> Document:
-    """A run as our surface shows it; a schedule's has its scheduled time and its execution id."""
-    scheduled_time, execution_id = parts_of_delivery_id(run.delivery_id) or (None, None)
-    return {
-        "id": run.delivery_id,
-        "source": run.source_arn,
-        "execution_id": execution_id,
-        "scheduled_time": scheduled_time,
-        "state": run.state,
-        "attempts": [_attempt_document(record) for record in run.records],
-    }
-
-
-def _attempt_document(record: AttemptRecord) -> Document:
-    return {
-        "attempt": record.attempt,
-        "at": format_instant(record.ended_at),
-        "error": record.code or None,
-        "message": record.message or None,
-        "verdict": record.verdict,
-        "next": None if record.next_at is None else format_instant(record.next_at),
-    }
-
-
-def _missed_document(schedule: Schedule, record: AttemptRecord) -> Document:
-    first, _ = parts_of_delivery_id(record.delivery_id) or ("", "")
-    return _missed_row(schedule, first, record.message, record.verdict.partition(": ")[2])
-
-
 def _missed_now(schedule: Schedule, missed: LeftOut | None, why: str) -> list[Document]:
     """What is missed and not written down, because it may change with the schedule: one row, or none."""
     if missed is None:
         return []
-    span = f"{missed.count} until {format_instant(missed.last_at)}"
-    return [_missed_row(schedule, format_instant(missed.first_at), span, why)]
+    return [_missed_row(schedule, missed, why)]
 
 
-def _missed_row(schedule: Schedule, first: str, span: str, why: str) -> Document:
-    count, _, last = span.partition(" until ")
+def _missed_row(schedule: Schedule, missed: LeftOut, why: str) -> Document:
     return {
-        "name": schedule.schedule_name, "group": schedule.group_name, "count": count, "first": first, "last": last,
-        "why": why,
+        "name": schedule.schedule_name, "group": schedule.group_name, "count": _counted(missed.count),
+        "first": format_instant(missed.first_at), "last": format_instant(missed.last_at), "why": why,
     }  # fmt: skip
+
+
+def _counted(count: int) -> str:
+    return f"{count} or more" if count == limits.LEFT_OUT_COUNTED_MAX else str(count)

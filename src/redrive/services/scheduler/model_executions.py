@@ -90,12 +90,6 @@ def time_of_execution_id(id: str) -> Instant | None:
     return None if found is None else int(found[1] + found[2], 16)
 
 
-def parts_of_delivery_id(id: str) -> tuple[str, str] | None:
-    """The scheduled time and the execution id in the delivery id of an occurrence; None for another delivery's."""
-    rest, hash_sign, execution = id.rpartition("#")
-    return (rest.rpartition("@")[2], execution) if hash_sign and id.startswith("arn:") else None
-
-
 def _uuid(scheduled_at: Instant, text: str) -> str:
     digits = hashlib.sha256(text.encode()).hexdigest()
     time = f"{max(0, scheduled_at) & (1 << 48) - 1:012x}"

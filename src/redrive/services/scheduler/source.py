@@ -5,7 +5,7 @@ from __future__ import annotations
 from redrive.core.retry import Delivered, Exhausted, Failed, GiveUp, Outcome, Verdict
 from redrive.delivery.call import Call
 from redrive.delivery.classify import classify
-from redrive.delivery.history import End, Ending
+from redrive.delivery.history import End, Origin
 from redrive.delivery.letters import Unwritten, Written, retries_made, write_letter
 from redrive.delivery.roles import RoleSession
 from redrive.delivery.sources import Source
@@ -38,13 +38,17 @@ class SchedulerSource(Source):
         caller = _role_of(execution).caller(tx, execution.scope.region)
         return request_call(tx, kind, caller, lambda: _request(execution, delivery))
 
+    def origin(self, delivery: Delivery) -> Origin:
+        """The execution as it was promised, also where each attempt sees an id of its own."""
+        return Origin(delivery.document["execution_id"])
+
     def attempted(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Verdict) -> None:
         """Count an attempt."""
         _count(tx, delivery, *metrics.of_attempt(outcome))
 
     def settled(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Delivered | GiveUp) -> End:
         """Dead-letter what was given up, and remove a schedule whose last occurrence this was."""
-        end = End(Ending.DELIVERED)
+        end = End.of(verdict)
         if isinstance(verdict, GiveUp) and isinstance(outcome, Failed):
             if verdict.exhausted is not None:
                 _count(tx, delivery, metrics.DROPPED)
@@ -62,7 +66,7 @@ class SchedulerSource(Source):
         execution = Execution.of(delivery, self._ids)
         queue_arn = (execution.target.get("DeadLetterConfig") or {}).get("Arn")
         if queue_arn is None:
-            return End(Ending.DROPPED, "no dead-letter queue")
+            return End.dropped("no dead-letter queue")
         request, retries = _request(execution, delivery), retries_made(delivery, failed)
         letter = letter_of(execution, request, failed, exhausted=exhausted, retries=retries)
         match write_letter(tx, letter, queue_arn, lambda region: _role_of(execution).caller(tx, region)):
@@ -70,12 +74,12 @@ class SchedulerSource(Source):
                 _count(tx, delivery, metrics.DEAD_LETTER_FAILED)
                 _count(tx, delivery, f"{metrics.DEAD_LETTER_FAILED}_{classify(error).code}")
                 why = f"the dead letter to {queue_arn} failed with {error.code}: {error.message}"
-                return End(Ending.DROPPED, why)
-            case Written(is_cut=is_cut):
+                return End.dropped(why, letter_arn=queue_arn)
+            case Written(message_id=message_id, is_cut=is_cut):
                 _count(tx, delivery, metrics.DEAD_LETTERED)
                 if is_cut:
                     _count(tx, delivery, metrics.DEAD_LETTERED_TRUNCATED)
-                return End(Ending.DEAD_LETTERED, queue_arn)
+                return End.dead_lettered(queue_arn, message_id)
 
 
 def _request(execution: Execution, delivery: Delivery) -> Request:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from redrive.core.clock import Instant, format_instant
+from redrive.core.clock import Instant
 from redrive.core.scope import Scope
+from redrive.delivery.history import LeftOut as LeftOutRun
 from redrive.delivery.history import record_left_out
-from redrive.services.scheduler import limits
 from redrive.services.scheduler.model import SOURCE, Schedule, ScheduleState, group_of_arn
 from redrive.services.scheduler.model_executions import Execution, execution_id, retry_policy
 from redrive.services.scheduler.model_metrics import THROTTLED, series_of
@@ -41,9 +41,11 @@ def record_missed(tx: Transaction, scope: Scope, schedule: Schedule, missed: Lef
     if missed is None:
         return
     execution = _execution(scope, schedule, missed.first_at, salt=_salt(schedule))
-    counted = f"{missed.count} or more" if missed.count == limits.LEFT_OUT_COUNTED_MAX else str(missed.count)
-    span = f"{counted} until {format_instant(missed.last_at)}"
-    record_left_out(tx, delivery_id=execution.delivery_id, source_arn=execution.schedule_arn, span=span, why=why)
+    left_out = LeftOutRun(
+        execution.delivery_id, execution.execution_id, execution.schedule_arn, execution.target["Arn"], scope, SOURCE,
+        missed.count, missed.first_at, missed.last_at, why,
+    )  # fmt: skip
+    record_left_out(tx, left_out)
 
 
 def record_unfired(tx: Transaction, scope: Scope, schedule: Schedule, missed: LeftOut | None, *, ended: str) -> None:

@@ -155,6 +155,7 @@ def _new_message(tx: Transaction, caller: Caller, queue: Queue, draft: Draft) ->
         attributes=draft.attributes, system_attributes=draft.system_attributes, sender_id=_sender_id(caller),
         group_id=draft.group_id, sent_at=tx.now, visible_at=tx.now + delay_s * SECOND_MS,
         expires_at=tx.now + settings.retention_ms, deduplication_id=draft.deduplication_id,
+        cause=None if tx.cause is None else tx.cause.execution_id,
     )  # fmt: skip
 
 

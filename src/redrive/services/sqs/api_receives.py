@@ -28,6 +28,10 @@ from redrive.services.sqs.workers_visibility import next_visible_of
 from redrive.store.api import Transaction
 from redrive.store.tables.dedup import RememberedReceive
 from redrive.store.tables.messages import NewMessage, ReceivedMessage
+from redrive.store.tables.runs import Move
+
+REDRIVE_POLICY = "redrive policy"
+"""The kind of the moves on record that a receive made: messages that were received too often."""
 
 _NONCE_LENGTH = 16
 _IN_FLIGHT_COUNTED_AT = "00"
@@ -148,6 +152,16 @@ def _take(tx: Transaction, queue: Queue, *, visible_at: Instant, nonce: str, lim
                 receive_count_max=policy.receive_count_max, dead_letter_queue=target.contents,
                 retention_ms=target.attributes.retention_ms, source_queue_arn=queue.arn,
             )  # fmt: skip
+        tx.runs.move(
+            [
+                Move(
+                    tx.now, one.execution_id, REDRIVE_POLICY, queue.arn, target.arn, one.message_id, one.message_id,
+                    one.receive_count - 1,
+                )
+                for one in messages
+                if one.receive_count > policy.receive_count_max
+            ]
+        )  # fmt: skip
         tx.notify(target.topic)
         arrived(tx, target.arn, tx.now)
     return taken
@@ -204,6 +218,7 @@ def _dead_letter_in_order(
                 attributes=message.attributes, system_attributes=message.system_attributes,
                 sender_id=message.sender_id, group_id=message.group_id, sent_at=tx.now, visible_at=tx.now,
                 expires_at=tx.now + target.attributes.retention_ms, deduplication_id=message.message_id,
+                cause=message.cause,
             ),
             remembered_by=target.id, scope=dedup_scope(target, message.group_id),
             receive_count=message.receive_count - 1, first_received_at=message.first_received_at,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redrive.core.clock import DAY_MS, HOUR_MS, MINUTE_MS
+from redrive.core.clock import HOUR_MS, MINUTE_MS
 
 # Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html
 MESSAGE_BYTES_MIN = 1_024
@@ -74,7 +74,6 @@ ACTIVE_TASKS_MAX = 100
 
 # These are ours; docs/semantics/sqs.md says why.
 SWEEP_INTERVAL_MS = HOUR_MS
-ATTEMPTS_KEPT_MS = 14 * DAY_MS
 REDRIVE_ROUNDS_MAX = 100
 OVER_LIMIT_RETRY_MS = 1_000
 FAIR_IN_FLIGHT_COUNTED_MAX = 1_000

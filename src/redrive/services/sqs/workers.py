@@ -1,7 +1,7 @@
 """The due work of SQS: once an hour, what has passed its retention is forgotten.
 
-Receives look past expired messages by themselves, so the sweep only frees room. It also forgets old attempts, and
-what FIFO queues no longer need to remember.
+Receives look past expired messages by themselves, so the sweep only frees room. It also forgets what FIFO queues no
+longer need to remember.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def begin_retention(tx: Transaction) -> None:
 
 
 class RetentionWorker:
-    """Forgets messages whose retention has passed, and attempts older than 14 days."""
+    """Forgets messages whose retention has passed."""
 
     name = timer = RETENTION
     upkeep = True
@@ -50,8 +50,7 @@ class RetentionWorker:
             if room <= 0:
                 return ()  # The timer stays due, and the next claim goes on.
         remembered = tx.dedup.sweep(tx.now, limit=limits.SWEPT_ROWS_MAX)
-        attempts = tx.attempts.sweep(tx.now - limits.ATTEMPTS_KEPT_MS, limit=limits.SWEPT_ROWS_MAX)
-        if max(remembered, attempts) < limits.SWEPT_ROWS_MAX:
+        if remembered < limits.SWEPT_ROWS_MAX:
             tx.timers.set(RETENTION, _EVERYWHERE, tx.now + limits.SWEEP_INTERVAL_MS)
         return ()
 

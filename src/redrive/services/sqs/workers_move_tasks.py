@@ -29,9 +29,14 @@ from redrive.services.sqs.model_move_tasks import (
 )
 from redrive.store.api import Transaction
 from redrive.store.tables.messages import NewMessage, ReceivedMessage
+from redrive.store.tables.runs import Move
 
 MOVES = "sqs.moves"
 """The kind of the tasks' timers, and the name of their worker."""
+
+
+MOVE_TASK = "move task"
+"""The kind of the moves on record that a task made."""
 
 
 def begin_task(tx: Transaction, scope: Scope, task: MoveTask) -> None:
@@ -106,6 +111,7 @@ def _move(tx: Transaction, source: Queue, target: Queue, message: ReceivedMessag
         attributes=message.attributes, system_attributes=message.system_attributes, sender_id=message.sender_id,
         group_id=message.group_id, sent_at=tx.now, visible_at=tx.now + settings.delay_s * SECOND_MS,
         expires_at=tx.now + settings.retention_ms, deduplication_id=message_id if target.is_fifo else None,
+        cause=message.execution_id,
     )  # fmt: skip
     if target.is_fifo:
         assert message.group_id is not None
@@ -114,6 +120,11 @@ def _move(tx: Transaction, source: Queue, target: Queue, message: ReceivedMessag
     else:
         tx.messages.take_out(message.seq)
         tx.messages.put_many((moved,))
+    move = Move(
+        tx.now, message.execution_id, MOVE_TASK, source.arn, target.arn, message.message_id, message_id,
+        message.receive_count,
+    )  # fmt: skip
+    tx.runs.move([move])
     tx.notify(target.topic)
     arrived(tx, target.arn, moved.visible_at)
 

@@ -1,42 +1,60 @@
 -- name: begin_run -- the same run, if there is one
-INSERT INTO runs (delivery_id, source_arn) VALUES (:delivery_id, :source_arn)
-ON CONFLICT (delivery_id) DO UPDATE SET source_arn = excluded.source_arn
+INSERT INTO runs (
+  delivery_id, scope, kind, source_arn, target_arn, execution_id, cause, state, first_at, ended_at, left_out,
+  left_out_until
+) VALUES (
+  :delivery_id, :scope, :kind, :source_arn, :target_arn, :execution_id, :cause, :state, :first_at, :ended_at, :left_out,
+  :left_out_until
+) ON CONFLICT (delivery_id) DO UPDATE SET state = excluded.state, ended_at = excluded.ended_at
 RETURNING run;
 
--- name: record_first
-INSERT INTO attempts (run, attempt, ended_at, code, message, verdict, next_at)
-VALUES (:run, :attempt, :ended_at, :code, :message, :verdict, :next_at);
+-- name: record
+INSERT INTO attempts (run, attempt, ended_at, state, code, message, next_at, letter_arn, led_to, why, log_stream)
+VALUES (
+  :run, :attempt, :ended_at, :state, :code, :message, :next_at, nullif(:letter_arn, ''), nullif(:led_to, ''),
+  nullif(:why, ''), nullif(:log_stream, '')
+);
 
--- name: record -- hot
-INSERT INTO attempts (run, attempt, ended_at, code, message, verdict, next_at)
-SELECT run, :attempt, :ended_at, :code, :message, :verdict, :next_at FROM runs WHERE delivery_id = :delivery_id;
+-- name: record_retry -- hot
+INSERT INTO attempts (run, attempt, ended_at, state, code, message, next_at, log_stream)
+SELECT run, :attempt, :ended_at, 'retrying', :code, :message, :next_at, nullif(:log_stream, '')
+FROM runs WHERE delivery_id = :delivery_id AND state = 'retrying';
+
+-- name: note
+INSERT INTO notes (run, at, kind, arn, led_to, code, message)
+SELECT run, :at, :kind, :arn, :led_to, :code, :message FROM runs WHERE delivery_id = :delivery_id;
+
+-- name: notes_of
+SELECT at, notes.kind, arn, led_to, code, message FROM notes JOIN runs USING (run) WHERE delivery_id = :delivery_id
+ORDER BY notes.rowid;
+
+-- name: run
+SELECT delivery_id, scope, kind, source_arn, target_arn, execution_id, cause, state, first_at, ended_at, left_out,
+  left_out_until, run
+FROM runs WHERE delivery_id = :delivery_id;
 
 -- name: of_delivery
-SELECT delivery_id, source_arn, attempt, ended_at, code, message, verdict, next_at
+SELECT delivery_id, source_arn, attempt, attempts.ended_at, attempts.state, code, message, next_at,
+  coalesce(letter_arn, ''), coalesce(led_to, ''), coalesce(why, ''), coalesce(log_stream, ''), left_out, left_out_until
 FROM runs JOIN attempts USING (run) WHERE delivery_id = :delivery_id ORDER BY attempt, attempts.rowid;
 
 -- name: of_source
-SELECT delivery_id, source_arn, attempt, ended_at, code, message, verdict, next_at
+SELECT delivery_id, source_arn, attempt, attempts.ended_at, attempts.state, code, message, next_at,
+  coalesce(letter_arn, ''), coalesce(led_to, ''), coalesce(why, ''), coalesce(log_stream, ''), left_out, left_out_until
 FROM runs JOIN attempts USING (run) WHERE source_arn = :source_arn ORDER BY delivery_id, attempt, attempts.rowid;
 
--- name: page_of_source -- the latest deliveries before one, each with all its attempts
-SELECT delivery_id, source_arn, attempt, ended_at, code, message, verdict, next_at
-FROM (
-  SELECT run, delivery_id, source_arn FROM runs WHERE source_arn = :source_arn AND delivery_id < :before
-  ORDER BY delivery_id DESC LIMIT :limit
-) JOIN attempts USING (run) ORDER BY delivery_id DESC, attempt, attempts.rowid;
-
 -- name: unattempted
-SELECT delivery_id, source_arn, attempt, ended_at, code, message, verdict, next_at
-FROM runs JOIN attempts USING (run) WHERE source_arn = :source_arn AND attempt = 0 ORDER BY delivery_id;
-
--- name: delivery_ending
-SELECT delivery_id FROM attempts JOIN runs USING (run) WHERE ended_at >= :since AND delivery_id LIKE '%' || :ending
-ORDER BY ended_at LIMIT 1;
+SELECT delivery_id, scope, kind, source_arn, target_arn, execution_id, cause, runs.state, first_at, runs.ended_at,
+  left_out, left_out_until, run, why
+FROM runs JOIN attempts USING (run) WHERE source_arn = :source_arn AND runs.state = 'missed' ORDER BY first_at, run;
 
 -- name: with_code -- for the simulator, which reads the whole history once
-SELECT delivery_id, source_arn, attempt, ended_at, code, message, verdict, next_at
-FROM attempts JOIN runs USING (run) WHERE code = :code ORDER BY ended_at, delivery_id;
+SELECT delivery_id, source_arn, attempt, attempts.ended_at, attempts.state, code, message, next_at,
+  coalesce(letter_arn, ''), coalesce(led_to, ''), coalesce(why, ''), coalesce(log_stream, ''), left_out, left_out_until
+FROM attempts JOIN runs USING (run) WHERE code = :code ORDER BY attempts.ended_at, delivery_id;
+
+-- name: oldest -- hot
+SELECT min(ended_at) FROM attempts;
 
 -- name: sweep -- the oldest first
 DELETE FROM attempts WHERE rowid IN (
@@ -46,3 +64,9 @@ RETURNING run;
 
 -- name: sweep_run -- once the last of its attempts has gone
 DELETE FROM runs WHERE run = :run AND NOT EXISTS (SELECT 1 FROM attempts WHERE attempts.run = :run);
+
+-- name: sweep_notes
+DELETE FROM notes WHERE run = :run;
+
+-- name: sweep_links
+DELETE FROM links WHERE run = :run;

@@ -1,7 +1,7 @@
 -- name: put
 INSERT INTO messages (queue, message_id, body, body_md5, sender_id, sent_at, visible_at, expires_at,
-  attributes, system_attributes, group_id)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+  attributes, system_attributes, group_id, cause)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: put_plain
 -- Most messages have nothing else, and each column costs.
@@ -18,7 +18,7 @@ WHERE seq IN (
     ORDER BY visible_at, seq LIMIT :limit
   ) AND +queue = :queue AND +visible_at <= :now
 RETURNING seq, message_id, body, body_md5, attributes, system_attributes, sender_id, group_id, deduplication_id, sent_at,
-  receive_count, first_received_at, receipt, source_queue_arn;
+  receive_count, first_received_at, receipt, source_queue_arn, cause;
 
 -- name: dead_letter -- hot
 -- The claim counted one receive too many: nobody was given the message.
@@ -83,10 +83,10 @@ SELECT sent_at FROM messages WHERE queue = :queue AND expires_at > :now ORDER BY
 -- name: put_in_order -- hot
 -- Nothing is stored, and no row answered, if the deduplication id was sent within its time.
 INSERT INTO messages (queue, message_id, body, body_md5, attributes, system_attributes, sender_id, group_id,
-  deduplication_id, is_head, sent_at, visible_at, expires_at, receive_count, first_received_at, source_queue_arn)
+  deduplication_id, is_head, sent_at, visible_at, expires_at, receive_count, first_received_at, source_queue_arn, cause)
 SELECT :queue, :message_id, :body, :body_md5, :attributes, :system_attributes, :sender_id, :group_id,
   :deduplication_id, NOT EXISTS (SELECT 1 FROM messages WHERE queue = :queue AND group_id = :group_id),
-  :sent_at, :visible_at, :expires_at, :receive_count, :first_received_at, :source_queue_arn
+  :sent_at, :visible_at, :expires_at, :receive_count, :first_received_at, :source_queue_arn, :cause
 WHERE NOT EXISTS (
   SELECT 1 FROM dedup_sends
   WHERE queue = :remembered_by AND scope = :scope AND id = :deduplication_id AND expires_at > :sent_at
@@ -116,7 +116,7 @@ WHERE seq IN (
     SELECT seq FROM walk WHERE receipt <> :receipt LIMIT :limit
   ) AND +queue = :queue AND +visible_at <= :now
 RETURNING seq, message_id, body, body_md5, attributes, system_attributes, sender_id, group_id, deduplication_id, sent_at,
-  receive_count, first_received_at, receipt, source_queue_arn;
+  receive_count, first_received_at, receipt, source_queue_arn, cause;
 
 -- name: delete_in_order
 DELETE FROM messages WHERE seq = :seq AND queue = :queue AND receipt = :receipt AND visible_at > :now
@@ -157,7 +157,7 @@ WHERE seq IN (SELECT value FROM json_each(:seqs)) AND queue = :queue AND receipt
 UPDATE messages SET visible_at = :visible_at
 WHERE seq IN (SELECT value FROM json_each(:seqs)) AND +queue = :queue AND receipt = :receipt
 RETURNING seq, message_id, body, body_md5, attributes, system_attributes, sender_id, group_id, deduplication_id, sent_at,
-  receive_count, first_received_at, receipt, source_queue_arn;
+  receive_count, first_received_at, receipt, source_queue_arn, cause;
 
 -- name: in_flight_by_group
 SELECT group_id, count(*) FROM (
@@ -186,15 +186,19 @@ WHERE seq IN (
     ORDER BY chosen.visible_at, chosen.seq LIMIT :limit
   ) AND +queue = :queue AND +visible_at <= :now
 RETURNING seq, message_id, body, body_md5, attributes, system_attributes, sender_id, group_id, deduplication_id, sent_at,
-  receive_count, first_received_at, receipt, source_queue_arn;
+  receive_count, first_received_at, receipt, source_queue_arn, cause;
 
 -- name: visible -- hot
 SELECT seq, message_id, body, body_md5, attributes, system_attributes, sender_id, group_id, deduplication_id, sent_at,
-  receive_count, first_received_at, receipt, source_queue_arn
+  receive_count, first_received_at, receipt, source_queue_arn, cause
 FROM messages WHERE queue = :queue AND visible_at <= :now AND +expires_at > :now ORDER BY visible_at, seq LIMIT :limit;
 
 -- name: visible_in_order -- hot
 SELECT seq, message_id, body, body_md5, attributes, system_attributes, sender_id, group_id, deduplication_id, sent_at,
-  receive_count, first_received_at, receipt, source_queue_arn
+  receive_count, first_received_at, receipt, source_queue_arn, cause
 FROM messages WHERE queue = :queue AND is_head = 1 AND visible_at <= :now AND +expires_at > :now
 ORDER BY visible_at, seq LIMIT :limit;
+
+-- name: executions_of
+SELECT coalesce(cause, message_id), message_id, receive_count FROM messages
+WHERE seq IN (SELECT value FROM json_each(:seqs)) ORDER BY seq;

@@ -1,87 +1,239 @@
-"""The history of attempts: what became of each, and what was to follow.
+"""The history of deliveries as facts: runs, the attempts of each, and what followed its end.
 
-A run is all attempts at one delivery. Its texts are stored once.
+A run is one delivery; what stays the same over its attempts is stored once. Its state is that after its last attempt.
 """
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
 
 from redrive.core.clock import Instant
-from redrive.store.database import Database
+from redrive.store.database import Database, Row
 from redrive.store.queries import load_queries
 
 _SQL = load_queries("attempts")
+
+
+class RunState(enum.Enum):
+    """What became of a run so far; of an attempt, the state in which it left its run."""
+
+    RETRYING = "retrying"
+    """Another attempt will follow."""
+    DELIVERED = "delivered"
+    DEAD_LETTERED = "dead-lettered"
+    DROPPED = "dropped"
+    """Given up, and no dead letter could be written."""
+    GAVE_UP = "gave up"
+    """Given up by a source that was asked for no dead letter."""
+    MISSED = "missed"
+    """Never promised: nothing was attempted."""
+    RETURNED = "returned"
+    """A batch of which messages went back to their queue."""
+
+    @property
+    def word(self) -> str:
+        """The state as it is written on a command line: `gave-up`."""
+        return str(self.value).replace(" ", "-")
+
+
+_STATES: dict[str, RunState] = {str(state.value): state for state in RunState}
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """One delivery. `kind` says what made it; the execution id is that of the work that it belongs to.
+
+    `cause` is the id of the delivery from which it followed, empty if it followed from none. `left_out` counts the
+    occurrences that a missed run stands for, from `first_at` until `left_out_until`.
+    """
+
+    delivery_id: str
+    scope: str
+    kind: str
+    source_arn: str
+    target_arn: str
+    execution_id: str
+    cause: str
+    state: RunState
+    first_at: Instant
+    ended_at: Instant | None
+    left_out: int | None = None
+    left_out_until: Instant | None = None
+    run: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptRecord:
     """One attempt that has ended. `code` is empty for a success; `next_at` is set where a retry follows.
 
-    Attempt 0 is none: the record says why there was not even a delivery.
+    `letter_arn` is the queue for which its dead letter was meant; `led_to` is the id of the message that it sent, or
+    of the dead letter; `why` says why there is no letter, or no attempt. Attempt 0 is none: the run was missed.
     """
 
     delivery_id: str
     source_arn: str
     attempt: int
     ended_at: Instant
+    state: RunState
+    code: str = ""
+    message: str = ""
+    next_at: Instant | None = None
+    letter_arn: str = ""
+    led_to: str = ""
+    why: str = ""
+    log_stream: str = ""
+    left_out: int | None = None
+    left_out_until: Instant | None = None
+
+    @property
+    def verdict(self) -> str:
+        """The state in words, for people: `retry`, `dead-lettered to ARN`, `dropped: why`."""
+        match self.state:
+            case RunState.RETRYING:
+                return "retry"
+            case RunState.DEAD_LETTERED:
+                return f"{self.state.value} to {self.letter_arn}"
+            case RunState.DROPPED | RunState.MISSED:
+                return f"{self.state.value}: {self.why}"
+            case _:
+                return str(self.state.value)
+
+
+@dataclass(frozen=True, slots=True)
+class NoteRecord:
+    """What followed the end of a run: a destination was told (`led_to` is the message or the event), or was not."""
+
+    at: Instant
+    kind: str
+    arn: str
+    led_to: str
     code: str
     message: str
-    verdict: str
-    next_at: Instant | None
 
 
 class AttemptTable:
     """Append, read, sweep."""
 
-    __slots__ = ("_database",)
+    __slots__ = ("_database", "_is_known", "_oldest")
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._oldest: Instant | None = None
+        self._is_known = False
 
-    def record(self, record: AttemptRecord) -> None:
-        """Write down an attempt that has ended."""
-        ended = {
-            "attempt": record.attempt, "ended_at": record.ended_at, "code": record.code, "message": record.message,
-            "verdict": record.verdict, "next_at": record.next_at,
-        }  # fmt: skip
-        if record.attempt > 1 and self._database.run(_SQL["record"], {**ended, "delivery_id": record.delivery_id}):
-            return
-        run = self._database.one(
-            _SQL["begin_run"], {"delivery_id": record.delivery_id, "source_arn": record.source_arn}
-        )
-        assert run is not None
-        self._database.run(_SQL["record_first"], {**ended, "run": run[0]})
+    def record(self, run: RunRecord, attempt: AttemptRecord) -> int:
+        """Write down an attempt that has ended, and the run's state with it; answers the run's number."""
+        row = self._database.one(
+            _SQL["begin_run"],
+            {
+                "delivery_id": run.delivery_id, "scope": run.scope, "kind": run.kind, "source_arn": run.source_arn,
+                "target_arn": run.target_arn, "execution_id": run.execution_id, "cause": run.cause,
+                "state": run.state.value, "first_at": run.first_at, "ended_at": run.ended_at,
+                "left_out": run.left_out, "left_out_until": run.left_out_until,
+            },
+        )  # fmt: skip
+        assert row is not None
+        self._database.run(
+            _SQL["record"],
+            {
+                "run": row[0], "attempt": attempt.attempt, "ended_at": attempt.ended_at,
+                "state": attempt.state.value, "code": attempt.code, "message": attempt.message,
+                "next_at": attempt.next_at, "letter_arn": attempt.letter_arn, "led_to": attempt.led_to,
+                "why": attempt.why, "log_stream": attempt.log_stream,
+            },
+        )  # fmt: skip
+        self._added(attempt.ended_at)
+        return int(row[0])
+
+    def record_retry(
+        self, delivery_id: str, attempt: int, ended_at: Instant, *, code: str, message: str, next_at: Instant,
+        log_stream: str = "",
+    ) -> bool:  # fmt: skip
+        """Write down one more attempt of a run that is retried; False if there is no such run yet."""
+        self._added(ended_at)
+        return self._database.run(
+            _SQL["record_retry"],
+            {
+                "delivery_id": delivery_id, "attempt": attempt, "ended_at": ended_at, "code": code,
+                "message": message, "next_at": next_at, "log_stream": log_stream,
+            },
+        ) > 0  # fmt: skip
+
+    def note(self, delivery_id: str, note: NoteRecord) -> None:
+        """Write down what followed the end of a run that is on record."""
+        self._database.run(
+            _SQL["note"],
+            {
+                "delivery_id": delivery_id, "at": note.at, "kind": note.kind, "arn": note.arn, "led_to": note.led_to,
+                "code": note.code, "message": note.message,
+            },
+        )  # fmt: skip
+
+    def run(self, delivery_id: str) -> RunRecord | None:
+        """The run of a delivery."""
+        row = self._database.one(_SQL["run"], {"delivery_id": delivery_id})
+        return None if row is None else run_from(row)
 
     def of_delivery(self, delivery_id: str) -> list[AttemptRecord]:
         """The attempts of one delivery, first to last."""
-        return [AttemptRecord(*row) for row in self._database.all(_SQL["of_delivery"], {"delivery_id": delivery_id})]
+        return [_attempt(row) for row in self._database.all(_SQL["of_delivery"], {"delivery_id": delivery_id})]
+
+    def notes_of(self, delivery_id: str) -> list[NoteRecord]:
+        """What followed the end of a delivery."""
+        return [NoteRecord(*row) for row in self._database.all(_SQL["notes_of"], {"delivery_id": delivery_id})]
 
     def of_source(self, source_arn: str) -> list[AttemptRecord]:
         """The attempts of all deliveries of one source (a schedule, a function)."""
-        return [AttemptRecord(*row) for row in self._database.all(_SQL["of_source"], {"source_arn": source_arn})]
+        return [_attempt(row) for row in self._database.all(_SQL["of_source"], {"source_arn": source_arn})]
 
-    def page_of_source(self, source_arn: str, *, before: str, limit: int) -> list[AttemptRecord]:
-        """The attempts of so many deliveries of a source: those with the greatest ids below `before`, downwards."""
-        rows = self._database.all(_SQL["page_of_source"], {"source_arn": source_arn, "before": before, "limit": limit})
-        return [AttemptRecord(*row) for row in rows]
-
-    def unattempted(self, source_arn: str) -> list[AttemptRecord]:
-        """What was left out of a source without an attempt, in order of delivery id."""
-        return [AttemptRecord(*row) for row in self._database.all(_SQL["unattempted"], {"source_arn": source_arn})]
-
-    def delivery_ending(self, ending: str, *, since: Instant) -> str | None:
-        """The id, with this ending, of a delivery that was attempted at this instant or later."""
-        row = self._database.one(_SQL["delivery_ending"], {"ending": ending, "since": since})
-        return None if row is None else str(row[0])
+    def unattempted(self, source_arn: str) -> list[tuple[RunRecord, str]]:
+        """What was left out of a source without an attempt, the earliest first; each with the reason."""
+        rows = self._database.all(_SQL["unattempted"], {"source_arn": source_arn})
+        return [(run_from(row[:-1]), str(row[-1])) for row in rows]
 
     def with_code(self, code: str) -> list[AttemptRecord]:
         """The attempts of all deliveries that failed with this code. Reads the whole table."""
-        return [AttemptRecord(*row) for row in self._database.all(_SQL["with_code"], {"code": code})]
+        return [_attempt(row) for row in self._database.all(_SQL["with_code"], {"code": code})]
+
+    def oldest(self) -> Instant | None:
+        """When the oldest attempt on record ended, or earlier; None if there is none."""
+        if not self._is_known:
+            row = self._database.one(_SQL["oldest"], {})
+            self._oldest = None if row is None or row[0] is None else int(row[0])
+            self._is_known = True
+        return self._oldest
 
     def sweep(self, before: Instant, *, limit: int) -> int:
-        """Forget so many attempts that ended before this instant, the oldest first; answers how many there were."""
+        """Forget so many attempts that ended before this instant, the oldest first; answers how many there were.
+
+        A run goes with its last attempt, and its notes and links with it.
+        """
+        self.forget()
         swept = self._database.all(_SQL["sweep"], {"before": before, "limit": limit})
         for run in {run for (run,) in swept}:
-            self._database.run(_SQL["sweep_run"], {"run": run})
+            if self._database.run(_SQL["sweep_run"], {"run": run}):
+                self._database.run(_SQL["sweep_notes"], {"run": run})
+                self._database.run(_SQL["sweep_links"], {"run": run})
         return len(swept)
+
+    def forget(self) -> None:
+        """Drop what is remembered: what was written has been undone."""
+        self._oldest, self._is_known = None, False
+
+    def _added(self, ended_at: Instant) -> None:
+        if self._is_known and (self._oldest is None or ended_at < self._oldest):
+            self._oldest = ended_at
+
+
+def run_from(row: Row) -> RunRecord:
+    """A run from the columns of `runs`, in the order of RunRecord."""
+    delivery_id, scope, kind, source_arn, target_arn, execution_id, cause, state, *rest = row
+    return RunRecord(
+        delivery_id, scope, kind, source_arn, target_arn, execution_id, cause, _STATES[state], *rest
+    )  # fmt: skip
+
+
+def _attempt(row: Row) -> AttemptRecord:
+    delivery_id, source_arn, attempt, ended_at, state, *rest = row
+    return AttemptRecord(delivery_id, source_arn, attempt, ended_at, _STATES[state], *rest)

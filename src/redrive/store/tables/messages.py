@@ -20,6 +20,7 @@ from redrive.core.clock import Instant
 from redrive.core.documents import dump_json
 from redrive.store.database import Database, Row
 from redrive.store.queries import load_queries
+from redrive.store.tables.runs import Link
 
 _SQL = load_queries("messages")
 
@@ -28,7 +29,7 @@ class NewMessage(NamedTuple):
     """A message about to be stored: a row, whose last columns are empty in most messages.
 
     `queue` is the queue's id; the attributes are JSON text, or None if there are none. A deduplication id marks a
-    message of a FIFO queue.
+    message of a FIFO queue. `cause` is the execution that sent it, None where a client did; no client sees it.
     """
 
     queue: str
@@ -42,6 +43,7 @@ class NewMessage(NamedTuple):
     attributes: str | None = None
     system_attributes: str | None = None
     group_id: str | None = None
+    cause: str | None = None
     deduplication_id: str | None = None
 
 
@@ -67,6 +69,12 @@ class ReceivedMessage(NamedTuple):
     first_received_at: Instant
     receipt: str
     source_queue_arn: str | None
+    cause: str | None = None
+
+    @property
+    def execution_id(self) -> str:
+        """The execution to which it belongs; a client's message is one by itself."""
+        return self.cause or self.message_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,6 +312,10 @@ class MessageTable:
         if row is None or row[0] != len(seqs):
             return []
         return _received(self._database.all(_SQL["hold_again"], {**params, "visible_at": visible_at}))
+
+    def executions_of(self, seqs: Sequence[int]) -> list[Link]:
+        """To which executions messages belong that are still there."""
+        return [Link(*row) for row in self._database.all(_SQL["executions_of"], {"seqs": dump_json(seqs)})]
 
     def exists(self, queue: str, seq: int) -> bool:
         """Whether the queue still has this message."""

@@ -27,6 +27,7 @@ from redrive.services.iam import access
 from redrive.services.lambda_.source import LambdaSource
 from redrive.services.lambda_.source_queues import QueueEvents
 from redrive.services.lambda_.workers import MappingWorker
+from redrive.services.sqs.workers_executions import executions_of
 from redrive.services.sqs.workers_visibility import count_visible, next_visible
 from redrive.store.api import NO_CONTEXT, Transaction
 from redrive.store.sqlite import SqliteStore
@@ -172,7 +173,8 @@ class Rig:
         self.around = Surroundings(self.registry)
         self.store.bind(self.around)
         self.mappings = MappingWorker(
-            [QueueEvents(next_visible=next_visible, count_visible=count_visible)], SilentLog()
+            [QueueEvents(next_visible=next_visible, count_visible=count_visible, executions_of=executions_of)],
+            SilentLog(),
         )
         workers: list[Worker] = [DeliveryWorker([LambdaSource()], SilentLog()), self.mappings]
         self.engine = Engine(self.store.run, self.registry, workers, self.invoker, SilentLog())

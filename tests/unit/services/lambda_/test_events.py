@@ -14,7 +14,7 @@ from redrive.core.retry import Failed, FailureKind
 from redrive.delivery.invocation import Invocation, InvocationResult
 from redrive.delivery.runs import runs_of
 from redrive.services.lambda_.model_event_invoke import dead_letter
-from redrive.store.tables.attempts import AttemptRecord
+from redrive.store.tables.attempts import AttemptRecord, RunState
 from tests.unit.services.lambda_.functions import (
     ARN,
     BROKEN,
@@ -249,13 +249,15 @@ def test_event_of_a_stopped_function_goes_straight_to_its_destinations(rig: Rig)
 
 
 @pytest.mark.parametrize(
-    ("params", "failure"),
+    ("params", "state"),
     [
-        ({"DeadLetterConfig": {"TargetArn": f"{QUEUE_ARN}dead"}}, "DeadLetterErrors"),
-        ({}, "DestinationDeliveryFailures"),
+        ({"DeadLetterConfig": {"TargetArn": f"{QUEUE_ARN}dead"}}, RunState.DROPPED),
+        ({}, RunState.GAVE_UP),
     ],
 )
-def test_record_that_the_role_may_not_write_is_lost_and_noted(rig: Rig, params: dict[str, Any], failure: str) -> None:
+def test_record_that_the_role_may_not_write_is_lost_and_noted(
+    rig: Rig, params: dict[str, Any], state: RunState
+) -> None:
     rig.create_queue("dead")
     rig.create_function(**params)
     destinations = {"OnFailure": {"Destination": f"{QUEUE_ARN}dead"}}
@@ -269,7 +271,9 @@ def test_record_that_the_role_may_not_write_is_lost_and_noted(rig: Rig, params: 
     send(rig)
     rig.advance(0)
 
-    assert failure in [one.code for one in history(rig)]
+    run = rig.store.run(lambda tx: runs_of(tx, f"{ARN}worker", limit=1))[0]
+    assert run.state is state
+    assert [note.arn for note in run.notes if note.code] == [f"{QUEUE_ARN}dead"]
     assert open_events(rig) == 0
 
 
@@ -314,7 +318,7 @@ def test_lines_of_a_run_are_logged_though_its_function_was_deleted_meanwhile(rig
 
 
 def test_event_that_was_delivered_is_shown_as_delivered_whatever_became_of_its_record(rig: Rig) -> None:
-    """The history ends with the event's own end; that its destination was not told is noted before it."""
+    """A destination that could not be told is a note of the run, and no attempt."""
     queue = rig.create_queue("told")
     rig.create_function()
     rig.call(
@@ -327,8 +331,9 @@ def test_event_that_was_delivered_is_shown_as_delivered_whatever_became_of_its_r
     rig.advance(0)
 
     run = rig.store.run(lambda tx: runs_of(tx, f"{ARN}worker", limit=1))[0]
-    assert [record.code for record in run.records] == ["DestinationDeliveryFailures", ""]
-    assert run.state == "delivered"
+    assert [(record.attempt, record.state) for record in run.records] == [(1, RunState.DELIVERED)]
+    assert [(note.kind, note.arn, note.code) for note in run.notes] == [("destination", queue, "QueueDoesNotExist")]
+    assert run.state is RunState.DELIVERED
 
 
 def test_event_that_grew_too_old_is_recorded_as_given_up(rig: Rig) -> None:
@@ -423,3 +428,21 @@ def test_configuration_of_events_without_any_setting_is_refused(rig: Rig) -> Non
     refusal = rig.refusal("PutFunctionEventInvokeConfig", FunctionName="worker")
 
     assert refusal == (INVALID, "You must specify at least one of error handling or destination setting.")
+
+
+def test_event_that_a_destination_causes_belongs_to_the_same_execution(rig: Rig) -> None:
+    """worker is run for a client; next is run because worker has succeeded."""
+    rig.create_function()
+    rig.create_function("next")
+    rig.call(
+        "PutFunctionEventInvokeConfig", FunctionName="worker",
+        DestinationConfig={"OnSuccess": {"Destination": f"{ARN}next"}},
+    )  # fmt: skip
+
+    send(rig)
+    rig.advance(0)
+
+    (first,) = rig.store.run(lambda tx: runs_of(tx, f"{ARN}worker", limit=2))
+    (second,) = rig.store.run(lambda tx: runs_of(tx, f"{ARN}next", limit=2))
+    assert (first.facts.execution_id, first.facts.cause) == (first.delivery_id, "")
+    assert (second.facts.execution_id, second.facts.cause) == (first.delivery_id, first.delivery_id)

@@ -27,6 +27,7 @@ from redrive.services.sqs.workers_move_tasks import MoveTaskWorker
 from redrive.services.sqs.workers_visibility import next_visible
 from redrive.store.api import Transaction
 from redrive.store.migrate import migrations
+from redrive.store.tables.runs import Link
 from tests.unit.services.lambda_.functions import ARN, QUEUE_ARN, ROLE, SCOPE, START, Rig, raised
 
 FRAME = ("BEGIN", "COMMIT", "SAVEPOINT", "RELEASE", "ROLLBACK")
@@ -446,6 +447,9 @@ class Clicks:
     def poll(self, tx: Transaction, caller: Caller, reading: Reading) -> list[Batch]:
         place = int(reading.cursor or 0)
         return [Batch(f'["{self.records[place]}"]'.encode(), {self.records[place]: "seen"}, str(place + 1))]
+
+    def executions(self, tx: Transaction, receipts: object) -> list[Link]:
+        return []
 
     def acknowledge(self, tx: Transaction, caller: Caller, source_arn: str, receipts: object) -> list[str]:
         return []

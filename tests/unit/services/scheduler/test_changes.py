@@ -255,7 +255,7 @@ class TestInsideTheWindow:
         assert desk.bodies() == []
         (record,) = desk.attempts(arn)
         assert record.verdict == "missed: the schedule was deleted before they were invoked"
-        assert record.message == "1 until 2025-01-01T12:00:00Z"
+        assert (record.left_out, record.left_out_until) == (1, parse_instant("2025-01-01T12:00:00Z"))
 
 
 class TestMissedWhileDisabled:

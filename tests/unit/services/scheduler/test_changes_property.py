@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from redrive.core.clock import HOUR_MS, MINUTE_MS, SECOND_MS, Instant, parse_instant
-from redrive.services.scheduler.model_executions import parts_of_delivery_id, time_of_execution_id
+from redrive.services.scheduler.model_executions import time_of_execution_id
 
 START = parse_instant("2025-01-01T00:00:00Z")
 NEVER: Instant = START + 1_000 * HOUR_MS
@@ -128,13 +128,10 @@ class Story:
 
     def read_missed(self) -> None:
         """Count what is newly written down to the latest life."""
-        for record in self.desk.world.store.run(lambda tx: tx.attempts.unattempted(ARN)):
-            if record.delivery_id not in self._read:
-                self._read.add(record.delivery_id)
-                _, execution_id = parts_of_delivery_id(record.delivery_id) or ("", "")
-                count, _, last = record.message.partition(" until ")
-                first = time_of_execution_id(execution_id) or 0
-                self.lives[-1].missed.append((first, first if count == "1" else parse_instant(last)))
+        for run, _ in self.desk.world.store.run(lambda tx: tx.attempts.unattempted(ARN)):
+            if run.delivery_id not in self._read:
+                self._read.add(run.delivery_id)
+                self.lives[-1].missed.append((run.first_at, run.left_out_until or 0))
 
     def _send(self, chosen: dict[str, Any]) -> None:
         if not self.is_there:

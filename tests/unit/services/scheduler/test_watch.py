@@ -150,7 +150,7 @@ class TestMissed:
 
         runs = desk.world.store.run(lambda tx: runs_of(tx, arn, limit=10))
 
-        assert [(run.state, run.records[0].attempt) for run in runs] == [
+        assert [(run.state.value, run.records[0].attempt) for run in runs] == [
             ("delivered", 1), ("missed", 0), ("delivered", 1),
         ]  # fmt: skip
 

@@ -1,12 +1,9 @@
-"""Upkeep: once an hour, expired messages and old attempts are forgotten."""
+"""Upkeep: once an hour, expired messages are forgotten."""
 
 from __future__ import annotations
 
-import pytest
-
-from redrive.core.clock import DAY_MS, HOUR_MS
+from redrive.core.clock import HOUR_MS
 from redrive.services.sqs.workers import RETENTION
-from redrive.store.tables.attempts import AttemptRecord
 from redrive.testing.world import START, World
 
 
@@ -40,14 +37,3 @@ def test_sweep_comes_again_every_hour(world, queue):
     world.advance(hours=3)
 
     assert world.store.run(lambda tx: tx.timers.next(RETENTION)) == START + 4 * HOUR_MS
-
-
-@pytest.mark.parametrize(("age_ms", "left"), [(14 * DAY_MS, 1), (14 * DAY_MS + 1, 0)])
-def test_sweep_forgets_attempts_older_than_fourteen_days(world, queue, age_ms, left):
-    ended_at = START + HOUR_MS - age_ms
-    record = AttemptRecord("d", "arn", 1, ended_at, "", "", "delivered", None)
-    world.store.run(lambda tx: tx.attempts.record(record))
-
-    world.advance(hours=1)
-
-    assert len(world.store.run(lambda tx: tx.attempts.of_delivery("d"))) == left

@@ -1,0 +1,101 @@
+"""Upkeep: whatever ages is forgotten in time, in pieces, whichever services a store has ever used."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from redrive.core.clock import DAY_MS, HOUR_MS
+from redrive.core.knobs import PRODUCTION
+from redrive.delivery.upkeep import RUNS_KEPT_MS, RunSweep
+from redrive.store.api import Transaction
+from redrive.store.tables.attempts import AttemptRecord, RunState
+from redrive.store.tables.runs import Link, Move
+from redrive.testing.world import START, World
+from tests.unit.store.conftest import write_down
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+ROLE = "arn:aws:iam::000000000000:role/r"
+
+
+def rows(world: World, table: str) -> int:
+    (count,) = world.store.connection.execute(f"SELECT count(*) FROM {table}").fetchone()
+    return int(count)
+
+
+def attempt(id: str, ended_at: int) -> AttemptRecord:
+    return AttemptRecord(id, "arn", 1, ended_at, RunState.DELIVERED)
+
+
+def test_store_without_a_queue_forgets_its_history_too(world: World) -> None:
+    """An hourly schedule for 60 days, to a queue that nobody ever made: what is on record is of the last 14 days."""
+    trust = {
+        "Version": "2012-10-17",
+        "Statement": {
+            "Effect": "Allow", "Principal": {"Service": "scheduler.amazonaws.com"}, "Action": "sts:AssumeRole",
+        },
+    }  # fmt: skip
+    world.call("iam", "CreateRole", RoleName="r", AssumeRolePolicyDocument=json.dumps(trust))
+    world.call(
+        "scheduler", "CreateSchedule", Name="hourly", ScheduleExpression="rate(1 hour)",
+        FlexibleTimeWindow={"Mode": "OFF"},
+        Target={
+            "Arn": "arn:aws:sqs:us-east-1:000000000000:never", "RoleArn": ROLE,
+            "RetryPolicy": {"MaximumRetryAttempts": 0},
+        },
+    )  # fmt: skip
+
+    world.advance(days=60)
+
+    kept = RUNS_KEPT_MS // HOUR_MS
+    assert kept <= rows(world, "attempts") <= kept + 2
+    assert rows(world, "runs") == rows(world, "attempts")
+
+
+@pytest.mark.parametrize(("age_ms", "left"), [(14 * DAY_MS, 1), (14 * DAY_MS + 1, 0)])
+def test_attempts_are_kept_for_fourteen_days(world: World, age_ms: int, left: int) -> None:
+    world.store.run(lambda tx: write_down(tx, attempt("d", START + HOUR_MS - age_ms)))
+
+    world.advance(hours=1)
+
+    assert len(world.store.run(lambda tx: tx.attempts.of_delivery("d"))) == left
+
+
+def test_sweep_takes_pieces_until_all_that_is_old_has_gone(world: World) -> None:
+    def record(tx: Transaction) -> None:
+        for number in range(PRODUCTION.rows_swept_per_claim + 5):
+            write_down(tx, attempt(f"d{number}", START - 20 * DAY_MS))
+
+    world.store.run(record)
+    sweep = RunSweep()
+
+    world.store.run(lambda tx: sweep.sweep(tx, limit=PRODUCTION.rows_swept_per_claim))
+
+    assert rows(world, "attempts") == 5
+    assert world.store.run(lambda tx: (sweep.next_at(tx) or 0) <= tx.now)
+    world.settle()
+    assert rows(world, "attempts") == 0
+    assert world.store.run(sweep.next_at) is None
+
+
+def test_moves_and_links_go_with_what_they_belong_to(world: World) -> None:
+    old = START - 15 * DAY_MS
+
+    def record(tx: Transaction) -> None:
+        write_down(tx, attempt("batch", old))
+        run = tx.attempts.run("batch")
+        assert run is not None
+        tx.runs.link(run.run, [Link("x", "m", 1)])
+        tx.runs.move([Move(old, "x", "redrive policy", "arn:a", "arn:b", "m", "m", 3)])
+
+    world.store.run(record)
+
+    world.settle()
+
+    assert [rows(world, table) for table in ("runs", "attempts", "links", "moves")] == [0, 0, 0, 0]
