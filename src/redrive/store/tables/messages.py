@@ -24,6 +24,9 @@ from redrive.store.tables.runs import Link
 
 _SQL = load_queries("messages")
 
+EXECUTIONS_PER_STATEMENT = 10
+"""How many messages the statement `executions_of` names."""
+
 
 class NewMessage(NamedTuple):
     """A message about to be stored: a row, whose last columns are empty in most messages.
@@ -315,7 +318,12 @@ class MessageTable:
 
     def executions_of(self, seqs: Sequence[int]) -> list[Link]:
         """To which executions messages belong that are still there."""
-        return [Link(*row) for row in self._database.all(_SQL["executions_of"], {"seqs": dump_json(seqs)})]
+        found: list[Link] = []
+        for start in range(0, len(seqs), EXECUTIONS_PER_STATEMENT):
+            some = seqs[start : start + EXECUTIONS_PER_STATEMENT]
+            params = {f"seq{place}": some[min(place, len(some) - 1)] for place in range(EXECUTIONS_PER_STATEMENT)}
+            found += [Link(*row) for row in self._database.all(_SQL["executions_of"], params)]
+        return found
 
     def exists(self, queue: str, seq: int) -> bool:
         """Whether the queue still has this message."""
