@@ -132,7 +132,8 @@ class App:
     def _admit_large(self, request: HttpRequest, reply: Reply) -> None:
         """A body that is large, or may become large when it is inflated, is understood off the event loop."""
         refused = None
-        if request.body.count(b",") > LARGE_BODY_COMMAS_MAX:
+        # Commas part the values of JSON; each per cent sign of a form is a step of its decoding.
+        if request.body.count(b",") + request.body.count(b"%") > LARGE_BODY_COMMAS_MAX:
             what = f"The body has more than {LARGE_BODY_COMMAS_MAX} values."
             refused = refusal(
                 request, 413, "RequestEntityTooLargeException", what, "Send less.", request_id=new_uuid(self._entropy)
@@ -170,7 +171,7 @@ class App:
 
     def _administer(self, request: HttpRequest, reply: Reply) -> None:
         """Answer on our own surface; its work blocks, so a thread does it. Health needs none, and never waits."""
-        if request.path == HEALTH_PATH:
+        if request.path == HEALTH_PATH and request.method in ("GET", "HEAD"):
             reply.send(self._admin.respond(request))
         elif len(request.body) > ADMIN_BODY_BYTES_MAX:
             what = f"The body has {len(request.body)} bytes; it may have {ADMIN_BODY_BYTES_MAX}."

@@ -37,6 +37,7 @@ _NAME = re.compile(r"(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\]")
 _WILDCARDS = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared, not bound
 _NEUTRAL = {"sec-fetch-mode": "cors", "sec-fetch-dest": "empty"}
 """What fetch of Node.js says of itself, without a Sec-Fetch-Site."""
+_TELLING = frozenset({"sec-fetch-site", "referer", *_NEUTRAL})
 _ASKED_FIRST = ("authorization", "x-amz-target", "smithy-protocol", "x-amz-date")
 """A page cannot send these without a preflight."""
 _PLAIN_TYPES = ("text/plain", "multipart/form-data")
@@ -97,7 +98,7 @@ class Guard:
             return _foreign_host(host)
         if "origin" in headers:
             return self._of_origin(request, headers["origin"])
-        if "sec-fetch-site" in headers or "sec-fetch-mode" in headers or "referer" in headers:
+        if not headers.keys().isdisjoint(_TELLING):
             refused = self._of_page(request)
             if refused is not None:
                 return refused

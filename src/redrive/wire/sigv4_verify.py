@@ -138,7 +138,7 @@ def _instant(text: str) -> Instant:
     try:
         moment = datetime.strptime(text, "%Y%m%dT%H%M%SZ") if is_basic else parsedate_to_datetime(text)  # noqa: DTZ007 - next line
         return round(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()) * SECOND_MS
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         message = f"Date must be in ISO-8601 'basic format'. Got '{text}'. See http://en.wikipedia.org/wiki/ISO_8601"
         raise ServiceError("IncompleteSignatureException", message) from None
 

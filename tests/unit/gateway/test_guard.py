@@ -67,6 +67,7 @@ def browser(method: str, target: str, site: str, mode: str, dest: str, **headers
         asked("POST", "/_redrive/reset", referer="https://evil.example/"),
         asked("POST", "/_redrive/reset", sec_fetch_mode="no-cors"),
         asked("POST", "/_redrive/reset", sec_fetch_mode="navigate"),
+        asked("GET", f"/?{PRESIGNED}", sec_fetch_dest="image"),
         # A WebSocket.
         asked("GET", "/_redrive/health", upgrade="websocket", connection="Upgrade", **EVIL),
         asked("GET", "/_redrive/health", upgrade="websocket", sec_fetch_mode="websocket"),

@@ -17,10 +17,13 @@ import boto3
 import pytest
 from botocore.config import Config
 
-from redrive.core.clock import DAY_MS, HOUR_MS, MINUTE_MS, Instant, parse_instant
+from redrive.core.clock import DAY_MS, HOUR_MS, MINUTE_MS, Instant, SystemClock, parse_instant
 from redrive.core.errors import UserError
 from redrive.core.log import SilentLog
+from redrive.gateway.identity import RootKey
 from redrive.gateway.server import Options, Server, running
+from redrive.wire.message import HttpRequest
+from redrive.wire.sigv4_verify import format_stamp, sign
 
 NOON = parse_instant("2026-06-01T12:00:00Z")
 TRUST = json.dumps(
@@ -330,3 +333,22 @@ def test_store_in_memory_has_no_file_to_check_or_copy() -> None:
             status, said = ask(server, method, path, {} if method == "POST" else None)
 
             assert (status, "--data DIR" in said["next"]) == (400, True)
+
+
+def test_signed_post_to_health_is_answered_and_so_is_what_follows() -> None:
+    """Who signs it is looked up in the store, which nobody may wait for on the loop: only reads are answered there."""
+    secret = "0123456789abcdef0123"
+    keys = [RootKey("AKIALOCAL", secret, "000000000000")]
+    with running(Options(port=0, require_signatures=True, keys=keys), SilentLog()) as server:
+        headers = {"host": f"127.0.0.1:{server.port}", "x-amz-date": format_stamp(SystemClock().now())}
+        headers["authorization"] = sign(
+            HttpRequest("POST", "/_redrive/health", "", headers, b""), access_key_id="AKIALOCAL", secret=secret,
+            region="us-east-1", service="redrive", signed_headers=tuple(headers),
+        )  # fmt: skip
+        request = urllib.request.Request(f"{server.endpoint_url}/_redrive/health", method="POST", headers=headers)
+
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(request, timeout=10)
+        with urllib.request.urlopen(f"{server.endpoint_url}/_redrive/health", timeout=10) as health:
+            assert health.status == 200
+        assert refused.value.code == 404

@@ -306,3 +306,14 @@ def test_date_header_dates_a_signature_too() -> None:
     made = sign(HttpRequest("GET", "/", "", headers, b""), signed_headers=["host"], **names)
 
     assert refusal(HttpRequest("GET", "/", "", {**dated.headers, "authorization": made}, b""), "sqs") == ""
+
+
+def test_date_beyond_all_calendars_is_refused() -> None:
+    headers = {"host": "h", "x-amz-date": "20251007T153316Z"}
+    names = {"access_key_id": KEY_ID, "secret": SECRET, "region": "eu-west-1", "service": "sqs"}
+    made = sign(HttpRequest("GET", "/", "", headers, b""), signed_headers=["host"], **names)
+    date = "Thu, 01 Jan 99999999999999999999 00:00:00 GMT"
+
+    found = refusal(HttpRequest("GET", "/", "", {"host": "h", "date": date, "authorization": made}, b""), "sqs")
+
+    assert "Date must be in ISO-8601" in found
