@@ -349,6 +349,7 @@ def test_signed_post_to_health_is_answered_and_so_is_what_follows() -> None:
 
         with pytest.raises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(request, timeout=10)
+        refused.value.close()
         with urllib.request.urlopen(f"{server.endpoint_url}/_redrive/health", timeout=10) as health:
             assert health.status == 200
         assert refused.value.code == 404
