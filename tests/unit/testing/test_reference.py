@@ -201,7 +201,7 @@ def test_runs_come_in_pages_latest_first(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("path", "query"),
     [
-        ("runs", ""),
+        ("runs", "state=nowhere"),
         ("runs", f"source={SCHEDULE}&limit=0"),
         ("runs", f"source={SCHEDULE}&colour=red"),
         ("schedules/next", "schedule=nobody"),
