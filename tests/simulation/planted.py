@@ -231,7 +231,8 @@ def losing_letters_of_exhausted_retries() -> AbstractContextManager[object]:
         services: BoundServices, tx: Transaction, caller: Caller, service: str, operation: str, params: Any
     ) -> Any:
         is_lost = "EXHAUSTED_RETRY_CONDITION" in params.get("MessageAttributes", ())
-        return {} if is_lost else original(services, tx, caller, service, operation, params)
+        lost = {"MessageId": "a letter that nobody has"}
+        return lost if is_lost else original(services, tx, caller, service, operation, params)
 
     return patch.object(BoundServices, "call", call)
 
