@@ -213,6 +213,19 @@ def test_function_without_room_for_more_leaves_the_slots_to_others(rig: Rig) -> 
     assert next_due(rig, free=FreeSlots(1, dict.fromkeys([function_arn, *names], 1))) == 63_000
 
 
+def test_mapping_that_comes_due_later_is_foreseen_while_what_is_due_has_no_slot(rig: Rig) -> None:
+    """A function that holds its share keeps its queue due: the worker is due again with what another function gets."""
+    map_queue(rig, "a", "fa", BatchSize=1)
+    map_queue(rig, "b", "fb", BatchSize=1)
+    send(rig, *"12", queue="a")
+    rig.sqs("SendMessage", QueueUrl="b", MessageBody="late", DelaySeconds=7)
+    (begun,) = claim(rig, free=1)
+    full = FreeSlots(1, {begun.function: 1})
+
+    assert claim(rig, free=full) == []
+    assert next_due(rig, free=full) == 7_000
+
+
 def test_worker_without_free_slots_is_not_due(rig: Rig) -> None:
     map_queue(rig)
     send(rig, "one")
