@@ -30,11 +30,12 @@ from redrive.services.scheduler import model_metrics as metrics
 from redrive.services.scheduler import workers as scheduler_workers
 from redrive.services.scheduler.model import Schedule, Settings
 from redrive.services.scheduler.model_occurrences import Occurrence, following, revise
+from redrive.sim.agenda import TIME_MOVES
 from redrive.sim.checkers import Conservation, DeadLetters, EffectsOnce, Receives, Retries, Settlements, Slots
 from redrive.sim.checkers_executions import Ends, Executions, Metrics
 from redrive.sim.checkers_groups import GroupsInOrder
 from redrive.sim.checkers_schedules import ScheduledInstants
-from redrive.sim.world import NO_DEFECTS, TIME_MOVES
+from redrive.sim.world import NO_DEFECTS
 from redrive.store.api import Step, Tables, Transaction
 from redrive.store.group import GroupCommit
 from redrive.store.sqlite import Batch, SqliteStore

@@ -103,13 +103,13 @@ class Stage:
 
     def claims(self, node: Node) -> Attempt:
         """The node claims, and gets one attempt."""
-        (attempt,) = self.simulation.claim(node).attempts
+        (attempt,) = self.simulation.beats.claim(node).attempts
         return attempt
 
     def runs_and_settles(self, node: Node, attempt: Attempt) -> InvocationResult:
         """The node does the other two beats, undisturbed, and has its slot back."""
-        result = self.simulation.perform(node, attempt)
-        self.simulation.settle(node, attempt, result)
+        result = self.simulation.beats.perform(node, attempt)
+        self.simulation.beats.settle(node, attempt, result)
         node.release(attempt)
         return result
 

@@ -140,7 +140,7 @@ def _changes_the_end_date(stage: Stage, node: Node) -> None:
 
 def _works_off(stage: Stage, node: Node) -> None:
     """The node claims until nothing is due by its clock."""
-    while stage.simulation.claim(node).progressed:
+    while stage.simulation.beats.claim(node).progressed:
         pass
 
 

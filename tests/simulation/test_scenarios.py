@@ -31,11 +31,11 @@ def test_zombie_settles_after_lease_expired_and_changes_nothing(stage: Stage) ->
     stage.has_function()
     stage.event("poison-1")
     old = stage.claims(stage.first)
-    answer = stage.simulation.perform(stage.first, old)
+    answer = stage.simulation.beats.perform(stage.first, old)
     stage.passes(minutes=LEASE_MINUTES)
     new = stage.claims(stage.second)
 
-    stage.simulation.settle(stage.first, old, answer)
+    stage.simulation.beats.settle(stage.first, old, answer)
 
     assert new.key == old.key
     assert stage.verdicts(old) == []
@@ -78,7 +78,7 @@ def test_crash_between_attempt_and_settlement_runs_the_function_again(stage: Sta
     """The outside is reached at least once: an answer that dies with its node is asked for again."""
     stage.has_function()
     stage.event("letter")
-    stage.simulation.perform(stage.first, stage.claims(stage.first))
+    stage.simulation.beats.perform(stage.first, stage.claims(stage.first))
     stage.simulation.crash(stage.first, for_ms=1)
 
     stage.ends()
@@ -93,7 +93,7 @@ def test_claim_that_conflicts_takes_nothing(stage: Stage) -> None:
     stage.weather.expect(Fault.CONFLICT)
 
     with pytest.raises(Conflict):
-        stage.simulation.claim(stage.first)
+        stage.simulation.beats.claim(stage.first)
 
     attempt = stage.claims(stage.second)
     assert attempt.fence == 1
@@ -110,9 +110,9 @@ def test_claim_that_conflicts_takes_nothing_for_any_worker(stage: Stage) -> None
     stage.weather.expect(Fault.CONFLICT)
 
     with pytest.raises(Conflict):
-        stage.simulation.claim(stage.first)
+        stage.simulation.beats.claim(stage.first)
 
-    attempts = stage.simulation.claim(stage.first).attempts
+    attempts = stage.simulation.beats.claim(stage.first).attempts
     assert sorted(attempt.worker for attempt in attempts) == ["delivery", "lambda.mapping"]
     for attempt in attempts:
         stage.runs_and_settles(stage.first, attempt)
@@ -129,7 +129,7 @@ def test_node_with_one_slot_leaves_the_rest_to_others(stage: Stage) -> None:
 
     assert first.key != second.key
     assert second.fence == 1
-    assert not stage.simulation.claim(stage.first).progressed
+    assert not stage.simulation.beats.claim(stage.first).progressed
     stage.ends()
 
 
@@ -140,9 +140,9 @@ def test_claim_whose_answer_is_lost_comes_back_after_its_lease(stage: Stage) -> 
     stage.weather.expect(Fault.ANSWER_LOST)
 
     with pytest.raises(AnswerLost):
-        stage.simulation.claim(stage.first)
+        stage.simulation.beats.claim(stage.first)
 
-    assert not stage.simulation.claim(stage.second).progressed
+    assert not stage.simulation.beats.claim(stage.second).progressed
     stage.passes(minutes=LEASE_MINUTES)
     attempt = stage.claims(stage.second)
     assert attempt.fence == 2
@@ -155,12 +155,12 @@ def test_attempt_settled_twice_counts_one_failure(stage: Stage) -> None:
     stage.has_function()
     stage.event("poison-1")
     attempt = stage.claims(stage.first)
-    answer = stage.simulation.perform(stage.first, attempt)
+    answer = stage.simulation.beats.perform(stage.first, attempt)
     stage.weather.expect(Fault.ANSWER_LOST)
 
     with pytest.raises(AnswerLost):
-        stage.simulation.settle(stage.first, attempt, answer)
-    stage.simulation.settle(stage.first, attempt, answer)
+        stage.simulation.beats.settle(stage.first, attempt, answer)
+    stage.simulation.beats.settle(stage.first, attempt, answer)
 
     assert stage.verdicts(attempt) == ["retry"]
     stage.ends()
@@ -175,8 +175,8 @@ def test_lost_commit_answer_does_not_send_twice(stage: Stage) -> None:
     stage.weather.expect(Fault.ANSWER_LOST)
 
     with pytest.raises(AnswerLost):
-        stage.simulation.claim(stage.first)
-    assert not stage.simulation.claim(stage.second).progressed
+        stage.simulation.beats.claim(stage.first)
+    assert not stage.simulation.beats.claim(stage.second).progressed
 
     assert len(receive(stage.simulation, stage.simulation.reliable, url, visibility_s=0)) == 1
     stage.ends()
@@ -222,10 +222,10 @@ def test_duplicate_invocation_is_one_effect_with_a_conditional_handler(stage: St
     stage.message("order", url)
     attempt = stage.claims(stage.first)
 
-    answer = stage.simulation.perform(stage.first, attempt)
-    again = stage.simulation.perform(stage.first, attempt)
-    stage.simulation.settle(stage.first, attempt, again)
-    stage.simulation.settle(stage.first, attempt, answer)
+    answer = stage.simulation.beats.perform(stage.first, attempt)
+    again = stage.simulation.beats.perform(stage.first, attempt)
+    stage.simulation.beats.settle(stage.first, attempt, again)
+    stage.simulation.beats.settle(stage.first, attempt, answer)
 
     effects = stage.simulation.reliable.call("dynamodb", "Scan", TableName="effects")
     assert effects["Count"] == 1
@@ -258,7 +258,7 @@ def test_crash_under_a_batch_of_a_fifo_queue_keeps_its_group_in_order(stage: Sta
 
     other = stage.claims(stage.second)
     stage.runs_and_settles(stage.second, other)
-    held_up = stage.simulation.claim(stage.second).attempts
+    held_up = stage.simulation.beats.claim(stage.second).attempts
     stage.passes(minutes=2)
     again = stage.claims(stage.second)
     stage.runs_and_settles(stage.second, again)
@@ -284,7 +284,7 @@ def test_zombie_with_a_batch_of_a_fifo_queue_frees_no_group(stage: Stage) -> Non
     stage.runs_and_settles(stage.first, old)
 
     assert (stage.keys_of(old), stage.keys_of(current)) == (["pay-1"], ["pay-2"])
-    assert not stage.simulation.claim(stage.first).attempts
+    assert not stage.simulation.beats.claim(stage.first).attempts
     stage.runs_and_settles(stage.second, current)
     assert stage.keys_in(url) == ["pay-3"]
 
@@ -340,10 +340,10 @@ def test_late_answer_does_not_settle_the_retry_that_a_slow_call_holds_up(stage: 
     answer = stage.runs_and_settles(stage.first, attempt)
     simulation.run(lambda tx: add_fault(tx, Aimed("", WAITING, latency_ms=30_000, times=1)))
     stage.passes(minutes=0.05)
-    while simulation.claim(stage.first).progressed:
+    while simulation.beats.claim(stage.first).progressed:
         pass
 
-    simulation.settle(stage.first, attempt, answer)
+    simulation.beats.settle(stage.first, attempt, answer)
 
     assert stage.verdicts(attempt) == ["retry"]
     stage.ends()
@@ -351,7 +351,7 @@ def test_late_answer_does_not_settle_the_retry_that_a_slow_call_holds_up(stage: 
 
 def _claimed(stage: Stage) -> Attempt:
     """The first attempt outside that a node gets, once it has done what is due inside."""
-    while not (attempts := stage.simulation.claim(stage.first).attempts):
+    while not (attempts := stage.simulation.beats.claim(stage.first).attempts):
         pass
     return attempts[0]
 

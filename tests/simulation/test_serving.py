@@ -135,13 +135,13 @@ def test_node_does_not_act_on_what_another_has_changed(stage: Stage) -> None:
     stage.workload.queue("ticks-dlq")
     stage.workload.schedule("hourly", "rate(1 hour)", "UTC", target="ticks")
     for node in (stage.first, stage.second):
-        stage.simulation.claim(node)
+        stage.simulation.beats.claim(node)
     params = {**stage.workload.schedules_made[0], "State": "DISABLED"}
     stage.simulation.pause(stage.second, for_ms=1)
     stage.simulation.client("editor").call("scheduler", "UpdateSchedule", **params)
     stage.passes(minutes=61)
 
-    stage.simulation.claim(stage.second)
+    stage.simulation.beats.claim(stage.second)
 
     assert len(receive(stage.simulation, stage.simulation.reliable, url, visibility_s=0)) == 1  # That of the creation.
 
@@ -162,7 +162,7 @@ def test_crash_takes_what_a_node_has_counted_and_says_so(stage: Stage) -> None:
     stage.workload.queue("ticks")
     stage.workload.queue("ticks-dlq")
     stage.workload.schedule("hourly", "rate(1 hour)", "UTC", target="ticks")
-    stage.simulation.claim(stage.first)
+    stage.simulation.beats.claim(stage.first)
 
     stage.simulation.crash(stage.first, for_ms=1)
 

@@ -14,8 +14,9 @@ import socket
 from email.utils import formatdate
 
 from redrive.core.clock import Clock
-from redrive.gateway.http_connection import Connection, Handler
+from redrive.gateway.http_connection import Connection
 from redrive.gateway.http_limits import HttpLimits
+from redrive.gateway.http_ports import Handler
 
 CONNECTIONS_WAITING_MAX = 1024
 """How many clients may wait for their connection to be accepted."""

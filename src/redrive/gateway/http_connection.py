@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
 from typing import Protocol, cast
 
 import httptools
@@ -18,7 +17,9 @@ from redrive.gateway.http_limits import (
     HttpLimits,
 )
 from redrive.gateway.http_patience import Loss, Patience, Seen, Stage
+from redrive.gateway.http_ports import Handler
 from redrive.gateway.http_text import CONTINUE, head_of, header_name, method_name, refusal_of, split_target
+from redrive.gateway.http_upgrade import Resumed, head_without_upgrade
 from redrive.wire.message import HttpRequest, HttpResponse
 
 _BETWEEN, _HEAD, _BODY = Stage.BETWEEN, Stage.HEAD, Stage.BODY
@@ -26,23 +27,6 @@ _BETWEEN, _HEAD, _BODY = Stage.BETWEEN, Stage.HEAD, Stage.BODY
 
 LINGER_S = 2
 """How long a refused client may go on sending to nobody."""
-
-
-class Reply(Protocol):
-    """Where the answer to one request goes."""
-
-    @property
-    def is_wanted(self) -> bool:
-        """Whether the caller is still there."""
-        ...
-
-    def send(self, response: HttpResponse) -> None:
-        """Answer, once, on the event loop's thread. It is no error if the caller has gone."""
-        ...
-
-
-Handler = Callable[[HttpRequest, Reply], None]
-"""Begins to answer a request; must not block."""
 
 
 class Serving(Protocol):
@@ -167,7 +151,7 @@ class Connection(asyncio.Protocol):
         if "transfer-encoding" in headers:
             self._check_encoding(headers["transfer-encoding"])
         if "upgrade" in headers and self._parser.should_upgrade():
-            self._upgrade_head = self._head_without_upgrade()
+            self._upgrade_head = head_without_upgrade(self._parser, headers)
         if "expect" in headers and self._refusal is None:
             is_next = not (self._is_under_way or self._waiting)
             if is_next and headers["expect"].lower() == "100-continue":
@@ -241,7 +225,7 @@ class Connection(asyncio.Protocol):
                 self._parser = httptools.HttpRequestParser(self)
                 head, self._upgrade_head = self._upgrade_head, b""
                 if head:
-                    self._parser = httptools.HttpRequestParser(_Resumed(self))
+                    self._parser = httptools.HttpRequestParser(Resumed(self))
                     self._parser.feed_data(head)
                 try:
                     self._parser.feed_data(data)
@@ -256,22 +240,6 @@ class Connection(asyncio.Protocol):
         """What cannot be parsed is refused, unless it follows a request after which the connection is closed."""
         if self._refusal is None and not self._is_last:
             self._refusal = 400
-
-    def _head_without_upgrade(self) -> bytes:
-        """The head that makes a parser read the body of this request; empty if it has none.
-
-        A parser that has seen an upgrade takes all that follows for the other protocol's, and the body for a request.
-        """
-        headers, method = self._headers, method_name(self._parser.get_method())
-        if "transfer-encoding" in headers:
-            framing = "Transfer-Encoding: chunked"
-        elif int(headers.get("content-length", 0)):
-            framing = f"Content-Length: {headers['content-length']}"
-        else:
-            return b""
-        version = self._parser.get_http_version()
-        keeping = "close" if "close" in headers.get("connection", "").lower() else "keep-alive"
-        return f"{method} / HTTP/{version}\r\nConnection: {keeping}\r\n{framing}\r\n\r\n".encode("latin-1")
 
     def _check_encoding(self, encoding: str) -> None:
         """The parser takes any encoding whose last is chunked. Source: RFC 9112, 6.1."""
@@ -438,40 +406,3 @@ class Connection(asyncio.Protocol):
         """Head and body as one piece, which is one write and mostly one packet."""
         head = head_of(response, self._server.date_line(), keeps_alive=self._keeps_alive)
         self._transport.write(head if self._is_head else head + response.body)
-
-
-class _Resumed:
-    """Stands between a parser and a connection whose request it reads on with: keeps the head that it was fed apart."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._is_past_head = False
-
-    def on_message_begin(self) -> None:
-        """The first message is the one whose head is known already."""
-        if self._is_past_head:
-            self._connection.on_message_begin()
-
-    def on_url(self, url: bytes) -> None:
-        """See on_message_begin."""
-        if self._is_past_head:
-            self._connection.on_url(url)
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """See on_message_begin."""
-        if self._is_past_head:
-            self._connection.on_header(name, value)
-
-    def on_headers_complete(self) -> None:
-        """See on_message_begin."""
-        if self._is_past_head:
-            self._connection.on_headers_complete()
-        self._is_past_head = True
-
-    def on_body(self, piece: bytes) -> None:
-        """All bodies are the connection's."""
-        self._connection.on_body(piece)
-
-    def on_message_complete(self) -> None:
-        """See on_body."""
-        self._connection.on_message_complete()

@@ -10,7 +10,6 @@ fleet asleep. Knows no service: users of the engine are in `users` and `workload
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TypeVar, assert_never
@@ -20,11 +19,11 @@ from redrive.core.entropy import SeededEntropy
 from redrive.core.errors import Conflict
 from redrive.core.knobs import PRODUCTION, Knobs
 from redrive.delivery.deliver import INTERNAL_FAILURE
-from redrive.delivery.errand import Result
-from redrive.delivery.invocation import InvocationResult, InvocationStatus
+from redrive.delivery.invocation import InvocationStatus
 from redrive.delivery.worker import Attempt
 from redrive.engine.driver import FAILED_ROUND_PAUSE_MS
-from redrive.engine.engine import Claimed
+from redrive.sim.agenda import Agenda
+from redrive.sim.beats import Beats
 from redrive.sim.checkers import Checker
 from redrive.sim.clients import Client
 from redrive.sim.clocks import DRIFT_MAX
@@ -32,10 +31,10 @@ from redrive.sim.events import Act, Actor, Answer, Beat, Begin, Event, Poll, Str
 from redrive.sim.failures import RuleBroken, told_on_failure
 from redrive.sim.fleet import Fleet
 from redrive.sim.functions import Functions, failure
-from redrive.sim.happenings import Forgot, Happening, LeftMessage, Settled, Took
+from redrive.sim.happenings import Forgot, Happening, LeftMessage
 from redrive.sim.nodes import Node
 from redrive.sim.serving import Process, Serving
-from redrive.sim.trace import IDLE, Trace, TraceLog
+from redrive.sim.trace import Trace, TraceLog
 from redrive.sim.weather import AnswerLost, Fault, Weather
 from redrive.store.api import Step, Transaction
 from redrive.store.tables.attempts import AttemptRecord
@@ -47,9 +46,7 @@ START = parse_instant("2025-03-29T12:00:00Z")
 """A day on which, in the zones of Europe, an hour is about to be left out."""
 
 NO_DEFECTS = "no target fails by a defect of ours"
-TIME_MOVES = "time moves on"
 
-EVENTS_PER_INSTANT_MAX = 20_000
 QUIET_CHECK_MS = 5 * MINUTE_MS
 CRASH_MS_MAX = 5 * MINUTE_MS
 PAUSE_MS_MAX = 40 * MINUTE_MS  # Longer than any lease.
@@ -95,11 +92,10 @@ class Simulation:
         self.nodes = self._fleet.nodes
         self.reliable = self._fleet.reliable
         self._checkers: list[Checker] = []
-        self._queue: list[tuple[Instant, int, Event]] = []
-        self._pushed = 0
+        self.beats = Beats(self._serving, self.clock, self.trace, self.observe)
+        self._agenda = Agenda(self.clock)
         self._in_hand = 0
         self._acting = 0
-        self._events_at_instant = 0
         self._is_under_way = False
 
     @property
@@ -150,7 +146,7 @@ class Simulation:
     def add(self, actor: Actor, *, at: Instant) -> None:
         """Have a user act, from this instant on."""
         self._acting += 1
-        self._push(at, Act(actor))
+        self._agenda.push(at, Act(actor))
 
     def start(self) -> None:
         """Have the nodes claim, and the weather begin."""
@@ -165,14 +161,13 @@ class Simulation:
         """Let everything happen up to this instant. Errors: SimulationFailed."""
         with self._told_on_failure():
             self._is_under_way = True
-            while self._queue and self._queue[0][0] <= instant and not self.is_over:
-                at, _, event = heapq.heappop(self._queue)
-                self._move_to(at)
-                self._happen(event, at)
+            while (soonest := self._agenda.soonest) is not None and soonest.at <= instant and not self.is_over:
+                self._agenda.take(soonest, now=soonest.at)
+                self._happen(soonest.event, soonest.at)
                 self._serving.finish_tasks()
             self._is_under_way = False
             if not self.is_over:
-                self._move_to(instant)
+                self._agenda.move_to(instant)
 
     def heal(self) -> None:
         """End the weather: from now on nothing fails that can succeed."""
@@ -215,60 +210,6 @@ class Simulation:
         """Let go of the database."""
         self._fleet.close()
 
-    # The three beats, by node.
-
-    def claim(self, node: Node) -> Claimed:
-        """First beat. Errors: Conflict, AnswerLost."""
-        free, rounds = node.free, node.process.rounds
-
-        def claimed_by(taken: object, inside: int) -> None:
-            if isinstance(taken, Claimed):
-                self.observe(Took(node.name, free.count, self.now, taken.attempts, inside))
-
-        node.process.claimed = claimed_by
-        node.is_claiming = True
-        try:
-            rounds.claim(free)
-        finally:
-            node.is_claiming = False
-        claimed = rounds.latest
-        for attempt in claimed.attempts:
-            node.take(attempt)
-        if claimed.progressed:
-            names = ",".join(_short(attempt) for attempt in claimed.attempts)
-            self.trace.write(self.now, "claimed", node=node.name, attempts=names)
-        else:
-            self.trace.write(self.now, IDLE, node=node.name)
-        return claimed
-
-    def perform(self, node: Node, attempt: Attempt) -> InvocationResult:
-        """Second beat: the function runs now."""
-        result = node.process.engine.perform(attempt)
-        assert isinstance(result, InvocationResult), "all errands here are runs of functions"
-        self.trace.write(self.now, "performed", node=node.name, attempt=_short(attempt), status=result.status.value)
-        return result
-
-    def settle(self, node: Node, attempt: Attempt, result: Result) -> None:
-        """Third beat. Errors: Conflict, AnswerLost."""
-        process = node.process
-        records: list[AttemptRecord] = []
-
-        def committed(_: object) -> None:
-            self.observe(Settled(node.name, attempt, tuple(records)))
-            verdict = ",".join(record.verdict for record in records)
-            self.trace.write(self.now, "settled", node=node.name, attempt=_short(attempt), verdict=verdict)
-
-        def run(step: Step[T]) -> T:
-            def watched(tx: Transaction) -> T:
-                before = len(tx.attempts.of_delivery(attempt.key))
-                answer = step(tx)
-                records[:] = tx.attempts.of_delivery(attempt.key)[before:]
-                return answer
-
-            return self._serving.run(process, watched, committed=committed)
-
-        process.engine_with(run).settle(attempt, result)
-
     def _happen(self, event: Event, at: Instant) -> None:
         match event:
             case Poll() | Begin() | Answer():
@@ -289,7 +230,7 @@ class Simulation:
             return
         if node.awake_at > self.now:
             node.poll_at = node.awake_at if is_poll else node.poll_at
-            self._push(node.awake_at, event)
+            self._agenda.push(node.awake_at, event)
             return
         if not is_poll and self._is_struck_at_work(event):
             return
@@ -312,7 +253,7 @@ class Simulation:
             return True
         if self.weather.strikes(Fault.PAUSE_AT_WORK):
             self.pause(node, for_ms=self._dice.between(SECOND_MS, PAUSE_MS_MAX))
-            self._push(node.awake_at, event)
+            self._agenda.push(node.awake_at, event)
             return True
         return False
 
@@ -320,7 +261,7 @@ class Simulation:
         node.poll_at = None
         life = node.life
         try:
-            claimed = self.claim(node)
+            claimed = self.beats.claim(node)
         except (Conflict, AnswerLost) as error:
             self.trace.write(self.now, "claim failed", node=node.name, error=type(error).__name__)
             if node.life == life:
@@ -328,7 +269,7 @@ class Simulation:
             return
         for attempt in claimed.attempts:
             self._in_hand += 1
-            self._push(self.now + self._dice.between(0, REACTION_MS_MAX), Begin(node, node.life, attempt))
+            self._agenda.push(self.now + self._dice.between(0, REACTION_MS_MAX), Begin(node, node.life, attempt))
         wait_ms = node.process.rounds.wait_ms()
         if self.weather.strikes(Fault.LATE):
             wait_ms += self._dice.between(0, 2 * MINUTE_MS)
@@ -337,7 +278,7 @@ class Simulation:
     def _begin(self, node: Node, event: Begin) -> None:
         attempt = event.attempt
         try:
-            result = self.perform(node, attempt)
+            result = self.beats.perform(node, attempt)
         except (Conflict, AnswerLost) as error:
             self._in_hand -= 1
             if node.life == event.life and not event.repeats:
@@ -352,24 +293,24 @@ class Simulation:
                 run_ms, result = timeout_ms, failure("Sandbox.Timedout", "Task timed out")
             elif self.weather.strikes(Fault.SLOW):
                 run_ms = self._dice.between(timeout_ms // 2, timeout_ms)
-        self._push(self.now + run_ms, Answer(node, event.life, attempt, result, holds_slot=not event.repeats))
+        self._agenda.push(self.now + run_ms, Answer(node, event.life, attempt, result, holds_slot=not event.repeats))
         if not event.repeats and self.weather.strikes(Fault.DUPLICATE):
             self._in_hand += 1
             again_at = self.now + self._dice.between(0, 2 * timeout_ms)
-            self._push(again_at, Begin(node, event.life, attempt, repeats=True))
+            self._agenda.push(again_at, Begin(node, event.life, attempt, repeats=True))
 
     def _answer(self, node: Node, event: Answer) -> None:
         self._in_hand -= 1
         if event.holds_slot:
             node.release(event.attempt)
         try:
-            self.settle(node, event.attempt, event.result)
+            self.beats.settle(node, event.attempt, event.result)
         except (Conflict, AnswerLost) as error:
             self.trace.write(self.now, "settle failed", node=node.name, error=type(error).__name__)
             if self._dice.chance(0.5):
                 self._in_hand += 1
                 again = Answer(node, event.life, event.attempt, event.result, holds_slot=False)
-                self._push(self.now + FAILED_ROUND_PAUSE_MS, again)
+                self._agenda.push(self.now + FAILED_ROUND_PAUSE_MS, again)
         if node.life == event.life:
             self._plan_poll(node, self.now)
 
@@ -378,7 +319,7 @@ class Simulation:
         if again_at is None:
             self._acting -= 1
         else:
-            self._push(max(again_at, self.now), Act(actor))
+            self._agenda.push(max(again_at, self.now), Act(actor))
 
     def _strike(self, fault: Fault) -> None:
         """A fault that strikes on its own does so, and will again."""
@@ -428,24 +369,12 @@ class Simulation:
         """Have the node claim at this instant, if it does not mean to before."""
         if self._running and (node.poll_at is None or at < node.poll_at):
             node.poll_at = at
-            self._push(at, Poll(node, node.life))
+            self._agenda.push(at, Poll(node, node.life))
 
     def _plan_strike(self, fault: Fault) -> None:
         gap_ms = self.weather.gap_ms(fault)
         if gap_ms is not None:
-            self._push(self.now + gap_ms, Strike(fault))
-
-    def _push(self, at: Instant, event: Event) -> None:
-        self._pushed += 1
-        heapq.heappush(self._queue, (at, self._pushed, event))
-
-    def _move_to(self, instant: Instant) -> None:
-        if instant > self.now:
-            self._events_at_instant = 0
-            self.clock.move_to(instant)
-        self._events_at_instant += 1
-        if self._events_at_instant > EVENTS_PER_INSTANT_MAX:
-            raise RuleBroken(TIME_MOVES, "the nodes find something due at this instant over and over again")
+            self._agenda.push(self.now + gap_ms, Strike(fault))
 
     @property
     def is_over(self) -> bool:
@@ -457,14 +386,13 @@ class Simulation:
 
     def _go_on(self) -> bool:
         """Have the next event happen now, a little early, if somebody is free to do it; whether it did."""
-        if not self._is_under_way or not self._queue or self.is_over:
+        soonest = self._agenda.soonest
+        if not self._is_under_way or soonest is None or self.is_over:
             return False
-        at, _, event = self._queue[0]
-        if at > self.now + EARLY_MS_MAX or not self._is_free(event):
+        if soonest.at > self.now + EARLY_MS_MAX or not self._is_free(soonest.event):
             return False
-        heapq.heappop(self._queue)
-        self._move_to(self.now)
-        self._happen(event, at)
+        self._agenda.take(soonest, now=self.now)
+        self._happen(soonest.event, soonest.at)
         return True
 
     def _is_free(self, event: Event) -> bool:
@@ -491,7 +419,3 @@ class Simulation:
 
     def _setting(self) -> str:
         return f"seed {self._seed}, {self.trace.length} events, {len(self.nodes)} nodes; {self.weather.forecast}"
-
-
-def _short(attempt: Attempt) -> str:
-    return f"{attempt.worker}/{attempt.key[:8]}/{attempt.fence}"

@@ -14,8 +14,8 @@ import uvloop
 
 from redrive.core.clock import VirtualClock, parse_instant
 from redrive.gateway.http import HttpServer
-from redrive.gateway.http_connection import Handler, Reply
 from redrive.gateway.http_limits import BODY_BYTES_MAX, FIELDS_MAX, HEAD_BYTES_MAX, HttpLimits, limits_of_process
+from redrive.gateway.http_ports import Handler, Reply
 from redrive.wire.message import HttpRequest, HttpResponse
 
 NOW = parse_instant("2026-11-20T12:00:00Z")
