@@ -85,13 +85,13 @@ class Effect(Generic[P, R]):
         self.name = name
         self.__wrapped__ = function
         self.__doc__ = function.__doc__
-        self._key_memory = key_memory
+        self.key_memory = key_memory
         self._lookup = lookup
         self._clock = clock
 
     def part(self, part: str) -> Effect[P, R]:
         """The effect on one of several things that an execution does it to: `charge.part(line.id)(line)`."""
-        return Effect(f"{self.name}:{part}", self.__wrapped__, self._key_memory, self._lookup, self._clock)
+        return Effect(f"{self.name}:{part}", self.__wrapped__, self.key_memory, self._lookup, self._clock)
 
     @property
     def is_async(self) -> bool:
@@ -178,15 +178,15 @@ class Effect(Generic[P, R]):
 
         The memory is counted from the first intent, before which the downstream cannot have seen the key.
         """
-        if self._key_memory is None or self.name not in execution.effects:
+        if self.key_memory is None or self.name not in execution.effects:
             return False
-        return self._clock() >= record.first_at + int(self._key_memory.total_seconds() * 1000)
+        return self._clock() >= record.first_at + int(self.key_memory.total_seconds() * 1000)
 
     def _lookup_of(self, record: EffectRecord) -> Lookup:
         if self._lookup is None:
             raise EffectUncertain(
                 f"the effect {self.name!r} was begun at {record.first_at} under the key {record.idempotency_key!r}, "
-                f"nobody knows how it ended, and after {self._key_memory} the downstream has forgotten the key: look "
+                f"nobody knows how it ended, and after {self.key_memory} the downstream has forgotten the key: look "
                 "there whether it happened, or give the effect a lookup that does"
             )
         return self._lookup

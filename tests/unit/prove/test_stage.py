@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
-from redrive.core.clock import DAY_MS
+from redrive.core.clock import DAY_MS, VirtualClock
+from redrive.core.entropy import SeededEntropy
 from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
-from redrive.prove.stage.stage import START, Stage
+from redrive.prove.stage.stage import DECIDING_TABLES, LEFT_TABLES, SETTLED_TABLES, START, TELLING_TABLES, Stage
 from redrive.prove.stage.trigger import bodies_of, usual_trigger
+from redrive.store.sqlite import SqliteStore
 
 
 class Keeping:
@@ -56,6 +61,34 @@ def test_digest_tells_states_apart() -> None:
 
     assert stage.digest() != before
     assert stage.waiting(trigger.queue_arn, trigger.dead_letter_arn).is_pending
+
+
+def test_digest_tells_a_used_client_token_from_an_unused_one() -> None:
+    """A transaction with a used token is answered without being run, so that two such states go on differently."""
+    stage = Stage(Keeping(), seed=3)
+    key = {"AttributeName": "key"}
+    stage.call(
+        "dynamodb", "CreateTable", TableName="items", KeySchema=[{**key, "KeyType": "HASH"}],
+        AttributeDefinitions=[{**key, "AttributeType": "S"}], BillingMode="PAY_PER_REQUEST",
+    )  # fmt: skip
+    put = {"TableName": "items", "Item": {"key": {"S": "1"}}}
+    stage.call("dynamodb", "PutItem", **put)
+    before = stage.digest()
+
+    stage.call("dynamodb", "TransactWriteItems", TransactItems=[{"Put": put}], ClientRequestToken="once")
+
+    assert stage.digest() != before
+
+
+def test_every_table_of_the_store_is_known_to_decide_or_not(tmp_path: Path) -> None:
+    """A table that decides what happens next, and that the digest leaves out, would hide histories."""
+    path = tmp_path / "redrive.sqlite"
+    SqliteStore(path, clock=VirtualClock(START), entropy=SeededEntropy(1)).close()
+    with closing(sqlite3.connect(path)) as connection:
+        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+    known = sorted((*DECIDING_TABLES, *LEFT_TABLES, *TELLING_TABLES, *SETTLED_TABLES))
+    assert known == sorted(name for name in tables if not name.startswith("sqlite_"))
 
 
 def test_event_of_records_is_its_messages_and_any_other_is_one() -> None:

@@ -1,7 +1,7 @@
 """Effects that the user declared with `redrive.handler`, seen while they happen.
 
-This module asks for nothing of that library but a class `Effect` whose instances call `__wrapped__` with the
-idempotency key first. Where the library is not there, no effect is declared.
+This module asks for nothing of that library but a class `Effect` with `name` and `key_memory`, whose instances call
+`__wrapped__` with the idempotency key first. Where the library is not there, no effect is declared.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ class _Effect(Protocol):
     """What is known of a declared effect."""
 
     name: str
+    key_memory: timedelta | None
     __wrapped__: _Function
 
 
@@ -74,7 +75,7 @@ def watched_effects(watch: Watch) -> AbstractContextManager[None]:
 
 def _watching(effect: _Effect, watch: Watch) -> _Function:
     function = effect.__wrapped__
-    memory = cast("timedelta | None", vars(effect).get("_key_memory"))
+    memory = effect.key_memory
     memory_ms = None if memory is None else int(memory.total_seconds() * SECOND_MS)
 
     def declared(key: str, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Declared:

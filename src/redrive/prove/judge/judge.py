@@ -44,6 +44,8 @@ class Violation:
     rule: Rule
     sentence: str
     subject: str = ""
+    is_endless: bool = False
+    """Whether the history was left because it had too many runs."""
 
 
 class ProvedWorld(Protocol):
@@ -176,7 +178,7 @@ def _endless(performance: Performance) -> Violation | None:
     if not performance.is_endless:
         return None
     sentence = f"It never ends: after {performance.runs_max} runs a message is still in the queue."
-    return Violation(Rule.UNSTUCK, sentence, performance.trigger.queue_name)
+    return Violation(Rule.UNSTUCK, sentence, performance.trigger.queue_name, is_endless=True)
 
 
 def _by_kind(counts: Counts) -> Counter[str]:

@@ -47,10 +47,14 @@ ROUNDS_MAX = 10_000
 
 _PAGE_BYTES = 4_096
 
-_HOLDING_TABLES = ("deliveries", "dedup_receives", "dedup_sends", "messages", "timers")
-"""The store's tables whose rows decide what is delivered next. Resources are made before the first history."""
-_LEFT_TABLES = ("items",)
+DECIDING_TABLES = ("deliveries", "dedup_receives", "dedup_sends", "messages", "timers", "tokens")
+"""The store's tables whose rows decide what is delivered next, and what a repeated request is answered."""
+LEFT_TABLES = ("items",)
 """Those whose rows are what runs have left behind."""
+TELLING_TABLES = ("attempts", "facts", "links", "log_events", "metrics", "moves", "notes", "runs")
+"""Those whose rows tell what happened, and decide nothing."""
+SETTLED_TABLES = ("blobs", "resources")
+"""Those whose rows were made before the first history."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,15 +206,15 @@ class Stage:
 
     def digest(self) -> bytes:
         """A hash of all that decides what happens next, but for the time."""
-        return _hashed(repr(self._store.rows((*_HOLDING_TABLES, *_LEFT_TABLES))))
+        return _hashed(repr(self._store.rows((*DECIDING_TABLES, *LEFT_TABLES))))
 
     def likeness(self, *others: object) -> bytes:
         """A hash that two moments share if they go on alike, as far as this and what others remember of it tells.
 
         See `renamed`.
         """
-        held = repr(self._store.rows(_HOLDING_TABLES))
-        left = [repr(self._store.rows(_LEFT_TABLES)), *map(repr, others)]
+        held = repr(self._store.rows(DECIDING_TABLES))
+        left = [repr(self._store.rows(LEFT_TABLES)), *map(repr, others)]
         return _hashed(held + renamed(left, held, self._ids.drawn))
 
     def settle(self) -> None:

@@ -44,7 +44,7 @@ _ENDLESS = (
 
 def advice_on_loss(violation: Violation, events: Sequence[Event]) -> str:
     """What to do, in a sentence or two, about a history that broke the rules `all` or `unstuck`."""
-    if violation.sentence.startswith("It never ends"):
+    if violation.is_endless:
         return _ENDLESS
     ends = [event for event in events if isinstance(event, Ended)]
     if any("EffectUncertain" in end.answer + end.said for end in ends):
