@@ -9,11 +9,11 @@ from redrive.core.documents import Document, load_json
 from redrive.core.entropy import SeededEntropy
 from redrive.delivery.invocation import InvocationResult
 from redrive.delivery.worker import Attempt
-from redrive.sim.functions import Run
+from redrive.sim.functions import HandlerRun
 from redrive.sim.happenings import Accepted, Happening, LeftMessage, Occurred, Tried
 from redrive.sim.nodes import Node
 from redrive.sim.users import drain, event, event_handler
-from redrive.sim.weather import Fault, Weather
+from redrive.sim.weather import Hazard, Weather
 from redrive.sim.workload import Workload
 from redrive.sim.world import Simulation
 from redrive.wire.models import Models
@@ -29,7 +29,7 @@ class ScriptedWeather(Weather):
 
     def __init__(self) -> None:
         super().__init__(SeededEntropy("stage"), {})
-        self._due_in: dict[Fault, int] = {}
+        self._due_in: dict[Hazard, int] = {}
         self._crowd = 0
 
     def crowd(self, count: int) -> None:
@@ -40,11 +40,11 @@ class ScriptedWeather(Weather):
         self._crowd -= 1
         return self._crowd >= 0
 
-    def expect(self, fault: Fault, *, after: int = 0) -> None:
+    def expect(self, fault: Hazard, *, after: int = 0) -> None:
         """Let the fault strike once, after so many occasions on which it does not."""
         self._due_in[fault] = after
 
-    def strikes(self, fault: Fault) -> bool:
+    def strikes(self, fault: Hazard) -> bool:
         left = self._due_in.pop(fault, None)
         if left:
             self._due_in[fault] = left - 1
@@ -80,7 +80,7 @@ class Stage:
         """A function for events, with a dead-letter queue, that fails at what is poisoned."""
         handler = event_handler(self.simulation)
 
-        def tell(run: Run) -> Document | None:
+        def tell(run: HandlerRun) -> Document | None:
             self.runs.append(run.event["key"])
             return handler(run)
 

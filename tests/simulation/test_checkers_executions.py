@@ -8,14 +8,18 @@ import pytest
 
 from redrive.core.clock import HOUR_MS, MINUTE_MS, SECOND_MS, format_instant
 from redrive.sim.checkers import Checker
-from redrive.sim.checkers_executions import TOO_OLD, Alarm, Ends, Executions, Metrics
+from redrive.sim.checkers_executions import TOO_OLD, Ends, Executions, Metrics, RetriedSchedule
 from redrive.sim.checkers_schedules import Planned
 from redrive.sim.failures import RuleBroken
 from redrive.sim.happenings import DeadLettered, Happening, HistoryRead, Measured, Reached
 from redrive.store.tables.attempts import AttemptRecord, RunState
 
 AGE_MS = 20 * MINUTE_MS
-ALARMS = {"bell": Alarm(Planned("bell", "cron(0 * * * ? *)", "UTC", 0, 2 * HOUR_MS), retries_max=2, age_ms_max=AGE_MS)}
+ALARMS = {
+    "bell": RetriedSchedule(
+        Planned("bell", "cron(0 * * * ? *)", "UTC", 0, 2 * HOUR_MS), retries_max=2, age_ms_max=AGE_MS
+    )
+}
 DUE = format_instant(HOUR_MS)
 FAILED, REFUSED = "ServiceUnavailable", "AccessDeniedException"
 LETTER = RunState.DEAD_LETTERED

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 import pytest
 
 from redrive.core.errors import Conflict
-from redrive.delivery.faults import Fault as Aimed
-from redrive.delivery.faults import add_fault
+from redrive.delivery.faults import Fault, add_fault
 from redrive.delivery.worker import Attempt
 from redrive.sim.clients import SCOPE
 from redrive.sim.final_state import ALARMS
 from redrive.sim.users import alarm_handler, batch_handler, event, message_handler, occurrence_handler, receive
-from redrive.sim.weather import AnswerLost, Fault
+from redrive.sim.weather import AnswerLost, Hazard
 from redrive.sim.workload import ALARM_FUNCTION, WAITING
 from redrive.wire.models import Models
 from tests.simulation.stage import LEASE_MINUTES, Stage
@@ -90,7 +89,7 @@ def test_claim_that_conflicts_takes_nothing(stage: Stage) -> None:
     """A claim that does not commit leaves the work to the next one, at once."""
     stage.has_function()
     stage.event("letter")
-    stage.weather.expect(Fault.CONFLICT)
+    stage.weather.expect(Hazard.CONFLICT)
 
     with pytest.raises(Conflict):
         stage.simulation.beats.claim(stage.first)
@@ -107,7 +106,7 @@ def test_claim_that_conflicts_takes_nothing_for_any_worker(stage: Stage) -> None
     stage.has_function()
     stage.event("letter")
     stage.message("order", _orders(stage))
-    stage.weather.expect(Fault.CONFLICT)
+    stage.weather.expect(Hazard.CONFLICT)
 
     with pytest.raises(Conflict):
         stage.simulation.beats.claim(stage.first)
@@ -137,7 +136,7 @@ def test_claim_whose_answer_is_lost_comes_back_after_its_lease(stage: Stage) -> 
     """Attempts that a node never heard of are performed by nobody until their lease ends."""
     stage.has_function()
     stage.event("letter")
-    stage.weather.expect(Fault.ANSWER_LOST)
+    stage.weather.expect(Hazard.ANSWER_LOST)
 
     with pytest.raises(AnswerLost):
         stage.simulation.beats.claim(stage.first)
@@ -156,7 +155,7 @@ def test_attempt_settled_twice_counts_one_failure(stage: Stage) -> None:
     stage.event("poison-1")
     attempt = stage.claims(stage.first)
     answer = stage.simulation.beats.perform(stage.first, attempt)
-    stage.weather.expect(Fault.ANSWER_LOST)
+    stage.weather.expect(Hazard.ANSWER_LOST)
 
     with pytest.raises(AnswerLost):
         stage.simulation.beats.settle(stage.first, attempt, answer)
@@ -172,7 +171,7 @@ def test_lost_commit_answer_does_not_send_twice(stage: Stage) -> None:
     url = stage.workload.queue("ticks")
     stage.workload.queue("ticks-dlq")
     stage.workload.schedule("noon", "rate(2 hours)", "UTC", target="ticks")
-    stage.weather.expect(Fault.ANSWER_LOST)
+    stage.weather.expect(Hazard.ANSWER_LOST)
 
     with pytest.raises(AnswerLost):
         stage.simulation.beats.claim(stage.first)
@@ -207,7 +206,7 @@ def test_lost_wakeups_only_delay(stage: Stage) -> None:
     stage.has_function()
     stage.simulation.start()
     stage.passes(minutes=2)
-    stage.weather.rates[Fault.WAKEUP_LOST] = 1.0
+    stage.weather.rates[Hazard.WAKEUP_LOST] = 1.0
     stage.event("letter")
 
     stage.passes(minutes=1.1)
@@ -308,7 +307,7 @@ def test_client_that_is_not_answered_and_sends_again_loses_nothing(stage: Stage)
     """A send whose answer is lost did happen: asking again makes two messages, never none."""
     url = stage.workload.queue("mail")
     client = stage.simulation.client("sender")
-    stage.weather.expect(Fault.ANSWER_LOST)
+    stage.weather.expect(Hazard.ANSWER_LOST)
 
     with pytest.raises(AnswerLost):
         client.call("sqs", "SendMessage", QueueUrl=url, MessageBody=event("letter"))
@@ -334,11 +333,11 @@ def test_late_answer_does_not_settle_the_retry_that_a_slow_call_holds_up(stage: 
     simulation.reliable.call("scheduler", "CreateScheduleGroup", Name=ALARMS)
     workload.function(ALARM_FUNCTION, alarm_handler(simulation))
     workload.alarm("bell", "at(2025-03-29T13:00:00)", WAITING, letters=None, retries_max=5, age_s_max=3_600)
-    simulation.run(lambda tx: add_fault(tx, Aimed("", f"*:function:{ALARM_FUNCTION}", "ThrottlingException", times=1)))
+    simulation.run(lambda tx: add_fault(tx, Fault("", f"*:function:{ALARM_FUNCTION}", "ThrottlingException", times=1)))
     stage.passes(minutes=60)
     attempt = _claimed(stage)
     answer = stage.runs_and_settles(stage.first, attempt)
-    simulation.run(lambda tx: add_fault(tx, Aimed("", WAITING, latency_ms=30_000, times=1)))
+    simulation.run(lambda tx: add_fault(tx, Fault("", WAITING, latency_ms=30_000, times=1)))
     stage.passes(minutes=0.05)
     while simulation.beats.claim(stage.first).progressed:
         pass

@@ -12,7 +12,7 @@ from redrive.sim.checkers_executions import METRICS
 from redrive.sim.happenings import Forgot, Happening, LeftMessage
 from redrive.sim.nodes import Node
 from redrive.sim.users import event, receive
-from redrive.sim.weather import AnswerLost, Fault
+from redrive.sim.weather import AnswerLost, Hazard
 from redrive.sim.world import Simulation
 from redrive.wire.models import Models
 from tests.simulation.stage import Stage
@@ -77,7 +77,7 @@ def test_steps_of_several_users_share_a_commit(stage: Stage, url: str) -> None:
 
 def test_request_that_fails_after_it_has_written_has_all_of_its_batch_run_again(stage: Stage, url: str) -> None:
     """The batch is rolled back and runs again with savepoints: nothing of the failed request is there."""
-    stage.weather.expect(Fault.UNDONE, after=1)
+    stage.weather.expect(Hazard.UNDONE, after=1)
 
     _, statements = send_together(stage, url, "a", "b", "c")
 
@@ -86,7 +86,7 @@ def test_request_that_fails_after_it_has_written_has_all_of_its_batch_run_again(
 
 
 def test_commit_that_conflicts_is_the_answer_of_all_its_steps(stage: Stage, url: str) -> None:
-    stage.weather.expect(Fault.CONFLICT)
+    stage.weather.expect(Hazard.CONFLICT)
 
     senders, _ = send_together(stage, url, "a", "b", "c")
 
@@ -95,7 +95,7 @@ def test_commit_that_conflicts_is_the_answer_of_all_its_steps(stage: Stage, url:
 
 
 def test_answers_of_a_commit_are_lost_together(stage: Stage, url: str) -> None:
-    stage.weather.expect(Fault.ANSWERS_LOST)
+    stage.weather.expect(Hazard.ANSWERS_LOST)
 
     senders, _ = send_together(stage, url, "a", "b", "c")
 
@@ -107,7 +107,7 @@ def test_answers_of_a_commit_are_lost_together(stage: Stage, url: str) -> None:
 def test_crash_before_the_commit_loses_a_batch_and_after_it_only_the_answers(
     stage: Stage, url: str, after: int, outcome: str, left: list[str]
 ) -> None:
-    stage.weather.expect(Fault.CRASH_IN_COMMIT, after=after)
+    stage.weather.expect(Hazard.CRASH_IN_COMMIT, after=after)
 
     senders, _ = send_together(stage, url, "a", "b")
 

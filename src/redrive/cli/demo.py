@@ -16,7 +16,7 @@ from redrive.cli.verdicts import print_steps
 from redrive.core.clock import SECOND_MS, SystemClock, monotonic_ms
 from redrive.core.log import LineLog
 from redrive.demo.mending import BROKEN, FAULTS, MENDED, Mending, changes, proof_of
-from redrive.demo.outcome import Outcome
+from redrive.demo.outcome import DemoResult
 from redrive.demo.story import HOURS, Day, Story
 from redrive.gateway.server import Options, running
 from redrive.prove.tell.verdict import Verdict
@@ -43,7 +43,7 @@ def command(as_json: bool) -> None:
     aside = Console(stderr=True)
     mending = _mend(page, aside)
     _print_heading(page, "4. A day of scheduled work")
-    outcome = Outcome(mending, _live(aside))
+    outcome = DemoResult(mending, _live(aside))
     _print_day(outcome.day, page)
     page.print("\nNow yours: [bold]redrive prove MODULE:HANDLER[/bold]")
     if as_json:

@@ -10,7 +10,7 @@ from redrive.demo.story import Day
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class DemoResult:
     """The handler that was mended, and the day that was lived through."""
 
     mending: Mending

@@ -26,7 +26,7 @@ RETRIES_END_S = 15 * 60
 
 
 @dataclass(frozen=True, slots=True)
-class Execution:
+class ToldExecution:
     """One execution of the schedule, as its record tells it at the end. `effects` counts the reports it wrote."""
 
     execution_id: str
@@ -42,7 +42,7 @@ class Execution:
 class Day:
     """What is left of the day, and whether it adds up."""
 
-    executions: list[Execution]
+    executions: list[ToldExecution]
     expected: list[str]
     queued: int
     dead: int
@@ -164,9 +164,9 @@ class Story:
         problems = _problems(executions, effects, expected, queued + dead)
         return Day(executions, expected, queued, dead, redriven, problems)
 
-    def _execution(self, item: Mapping[str, Any], effects: list[str]) -> Execution:
+    def _execution(self, item: Mapping[str, Any], effects: list[str]) -> ToldExecution:
         execution_id, scheduled_time = item["execution_id"]["S"], item["scheduled_time"]["S"]
-        return Execution(
+        return ToldExecution(
             execution_id=execution_id,
             scheduled_time=scheduled_time,
             status=item["status"]["S"],
@@ -190,7 +190,7 @@ class Story:
         return sum(int(value) for name, value in attributes.items() if name.startswith("ApproximateNumberOf"))
 
 
-def _problems(executions: list[Execution], effects: list[str], expected: list[str], left: int) -> list[str]:
+def _problems(executions: list[ToldExecution], effects: list[str], expected: list[str], left: int) -> list[str]:
     """The two sums: every execution has exactly one effect, and nothing is lost. Empty if they hold."""
     problems = [
         f"execution {one.execution_id} ({one.scheduled_time}) is {one.status} with {one.effects} effects"

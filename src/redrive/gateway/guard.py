@@ -71,7 +71,7 @@ class Shared:
     headers: tuple[tuple[str, str], ...]
 
 
-Verdict = Refused | Preflight | Shared | None
+Admission = Refused | Preflight | Shared | None
 """None lets the request go on, as nearly all do."""
 
 
@@ -89,7 +89,7 @@ class Guard:
         self._origins = frozenset(map(allowed_origin, origins))
         self.known_hosts: set[str] = set()
 
-    def judge(self, request: HttpRequest) -> Verdict:
+    def judge(self, request: HttpRequest) -> Admission:
         """Whether a request may go on."""
         headers = request.headers
         host = headers.get("host")
@@ -130,7 +130,7 @@ class Guard:
     def _is_allowed_origin(self, origin: str) -> bool:
         return origin in self._origins or ("*" in self._origins and origin != "null")
 
-    def _of_origin(self, request: HttpRequest, origin: str) -> Verdict:
+    def _of_origin(self, request: HttpRequest, origin: str) -> Admission:
         headers = request.headers
         if self._is_allowed_origin(origin):
             shown = "*" if "*" in self._origins else origin

@@ -25,7 +25,7 @@ SPREAD = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Alarm:
+class RetriedSchedule:
     """A schedule with a retry policy.
 
     If it `waits` for a function, an attempt whose node is gone is made again under the next number, and nobody knows
@@ -39,7 +39,7 @@ class Alarm:
 
 
 @dataclass(frozen=True, slots=True)
-class Execution:
+class RecordedExecution:
     """What the history says of one occurrence: its attempts, first to last, and how it ended."""
 
     schedule: str
@@ -70,7 +70,7 @@ class Execution:
         return self.end.state is RunState.DEAD_LETTERED
 
 
-def executions_of(schedule: str, records: Sequence[AttemptRecord]) -> Iterator[Execution]:
+def executions_of(schedule: str, records: Sequence[AttemptRecord]) -> Iterator[RecordedExecution]:
     """The executions of a schedule; records of occurrences that were left out are none."""
     by_delivery: dict[str, list[AttemptRecord]] = defaultdict(list)
     for record in records:
@@ -78,7 +78,7 @@ def executions_of(schedule: str, records: Sequence[AttemptRecord]) -> Iterator[E
             by_delivery[record.delivery_id].append(record)
     for delivery_id, history in by_delivery.items():
         attempts = [record for record in history if record.code != TOO_OLD]
-        yield Execution(schedule, _scheduled_at(delivery_id), attempts, history[-1])
+        yield RecordedExecution(schedule, _scheduled_at(delivery_id), attempts, history[-1])
 
 
 class Executions:
@@ -86,7 +86,7 @@ class Executions:
 
     rule = "an execution's attempts stay within its retry policy, and it ends once"
 
-    def __init__(self, alarms: Mapping[str, Alarm], permanent: Sequence[str]) -> None:
+    def __init__(self, alarms: Mapping[str, RetriedSchedule], permanent: Sequence[str]) -> None:
         """`alarms` by name; `permanent` are the codes of errors that are not tried again."""
         self._alarms = alarms
         self._permanent = permanent
@@ -104,7 +104,7 @@ class Executions:
     def finish(self, left: Sequence[LeftMessage]) -> None:
         """The history has been told by then."""
 
-    def _check_numbers(self, execution: Execution, alarm: Alarm) -> None:
+    def _check_numbers(self, execution: RecordedExecution, alarm: RetriedSchedule) -> None:
         numbers = [record.attempt for record in execution.attempts]
         expected = sorted(set(numbers)) if alarm.waits else list(range(1, len(numbers) + 1))
         if numbers != expected:
@@ -114,7 +114,7 @@ class Executions:
         if not ends or len(set(ends)) > 1 or execution.end.next_at is not None:
             self._refuse(execution, f"it ended as {ends}")
 
-    def _check_waits(self, execution: Execution, alarm: Alarm) -> None:
+    def _check_waits(self, execution: RecordedExecution, alarm: RetriedSchedule) -> None:
         """No attempt too many or too late; each wait doubles, a tenth more or less, up to eight minutes."""
         attempts = execution.attempts
         if len(attempts) > alarm.retries_max + 1:
@@ -127,7 +127,9 @@ class Executions:
             if number < len(attempts):
                 self._check_wait(execution, number, record, attempts[number])
 
-    def _check_wait(self, execution: Execution, number: int, record: AttemptRecord, after: AttemptRecord) -> None:
+    def _check_wait(
+        self, execution: RecordedExecution, number: int, record: AttemptRecord, after: AttemptRecord
+    ) -> None:
         if record.next_at is None or after.ended_at < record.next_at:
             self._refuse(execution, f"attempt {number + 1} came before {record.next_at}, when it was due")
             return
@@ -136,7 +138,7 @@ class Executions:
         if not shortest_ms <= wait_ms <= longest_ms:
             self._refuse(execution, f"it was to wait {wait_ms} ms after attempt {number}")
 
-    def _check_end(self, execution: Execution, alarm: Alarm) -> None:
+    def _check_end(self, execution: RecordedExecution, alarm: RetriedSchedule) -> None:
         """Given up only for a reason: a permanent error, the last attempt, or its age."""
         end, attempts = execution.end, execution.attempts
         if execution.is_delivered or end.code in self._permanent or len(attempts) == alarm.retries_max + 1:
@@ -147,7 +149,7 @@ class Executions:
             self._refuse(execution, f"it was given up after {len(attempts)} attempts at {end.ended_at}, too early")
 
     def _check_instants(
-        self, alarm: Alarm, executions: Sequence[Execution], left_out: Sequence[AttemptRecord]
+        self, alarm: RetriedSchedule, executions: Sequence[RecordedExecution], left_out: Sequence[AttemptRecord]
     ) -> None:  # fmt: skip
         planned = alarm.planned
         expected = planned.instants()
@@ -162,7 +164,7 @@ class Executions:
         if invented:
             raise RuleBroken(self.rule, f"{planned.name}, {planned.expression}, has executions of {invented}")
 
-    def _gap(self, alarm: Alarm, record: AttemptRecord) -> tuple[Instant, Instant]:
+    def _gap(self, alarm: RetriedSchedule, record: AttemptRecord) -> tuple[Instant, Instant]:
         """The first and the last instant that were left out: by an outage longer than the age, or a rate's interval."""
         first_at = _scheduled_at(record.delivery_id)
         last_at = record.left_out_until
@@ -173,7 +175,7 @@ class Executions:
             raise RuleBroken(self.rule, what)
         return first_at, last_at
 
-    def _refuse(self, execution: Execution, what: str) -> None:
+    def _refuse(self, execution: RecordedExecution, what: str) -> None:
         raise RuleBroken(self.rule, f"{execution.name}: {what}")
 
 
@@ -182,13 +184,13 @@ class Ends:
 
     rule = "a target or a dead-letter queue has each execution, once"
 
-    def __init__(self, alarms: Mapping[str, Alarm], *, skew_ms: int = 0) -> None:
+    def __init__(self, alarms: Mapping[str, RetriedSchedule], *, skew_ms: int = 0) -> None:
         """`skew_ms`: how far the clock of a node may be off."""
         self._alarms = alarms
         self._skew_ms = skew_ms
         self._reached: dict[tuple[str, str], Reached] = {}
         self._dead_lettered: dict[tuple[str, str], DeadLettered] = {}
-        self._executions: list[Execution] = []
+        self._executions: list[RecordedExecution] = []
 
     def observe(self, happening: Happening) -> None:
         match happening:
@@ -218,7 +220,7 @@ class Ends:
         if strays:
             raise RuleBroken(self.rule, f"{strays} belong to no execution")
 
-    def _compare_target(self, execution: Execution, reached: Reached | None) -> None:
+    def _compare_target(self, execution: RecordedExecution, reached: Reached | None) -> None:
         if self._alarms[execution.schedule].waits:
             return  # The function's own error is an answer; and an attempt whose answer is lost has reached it.
         if (reached is not None) != execution.is_delivered:
@@ -226,7 +228,7 @@ class Ends:
         if reached is not None and reached.attempt != len(execution.attempts):
             raise RuleBroken(self.rule, f"{execution.name} was delivered by attempt {reached.attempt}: {execution.end}")
 
-    def _compare_letter(self, execution: Execution, letter: DeadLettered | None) -> None:
+    def _compare_letter(self, execution: RecordedExecution, letter: DeadLettered | None) -> None:
         if (letter is not None) != execution.is_dead_lettered:
             raise RuleBroken(self.rule, f"{execution.name} ended as {execution.end}, its dead letter is {letter}")
         if letter is not None and letter.retries != execution.retries:
@@ -268,7 +270,7 @@ class Metrics:
                 forgotten = f"{self._forgotten[metric]} were forgotten in crashes"
                 raise RuleBroken(self.rule, f"{metric} is {measured}, {self._happened[metric]} happened, {forgotten}")
 
-    def _count(self, execution: Execution) -> None:
+    def _count(self, execution: RecordedExecution) -> None:
         happened = self._happened
         failed = [record.code for record in execution.attempts if record.code]
         happened["InvocationAttemptCount"] += len(execution.attempts)

@@ -9,7 +9,7 @@ from redrive.core.clock import Instant
 from redrive.delivery.invocation import InvocationResult
 from redrive.delivery.worker import Attempt
 from redrive.sim.nodes import Node
-from redrive.sim.weather import Fault
+from redrive.sim.weather import Hazard
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Act:
 class Strike:
     """A fault strikes on its own."""
 
-    fault: Fault
+    fault: Hazard
 
 
 Event = Beat | Act | Strike

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from redrive.core.documents import Document, dump_json, load_json
 from redrive.core.errors import Conflict, ServiceError
 from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
-from redrive.sim.weather import AnswerLost, Fault, Weather
+from redrive.sim.weather import AnswerLost, Hazard, Weather
 
 
 class HandlerFailed(Exception):
@@ -16,7 +16,7 @@ class HandlerFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class HandlerRun:
     """One run of a handler: what its function was invoked with."""
 
     function_name: str
@@ -24,7 +24,7 @@ class Run:
     event: Document
 
 
-Handler = Callable[[Run], Document | None]
+Handler = Callable[[HandlerRun], Document | None]
 
 
 class Functions:
@@ -40,9 +40,9 @@ class Functions:
 
     def invoke(self, invocation: Invocation) -> InvocationResult:
         """Run the handler now. What it raises is the function's error; a lost answer of a call it made is one too."""
-        if self._weather.strikes(Fault.THROTTLED):
+        if self._weather.strikes(Hazard.THROTTLED):
             return InvocationResult(InvocationStatus.THROTTLED, error="ConcurrentInvocationLimitExceeded")
-        run = Run(invocation.function_name, invocation.request_id, load_json(invocation.payload))
+        run = HandlerRun(invocation.function_name, invocation.request_id, load_json(invocation.payload))
         try:
             answer = self._handlers[invocation.function_name](run)
         except (HandlerFailed, ServiceError, Conflict, AnswerLost) as error:

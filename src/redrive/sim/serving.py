@@ -21,7 +21,7 @@ from redrive.core.knobs import Knobs
 from redrive.engine.engine import Engine, Runner
 from redrive.engine.faults import Commits
 from redrive.engine.rounds import Rounds
-from redrive.sim.weather import AnswerLost, Fault, Weather
+from redrive.sim.weather import AnswerLost, Hazard, Weather
 from redrive.store.api import Step, Transaction
 from redrive.store.group import GroupCommit
 from redrive.store.sqlite import Batch, SqliteStore
@@ -76,7 +76,7 @@ class UnreliableBatch:
 
     def commit(self) -> None:
         """Keep what the steps wrote, unless a fault strikes."""
-        if self._weather.strikes(Fault.CONFLICT):
+        if self._weather.strikes(Hazard.CONFLICT):
             self._batch.fail(Conflict("another transaction was there first"))
         self._batch.commit()
         self.is_committed = not self._batch.has_failed
@@ -89,7 +89,7 @@ class UnreliableBatch:
         """The results, or for all of them that they are lost."""
         self._left()
         results, topics = self._batch.conclude()
-        if self.is_committed and self._weather.strikes(Fault.ANSWERS_LOST):
+        if self.is_committed and self._weather.strikes(Hazard.ANSWERS_LOST):
             return [AnswerLost() for _ in results], frozenset()
         return results, topics
 
@@ -224,7 +224,7 @@ class Serving:
         """
         submission = Submission(step, committed)
         process.group.submit(submission, submission.answers.append)
-        if self.undone and self.weather.strikes(Fault.UNDONE):
+        if self.undone and self.weather.strikes(Hazard.UNDONE):
             process.group.submit(self.undone[self.weather.dice.between(0, len(self.undone) - 1)], _forget)
         self._waiting += 1
         process.waiting += 1
@@ -264,14 +264,14 @@ class Serving:
     def _do_next(self) -> None:
         """The next task; that of an open transaction first, since nobody else can begin one."""
         task = next((one for one in self._tasks if one.process.unreliable.is_locked), self._tasks[0])
-        if self.weather.strikes(Fault.CRASH_IN_COMMIT):
+        if self.weather.strikes(Hazard.CRASH_IN_COMMIT):
             self._crash(task.process)
             return
         self._tasks.remove(task)
         task.work()
 
     def _is_lost(self, result: object) -> bool:
-        return not isinstance(result, BaseException) and self.weather.strikes(Fault.ANSWER_LOST)
+        return not isinstance(result, BaseException) and self.weather.strikes(Hazard.ANSWER_LOST)
 
 
 def _forget(result: object) -> None:

@@ -11,7 +11,7 @@ from redrive.sim.checkers import key_of
 from redrive.sim.checkers_groups import by_group
 from redrive.sim.clients import Client
 from redrive.sim.dice import Dice
-from redrive.sim.functions import Handler, HandlerFailed, Run
+from redrive.sim.functions import Handler, HandlerFailed, HandlerRun
 from redrive.sim.happenings import (
     Accepted,
     Deleting,
@@ -23,7 +23,7 @@ from redrive.sim.happenings import (
     Recorded,
     Tried,
 )
-from redrive.sim.weather import AnswerLost, Fault
+from redrive.sim.weather import AnswerLost, Hazard
 from redrive.sim.world import Simulation
 
 POISON = "poison"
@@ -117,7 +117,7 @@ class Consumer:
         except (Conflict, AnswerLost):
             return simulation.now + RETRY_MS
         if self._in_hand:
-            dawdles = simulation.weather.strikes(Fault.DAWDLE)
+            dawdles = simulation.weather.strikes(Hazard.DAWDLE)
             longest_s = 3 * self._visibility_s if dawdles else self._visibility_s // 2
             return simulation.now + self._dice.between(1, longest_s * SECOND_MS)
         if simulation.now >= self._until and is_empty(simulation.reliable, self._queue_url):
@@ -178,7 +178,7 @@ def work_on(simulation: Simulation, key: str) -> None:
     """Do a piece of work. Errors: HandlerFailed, for what nobody can do, and sometimes in bad weather."""
     if POISON in key:
         raise HandlerFailed(f"{key} cannot be done")
-    if simulation.weather.strikes(Fault.FLAKY):
+    if simulation.weather.strikes(Hazard.FLAKY):
         raise HandlerFailed(f"{key} failed this time")
     simulation.observe(Handled(key))
 
@@ -227,7 +227,7 @@ def batch_handler(
     `in_order`: it stops at the first failure, and leaves all that comes after it in the queue too.
     """
 
-    def handle(run: Run) -> Document:
+    def handle(run: HandlerRun) -> Document:
         failed = []
         records = run.event["Records"]
         for position, record in enumerate(records):

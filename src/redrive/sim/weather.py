@@ -31,7 +31,7 @@ TIMEKEEPING_SHARE = 0.75
 """The share of the skewed seeds whose machines keep time."""
 
 
-class Fault(enum.Enum):
+class Hazard(enum.Enum):
     """What may go wrong."""
 
     CONFLICT = "conflict"
@@ -75,11 +75,11 @@ class Fault(enum.Enum):
 
 
 # The highest rate of each fault: per occasion, or per hour for those that strike on their own.
-RATES_MAX: Mapping[Fault, float] = {
-    Fault.CONFLICT: 0.1, Fault.ANSWER_LOST: 0.1, Fault.WAKEUP_LOST: 1.0, Fault.LATE: 0.3, Fault.SLOW: 0.2,
-    Fault.HUNG: 0.1, Fault.DUPLICATE: 0.2, Fault.THROTTLED: 0.2, Fault.FLAKY: 0.3, Fault.DAWDLE: 0.2,
-    Fault.CRASH_AT_WORK: 0.05, Fault.PAUSE_AT_WORK: 0.05, Fault.CRASH: 2.0, Fault.PAUSE: 2.0, Fault.SLEEP: 0.5,
-    Fault.SKEW: 6.0, Fault.ANSWERS_LOST: 0.1, Fault.CRASH_IN_COMMIT: 0.004, Fault.UNDONE: 0.1,
+RATES_MAX: Mapping[Hazard, float] = {
+    Hazard.CONFLICT: 0.1, Hazard.ANSWER_LOST: 0.1, Hazard.WAKEUP_LOST: 1.0, Hazard.LATE: 0.3, Hazard.SLOW: 0.2,
+    Hazard.HUNG: 0.1, Hazard.DUPLICATE: 0.2, Hazard.THROTTLED: 0.2, Hazard.FLAKY: 0.3, Hazard.DAWDLE: 0.2,
+    Hazard.CRASH_AT_WORK: 0.05, Hazard.PAUSE_AT_WORK: 0.05, Hazard.CRASH: 2.0, Hazard.PAUSE: 2.0, Hazard.SLEEP: 0.5,
+    Hazard.SKEW: 6.0, Hazard.ANSWERS_LOST: 0.1, Hazard.CRASH_IN_COMMIT: 0.004, Hazard.UNDONE: 0.1,
 }  # fmt: skip
 
 
@@ -87,7 +87,7 @@ class Weather:
     """How often each fault strikes; a fault without a rate never does."""
 
     def __init__(
-        self, entropy: Entropy, rates: Mapping[Fault, float], *, skew_ms: int = 0, crowding: float = 0.0
+        self, entropy: Entropy, rates: Mapping[Hazard, float], *, skew_ms: int = 0, crowding: float = 0.0
     ) -> None:  # fmt: skip
         """`skew_ms`: how far the clock of any node is off at most.
 
@@ -108,7 +108,7 @@ class Weather:
         dice = Dice(entropy)
         rates = {fault: dice.share(rate_max) for fault, rate_max in RATES_MAX.items() if dice.chance(ARMED_SHARE)}
         skew_ms = 0
-        if Fault.SKEW in rates:
+        if Hazard.SKEW in rates:
             skew_ms = dice.between(1, SKEW_MS_MAX if dice.chance(TIMEKEEPING_SHARE) else WRONG_MS_MAX)
         return cls(entropy, rates, skew_ms=skew_ms, crowding=dice.share(CROWDING_MAX))
 
@@ -126,7 +126,7 @@ class Weather:
         """No further faults."""
         self.rates.clear()
 
-    def strikes(self, fault: Fault) -> bool:
+    def strikes(self, fault: Hazard) -> bool:
         """Whether the fault strikes on this occasion."""
         rate = self.rates.get(fault)
         return rate is not None and self.dice.chance(rate)
@@ -135,7 +135,7 @@ class Weather:
         """Whether somebody else goes on now, while an answer is awaited."""
         return self._crowding > 0 and self.dice.chance(self._crowding)
 
-    def gap_ms(self, fault: Fault) -> int | None:
+    def gap_ms(self, fault: Hazard) -> int | None:
         """How long until a fault that strikes on its own does so next; None if it never does."""
         rate = self.rates.get(fault)
         if not rate:

@@ -21,7 +21,7 @@ from redrive.sim.checkers import (
     Settlements,
     Slots,
 )
-from redrive.sim.checkers_executions import Alarm, Ends, Executions, Metrics
+from redrive.sim.checkers_executions import Ends, Executions, Metrics, RetriedSchedule
 from redrive.sim.checkers_groups import GroupsInOrder
 from redrive.sim.checkers_schedules import Planned, ScheduledInstants
 from redrive.sim.clients import SCOPE
@@ -87,7 +87,7 @@ class Workload:
         self._queues: dict[str, str] = {}
         self._planned: list[Planned] = []
         self.schedules_made: list[Document] = []
-        self._alarms: dict[str, Alarm] = {}
+        self._alarms: dict[str, RetriedSchedule] = {}
         self._retries_max: dict[str, int] = {}
         self._age_ms_max: dict[str, int] = {}
         self._letters: dict[str, tuple[str, ...]] = {}
@@ -299,7 +299,7 @@ class Workload:
         if letters is not None:
             destination["DeadLetterConfig"] = {"Arn": _arn("sqs", letters)}
         planned = self._schedule(name, expression, "UTC", destination, GroupName=ALARMS)
-        self._alarms[name] = Alarm(planned, retries_max, age_s_max * SECOND_MS, waits)
+        self._alarms[name] = RetriedSchedule(planned, retries_max, age_s_max * SECOND_MS, waits)
 
     def _schedule(self, name: str, expression: str, zone: str, target: Document, **more: str) -> Planned:
         params: Document = {

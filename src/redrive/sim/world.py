@@ -35,7 +35,7 @@ from redrive.sim.happenings import Forgot, Happening, LeftMessage
 from redrive.sim.nodes import Node
 from redrive.sim.serving import Process, Serving
 from redrive.sim.trace import Trace, TraceLog
-from redrive.sim.weather import AnswerLost, Fault, Weather
+from redrive.sim.weather import AnswerLost, Hazard, Weather
 from redrive.store.api import Step, Transaction
 from redrive.store.tables.attempts import AttemptRecord
 from redrive.wire.models import Models
@@ -55,7 +55,7 @@ REACTION_MS_MAX = 20
 EARLY_MS_MAX = 2 * SECOND_MS
 """How far ahead of its time an event may come while somebody waits for an answer."""
 RUN_MS_MAX = 400
-STRIKING_ALONE = (Fault.CRASH, Fault.PAUSE, Fault.SLEEP, Fault.SKEW)
+STRIKING_ALONE = (Hazard.CRASH, Hazard.PAUSE, Hazard.SLEEP, Hazard.SKEW)
 
 
 class Undone(Exception):
@@ -247,11 +247,11 @@ class Simulation:
     def _is_struck_at_work(self, event: Beat) -> bool:
         """Whether the node crashes or stands still, so that this beat is lost, or comes later."""
         node = event.node
-        if self.weather.strikes(Fault.CRASH_AT_WORK):
+        if self.weather.strikes(Hazard.CRASH_AT_WORK):
             self._in_hand -= 1
             self.crash(node, for_ms=self._dice.between(SECOND_MS, CRASH_MS_MAX))
             return True
-        if self.weather.strikes(Fault.PAUSE_AT_WORK):
+        if self.weather.strikes(Hazard.PAUSE_AT_WORK):
             self.pause(node, for_ms=self._dice.between(SECOND_MS, PAUSE_MS_MAX))
             self._agenda.push(node.awake_at, event)
             return True
@@ -271,7 +271,7 @@ class Simulation:
             self._in_hand += 1
             self._agenda.push(self.now + self._dice.between(0, REACTION_MS_MAX), Begin(node, node.life, attempt))
         wait_ms = node.process.rounds.wait_ms()
-        if self.weather.strikes(Fault.LATE):
+        if self.weather.strikes(Hazard.LATE):
             wait_ms += self._dice.between(0, 2 * MINUTE_MS)
         self._plan_poll(node, self.now + wait_ms)
 
@@ -289,12 +289,12 @@ class Simulation:
         timeout_ms = attempt.invocation.timeout_ms
         run_ms = self._dice.between(1, min(RUN_MS_MAX, timeout_ms))
         if result.status is not InvocationStatus.THROTTLED:
-            if self.weather.strikes(Fault.HUNG):
+            if self.weather.strikes(Hazard.HUNG):
                 run_ms, result = timeout_ms, failure("Sandbox.Timedout", "Task timed out")
-            elif self.weather.strikes(Fault.SLOW):
+            elif self.weather.strikes(Hazard.SLOW):
                 run_ms = self._dice.between(timeout_ms // 2, timeout_ms)
         self._agenda.push(self.now + run_ms, Answer(node, event.life, attempt, result, holds_slot=not event.repeats))
-        if not event.repeats and self.weather.strikes(Fault.DUPLICATE):
+        if not event.repeats and self.weather.strikes(Hazard.DUPLICATE):
             self._in_hand += 1
             again_at = self.now + self._dice.between(0, 2 * timeout_ms)
             self._agenda.push(again_at, Begin(node, event.life, attempt, repeats=True))
@@ -321,17 +321,17 @@ class Simulation:
         else:
             self._agenda.push(max(again_at, self.now), Act(actor))
 
-    def _strike(self, fault: Fault) -> None:
+    def _strike(self, fault: Hazard) -> None:
         """A fault that strikes on its own does so, and will again."""
         if fault not in self.weather.rates:
             return
         node = self.nodes[self._dice.between(0, len(self.nodes) - 1)]
         match fault:
-            case Fault.CRASH:
+            case Hazard.CRASH:
                 self.crash(node, for_ms=self._dice.between(SECOND_MS, CRASH_MS_MAX))
-            case Fault.PAUSE:
+            case Hazard.PAUSE:
                 self.pause(node, for_ms=self._dice.between(SECOND_MS, PAUSE_MS_MAX))
-            case Fault.SKEW:
+            case Hazard.SKEW:
                 self.set_clock(node)
             case _:
                 for_ms = self._dice.between(SLEEP_MS_MIN, SLEEP_MS_MAX)
@@ -362,7 +362,7 @@ class Simulation:
     def _wake(self) -> None:
         """Something may be due: tell the nodes, unless the telling is lost."""
         for node in self.nodes:
-            if not self.weather.strikes(Fault.WAKEUP_LOST):
+            if not self.weather.strikes(Hazard.WAKEUP_LOST):
                 self._plan_poll(node, self.now + self._dice.between(1, REACTION_MS_MAX))
 
     def _plan_poll(self, node: Node, at: Instant) -> None:
@@ -371,7 +371,7 @@ class Simulation:
             node.poll_at = at
             self._agenda.push(at, Poll(node, node.life))
 
-    def _plan_strike(self, fault: Fault) -> None:
+    def _plan_strike(self, fault: Hazard) -> None:
         gap_ms = self.weather.gap_ms(fault)
         if gap_ms is not None:
             self._agenda.push(self.now + gap_ms, Strike(fault))

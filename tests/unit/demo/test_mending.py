@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from redrive.demo.mending import BROKEN, MENDED, Mending, changes, proof_of
-from redrive.demo.outcome import Outcome
+from redrive.demo.outcome import DemoResult
 from redrive.demo.story import Day
 from redrive.prove.judge.judge import Rule
 
@@ -74,7 +74,7 @@ def test_bug_that_is_still_there_is_a_problem(mending: Mending) -> None:
 def test_outcome_is_good_only_if_bug_was_found_and_mended_and_day_adds_up(mending: Mending) -> None:
     unfound, unmended = replace(mending, before=mending.after), replace(mending, after=mending.before)
 
-    assert Outcome(mending, GOOD_DAY).is_ok
-    assert not Outcome(unfound, GOOD_DAY).is_ok
-    assert not Outcome(unmended, GOOD_DAY).is_ok
-    assert not Outcome(mending, BAD_DAY).is_ok
+    assert DemoResult(mending, GOOD_DAY).is_ok
+    assert not DemoResult(unfound, GOOD_DAY).is_ok
+    assert not DemoResult(unmended, GOOD_DAY).is_ok
+    assert not DemoResult(mending, BAD_DAY).is_ok

@@ -9,7 +9,7 @@ from typing import Any
 import boto3
 import pytest
 
-from redrive.prove.calls.sorting import Ledger
+from redrive.prove.calls.sorting import LedgerRows
 from redrive.prove.judge.judge import Rule
 from redrive.prove.judge.ledger import Status, status_of, stuck_records
 from tests.unit.prove.conftest import Prover
@@ -148,7 +148,7 @@ def test_lock_that_is_deleted_at_the_end_may_stay_if_it_ends_by_itself(
 
 
 def test_row_that_no_clean_run_has_is_of_the_kind_that_begins_like_it() -> None:
-    ledger = Ledger({"app": {"pk=LOCK#1": True, "pk=TOTAL": False}})
+    ledger = LedgerRows({"app": {"pk=LOCK#1": True, "pk=TOTAL": False}})
 
     assert ledger.holds("app", "pk=LOCK#2")
     assert not ledger.holds("app", "pk=TOTALS")

@@ -8,13 +8,13 @@ from redrive.languages.log_filter.malformed import MalformedFilter
 
 _STEP = re.compile(r"\.?\[(?P<index>\d+|\*)\]|\.?\['(?P<quoted>[^']*)'\]|\.(?P<name>[^\s.\[\]()=!<>&|{}]+)")
 
-Step = str | int | None
+Part = str | int | None
 """The name of a member, an index, or None for all items of an array."""
 
 
-def parse_selector(text: str) -> tuple[Step, ...]:
-    """The steps of a selector. Errors: MalformedFilter."""
-    steps: list[Step] = []
+def parse_selector(text: str) -> tuple[Part, ...]:
+    """The parts of a selector. Errors: MalformedFilter."""
+    parts: list[Part] = []
     at = 1
     while at < len(text):
         found = _STEP.match(text, at)
@@ -22,27 +22,27 @@ def parse_selector(text: str) -> tuple[Step, ...]:
             raise MalformedFilter(f"not a property selector: {text}")
         at = found.end()
         if found["index"] is not None:
-            steps.append(None if found["index"] == "*" else int(found["index"]))
+            parts.append(None if found["index"] == "*" else int(found["index"]))
         else:
-            steps.append(found["quoted"] if found["quoted"] is not None else found["name"])
-    if not text.startswith("$") or not steps:
+            parts.append(found["quoted"] if found["quoted"] is not None else found["name"])
+    if not text.startswith("$") or not parts:
         raise MalformedFilter(f"not a property selector: {text}")
-    return tuple(steps)
+    return tuple(parts)
 
 
-def select(document: object, steps: tuple[Step, ...]) -> list[object]:
+def select(document: object, parts: tuple[Part, ...]) -> list[object]:
     """The values that a selector finds: none if there is no such place, several behind `[*]`."""
     found = [document]
-    for step in steps:
-        found = [item for value in found for item in _step(value, step)]
+    for part in parts:
+        found = [item for value in found for item in _part(value, part)]
     return found
 
 
-def _step(value: object, step: Step) -> list[object]:
-    if isinstance(step, str):
-        return [value[step]] if isinstance(value, dict) and step in value else []
+def _part(value: object, part: Part) -> list[object]:
+    if isinstance(part, str):
+        return [value[part]] if isinstance(value, dict) and part in value else []
     if not isinstance(value, list):
         return []
-    if step is None:
+    if part is None:
         return value
-    return [value[step]] if step < len(value) else []
+    return [value[part]] if part < len(value) else []

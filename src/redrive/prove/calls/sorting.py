@@ -25,7 +25,7 @@ class Role(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Ledger:
+class LedgerRows:
     """The rows that are the handler's memory: tables, and for the labels of their rows, whether they are of it."""
 
     rows: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class Sorting:
 
     effects: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
-    ledger: Ledger = field(default_factory=Ledger)
+    ledger: LedgerRows = field(default_factory=LedgerRows)
 
     def role(self, call: Call, label: str) -> Role | None:
         """What a call counts for, of which `label` names the item; None for nothing."""

@@ -53,11 +53,11 @@ class Happening(Protocol):
     answer: object
 
 
-Watch = Callable[[Declared], AbstractContextManager[Happening]]
+EffectWatch = Callable[[Declared], AbstractContextManager[Happening]]
 """Is given an effect that is about to happen. It happens inside, and leaves its answer there."""
 
 
-def watched_effects(watch: Watch) -> AbstractContextManager[None]:
+def watched_effects(watch: EffectWatch) -> AbstractContextManager[None]:
     """While inside, declared effects happen through `watch`."""
     try:
         effects = importlib.import_module(_MODULE)
@@ -73,7 +73,7 @@ def watched_effects(watch: Watch) -> AbstractContextManager[None]:
     return replaced(effects.Effect, "__call__", call)
 
 
-def _watching(effect: _Effect, watch: Watch) -> _Function:
+def _watching(effect: _Effect, watch: EffectWatch) -> _Function:
     function = effect.__wrapped__
     memory = effect.key_memory
     memory_ms = None if memory is None else int(memory.total_seconds() * SECOND_MS)

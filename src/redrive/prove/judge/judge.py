@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from redrive.core.clock import Instant
-from redrive.prove.calls.sorting import Ledger, Role
+from redrive.prove.calls.sorting import LedgerRows, Role
 from redrive.prove.effects.contents import Contents, Left
 from redrive.prove.effects.journal import ITEM_IN, Journal
 from redrive.prove.judge.ledger import Status, has_time, records_of, rows_of, stuck_records
@@ -75,7 +75,7 @@ class Judge:
     contents: Contents
     passing: frozenset[tuple[str, str]]
     """The tables and labels of rows that are made and deleted again."""
-    ledger: Ledger
+    ledger: LedgerRows
     statuses: Mapping[str, Status]
     """The attributes that tell how an execution stands, by table."""
     answer: str | None

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from redrive.core.clock import SECOND_MS
 from redrive.core.documents import Document
 from redrive.prove.calls.calls import mapping_of, parts_of
-from redrive.prove.calls.sorting import Ledger
+from redrive.prove.calls.sorting import LedgerRows
 from redrive.prove.effects.contents import facts_of
 from redrive.prove.effects.journal import key_told
 from redrive.prove.play.events import Called
@@ -43,7 +43,7 @@ class Status:
     done: str
 
 
-def guess_ledger(performance: Performance, beginning: Moment, left: Mapping[str, Rows]) -> Ledger:
+def guess_ledger(performance: Performance, beginning: Moment, left: Mapping[str, Rows]) -> LedgerRows:
     """The ledger of a handler that has left these rows, by table. Errors: as those of its runs."""
     stable = performance.journal.stable
     labels = sorted({(table, stable(key)) for table, rows in left.items() for key in rows})
@@ -53,7 +53,7 @@ def guess_ledger(performance: Performance, beginning: Moment, left: Mapping[str,
         absent = _written(performance, beginning, left, row)
         kept, redone = ([name for name, about in writes if about != row] for writes in (present, absent))
         rows[row[0]][row[1]] = Counter(kept) < Counter(redone)
-    return Ledger(rows)
+    return LedgerRows(rows)
 
 
 def _written(

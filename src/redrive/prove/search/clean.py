@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from redrive.core.clock import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from redrive.core.errors import UserError
 from redrive.prove.calls.calls import Call, parts_of
-from redrive.prove.calls.sorting import Ledger, Role, Sorting
+from redrive.prove.calls.sorting import LedgerRows, Role, Sorting
 from redrive.prove.effects.contents import Left, compared
 from redrive.prove.effects.journal import ITEM_IN, RECORD_IN
 from redrive.prove.judge.judge import Judge, ProvedWorld, left_of
@@ -96,7 +96,7 @@ def learn(performance: Performance, options: Options, elsewhere: Sequence[Left],
     clean = lesson.learn(ledger)
     require_same_order(_calls_of(events), clean.calls)
     if not clean.effects and ledger.tables and not options.ledgers:
-        clean = lesson.learn(Ledger())  # What looks like a ledger is the work itself.
+        clean = lesson.learn(LedgerRows())  # What looks like a ledger is the work itself.
     if not clean.effects:
         raise UserError(
             "The handler changes nothing that can be seen, so nothing can be lost or repeated.",
@@ -116,7 +116,7 @@ class _Lesson:
     world: ProvedWorld
     tables: Sequence[str]
 
-    def learn(self, ledger: Ledger) -> Clean:
+    def learn(self, ledger: LedgerRows) -> Clean:
         """Play a clean run with these rows as the ledger."""
         performance, journal = self.performance, self.performance.journal
         performance.load(self.beginning)
@@ -206,8 +206,8 @@ def _calls_of(events: Iterable[Event]) -> list[Call]:
     return [call for one in events if isinstance(one, Called) for call in (one.call, *parts_of(one.call))]
 
 
-def _given_ledger(options: Options, left: Mapping[str, Rows]) -> Ledger:
-    return Ledger({table: {"": True} if table in options.ledgers else {} for table in left})
+def _given_ledger(options: Options, left: Mapping[str, Rows]) -> LedgerRows:
+    return LedgerRows({table: {"": True} if table in options.ledgers else {} for table in left})
 
 
 def _tables(events: Iterable[Event]) -> list[str]:

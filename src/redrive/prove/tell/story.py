@@ -8,7 +8,7 @@ from typing import assert_never
 
 from redrive.core.clock import SECOND_MS, Instant
 from redrive.prove.calls.calls import key_text
-from redrive.prove.calls.sorting import Ledger
+from redrive.prove.calls.sorting import LedgerRows
 from redrive.prove.judge.judge import Rule, Violation
 from redrive.prove.play.events import Called, DeadLettered, Delivered, Ended, Ending, Event, Sent, Shown
 from redrive.prove.play.faults import ENDS_RUN, Act, Fault
@@ -116,7 +116,7 @@ def elapsed(at: Instant) -> str:
     return "+" + (" ".join(words) or "0s")
 
 
-def advice_for(violation: Violation, events: Sequence[Event], ledger: Ledger) -> str:
+def advice_for(violation: Violation, events: Sequence[Event], ledger: LedgerRows) -> str:
     """What to do, in a sentence or two."""
     match violation.rule:
         case Rule.ALL | Rule.UNSTUCK:
@@ -137,13 +137,13 @@ def advice_for(violation: Violation, events: Sequence[Event], ledger: Ledger) ->
             assert_never(violation.rule)
 
 
-def _is_keyed_by_message_id(events: Sequence[Event], ledger: Ledger) -> bool:
+def _is_keyed_by_message_id(events: Sequence[Event], ledger: LedgerRows) -> bool:
     ids = {one for event in events if isinstance(event, Delivered) for one in event.message_ids}
     calls = [event.call for event in events if isinstance(event, Called) and event.call.target in ledger.tables]
     return any(one in key_text(call) for call in calls for one in ids)
 
 
-def _advice_on_repetition(events: Sequence[Event], ledger: Ledger) -> str:
+def _advice_on_repetition(events: Sequence[Event], ledger: LedgerRows) -> str:
     faults = {fault for event in events if isinstance(event, Called) for fault in event.faults}
     acts = {event.act for event in events if isinstance(event, Sent)}
     key = "take the key from the message's body, never from its message id, which a duplicate and a redrive change"
