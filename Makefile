@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup-stamp
 # The aws CLI pins a botocore of its own, so it gets a place of its own; only the end-to-end tests use it.
 AWSCLI := $(VENV)/awscli/bin/aws
+# Clients that are not ours, for the examples that use them: they pin a botocore of their own, too.
+CLIENTS := $(VENV)/clients/.setup-stamp
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test fuzz check format bench docs new-service clean
@@ -13,7 +15,7 @@ AWSCLI := $(VENV)/awscli/bin/aws
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-setup: $(STAMP) $(AWSCLI) ## Make .venv with the engine and the tools for development (skipped when up to date)
+setup: $(STAMP) $(AWSCLI) $(CLIENTS) ## Make .venv with the engine and the tools for development (skipped when up to date)
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "redrive needs Python 3.11 or newer; name one: make setup PYTHON=python3.11")'
@@ -24,6 +26,13 @@ $(STAMP): pyproject.toml
 $(AWSCLI):
 	@$(PYTHON) -m venv $(VENV)/awscli
 	$(VENV)/awscli/bin/python -m pip install --quiet awscli
+
+$(CLIENTS): examples/clients/requirements.txt examples/clients/javascript/package-lock.json
+	@$(PYTHON) -m venv $(VENV)/clients
+	$(VENV)/clients/bin/python -m pip install --quiet -r examples/clients/requirements.txt
+	@if command -v npm >/dev/null; then npm ci --no-audit --no-fund --silent --prefix examples/clients/javascript; \
+	else echo 'npm is not installed: the example in JavaScript is left out'; fi
+	@touch $@
 
 demo: $(STAMP) ## See redrive at work
 	$(BIN)/redrive demo

@@ -84,6 +84,7 @@ class ServerProcess:
             "AWS_ACCESS_KEY_ID": "test",
             "AWS_SECRET_ACCESS_KEY": "test",
             "AWS_DEFAULT_REGION": "us-east-1",
+            "AWS_REGION": "us-east-1",
         }
 
     def kill(self) -> None:

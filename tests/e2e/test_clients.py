@@ -1,0 +1,62 @@
+"""Programs with clients that are not ours run unchanged: `examples/clients`, against a server process."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import ROOT, ServerProcess
+
+EXAMPLES = ROOT / "examples" / "clients"
+PYTHON = ROOT / ".venv" / "clients" / "bin" / "python"
+MODULES = EXAMPLES / "javascript" / "node_modules"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ServerProcess]:
+    """One server in real time: these programs wait for it."""
+    one = ServerProcess()
+    yield one
+    one.kill()
+
+
+def run(server: ServerProcess, *command: str, cwd: Path = EXAMPLES) -> list[str]:
+    """Run a program with the environment that `redrive env` gives; answers the lines that it prints."""
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=120, check=False, cwd=cwd, env=server.environment
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_celery_retries_tasks_and_waits_with_them(server: ServerProcess) -> None:
+    lines = run(server, str(PYTHON), "celery_tasks.py")
+
+    assert lines[-3:] == [
+        "at-once: done at try 1",
+        "at-the-third-try: done at try 3",
+        "in-two-seconds: done at try 1",
+    ]
+
+
+def test_aioboto3_consumes_concurrently_and_writes_each_order_once(server: ServerProcess) -> None:
+    lines = run(server, str(PYTHON), "aioboto3_consumer.py")
+
+    assert lines == ["20 written, 20 were there before; the table has 20 items"]
+
+
+def test_powertools_names_the_record_that_failed_and_repeats_no_other(server: ServerProcess) -> None:
+    answer = 'answered {"batchItemFailures": [{"itemIdentifier": "id-poison"}]}'
+
+    assert run(server, str(PYTHON), "powertools_batch.py") == [answer, answer, "charged one two"]
+
+
+@pytest.mark.skipif(shutil.which("node") is None or not MODULES.exists(), reason="Node.js or npm is not installed")
+def test_sdk_for_javascript_reads_what_a_schedule_sent(server: ServerProcess) -> None:
+    lines = run(server, "node", "--no-warnings", "run.mjs", cwd=EXAMPLES / "javascript")
+
+    assert lines == ["order-1, scheduled written, 1 was there before"]
