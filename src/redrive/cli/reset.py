@@ -1,0 +1,39 @@
+"""`redrive reset`: a server forgets everything."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from redrive.cli.endpoint import ask, endpoint_option
+from redrive.cli.output import json_option, print_json, wants_json
+from redrive.core.errors import UserError
+
+REFUSED = 4
+
+
+@click.command()
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@json_option
+@endpoint_option
+def command(yes: bool, as_json: bool, endpoint_url: str) -> None:
+    """Have a server forget everything that it holds: queues, functions, stacks, messages, runs. Its clock stays.
+
+    Asks before. Exit code 4 if nobody is there to be asked.
+    """
+    health = ask(endpoint_url, "health")
+    what = f"everything that {endpoint_url} holds, in {health['store']}"
+    if not yes:
+        if not sys.stdin.isatty():
+            raise UserError(
+                f"This would forget {what}, and nobody can be asked.", next_step="Say so: redrive reset --yes",
+                exit_code=REFUSED,
+            )  # fmt: skip
+        if not click.confirm(f"Forget {what}?", err=True):
+            raise UserError("Nothing was forgotten.", exit_code=REFUSED)
+    answer = ask(endpoint_url, "reset", {})
+    if wants_json(as_json):
+        print_json(answer)
+    else:
+        click.echo(f"{endpoint_url} has forgotten everything. Its clock stands at {answer['now']}.")
