@@ -11,28 +11,28 @@ import click
 from redrive.cli.output import json_option, print_json, print_table, wants_json
 from redrive.core.errors import UserError
 
-PACKAGED = Path(__file__).parent / "examples"
+PACKAGED = Path(__file__).parent / "example_files"
 CHECKOUT = Path(__file__).parents[3] / "examples"
 
 EXAMPLES = {
     "handlers": (
         "Handlers that use redrive.handler: charges, imports, streams, reports.",
-        "python {path}/charge_once.py",
+        "Each says what it is for and what it needs. Begin with {path}/charge_once.py.",
     ),
     "prove": (
         "Handlers with a bug, and how each is mended.",
-        "redrive prove {path}/running_means_skip.py:handler",
+        "Run it: redrive prove {path}/running_means_skip.py:handler",
     ),
     "scheduled-processing": (
         "A schedule, a queue, a function and tables, as a CloudFormation template.",
-        "redrive deploy {path}/template.yaml",
+        "Run it: redrive deploy {path}/template.yaml",
     ),
     "scheduler-dead-letters": (
         "Two schedules that fail, and what can be seen of it afterwards.",
-        "python {path}/run.py",
+        "Run it, with a server in virtual time: python {path}/run.py",
     ),
 }
-"""Each with what it shows, and the command that runs it."""
+"""Each with what it shows, and what to do with it."""
 
 
 @click.command()
@@ -53,13 +53,13 @@ def command(name: str | None, into: Path | None, as_json: bool) -> None:
         raise UserError(f"{target} is there already.", next_step=f"redrive examples {name} --into DIR", exit_code=4)
     shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
     written = sorted(str(path) for path in target.rglob("*") if path.is_file())
-    run = EXAMPLES[name][1].format(path=target)
+    next_step = EXAMPLES[name][1].format(path=target)
     if wants_json(as_json):
-        print_json({"name": name, "files": written, "run": run})
+        print_json({"name": name, "files": written, "next": next_step})
         return
     for path in written:
         click.echo(path)
-    click.echo(f"Run it: {run}", err=True)
+    click.echo(next_step, err=True)
 
 
 def _list(as_json: bool) -> None:

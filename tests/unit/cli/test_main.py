@@ -53,7 +53,7 @@ def test_example_is_written_once(tmp_path: Path) -> None:
     assert (target / "template.yaml").read_bytes() == (
         EXAMPLES_DIR / "scheduled-processing" / "template.yaml"
     ).read_bytes()
-    assert str(target / "template.yaml") in json.loads(first.stdout)["run"]
+    assert str(target / "template.yaml") in json.loads(first.stdout)["next"]
     assert second.exit_code == 4
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from typing import Any
 
 import pytest
@@ -24,6 +26,13 @@ def role(terminal: Terminal, service: str) -> str:
     made = terminal.client("iam").create_role(RoleName=service, AssumeRolePolicyDocument=document)
     arn: str = made["Role"]["Arn"]
     return arn
+
+
+def archive() -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as package:
+        package.writestr("index.py", "def handler(event, context): pass")
+    return content.getvalue()
 
 
 def by_name(told: Any) -> dict[str, Any]:
@@ -63,8 +72,29 @@ def test_queue_names_everything_whose_dead_letters_it_takes(terminal: Terminal) 
     assert (told["orders"]["dead_letters_to"], told["orders"]["max_receive_count"]) == (f"{ARN}:dead", 3)
 
 
-def test_way_back_of_dead_letters_is_told(terminal: Terminal) -> None:
-    """Only for people: what a program reads has the ARNs."""
+def test_queue_takes_the_dead_letters_of_functions_and_of_their_failures(terminal: Terminal) -> None:
+    """By a function's dead-letter configuration, and by its destination on failure."""
+    functions = terminal.client("lambda")
+    queue(terminal, "dead")
+    queue(terminal, "failures")
+    arn = role(terminal, "lambda")
+    allowed = {"Effect": "Allow", "Action": "sqs:SendMessage", "Resource": "*"}
+    document = json.dumps({"Version": "2012-10-17", "Statement": [allowed]})
+    terminal.client("iam").put_role_policy(RoleName="lambda", PolicyName="send", PolicyDocument=document)
+    functions.create_function(
+        FunctionName="report", Runtime="python3.11", Handler="index.handler", Role=arn,
+        Code={"ZipFile": archive()}, DeadLetterConfig={"TargetArn": f"{ARN}:dead"},
+    )  # fmt: skip
+    failures = {"OnFailure": {"Destination": f"{ARN}:failures"}}
+    functions.put_function_event_invoke_config(FunctionName="report", DestinationConfig=failures)
+
+    told = by_name(terminal.json("queues"))
+
+    for name in ("dead", "failures"):
+        assert [(one["kind"], one["name"]) for one in told[name]["dead_letters_of"]] == [("function", "report")]
+
+
+def test_beginning_of_a_name_is_enough_and_sources_are_found_beside_it(terminal: Terminal) -> None:
     url = queue(terminal, "dead")
     queue(terminal, "orders", RedrivePolicy=json.dumps({"deadLetterTargetArn": f"{ARN}:dead", "maxReceiveCount": 3}))
     terminal.client("sqs").send_message(QueueUrl=url, MessageBody="x")
