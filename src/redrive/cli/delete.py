@@ -10,6 +10,7 @@ import click
 from botocore.exceptions import ClientError
 
 from redrive.cli.clients import Place, place_options
+from redrive.cli.consent import require_consent
 from redrive.cli.output import json_option, print_json, print_table, wants_json
 from redrive.core.errors import UserError
 
@@ -40,7 +41,7 @@ def command(stack: str, retain: tuple[str, ...], role_arn: str | None, yes: bool
     client = place.client("cloudformation")
     found = _find(client, stack, place)
     if place.is_aws and not yes:
-        click.confirm(f"Delete {found['StackId']} from AWS?", abort=True, err=True)
+        require_consent(f"delete {found['StackId']} from AWS", f"redrive delete {stack}{place.options} --yes")
     seen = {event["EventId"] for event in _events(client, found["StackId"])}
     settings: dict[str, Any] = {"RetainResources": list(retain)} if retain else {}
     if role_arn is not None:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
+from redrive.cli.consent import require_consent
 from redrive.cli.endpoint import ask, endpoint_option
 from redrive.cli.output import json_option, print_json, wants_json
-from redrive.core.errors import UserError
-
-REFUSED = 4
 
 
 @click.command()
@@ -23,15 +19,8 @@ def command(yes: bool, as_json: bool, endpoint_url: str) -> None:
     Asks before. Exit code 4 if nobody is there to be asked.
     """
     health = ask(endpoint_url, "health")
-    what = f"everything that {endpoint_url} holds, in {health['store']}"
     if not yes:
-        if not sys.stdin.isatty():
-            raise UserError(
-                f"This would forget {what}, and nobody can be asked.", next_step="Say so: redrive reset --yes",
-                exit_code=REFUSED,
-            )  # fmt: skip
-        if not click.confirm(f"Forget {what}?", err=True):
-            raise UserError("Nothing was forgotten.", exit_code=REFUSED)
+        require_consent(f"forget everything that {endpoint_url} holds, in {health['store']}", "redrive reset --yes")
     answer = ask(endpoint_url, "reset", {})
     if wants_json(as_json):
         print_json(answer)
