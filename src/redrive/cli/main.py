@@ -6,6 +6,7 @@ gate, 130 interrupted.
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import sys
 from typing import Any
@@ -19,18 +20,38 @@ from redrive.core.errors import UserError
 
 COMMANDS = {
     "clock": ("redrive.cli.clock", "Show a server's clock, or move it."),
+    "delete": ("redrive.cli.delete", "Delete a stack, and say what is left of it."),
     "demo": ("redrive.cli.demo", "Find the bug in a handler, mend it, and run a day of work in which much goes wrong."),
     "deploy": ("redrive.cli.deploy", "Deploy a CloudFormation template to a server."),
     "env": ("redrive.cli.env", "Print the settings that point AWS tools at a server."),
+    "examples": ("redrive.cli.examples", "List the examples, or write one into this directory."),
     "fault": ("redrive.cli.fault", "Have calls to a target fail or be slow, to see what happens then."),
+    "logs": ("redrive.cli.logs", "Print what a function has logged, and go on with it."),
     "prove": ("redrive.cli.prove", "Search for a history in which a handler loses or repeats work."),
+    "queues": ("redrive.cli.queues", "Show what is in the queues, and whose dead letters they take."),
+    "reset": ("redrive.cli.reset", "Have a server forget everything."),
     "runs": ("redrive.cli.runs", "Show how deliveries went, and all that happened to one execution."),
     "schedules": ("redrive.cli.schedules", "Show when schedules fire and how it went, or fire one now."),
     "serve": ("redrive.cli.serve", "Serve AWS's APIs from this machine."),
     "sim": ("redrive.cli.sim", "Run the engine under bad weather, from a seed."),
+    "status": ("redrive.cli.status", "Show a server: its clock and store, what is due, and what failed lately."),
     "store": ("redrive.cli.store", "Check a store, or make a backup of it."),
     "version": ("redrive.cli.version", "Print the version."),
 }
+
+SYNONYMS = {
+    "destroy": ["delete"],
+    "dlq": ["queues"],
+    "info": ["status"],
+    "init": ["examples"],
+    "ls": ["status", "queues"],
+    "ps": ["status", "runs"],
+    "rm": ["delete"],
+    "start": ["serve"],
+    "tail": ["logs"],
+    "up": ["serve", "deploy"],
+}
+"""What other tools call these commands."""
 
 
 class _Commands(click.Group):
@@ -44,6 +65,18 @@ class _Commands(click.Group):
             return None
         command: click.Command = importlib.import_module(COMMANDS[cmd_name][0]).command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, with a guess at what was meant: click makes none where commands are imported when called."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+            near = difflib.get_close_matches(name, [*COMMANDS, *SYNONYMS], n=1)
+            meant = dict.fromkeys(known for word in near for known in SYNONYMS.get(word, [word]))
+            guess = f" Did you mean {' or '.join(meant)}?" if meant else ""
+            ctx.fail(f"There is no command {name}.{guess}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

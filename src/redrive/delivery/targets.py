@@ -126,8 +126,7 @@ def called_operation(call: Request | Templated | Universal) -> tuple[str, str]:
 def request_call(tx: Transaction, kind: Templated | Universal, caller: Caller, request: Callable[[], Request]) -> Call:
     """The delivery of a target's request under a caller's permissions. `request` is made when the call is.
 
-    Errors (of its parameters): SerializationException (they are not what AWS's model of the operation says),
-    UnknownOperationException.
+    Errors (of its parameters): SerializationException (they are not what AWS's model of the operation says).
     """
     return Call(caller, *called_operation(kind), lambda: request_params(tx, request()))
 

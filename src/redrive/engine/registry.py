@@ -7,10 +7,12 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
+from typing import NoReturn
 
 from redrive.core.errors import Bug, ServiceError
 from redrive.core.scope import Caller
 from redrive.delivery.operation import OPERATION_ATTRIBUTE, Answer
+from redrive.services.iam import access
 from redrive.store.api import Transaction
 from redrive.wire.inputs import InputReader, missing_members
 from redrive.wire.model import OperationModel
@@ -29,6 +31,21 @@ class Entry:
     model: OperationModel
     keywords: Mapping[str, str]
     required: frozenset[str]
+
+
+class Unserved(ServiceError):
+    """AWS has this operation, perhaps, and no service here does."""
+
+    def __init__(self, service: str, operation: str) -> None:
+        message = f"redrive does not implement {service} {operation}."
+        super().__init__("UnknownOperationException", message, http_status=501)
+        self.service = service
+        self.operation = operation
+
+    def refuse(self, tx: Transaction, caller: Caller, params: Mapping[str, object]) -> NoReturn:
+        """Refuse a call of it. Permissions come first, as on AWS. Errors: AccessDeniedException; this error."""
+        access.authorize_unserved(tx, caller, self.service, self.operation, params)
+        raise self
 
 
 class Registry:
@@ -52,7 +69,7 @@ class Registry:
         return {name: self._of_service(name) for name in self._modules}
 
     def entry(self, service: str, operation: str) -> Entry:
-        """An operation. Errors: ServiceError UnknownOperationException if no service implements it."""
+        """An operation. Errors: Unserved if no service implements it."""
         key = (service, operation)
         entry = self._entries.get(key)
         if entry is None:
@@ -63,7 +80,10 @@ class Registry:
         self, tx: Transaction, caller: Caller, service: str, operation: str, params: Mapping[str, object]
     ) -> Answer:
         """Validate the parameters as AWS does, and run the operation. Errors: ServiceError."""
-        entry = self.entry(service, operation)
+        try:
+            entry = self.entry(service, operation)
+        except Unserved as unserved:
+            unserved.refuse(tx, caller, params)
         try:
             self.check(entry, params)
         except (AttributeError, TypeError) as error:
@@ -72,8 +92,14 @@ class Registry:
         return self.run(entry, tx, caller, params)
 
     def read(self, service: str, operation: str, document: Mapping[str, object]) -> Mapping[str, object]:
-        """Parameters from a JSON document. Errors: SerializationException, UnknownOperationException."""
-        entry = self.entry(service, operation)
+        """Parameters from a JSON document; the document itself if no service implements the operation.
+
+        Errors: SerializationException.
+        """
+        try:
+            entry = self.entry(service, operation)
+        except Unserved:
+            return document  # Nobody knows better, and whoever calls the operation with it is refused there.
         reader = self._inputs.get(service)
         if reader is None:
             reader = self._inputs.setdefault(service, InputReader(self._models.specs[service].wording))
@@ -121,9 +147,7 @@ class Registry:
     def _checked(self, service: str, operation: str) -> Entry:
         implementation = self._of_service(service).get(operation)
         if implementation is None:
-            raise ServiceError(
-                "UnknownOperationException", f"redrive does not implement {service} {operation}.", http_status=501
-            )
+            raise Unserved(service, operation)
         model = self._models.service(service).operations[operation]
         keywords = {member: snake_case(member) for member in (model.input.members if model.input else ())}
         required = model.input.required if model.input else frozenset()

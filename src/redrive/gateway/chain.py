@@ -5,6 +5,7 @@
     decode     parameters                                      wire codec
     validate   shapes as AWS checks them                       wire.validate
     run        the operation, in a transaction                 engine
+               (one that is not here: only who may call it is told so)
     encode     the answer, or the error                        wire codec
 
 No sockets and no event loop here: `app` serves this over HTTP, and `redrive.testing` calls it in process.
@@ -23,7 +24,7 @@ from redrive.core.log import Log
 from redrive.core.scope import Caller
 from redrive.delivery.operation import Answer
 from redrive.engine.engine import Engine
-from redrive.engine.registry import Entry
+from redrive.engine.registry import Entry, Unserved
 from redrive.gateway.identity import Identity
 from redrive.store.api import Transaction
 from redrive.wire.message import HttpRequest, HttpResponse
@@ -40,7 +41,7 @@ class Exchange:
     """
 
     route: Route
-    entry: Entry
+    entry: Entry | Unserved
     caller: Caller
     params: Mapping[str, object]
     engine: Engine
@@ -51,6 +52,8 @@ class Exchange:
         caller = self.caller
         if self.user_key:
             caller = tx.services.user_of(tx, caller, self.user_key, self.route.service.spec.signing_name)
+        if isinstance(self.entry, Unserved):
+            self.entry.refuse(tx, caller, self.params)
         return self.engine.registry.run(self.entry, tx, caller, self.params)
 
 
@@ -77,11 +80,20 @@ class Gateway:
                 request, request_id, spec.signing_name, wordy=isinstance(route.codec, QueryCodec)
             )
             params = route.codec.decode(route.operation, request, route.path_params)
-            entry = self._engine.registry.entry(route.service.name, route.operation.name)
-            self._engine.registry.check(entry, params)
+            entry = self._entry(route, params)
             return Exchange(route, entry, signer.caller, params, self._engine, signer.user_key)
         except ServiceError as error:
             return route.codec.encode_error(error, request_id)
+
+    def _entry(self, route: Route, params: Mapping[str, object]) -> Entry | Unserved:
+        """The operation, for which the parameters are good. Errors: ServiceError, in AWS's words, if they are not."""
+        registry = self._engine.registry
+        try:
+            entry = registry.entry(route.service.name, route.operation.name)
+        except Unserved as unserved:
+            return unserved
+        registry.check(entry, params)
+        return entry
 
     def answer(self, exchange: Exchange, result: Document | BaseException) -> HttpResponse:
         """The answer to an exchange, from its result or from what it raised."""

@@ -8,18 +8,10 @@ from __future__ import annotations
 import json
 
 from redrive.core.errors import ServiceError
-from redrive.wire.cbor import PROTOCOL, PROTOCOL_HEADER, CborCodec
-from redrive.wire.codec import Codec
-from redrive.wire.json import JsonCodec
 from redrive.wire.message import HttpRequest, HttpResponse
-from redrive.wire.model import ServiceModel
-from redrive.wire.query import QueryCodec
-from redrive.wire.rest import RestJsonCodec
-from redrive.wire.services import ServiceSpec
+from redrive.wire.strangers import errors_for
 
 OWN_PATH = "/_redrive/"
-
-_FORM = "application/x-www-form-urlencoded"
 
 
 def refusal(
@@ -30,7 +22,7 @@ def refusal(
         return own_refusal(status, what, next_step, request_id=request_id if status >= 500 else "")
     fault = "client" if status < 500 else "server"
     error = ServiceError(code, f"{what} {next_step}", http_status=status, fault=fault)
-    return _codec(request).encode_error(error, request_id)
+    return errors_for(request).encode_error(error, request_id)
 
 
 def own_refusal(status: int, what: str, next_step: str, *, request_id: str = "") -> HttpResponse:
@@ -39,19 +31,3 @@ def own_refusal(status: int, what: str, next_step: str, *, request_id: str = "")
     return HttpResponse(
         status, (("content-type", "application/json"),), json.dumps(document, indent=2).encode() + b"\n"
     )
-
-
-def _codec(request: HttpRequest) -> Codec:
-    """The codec of the protocol that a request seems to speak, of no service in particular."""
-    headers = request.headers
-    if headers.get(PROTOCOL_HEADER) == PROTOCOL:
-        return CborCodec(_nobody(PROTOCOL))
-    if "x-amz-target" in headers:
-        return JsonCodec(_nobody("json"))
-    if "Action=" in request.query or headers.get("content-type", "").lower().startswith(_FORM):
-        return QueryCodec(_nobody("query"))
-    return RestJsonCodec(_nobody("rest-json"))
-
-
-def _nobody(protocol: str) -> ServiceModel:
-    return ServiceModel(ServiceSpec(name="", protocols=(protocol,)), api_version="")

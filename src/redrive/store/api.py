@@ -56,7 +56,8 @@ class Services(Protocol):
         """Run an operation in this transaction: `call(tx, caller, "sqs", "SendMessage", {"QueueUrl": …})`.
 
         Parameters are validated as those of a client are. Writes of a failed call are undone; the transaction goes on.
-        Errors: ServiceError, in the words of that service.
+        Errors: ServiceError, in the words of that service. An operation that no service here has is refused as AWS
+        refuses who may not call it, and else with UnknownOperationException.
         """
         ...
 
@@ -64,9 +65,9 @@ class Services(Protocol):
         """Parameters for `call`, from a document as a user writes it in JSON: `read("sqs", "SendMessage", {…})`.
 
         Members have the names of AWS's SDKs (`MessageBody`); blobs are base64, or text where they are the body of the
-        request; timestamps are seconds or ISO 8601.
-        Errors: ServiceError SerializationException (a value of a wrong type, a member that there is not),
-        UnknownOperationException (no service here has this operation).
+        request; timestamps are seconds or ISO 8601. For an operation that no service here has this is the document
+        itself: `call` refuses it, as only there the caller is known.
+        Errors: ServiceError SerializationException (a value of a wrong type, a member that there is not).
         """
         ...
 

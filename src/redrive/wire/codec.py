@@ -16,7 +16,15 @@ from redrive.wire.model import OperationModel
 REQUEST_ID_HEADER = "x-amzn-RequestId"
 
 
-class Codec(Protocol):
+class ErrorWriter(Protocol):
+    """Writes errors in a protocol."""
+
+    def encode_error(self, error: ServiceError, request_id: str) -> HttpResponse:
+        """The answer that says an error, in this protocol's shape and spelling."""
+        ...
+
+
+class Codec(ErrorWriter, Protocol):
     """Translates between HTTP messages and the parameters and results of one service's operations.
 
     Parameters and results are documents with the members' names as AWS spells them: blobs are bytes, timestamps are
@@ -35,10 +43,6 @@ class Codec(Protocol):
 
         Errors: Bug (the result has a member that the model does not know, or a value of the wrong type).
         """
-        ...
-
-    def encode_error(self, error: ServiceError, request_id: str) -> HttpResponse:
-        """The answer that says an error, in this protocol's shape and spelling."""
         ...
 
 

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from redrive.core.errors import ServiceError
 from redrive.wire.cbor import PROTOCOL, PROTOCOL_HEADER, CborCodec
-from redrive.wire.codec import Codec
+from redrive.wire.codec import Codec, ErrorWriter
 from redrive.wire.json import JsonCodec
 from redrive.wire.message import HttpRequest
 from redrive.wire.model import OperationModel, ServiceModel
@@ -23,6 +23,7 @@ from redrive.wire.query import QueryCodec, form_of
 from redrive.wire.rest import RestJsonCodec
 from redrive.wire.services import UNKNOWN_ACTION, ServiceSpec
 from redrive.wire.sigv4 import credential_of
+from redrive.wire.strangers import errors_for, errors_of, may_have_action, signed_for
 
 _PROTOCOLS: Mapping[str, Callable[[ServiceModel], Codec]] = MappingProxyType(
     {"json": JsonCodec, "query": QueryCodec, "rest-json": RestJsonCodec, "smithy-rpc-v2-cbor": CborCodec}
@@ -45,7 +46,7 @@ class Route:
 class Unroutable(ServiceError):
     """No operation is meant by this request. `codec` writes the answer in the protocol the caller seems to speak."""
 
-    def __init__(self, codec: Codec, error: ServiceError) -> None:
+    def __init__(self, codec: ErrorWriter, error: ServiceError) -> None:
         super().__init__(error.code, error.message, http_status=error.http_status, fault=error.fault)
         self.codec = codec
 
@@ -65,20 +66,18 @@ class Router:
         """The service, operation and codec of a request. Errors: Unroutable."""
         target = request.headers.get("x-amz-target")
         if target is not None:
-            return self._by_target_header(target)
+            return self._by_target_header(request, target)
         if request.headers.get(PROTOCOL_HEADER) == PROTOCOL:
             return self._by_rpc_path(request)
         try:
             credential = credential_of(request)
         except ServiceError as error:
-            raise Unroutable(self._guess(request), error) from None
+            raise Unroutable(errors_for(request), error) from None
         if credential is None:
             return self._unsigned(request)
         spec = self._by_signing_name.get(credential.service)
         if spec is None:
-            served = ", ".join(sorted(self._by_signing_name))
-            message = f"The service {credential.service} is not served here. Served are: {served}."
-            raise self._unknown(self._guess(request), message, 404)
+            raise self._unknown(errors_for(request), self._not_served(request, ""), 404)
         return self._of_service(spec, request)
 
     def codec(self, service: str, protocol: str) -> Codec:
@@ -89,11 +88,11 @@ class Router:
             found = self._codecs.setdefault((service, protocol), made)
         return found
 
-    def _by_target_header(self, target: str) -> Route:
+    def _by_target_header(self, request: HttpRequest, target: str) -> Route:
         prefix, _, name = target.rpartition(".")
         spec = self._by_target.get(prefix)
         if spec is None:
-            raise self._unknown(self._nobody("json"), f"The target {target} is not served here.", 400)
+            raise self._unknown(errors_of("json"), self._not_served(request, prefix), 400)
         service = self._models.service(spec.name)
         codec = self.codec(spec.name, "json")
         operation = service.operations.get(name)
@@ -106,9 +105,12 @@ class Router:
         match = _RPC_PATH.fullmatch(request.path)
         # Some SDKs write the service's shape with its namespace before it.
         spec = None if match is None else self._by_target.get(match[1].rpartition(".")[2])
+        if match is not None and spec is None:
+            message = self._not_served(request, match[1].rpartition(".")[2])
+            raise self._unknown(errors_of("smithy-rpc-v2-cbor"), message, 404)
         if match is None or spec is None or "smithy-rpc-v2-cbor" not in spec.protocols:
             message = f"Unable to find an operation for {request.method} {request.path}."
-            raise self._unknown(self._nobody("smithy-rpc-v2-cbor"), message, 404)
+            raise self._unknown(errors_of("smithy-rpc-v2-cbor"), message, 404)
         service = self._models.service(spec.name)
         codec = self.codec(spec.name, "smithy-rpc-v2-cbor")
         operation = service.operations.get(match[2])
@@ -132,7 +134,7 @@ class Router:
 
         AssumeRoleWithWebIdentity is never signed, for one.
         """
-        fields = _fields(self._nobody("query"), request) if _may_have_action(request) else {}
+        fields = _fields(errors_of("query"), request) if may_have_action(request) else {}
         if "Action" in fields:
             specs = [spec for spec in self._models.specs.values() if "query" in spec.protocols]
             version = fields.get("Version")
@@ -140,7 +142,7 @@ class Router:
             for spec in named or specs:
                 if fields["Action"] in self._models.service(spec.name).operations:
                     return self._by_action(spec, request, fields)
-            codec = self.codec(named[0].name, "query") if named else self._nobody("query")
+            codec: ErrorWriter = self.codec(named[0].name, "query") if named else errors_of("query")
             raise Unroutable(codec, _invalid_action(UNKNOWN_ACTION, fields["Action"], version or ""))
         for spec in self._models.specs.values():
             if "rest-json" in spec.protocols:
@@ -148,7 +150,7 @@ class Router:
                 if route is not None:
                     return route
         raise self._unknown(
-            self._guess(request), f"Unable to find an operation for {request.method} {request.path}.", 404
+            errors_for(request), f"Unable to find an operation for {request.method} {request.path}.", 404
         )
 
     def _by_action(self, spec: ServiceSpec, request: HttpRequest, fields: Mapping[str, str]) -> Route:
@@ -175,24 +177,16 @@ class Router:
         operation, params = match
         return Route(service, operation, self.codec(spec.name, "rest-json"), params)
 
-    def _guess(self, request: HttpRequest) -> Codec:
-        """A codec for a request that is for none of the services."""
-        return self._nobody("query" if _may_have_action(request) else "rest-json")
+    def _not_served(self, request: HttpRequest, written: str) -> str:
+        """The sentence about a service that is not here, by its signing name, else as it is written in the request."""
+        served = ", ".join(sorted(self._models.specs))
+        return f"The service {signed_for(request) or written} is not served here. Served are: {served}."
 
-    def _nobody(self, protocol: str) -> Codec:
-        """A codec for errors that no service is there to answer."""
-        return _PROTOCOLS[protocol](ServiceModel(ServiceSpec(name="", protocols=(protocol,)), api_version=""))
-
-    def _unknown(self, codec: Codec, message: str, status: int) -> Unroutable:
+    def _unknown(self, codec: ErrorWriter, message: str, status: int) -> Unroutable:
         return Unroutable(codec, ServiceError("UnknownOperationException", message, http_status=status))
 
 
-def _may_have_action(request: HttpRequest) -> bool:
-    content_type = request.headers.get("content-type", "")
-    return "Action=" in request.query or content_type.startswith("application/x-www-form-urlencoded")
-
-
-def _fields(codec: Codec, request: HttpRequest) -> dict[str, str]:
+def _fields(codec: ErrorWriter, request: HttpRequest) -> dict[str, str]:
     try:
         return dict(form_of(request))
     except ServiceError as error:

@@ -302,3 +302,31 @@ def test_signature_for_another_service_is_refused(strict):
 
     assert (code, status) == ("InvalidSignatureException", 400)
     assert message == "Credential should be scoped to correct service: 'dynamodb'."
+
+
+@pytest.mark.parametrize(("service", "call", "params", "code", "status"), [
+    ("dynamodb", "list_global_tables", {}, "AccessDeniedException", 400),
+    ("iam", "list_groups", {}, "AccessDenied", 403),
+    ("lambda", "delete_layer_version", {"LayerName": "a", "VersionNumber": 1}, "AccessDeniedException", 403),
+    ("cloudwatch", "delete_alarms", {"AlarmNames": ["late"]}, "AccessDeniedException", 400),
+])  # fmt: skip
+def test_operation_that_is_not_here_is_first_refused_to_who_may_not_call_it(
+    world: World, lenient: Connect, service: str, call: str, params: dict[str, Any], code: str, status: int
+) -> None:
+    client = lenient(service, *session(world))
+
+    found = refused(getattr(client, call), **params)
+
+    operation = client.meta.method_to_api_mapping[call]
+    assert found[0] in {code, "AccessDenied"}
+    assert found[2] == status
+    assert f"assumed-role/worker/run is not authorized to perform: {service}:{operation}" in found[1]
+
+
+def test_operation_that_is_not_here_is_told_to_who_may_call_it(world: World, lenient: Connect) -> None:
+    allowed = lenient("dynamodb", *user_key(world, may="dynamodb:ListGlobalTables"))
+
+    told = [refused(client.list_global_tables) for client in (allowed, lenient("dynamodb", "test"))]
+
+    sentence = "redrive does not implement dynamodb ListGlobalTables."
+    assert told == [("UnknownOperationException", sentence, 501)] * 2

@@ -71,7 +71,7 @@ def test_path_names_service_and_operation(router: Router, prefix: str, namespace
     [
         (f"{SERVICE}/Dance", "The operation Dance does not exist."),
         ("/service/AmazonSQS/operation/SendMessage", "Unable to find an operation for POST "),
-        ("/service/Nobody/operation/SendMessage", "Unable to find an operation for POST "),
+        ("/service/Nobody/operation/SendMessage", "The service Nobody is not served here."),
         ("/", "Unable to find an operation for POST /."),
     ],
 )

@@ -74,6 +74,7 @@ def test_unknown_target(router: Router) -> None:
     error = refusal(router, request("POST", "/", headers={"x-amz-target": "Kinesis_20131202.PutRecord"}))
 
     assert error.code == "UnknownOperationException"
+    assert error.message.startswith("The service Kinesis_20131202 is not served here.")
     assert error.codec.encode_error(error, "id-1").status == 400
 
 

@@ -6,8 +6,17 @@ those.
 
 from __future__ import annotations
 
+from redrive.languages.iam.actions import actions_of, denied_code, prefix_of
 from redrive.languages.iam.errors import PolicyError
-from redrive.languages.iam.evaluate import Allowed, Decision, ExplicitDeny, ImplicitDeny, PolicySource, decide
+from redrive.languages.iam.evaluate import (
+    Allowed,
+    Decision,
+    ExplicitDeny,
+    ImplicitDeny,
+    PolicySource,
+    decide,
+    may_somewhere,
+)
 from redrive.languages.iam.managed import ManagedPolicy, managed_policies
 from redrive.languages.iam.messages import denial_message
 from redrive.languages.iam.model import Effect, Policy, PolicyKind, Statement
@@ -39,12 +48,16 @@ __all__ = [
     "PrincipalInfo",
     "Statement",
     "account_of",
+    "actions_of",
     "decide",
     "denial_message",
+    "denied_code",
     "keys_of_tags",
     "managed_policies",
+    "may_somewhere",
     "parse_policy",
     "passed_to",
+    "prefix_of",
     "request_tags",
     "resource_tags",
 ]

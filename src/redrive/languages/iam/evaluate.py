@@ -107,6 +107,46 @@ def decide(
     return Allowed(granted)
 
 
+def may_somewhere(action: str, identity_policies: Sequence[Policy], boundary: Policy | None = None) -> Decision:
+    """Decide whether an action could be allowed on any resource, under any conditions. An action of `s3:*` is any one.
+
+    For calls of which nothing tells the resource. Only a Deny of every resource, without conditions, counts.
+    """
+    limits = [] if boundary is None else [boundary]
+    for source, policies in ((PolicySource.IDENTITY, identity_policies), (PolicySource.BOUNDARY, limits)):
+        for statement in (one for policy in policies for one in policy.statements):
+            if statement.effect is Effect.DENY and _forbids_everywhere(statement, action):
+                return ExplicitDeny(statement, source)
+    granted = _allowing_somewhere(identity_policies, action)
+    if granted is None:
+        return ImplicitDeny(PolicySource.IDENTITY)
+    if limits and _allowing_somewhere(limits, action) is None:
+        return ImplicitDeny(PolicySource.BOUNDARY)
+    return Allowed(granted)
+
+
+def _forbids_everywhere(statement: Statement, action: str) -> bool:
+    resources = statement.resources
+    is_everywhere = resources is None or (not resources.negated and "*" in resources.patterns)
+    # `s3:*` is one action that is not known: only a pattern that covers all of them covers that one.
+    return is_everywhere and not statement.conditions and _selects_action(statement.actions, action)
+
+
+def _allowing_somewhere(policies: Sequence[Policy], action: str) -> Statement | None:
+    for statement in (one for policy in policies for one in policy.statements):
+        if statement.effect is Effect.ALLOW and _may_select_action(statement.actions, action):
+            return statement
+    return None
+
+
+def _may_select_action(selection: Selection, action: str) -> bool:
+    """Whether a statement is about an action, or for `s3:*` about at least one of the service."""
+    prefix, _, name = action.lower().partition(":")
+    if name != "*" or selection.negated:
+        return _selects_action(selection, action)
+    return any(matches(glob(pattern.lower().partition(":")[0]), prefix) for pattern in selection.patterns)
+
+
 def _is_trust(policy: Policy | None) -> bool:
     return policy is not None and policy.kind is PolicyKind.TRUST
 

@@ -25,8 +25,12 @@ from redrive.languages.iam import (
     PolicySource,
     PrincipalInfo,
     account_of,
+    actions_of,
     decide,
     denial_message,
+    denied_code,
+    may_somewhere,
+    prefix_of,
 )
 from redrive.services.iam import limits
 from redrive.services.iam.model import ManagedPolicy, Role, aws_policies, home
@@ -106,6 +110,33 @@ def authorize(
     decision = decide(request, [parsed(document) for document in documents], _resource_policy(policy), boundary)
     if not isinstance(decision, Allowed):
         raise _refusal(caller, action, resource, decision)
+
+
+def authorize_unserved(
+    tx: Transaction, caller: Caller, service: str, operation: str, params: Mapping[str, object]
+) -> None:
+    """Refuse who may call this operation, of a service that is not here, on no resource at all.
+
+    Which resource is meant only that service knows; where the parameters hold just one ARN of the service, the refusal
+    names it. Errors: AccessDeniedException, or the service's own code for it.
+    """
+    if caller.is_account:
+        return
+    holder = _holder(tx, caller)
+    documents = () if holder is None else tuple(documents_of(tx, holder).values())
+    policies = [parsed(document) for document in documents]
+    boundary = None if holder is None else boundary_of(tx, holder)
+    decisions = [may_somewhere(action, policies, boundary) for action in actions_of(service, operation)]
+    denials = [decision for decision in decisions if not isinstance(decision, Allowed)]
+    if len(denials) < len(decisions):
+        return
+    prefix = prefix_of(service)
+    arns = {value for value in params.values() if isinstance(value, str) and value.startswith(f"arn:aws:{prefix}:")}
+    resource = arns.pop() if len(arns) == 1 else "*"
+    message = denial_message(caller.principal_arn, f"{prefix}:{operation}", resource, denials[0])
+    code = denied_code(service)
+    # The wire knows the status of the usual code on each protocol.
+    raise ServiceError(code, message, http_status=None if code == "AccessDeniedException" else 403)
 
 
 def _holder(tx: Transaction, caller: Caller) -> Holder | None:

@@ -6,6 +6,8 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from redrive.core.retry import Exhausted, Failed, FailureKind
 from redrive.core.scope import Scope
 from redrive.delivery.faults import Fault, add_fault
@@ -19,6 +21,8 @@ from redrive.store.tables.deliveries import INSIDE, Delivery
 
 SCOPE = Scope("000000000000", "us-east-1")
 SCHEDULE = "arn:aws:scheduler:us-east-1:000000000000:schedule"
+NEWS = "arn:aws:sns:us-east-1:000000000000:news"
+SDK = "arn:aws:scheduler:::aws-sdk"
 GONE = "arn:aws:sqs:us-east-1:000000000000:gone"
 
 
@@ -100,7 +104,8 @@ def test_missing_dead_letter_queue_is_recorded_and_breaks_nothing(desk: Any) -> 
 
 
 def test_target_of_a_service_that_is_not_here_fails_by_name(desk: Any) -> None:
-    target = desk.target("arn:aws:sns:us-east-1:000000000000:news", Input="hello", DeadLetterConfig={"Arn": desk.dead})
+    may_publish = desk.make_role("publishes", "sqs:SendMessage", "sns:Publish")
+    target = {"Arn": NEWS, "RoleArn": may_publish, "Input": "hello", "DeadLetterConfig": {"Arn": desk.dead}}
     desk.create("rate(1 day)", Target=target)
 
     desk.world.settle()
@@ -109,6 +114,33 @@ def test_target_of_a_service_that_is_not_here_fails_by_name(desk: Any) -> None:
     assert json.loads(body) == {"TopicArn": "arn:aws:sns:us-east-1:000000000000:news", "Message": "hello"}
     assert attributes["ERROR_CODE"] == "UnknownOperationException"
     assert "sns Publish" in attributes["ERROR_MESSAGE"]
+
+
+@pytest.mark.parametrize(
+    ("arn", "input", "code", "action"),
+    [
+        (NEWS, "hello", "AuthorizationError", f"sns:Publish on resource: {NEWS}"),
+        (f"{SDK}:sfn:startExecution", '{"StateMachineArn": "x"}', "AccessDeniedException", "states:StartExecution"),
+        (f"{SDK}:ec2:stopInstances", '{"InstanceIds": ["i-1"]}', "UnauthorizedOperation", "ec2:StopInstances"),
+        (f"{SDK}:lambda:deleteLayerVersion", '{"LayerName": "a", "VersionNumber": 1}', "AccessDeniedException",
+         "lambda:DeleteLayerVersion"),
+    ],
+)  # fmt: skip
+def test_role_without_permission_is_refused_before_a_service_that_is_not_here(
+    desk: Any, arn: str, input: str, code: str, action: str
+) -> None:
+    """Permissions come first, as on AWS: what is not implemented is told to roles that may call it."""
+    desk.create("rate(1 day)", Target=desk.target(arn, Input=input, DeadLetterConfig={"Arn": desk.dead}))
+
+    desk.world.settle()
+
+    _, attributes = desk.letter()
+    assert attributes["ERROR_CODE"] == code
+    assert attributes["RETRY_ATTEMPTS"] == "0"
+    assert (
+        f"assumed-role/runs/{attributes['EXECUTION_ID']} is not authorized to perform: {action}"
+        in (attributes["ERROR_MESSAGE"])
+    )
 
 
 def test_letter_longer_than_the_queue_takes_is_cut(desk: Any) -> None:

@@ -1,0 +1,103 @@
+"""boto3's clients for commands that do the same on a server and on AWS: `--aws` says that AWS is meant.
+
+Without it nothing goes to AWS, whatever the environment says.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from redrive.cli.endpoint import DEFAULT_ENDPOINT_URL, ask, endpoint_option
+from redrive.core.clock import SystemClock
+from redrive.core.errors import UserError
+
+REGION = "us-east-1"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a command looks: a server at a URL, or AWS itself."""
+
+    endpoint_url: str | None
+    region: str | None
+
+    @property
+    def is_aws(self) -> bool:
+        """Whether this is AWS itself."""
+        return self.endpoint_url is None
+
+    @property
+    def options(self) -> str:
+        """The options that lead here once more, for commands to paste; each with a space before it."""
+        region = f" --region {self.region}" if self.region not in (None, REGION) else ""
+        if self.is_aws:
+            return f" --aws{region}"
+        is_usual = self.endpoint_url == (os.environ.get("AWS_ENDPOINT_URL") or DEFAULT_ENDPOINT_URL)
+        return region if is_usual else f"{region} --endpoint-url {self.endpoint_url}"
+
+    @property
+    def region_shown(self) -> str:
+        """The region, for sentences."""
+        return self.region or "the region"
+
+    def client(self, service: str) -> Any:
+        """A boto3 client. For a server any credentials do; for AWS they are those that boto3 finds."""
+        import boto3
+        from botocore.config import Config
+
+        if self.is_aws:
+            config = Config(ignore_configured_endpoint_urls=True)
+            return boto3.session.Session(region_name=self.region).client(service, config=config)
+        session = boto3.session.Session(
+            os.environ.get("AWS_ACCESS_KEY_ID", "test"), os.environ.get("AWS_SECRET_ACCESS_KEY", "test"),
+            os.environ.get("AWS_SESSION_TOKEN"), region_name=self.region,
+        )  # fmt: skip
+        config = Config(retries={"total_max_attempts": 1})
+        return session.client(service, endpoint_url=self.endpoint_url, config=config)
+
+    def now(self) -> int:
+        """What time it is there, in milliseconds: a server's clock may be virtual. Errors: UserError."""
+        if self.endpoint_url is None:
+            return SystemClock().now()
+        return int(ask(self.endpoint_url, "clock")["now_ms"])
+
+
+def place_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that say where it looks, as its parameter `place`."""
+
+    @endpoint_option
+    @click.option("--aws", "is_aws", is_flag=True, help="Ask AWS itself, with the credentials that boto3 finds.")
+    @click.option(
+        "--region", envvar="AWS_DEFAULT_REGION", default=None, help=f"The region; of a server {REGION} by default."
+    )
+    @functools.wraps(function)
+    def given(*args: Any, endpoint_url: str, is_aws: bool, region: str | None, **options: Any) -> Any:
+        place = Place(None, region) if is_aws else Place(endpoint_url, region or REGION)
+        if not is_aws:
+            ask(endpoint_url, "health")
+        with told(place):
+            return function(*args, place=place, **options)
+
+    return given
+
+
+@contextmanager
+def told(place: Place) -> Iterator[None]:
+    """Tell a refusal of AWS's, or that nobody answers, in a sentence. Errors: UserError."""
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    try:
+        yield
+    except ClientError as error:
+        found = error.response["Error"]
+        raise UserError(f"{found.get('Message') or error} ({found.get('Code')})", exit_code=1) from error
+    except BotoCoreError as error:
+        step = "Set up credentials and a region: aws configure" if place.is_aws else ""
+        raise UserError(f"{error}".rstrip(".") + ".", next_step=step) from error

@@ -1,0 +1,99 @@
+"""Where dead letters come from: every setting of queues, schedules and functions that names a dead-letter queue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from redrive.cli.clients import Place
+
+Source = dict[str, str]
+"""`kind`, `name` and `arn` of what sends its dead letters somewhere."""
+
+_Found = Iterator[tuple[str, Source]]
+
+
+@dataclass(slots=True)
+class DeadLetterSources:
+    """By the ARN of a queue: whose dead letters it takes. `refused` has the services that did not tell, and why."""
+
+    by_queue: dict[str, list[Source]] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+
+    def of(self, queue_arn: str) -> list[Source]:
+        """Whose dead letters a queue takes."""
+        return self.by_queue.get(queue_arn, [])
+
+
+def find_sources(place: Place, queues: Mapping[str, str]) -> DeadLetterSources:
+    """Ask each service; `queues` are the ARNs of the queues by their URLs.
+
+    A service that refuses is left out: who may see queues may not be allowed to see functions.
+    """
+    found = DeadLetterSources()
+    finders: dict[str, Callable[[], _Found]] = {
+        "sqs": lambda: _of_queues(place.client("sqs"), queues),
+        "scheduler": lambda: _of_schedules(place.client("scheduler")),
+        "lambda": lambda: _of_functions(place.client("lambda")),
+    }
+    for service, finder in finders.items():
+        try:
+            for queue_arn, source in finder():
+                found.by_queue.setdefault(queue_arn, []).append(source)
+        except ClientError as error:
+            found.refused[service] = error.response["Error"].get("Message", str(error))
+    return found
+
+
+def _of_queues(sqs: Any, queues: Mapping[str, str]) -> _Found:
+    for url, arn in queues.items():
+        pages = sqs.get_paginator("list_dead_letter_source_queues").paginate(QueueUrl=url)
+        for name in (source.rsplit("/", 1)[-1] for page in pages for source in page["queueUrls"]):
+            yield arn, _source("queue", name, f"{arn.rsplit(':', 1)[0]}:{name}")
+
+
+def _of_schedules(scheduler: Any) -> _Found:
+    pages = scheduler.get_paginator("list_schedules").paginate()
+    for one in (one for page in pages for one in page["Schedules"]):
+        schedule = scheduler.get_schedule(Name=one["Name"], GroupName=one["GroupName"])
+        queue_arn = schedule["Target"].get("DeadLetterConfig", {}).get("Arn")
+        if queue_arn:
+            name = one["Name"] if one["GroupName"] == "default" else f"{one['GroupName']}/{one['Name']}"
+            yield queue_arn, _source("schedule", name, one["Arn"])
+
+
+def _of_functions(functions: Any) -> _Found:
+    for page in functions.get_paginator("list_functions").paginate():
+        for one in page["Functions"]:
+            source = _source("function", one["FunctionName"], one["FunctionArn"])
+            queue_arn = one.get("DeadLetterConfig", {}).get("TargetArn")
+            if queue_arn:
+                yield queue_arn, source
+            invoked = functions.get_paginator("list_function_event_invoke_configs")
+            for config in (
+                config
+                for configs in invoked.paginate(FunctionName=one["FunctionName"])
+                for config in configs["FunctionEventInvokeConfigs"]
+            ):
+                destination = _on_failure(config)
+                if destination:
+                    yield destination, source
+    for page in functions.get_paginator("list_event_source_mappings").paginate():
+        for mapping in page["EventSourceMappings"]:
+            destination = _on_failure(mapping)
+            if destination:
+                function = mapping["FunctionArn"].rsplit(":", 1)[-1]
+                event_source = mapping.get("EventSourceArn", "").rsplit(":", 1)[-1]
+                yield destination, _source("mapping", f"{event_source} to {function}", mapping["UUID"])
+
+
+def _on_failure(settings: Any) -> str | None:
+    destination = (settings.get("DestinationConfig") or {}).get("OnFailure", {}).get("Destination")
+    return None if destination is None else str(destination)
+
+
+def _source(kind: str, name: str, arn: str) -> Source:
+    return {"kind": kind, "name": name, "arn": arn}

@@ -1,0 +1,82 @@
+"""`redrive examples [NAME]`: the examples, which are in the package, written into a directory of one's own."""
+
+from __future__ import annotations
+
+import difflib
+import shutil
+from pathlib import Path
+
+import click
+
+from redrive.cli.output import json_option, print_json, print_table, wants_json
+from redrive.core.errors import UserError
+
+PACKAGED = Path(__file__).parent / "example_files"
+CHECKOUT = Path(__file__).parents[3] / "examples"
+
+EXAMPLES = {
+    "handlers": (
+        "Handlers that use redrive.handler: charges, imports, streams, reports.",
+        "Each says what it is for and what it needs. Begin with {path}/charge_once.py.",
+    ),
+    "prove": (
+        "Handlers with a bug, and how each is mended.",
+        "Run it: redrive prove {path}/running_means_skip.py:handler",
+    ),
+    "scheduled-processing": (
+        "A schedule, a queue, a function and tables, as a CloudFormation template.",
+        "Run it: redrive deploy {path}/template.yaml",
+    ),
+    "scheduler-dead-letters": (
+        "Two schedules that fail, and what can be seen of it afterwards.",
+        "Run it, with a server in virtual time: python {path}/run.py",
+    ),
+}
+"""Each with what it shows, and what to do with it."""
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--into", type=click.Path(path_type=Path), help="The directory to make; otherwise NAME, here.")
+@json_option
+def command(name: str | None, into: Path | None, as_json: bool) -> None:
+    """List the examples, or write the example NAME into a new directory.
+
+    Nothing that is there already is overwritten.
+    """
+    if name is None:
+        _list(as_json)
+        return
+    source = _source(name)
+    target = into or Path(name)
+    if target.exists():
+        raise UserError(f"{target} is there already.", next_step=f"redrive examples {name} --into DIR", exit_code=4)
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+    written = sorted(str(path) for path in target.rglob("*") if path.is_file())
+    next_step = EXAMPLES[name][1].format(path=target)
+    if wants_json(as_json):
+        print_json({"name": name, "files": written, "next": next_step})
+        return
+    for path in written:
+        click.echo(path)
+    click.echo(next_step, err=True)
+
+
+def _list(as_json: bool) -> None:
+    if wants_json(as_json):
+        print_json({name: what for name, (what, _) in EXAMPLES.items()})
+        return
+    print_table(("name", "what it shows"), [(name, what) for name, (what, _) in EXAMPLES.items()])
+    click.echo("Write one into this directory: redrive examples NAME", err=True)
+
+
+def _source(name: str) -> Path:
+    """Where an example lies: in the package, or in the checkout that runs. Errors: UserError."""
+    if name not in EXAMPLES:
+        near = difflib.get_close_matches(name, EXAMPLES)
+        step = f"Did you mean: redrive examples {near[0]}" if near else f"There is: {', '.join(EXAMPLES)}."
+        raise UserError(f"There is no example {name}.", next_step=step, exit_code=2)
+    for home in (PACKAGED, CHECKOUT):
+        if (home / name).is_dir():
+            return home / name
+    raise UserError(f"The example {name} is missing from this installation.", next_step="Install redrive anew.")

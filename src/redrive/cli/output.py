@@ -1,0 +1,48 @@
+"""How commands print what they have found: a table on a terminal, JSON for a pipe or with `--json`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+
+import click
+from rich import box
+from rich.console import Console
+from rich.table import Column, Table
+
+from redrive.core.clock import SECOND_MS
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, as to a pipe.")
+
+
+def wants_json(as_json: bool) -> bool:
+    """Whether to print JSON: it is asked for, or a program reads what is printed."""
+    return as_json or not sys.stdout.isatty()
+
+
+def print_json(document: object) -> None:
+    """Print a document."""
+    click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+
+
+def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = ()) -> None:
+    """Print a table whose long words go on in the next line, so that nothing is cut off; `right` are numbers."""
+    columns = [
+        Column(name, overflow="fold", justify="right" if name in right else "left", no_wrap=name in right)
+        for name in headings
+    ]
+    table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for row in rows:
+        table.add_row(*row)
+    Console(highlight=False).print(table)
+
+
+def span(milliseconds: int) -> str:
+    """A span of time as people say it, by its two largest units: 45s, 12m, 3h 5m, 2d 4h."""
+    seconds = max(milliseconds, 0) // SECOND_MS
+    for unit, size, below, part in (("d", 86_400, "h", 3_600), ("h", 3_600, "m", 60), ("m", 60, "s", 1)):
+        if seconds >= size:
+            whole, rest = divmod(seconds, size)
+            return f"{whole}{unit} {rest // part}{below}" if rest // part else f"{whole}{unit}"
+    return f"{seconds}s"

@@ -1,0 +1,124 @@
+"""Errors for requests that no service here answers, in the shape that the caller's SDK reads as an error.
+
+A request for a service that is not here shows its protocol by its headers and its form, or by the service that it is
+signed for: those with XML protocols of their own are listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from redrive.core.errors import ServiceError
+from redrive.wire.cbor import PROTOCOL, PROTOCOL_HEADER, CborCodec
+from redrive.wire.codec import ErrorWriter
+from redrive.wire.errors import resolve
+from redrive.wire.json import JsonCodec
+from redrive.wire.message import HttpRequest, HttpResponse
+from redrive.wire.model import ServiceModel
+from redrive.wire.query import QueryCodec
+from redrive.wire.rest import RestJsonCodec
+from redrive.wire.services import ServiceSpec
+from redrive.wire.sigv4 import credential_of
+from redrive.wire.xml_body import element
+
+_FORM = "application/x-www-form-urlencoded"
+_XML = ("Content-Type", "text/xml")
+
+
+def errors_for(request: HttpRequest) -> ErrorWriter:
+    """Writes errors in the protocol that a request seems to speak, of no service in particular."""
+    headers = request.headers
+    if headers.get(PROTOCOL_HEADER) == PROTOCOL:
+        return errors_of("smithy-rpc-v2-cbor")
+    if "x-amz-target" in headers:
+        return errors_of("json")
+    protocol = _XML_SERVICES.get(signed_for(request))
+    if protocol is not None:
+        return errors_of(protocol)
+    return errors_of("query" if may_have_action(request) else "rest-json")
+
+
+def errors_of(protocol: str) -> ErrorWriter:
+    """Writes errors in a protocol, of no service in particular."""
+    return _WRITERS[protocol](ServiceModel(ServiceSpec(name="", protocols=(protocol,)), api_version=""))
+
+
+def may_have_action(request: HttpRequest) -> bool:
+    """Whether a request looks like one of the query protocol, whose operation is in its form."""
+    content_type = request.headers.get("content-type", "")
+    return "Action=" in request.query or content_type.lower().startswith(_FORM)
+
+
+def signed_for(request: HttpRequest) -> str:
+    """The service that a request is signed for; empty where it is not signed, or not so that anybody could read it."""
+    try:
+        credential = credential_of(request)
+    except ServiceError:
+        return ""
+    return "" if credential is None else credential.service
+
+
+class S3Errors:
+    """The errors of S3: a bare Error, and a code of its own for what is not implemented.
+
+    Source: https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
+    """
+
+    def __init__(self, service: ServiceModel) -> None:
+        self._service = service
+
+    def encode_error(self, error: ServiceError, request_id: str) -> HttpResponse:
+        """See ErrorWriter."""
+        named = resolve(self._service, error)
+        code, status = named.query_code, named.query_status
+        if error.code == "UnknownOperationException":
+            code, status = "NotImplemented", 501
+        inside = element("Code", code) + element("Message", error.message) + element("RequestId", request_id)
+        body = f'<?xml version="1.0" encoding="UTF-8"?>\n<Error>{inside}</Error>'
+        return HttpResponse(status, (("x-amz-request-id", request_id), _XML), body.encode())
+
+
+class Ec2Errors:
+    """The errors of EC2's dialect of the query protocol.
+
+    Source: https://smithy.io/2.0/aws/protocols/aws-ec2-query-protocol.html#operation-error-serialization
+    """
+
+    def __init__(self, service: ServiceModel) -> None:
+        self._service = service
+
+    def encode_error(self, error: ServiceError, request_id: str) -> HttpResponse:
+        """See ErrorWriter."""
+        named = resolve(self._service, error)
+        inside = element("Code", named.query_code) + element("Message", error.message)
+        body = (
+            f'<?xml version="1.0" encoding="UTF-8"?>\n<Response><Errors><Error>{inside}</Error></Errors>'
+            f"{element('RequestID', request_id)}</Response>"
+        )
+        return HttpResponse(named.query_status, (_XML,), body.encode())
+
+
+_WRITERS: Mapping[str, Callable[[ServiceModel], ErrorWriter]] = MappingProxyType(
+    {
+        "ec2": Ec2Errors,
+        "json": JsonCodec,
+        "query": QueryCodec,
+        "rest-json": RestJsonCodec,
+        "s3": S3Errors,
+        "smithy-rpc-v2-cbor": CborCodec,
+    }
+)
+# CloudFront and Route 53 speak REST with XML; their errors have the shape of the query protocol's.
+_XML_SERVICES: Mapping[str, str] = MappingProxyType(
+    {
+        "cloudfront": "query",
+        "ec2": "ec2",
+        "route53": "query",
+        "s3": "s3",
+        "s3-object-lambda": "s3",
+        "s3-outposts": "s3",
+        "s3express": "s3",
+    }
+)
+"""The services that speak XML but are not known by a form, by their signing names."""

@@ -1,0 +1,93 @@
+"""A service that is not here is named to whoever calls it, in the protocol that their SDK reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from botocore.exceptions import ClientError
+
+from redrive.core.clock import SystemClock
+from redrive.core.entropy import SeededEntropy
+from redrive.core.log import SilentLog
+from redrive.core.sessions import Issuer
+from redrive.gateway.chain import Gateway
+from redrive.gateway.identity import Identity
+from redrive.gateway.refusals import refusal
+from redrive.testing.world import World
+from redrive.wire.message import HttpRequest
+from redrive.wire.models import Models
+
+ACCOUNT = "000000000000"
+CBOR = {"smithy-protocol": "rpc-v2-cbor"}
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    world = World(seed=1)
+    yield world
+    world.close()
+
+
+def signed(service: str, **headers: str) -> dict[str, str]:
+    scope = f"test/20250101/us-east-1/{service}/aws4_request"
+    return {"authorization": f"AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host;x-amz-date, Signature=00"} | {
+        "x-amz-date": "20250101T000000Z", **headers,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("service", "call", "params", "code", "status"),
+    [
+        ("s3", "list_buckets", {}, "NotImplemented", 501),
+        ("s3", "list_objects_v2", {"Bucket": "reports"}, "NotImplemented", 501),
+        ("s3", "put_object", {"Bucket": "reports", "Key": "a/b", "Body": b"x"}, "NotImplemented", 501),
+        ("route53", "list_hosted_zones", {}, "InvalidAction", 404),
+        ("ec2", "describe_instances", {}, "InvalidAction", 404),
+        ("sns", "list_topics", {}, "InvalidAction", 404),
+        ("kinesis", "list_streams", {}, "UnknownOperationException", 400),
+        ("stepfunctions", "list_state_machines", {}, "UnknownOperationException", 400),
+        ("apigateway", "get_rest_apis", {}, "UnknownOperationException", 404),
+    ],
+)
+def test_missing_service_is_named_in_its_own_protocol(
+    world: World, service: str, call: str, params: dict[str, Any], code: str, status: int
+) -> None:
+    client = world.client(service)
+
+    with pytest.raises(ClientError) as caught:
+        getattr(client, call)(**params)
+
+    found: Any = caught.value.response
+    name = client.meta.service_model.signing_name
+    assert (found["Error"]["Code"], found["ResponseMetadata"]["HTTPStatusCode"]) == (code, status)
+    assert found["Error"]["Message"].startswith(f"The service {name} is not served here. Served are: cloudformation, ")
+
+
+@pytest.mark.parametrize(
+    ("headers", "named"), [(CBOR, b"The service Ghost"), (signed("arc-region-switch", **CBOR), b"arc-region-switch")]
+)
+def test_missing_service_is_named_over_cbor(world: World, headers: dict[str, str], named: bytes) -> None:
+    identity = Identity(Issuer(world.store.secret), account=ACCOUNT, clocks=[SystemClock()])
+    gateway = Gateway(world.engine, Models(), identity=identity, entropy=SeededEntropy(2), log=SilentLog())
+
+    answer = gateway.respond(HttpRequest("POST", "/service/Ghost/operation/Appear", "", headers, b"\xa0"))
+
+    assert answer.status == 404
+    assert named in answer.body
+    assert dict(answer.headers)["Content-Type"] == "application/cbor"
+
+
+def test_refusal_of_a_request_for_s3_has_the_shape_of_s3(world: World) -> None:
+    """What stands before the chain, such as the guard against web pages, answers in the same shapes."""
+    request = HttpRequest("GET", "/reports", "", signed("s3"), b"")
+
+    answer = refusal(request, 403, "AccessDeniedException", "No <page> may call.", "Say so.", request_id="id-1")
+
+    root = ET.fromstring(answer.body.decode())
+    assert (answer.status, root.tag) == (403, "Error")
+    assert [(one.tag, one.text) for one in root] == [
+        ("Code", "AccessDenied"), ("Message", "No <page> may call. Say so."), ("RequestId", "id-1"),
+    ]  # fmt: skip
