@@ -30,7 +30,9 @@ $(AWSCLI):
 $(CLIENTS): examples/clients/requirements.txt examples/clients/javascript/package-lock.json
 	@$(PYTHON) -m venv $(VENV)/clients
 	$(VENV)/clients/bin/python -m pip install --quiet -r examples/clients/requirements.txt
-	@if command -v npm >/dev/null; then npm ci --no-audit --no-fund --silent --prefix examples/clients/javascript; \
+	@mkdir -p $(VENV)/clients/javascript
+	@cp examples/clients/javascript/package*.json $(VENV)/clients/javascript
+	@if command -v npm >/dev/null; then npm ci --no-audit --no-fund --silent --prefix $(VENV)/clients/javascript; \
 	else echo 'npm is not installed: the example in JavaScript is left out'; fi
 	@touch $@
 

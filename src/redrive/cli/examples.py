@@ -15,6 +15,10 @@ PACKAGED = Path(__file__).parent / "example_files"
 CHECKOUT = Path(__file__).parents[3] / "examples"
 
 EXAMPLES = {
+    "clients": (
+        "Programs with Celery, aioboto3, Powertools and the SDK for JavaScript, unchanged.",
+        "Their README says what to install: {path}/README.md",
+    ),
     "handlers": (
         "Handlers that use redrive.handler: charges, imports, streams, reports.",
         "Each says what it is for and what it needs. Begin with {path}/charge_once.py.",
@@ -51,7 +55,7 @@ def command(name: str | None, into: Path | None, as_json: bool) -> None:
     target = into or Path(name)
     if target.exists():
         raise UserError(f"{target} is there already.", next_step=f"redrive examples {name} --into DIR", exit_code=4)
-    shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "node_modules"))
     written = sorted(str(path) for path in target.rglob("*") if path.is_file())
     next_step = EXAMPLES[name][1].format(path=target)
     if wants_json(as_json):
