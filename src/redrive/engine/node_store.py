@@ -79,9 +79,12 @@ class StoreFile:
         backup = self._backup
         if backup.size_bytes is None or id != backup.id:
             return None
-        with place.open("rb") as file:
-            file.seek(min(offset, backup.size_bytes))
-            return file.read(PIECE_BYTES)
+        try:
+            with place.open("rb") as file:
+                file.seek(min(offset, backup.size_bytes))
+                return file.read(PIECE_BYTES)
+        except FileNotFoundError:  # It was forgotten meanwhile.
+            return None
 
     def delete_backup(self) -> None:
         """Forget the copy."""

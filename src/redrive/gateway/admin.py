@@ -26,7 +26,6 @@ from redrive.engine.engine import Runner
 from redrive.engine.registry import Entry, Registry
 from redrive.gateway.guard import HEALTH_PATH
 from redrive.gateway.identity import DEFAULT_REGION, Identity, Signer
-from redrive.gateway.refusals import own_refusal
 from redrive.store.api import Transaction
 from redrive.wire.message import HttpRequest, HttpResponse
 from redrive.wire.model import OperationModel
@@ -55,6 +54,7 @@ class Admin:
         service = models.service(OWN_SERVICE.name)
         self._registry = registry
         self._operations = service.operations
+        self._known = "There is: " + ", ".join(f"{one.method} {one.uri}" for one in self._operations.values()) + "."
         self._paths = PathTable(service.operations.values())
         self._codec = OwnCodec(service)
         self._node = node
@@ -77,8 +77,7 @@ class Admin:
         method = "GET" if request.method == "HEAD" else request.method
         found = self._paths.match(method, request.path, request.query) if _is_plain(request.path) else None
         if found is None:
-            known = ", ".join(f"{one.method} {one.uri}" for one in self._operations.values())
-            return own_refusal(404, f"There is no {request.method} {request.path[:200]}.", f"There is: {known}.")
+            return self._refused(_unknown(request), request_id, self._known)
         operation, labels = found
         try:
             params = self._codec.decode(operation, request, labels)
@@ -89,7 +88,8 @@ class Admin:
         except ServiceError as error:
             return self._refused(error, request_id, _next_step(error, operation))
         except Conflict:
-            return own_refusal(503, "The store is busy.", "Try again.")
+            busy = ServiceError("ServiceUnavailable", "The store is busy.", http_status=503, fault="server")
+            return self._refused(busy, request_id, "Try again.")
         except UserError as error:
             refused = ServiceError("ValidationException", error.what)
             return self._refused(refused, request_id, error.next_step)
@@ -147,6 +147,11 @@ class Admin:
 def is_health(request: HttpRequest) -> bool:
     """Whether a request asks for health, which everybody may and nobody waits for."""
     return request.path == HEALTH_PATH and request.method in _READS
+
+
+def _unknown(request: HttpRequest) -> ServiceError:
+    message = f"There is no {request.method} {request.path[:200]}."
+    return ServiceError("UnknownOperationException", message, http_status=404)
 
 
 def _is_plain(path: str) -> bool:

@@ -41,10 +41,11 @@ def list_runs(
 def get_run(tx: Transaction, caller: Caller, *, id: str) -> Document:
     """Tell one run, and the timeline of its execution. Errors: AccessDeniedException; ResourceNotFoundException."""
     execution_id = tx.runs.execution_of(id)
-    if execution_id is None:
+    timeline = [] if execution_id is None else tx.runs.timeline(execution_id)
+    run = run_of(tx, id) or next((run_of(tx, event.delivery_id) for event in timeline), None)
+    is_theirs = caller.is_account or (run is not None and run.facts.scope.startswith(f"{caller.account}/"))
+    if execution_id is None or not is_theirs:
         next_step = "It was not attempted yet, or more than 14 days ago. See: redrive runs list"
         raise refusal(f"Nothing is known of a run {id[:200]}.", next_step, MISSING)
-    timeline = tx.runs.timeline(execution_id)
-    run = run_of(tx, id) or next((run_of(tx, event.delivery_id) for event in timeline), None)
     told = {"execution_id": execution_id} if run is None else run_document(run)
     return {**told, "timeline": [timeline_document(event) for event in timeline]}
