@@ -53,6 +53,11 @@ BODIES = {
 }
 
 
+TYPES: dict[str, Any] = {
+    "array": list, "boolean": bool, "integer": int, "number": int | float, "object": dict, "string": str,
+}  # fmt: skip
+
+
 class Desk:
     """A server's own surface over a world with a schedule that has fired, and a fault."""
 
@@ -130,12 +135,43 @@ def test_every_path_of_the_reference_answers() -> None:
 
     assert answers == dict.fromkeys(calls, 200)
     page = (REFERENCE / "admin.md").read_text("utf-8")
-    assert [call for call in calls if f"`{' '.join(call)}`" not in _named(page)] == []
+    assert [call for call in calls if f"`{' '.join(call)}`" not in page] == []
 
 
-def _named(page: str) -> str:
-    """The page with its placeholders as those of the other document."""
-    return page.replace("DIGEST", "{digest}").replace("/ID`", "/{id}`")
+def breaches(document: Any, schema: Any, value: Any, place: str = "") -> Iterator[str]:
+    """Where a value is not what a schema of the OpenAPI document says."""
+    if "$ref" in schema:
+        schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    if "oneOf" in schema:
+        if value is not None:
+            yield from breaches(document, schema["oneOf"][0], value, place)
+        return
+    if not isinstance(value, TYPES[schema["type"]]) or value not in schema.get("enum", [value]):
+        yield f"{place} is {value!r}, not {schema}"
+    elif schema["type"] == "array":
+        for item in value:
+            yield from breaches(document, schema["items"], item, f"{place}[]")
+    elif schema["type"] == "object" and "properties" in schema:
+        yield from (f"{place} has no {name}" for name in schema.get("required", []) if name not in value)
+        for name, item in value.items():
+            yield from breaches(document, schema["properties"][name], item, f"{place}.{name}")
+
+
+def test_every_answer_is_what_the_openapi_document_says(desk: Desk) -> None:
+    document = yaml.safe_load((REFERENCE / "admin.openapi.yaml").read_text("utf-8"))
+    questions = [
+        (path, item["get"]["responses"]["200"]["content"]["application/json"]["schema"])
+        for path, item in document["paths"].items()
+        if "application/json" in item.get("get", {"responses": {"200": {"content": {}}}})["responses"]["200"]["content"]
+    ]
+
+    found = []
+    for path, schema in questions:
+        answer = desk.ask("GET", path.format(id=desk.run_id), QUERIES.get(path, ""))
+        found += list(breaches(document, schema, answer, path))
+
+    assert len(questions) >= 10
+    assert found == []
 
 
 def test_clock_does_not_run_backwards_or_half_asked() -> None:
