@@ -1,4 +1,4 @@
-"""Writes the pages of docs/reference that follow from the code: the operations we have, and the commands.
+"""Writes what follows from the code and from the model of our own surface: docs/reference, and the CLI's client.
 
 `make docs` runs it; a test fails when a page is not what it would write.
 """
@@ -14,17 +14,26 @@ from redrive.cli.main import COMMANDS, main
 from redrive.engine.build import SERVICES
 from redrive.engine.registry import Registry
 from redrive.wire.models import Models
+from redrive.wire.services import OWN_SERVICE
+from scripts.write_surface import admin_page, client_module, openapi_page
 
-REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
+ROOT = Path(__file__).parents[1]
 WIDTH = 100
+
+_LEDE = (
+    "What the engine implements, by service. Written by `make docs`. Our own surface has [a page of its own](admin.md)."
+)
 
 
 def operations_page() -> str:
     """Every operation that the engine has, with its first sentence, and how many AWS has."""
     models = Models()
     registry = Registry(models, SERVICES)
-    lines = ["# Operations", "", "What the engine implements, by service. Written by `make docs`.", ""]
+    lines = ["# Operations", "", _LEDE, ""]
+
     for service, implementations in sorted(registry.services.items()):
+        if service == OWN_SERVICE.name:
+            continue
         known = len(models.service(service).operations)
         lines += [f"## {service}", "", f"{len(implementations)} of AWS's {known} operations.", ""]
         lines += ["| Operation | What it does |", "|---|---|"]
@@ -57,13 +66,20 @@ def _help(command: click.Command, context: click.Context) -> list[str]:
     return lines
 
 
-PAGES = {"operations.md": operations_page, "commands.md": commands_page}
+PAGES = {
+    "src/redrive/cli/surface.py": client_module,  # First: the commands import it.
+    "docs/reference/admin.md": admin_page,
+    "docs/reference/admin.openapi.yaml": openapi_page,
+    "docs/reference/commands.md": commands_page,
+    "docs/reference/operations.md": operations_page,
+}
+"""What is written, by its path from the root of the repository."""
 
 
 def write() -> None:
     """Write all pages."""
     for name, page in PAGES.items():
-        (REFERENCE / name).write_text(page(), encoding="utf-8")
+        (ROOT / name).write_text(page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

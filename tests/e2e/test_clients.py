@@ -56,7 +56,9 @@ def test_powertools_names_the_record_that_failed_and_repeats_no_other(server: Se
     assert run(server, str(PYTHON), "powertools_batch.py") == [answer, answer, "charged one two"]
 
 
-@pytest.mark.skipif(shutil.which("node") is None or not (JAVASCRIPT / "node_modules").exists(), reason="Node.js or npm is not installed")
+@pytest.mark.skipif(
+    shutil.which("node") is None or not (JAVASCRIPT / "node_modules").exists(), reason="Node.js or npm is not installed"
+)
 def test_sdk_for_javascript_reads_what_a_schedule_sent(server: ServerProcess) -> None:
     shutil.copy(EXAMPLES / "javascript" / "run.mjs", JAVASCRIPT)
 

@@ -126,7 +126,7 @@ def test_user_administers_the_server_if_their_policies_say_so(
     iam.attach_user_policy(UserName="ann", PolicyArn="arn:aws:iam::aws:policy/AdministratorAccess")
     after = redrive(strict, "clock", "show", **variables)
 
-    assert "is not authorized to perform: redrive:Administer" in before.stderr.replace("\n", " ")
+    assert "is not authorized to perform: redrive:GetClock" in before.stderr.replace("\n", " ")
     assert after.returncode == 0, after.stderr
 
 

@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 
 from redrive.engine.build import SERVICES as ENGINE_SERVICES
+from redrive.wire.services import OWN_SERVICE
 from redrive.wire.services import SERVICES as WIRE_SERVICES
 from tests.tidy.source import PACKAGE, ROOT, Source, findings, sources
 from tests.tidy.test_docstrings import undocumented
 from tests.tidy.test_tests import unspoken_rules
 
 SERVICES = PACKAGE / "services"
+OPERATION_MARKS = ("redrive.delivery.operation.operation", "redrive.delivery.surface.own_operation")
 NOUNS = ("api", "model", "limits", "workers", "source")
 
 # Modules of a service beside the nouns above, as `service/module.py`, with the reason.
@@ -80,7 +82,7 @@ def modules_of_operations(folder: Path) -> dict[str, list[str]]:
         package, _, module = source.path.removesuffix(".py").partition("/")
         if module:
             modules = packages.setdefault(package, [])
-            if any(name == "redrive.delivery.operation.operation" for _, name in source.imports):
+            if any(name in OPERATION_MARKS for _, name in source.imports):
                 modules.append(f"redrive.services.{package}.{module}".replace("/", "."))
     return packages
 
@@ -110,7 +112,7 @@ def test_every_service_has_the_one_shape() -> None:
 
 def test_every_service_is_registered_with_the_wire_and_the_engine() -> None:
     """Both tables name the same services, and all packages and modules that have operations."""
-    wire = [spec.name for spec in WIRE_SERVICES]
+    wire = [spec.name for spec in (*WIRE_SERVICES, OWN_SERVICE)]
 
     assert list(unregistered(modules_of_operations(SERVICES), wire, ENGINE_SERVICES)) == []
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import threading
 from concurrent.futures import Future
-from typing import Any
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from redrive.cli.durations import Duration
-from redrive.cli.endpoint import ask, endpoint_option
+from redrive.cli.endpoint import endpoint_option
+from redrive.cli.surface import Clock, Surface
 from redrive.core.clock import format_instant, parse_instant
 from redrive.core.errors import UserError
 
@@ -35,7 +35,7 @@ def command() -> None:
 @output_option
 def show(endpoint_url: str, output: str) -> None:
     """Show what time it is for the server."""
-    _print(ask(endpoint_url, "clock"), output)
+    _print(Surface(endpoint_url).get_clock(), output)
 
 
 @command.command()
@@ -43,7 +43,7 @@ def show(endpoint_url: str, output: str) -> None:
 @output_option
 def stop(endpoint_url: str, output: str) -> None:
     """Stop a clock that moves: it stays where it stands, and whoever moves it is told so."""
-    _print(ask(endpoint_url, "clock", method="DELETE"), output)
+    _print(Surface(endpoint_url).stop_clock(), output)
 
 
 @command.command()
@@ -60,44 +60,45 @@ def advance(duration: float | None, to: str | None, endpoint_url: str, output: s
         raise UserError(
             "Say how far: a duration, or --to an instant.", next_step="redrive clock advance 24h", exit_code=2
         )
-    before = ask(endpoint_url, "clock")
+    server = Surface(endpoint_url)
+    before = server.get_clock()
     if before.get("clock") != "virtual":
         # The server's own refusal says what to do about it.
-        ask(endpoint_url, "clock", {"advance_s": 0})
+        server.advance_clock(advance_s=0)
     start_ms = int(before["now_ms"])
     end_ms = start_ms + round((duration or 0) * 1000) if to is None else _instant(to)
     if end_ms < start_ms:
         raise UserError(f"{to} is in the server's past: its clock stands at {before['now']}.", exit_code=2)
-    _print(_travel(endpoint_url, before, end_ms), output)
+    _print(_travel(server, before, end_ms), output)
 
 
-def _travel(endpoint_url: str, before: dict[str, Any], end_ms: int) -> dict[str, Any]:
+def _travel(server: Surface, before: Clock, end_ms: int) -> Clock:
     """Have the clock move in one call, and show where it stands meanwhile; answers the clock afterwards."""
     start_ms = int(before["now_ms"])
-    moving: Future[dict[str, Any]] = Future()
-    threading.Thread(target=_move, args=(endpoint_url, end_ms, moving), name="redrive-advance", daemon=True).start()
+    moving: Future[Clock] = Future()
+    threading.Thread(target=_move, args=(server, end_ms, moving), name="redrive-advance", daemon=True).start()
     arrived = threading.Event()
     moving.add_done_callback(lambda _: arrived.set())
     try:
         with _progress() as progress:
             bar = progress.add_task("", total=end_ms - start_ms, now=before["now"])
             while not arrived.wait(LOOK_EVERY_S):
-                clock = ask(endpoint_url, "clock")
+                clock = server.get_clock()
                 progress.update(bar, completed=int(clock["now_ms"]) - start_ms, now=clock["now"])
     except KeyboardInterrupt:
-        clock = ask(endpoint_url, "clock", method="DELETE")
+        server.stop_clock()
         arrived.wait()
         raise UserError(
-            f"The clock was stopped at {ask(endpoint_url, 'clock')['now']}.",
+            f"The clock was stopped at {server.get_clock()['now']}.",
             next_step=f"To go on: redrive clock advance --to {_exact(end_ms)}",
             exit_code=INTERRUPTED,
         ) from None
     return moving.result()
 
 
-def _move(endpoint_url: str, end_ms: int, moving: Future[dict[str, Any]]) -> None:
+def _move(server: Surface, end_ms: int, moving: Future[Clock]) -> None:
     try:
-        moving.set_result(ask(endpoint_url, "clock", {"to": _exact(end_ms)}))
+        moving.set_result(server.advance_clock(to=_exact(end_ms)))
     except UserError as error:
         moving.set_exception(error)
 
@@ -121,7 +122,7 @@ def _progress() -> Progress:
     return Progress(*columns, console=Console(stderr=True), transient=True)
 
 
-def _print(clock: dict[str, Any], output: str) -> None:
+def _print(clock: Clock, output: str) -> None:
     if output == "json":
         click.echo(json.dumps(clock))
     else:

@@ -1,7 +1,11 @@
-"""Where the commands that talk to a server find it: `--endpoint-url`, else AWS_ENDPOINT_URL, else the default port."""
+"""Where the commands that talk to a server find it: `--endpoint-url`, else AWS_ENDPOINT_URL, else the default port.
+
+`surface.Surface` has the operations of a server's own surface by name; here is how one of them is called.
+"""
 
 from __future__ import annotations
 
+import functools
 import http.client
 import json
 import os
@@ -9,14 +13,18 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 import click
 
 from redrive.core.clock import SystemClock
 from redrive.core.errors import UserError
 from redrive.wire.message import HttpRequest
+from redrive.wire.model import OperationModel
+from redrive.wire.models import Models
+from redrive.wire.services import OWN_SERVICE
 from redrive.wire.sigv4_verify import format_stamp, sign
+from redrive.wire.validate import Validator
 
 T = TypeVar("T")
 
@@ -31,19 +39,64 @@ endpoint_option = click.option(
 )
 
 
+def call(endpoint_url: str, operation: str, given: Mapping[str, object]) -> Any:
+    """What an operation of a server's own surface answers. Members that are None are not sent.
+
+    Errors: UserError if no redrive server answers there, if it refuses, or if what is given breaks the model.
+    """
+    return _called(endpoint_url, operation, given, _read_document)
+
+
+def fetch_content(endpoint_url: str, operation: str, given: Mapping[str, object]) -> bytes:
+    """What an operation answers whose answer is no JSON. Errors: as those of `call`."""
+    return _called(endpoint_url, operation, given, _read_bytes)
+
+
+@functools.cache
+def _operations() -> Mapping[str, OperationModel]:
+    return Models().service(OWN_SERVICE.name).operations
+
+
+def _called(
+    endpoint_url: str, name: str, given: Mapping[str, object], read: Callable[[http.client.HTTPResponse], T]
+) -> T:  # fmt: skip
+    operation = _operations()[name]
+    params = {member: value for member, value in given.items() if value is not None}
+    problems = Validator().validate(operation, params)
+    if problems:
+        from redrive.wire.own import usage
+
+        raise UserError(f"{'; '.join(problems)}.", next_step=usage(operation), exit_code=2)
+    path, document = _written(operation, params)
+    return _asked(endpoint_url, path, document, operation.method, read)
+
+
+def _written(operation: OperationModel, params: Mapping[str, object]) -> tuple[str, Mapping[str, object] | None]:
+    """The path below `/_redrive/` with its query, and the body, that say these parameters."""
+    path, query, body = operation.uri.removeprefix(OWN_SERVICE.root), {}, {}
+    members = operation.input.members if operation.input is not None else {}
+    for name, value in params.items():
+        member = members[name]
+        match member.location:
+            case "uri":
+                path = path.replace(f"{{{member.location_name}}}", quote(str(value), safe=""))
+            case "querystring":
+                query[member.location_name] = value
+            case _:
+                body[member.location_name] = value
+    has_body = any(member.location is None for member in members.values())
+    return f"{path}?{urlencode(query)}" if query else path, body if has_body else None
+
+
 def ask(
     endpoint_url: str, path: str, document: Mapping[str, object] | None = None, *, method: str | None = None
 ) -> dict[str, Any]:
-    """One call of a server's own surface: GET without a document, POST with one, unless `method` says otherwise.
+    """One call of a server's own surface by its path: GET without a document, POST with one, unless `method` says so.
 
-    Errors: UserError if no redrive server answers there, or if it refuses.
+    `surface.Surface` has the same by name and with types. Errors: UserError if no redrive server answers there, or if
+    it refuses.
     """
     return _asked(endpoint_url, path, document, method, _read_document)
-
-
-def fetch(endpoint_url: str, path: str) -> bytes:
-    """What a server's own surface answers to GET, where that is no JSON. Errors: as those of `ask`."""
-    return _asked(endpoint_url, path, None, None, _read_bytes)
 
 
 def _asked(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
-from urllib.parse import quote
 
 import click
 from rich.console import Console
@@ -12,7 +10,8 @@ from rich.table import Table
 
 from redrive.cli.clock import output_option
 from redrive.cli.durations import Duration
-from redrive.cli.endpoint import ask, endpoint_option
+from redrive.cli.endpoint import endpoint_option
+from redrive.cli.surface import Fault, Surface
 from redrive.core.errors import UserError
 
 
@@ -43,10 +42,9 @@ def add(
     (arn:aws:scheduler:::aws-sdk:sqs:sendMessage), not by one whose TARGET is the queue's.
     """
     _check(target, error, times, rate, latency)
-    asked = {
-        "target": target, "error": error, "message": message, "times": times, "rate": rate, "latency_s": latency,
-    }  # fmt: skip
-    fault = ask(endpoint_url, "faults", {name: value for name, value in asked.items() if value is not None})
+    fault = Surface(endpoint_url).add_fault(
+        target=target, error=error, message=message, times=times, rate=rate, latency_s=latency
+    )
     if output == "json":
         click.echo(json.dumps(fault))
         return
@@ -59,7 +57,7 @@ def add(
 @output_option
 def list_all(endpoint_url: str, output: str) -> None:
     """List the faults, oldest first: a call meets the first that is aimed at it."""
-    answer = ask(endpoint_url, "faults")
+    answer = Surface(endpoint_url).list_faults()
     if output == "json":
         click.echo(json.dumps(answer["faults"]))
         return
@@ -78,8 +76,8 @@ def list_all(endpoint_url: str, output: str) -> None:
 @output_option
 def clear(fault_id: str | None, endpoint_url: str, output: str) -> None:
     """Forget the fault ID, or all faults."""
-    path = "faults" if fault_id is None else f"faults/{quote(fault_id, safe='')}"
-    answer = ask(endpoint_url, path, method="DELETE")
+    server = Surface(endpoint_url)
+    answer = server.clear_faults() if fault_id is None else server.clear_fault(id=fault_id)
     if output == "json":
         click.echo(json.dumps(answer))
     else:
@@ -104,10 +102,10 @@ def _check(
         )  # fmt: skip
 
 
-def _effect(fault: dict[str, Any]) -> str:
+def _effect(fault: Fault) -> str:
     after = f"after {fault['latency_s']:g} s" if fault["latency_s"] else ""
     return " ".join(part for part in (fault["error"] or "the usual answer", after) if part)
 
 
-def _bound(fault: dict[str, Any]) -> str:
+def _bound(fault: Fault) -> str:
     return f"{fault['times']} times" if fault["rate"] is None else f"{fault['rate']:.0%} of calls"

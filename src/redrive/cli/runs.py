@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from urllib.parse import quote, urlencode
 
 import click
 from rich.console import Console
@@ -11,8 +10,9 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from redrive.cli.clock import output_option
-from redrive.cli.endpoint import ask, endpoint_option
+from redrive.cli.endpoint import endpoint_option
 from redrive.cli.schedules import region_option
+from redrive.cli.surface import Surface
 from redrive.cli.timeline import sentence
 
 STATES = ("retrying", "delivered", "dead-lettered", "dropped", "gave-up", "missed", "returned")
@@ -40,8 +40,7 @@ def list_runs(endpoint_url: str, output: str, count: int, **filters: str | None)
     """List runs, the latest first: one for each delivery and each batch of messages."""
     if filters["source"] or filters["execution"]:
         del filters["region"]  # Their runs are all in one region, whichever it is.
-    query = {"limit": str(count), **{name: value for name, value in filters.items() if value}}
-    answer = ask(endpoint_url, f"runs?{urlencode(query)}")
+    answer = Surface(endpoint_url).list_runs(limit=count, **filters)
     if output == "json":
         click.echo(json.dumps(answer))
         return
@@ -51,9 +50,9 @@ def list_runs(endpoint_url: str, output: str, count: int, **filters: str | None)
     folded = (Column(name, overflow="fold") for name in ("kind", "state", "execution", "from", "error"))
     table = Table(Column("began", no_wrap=True), *folded)
     for run in answer["runs"]:
-        last = run["attempts"][-1] if run["attempts"] else {"error": None}
+        error = run["attempts"][-1]["error"] if run["attempts"] else None
         table.add_row(
-            run["began"], run["kind"], run["state"], run["execution_id"], _name(run["source"]), last["error"] or ""
+            run["began"], run["kind"], run["state"], run["execution_id"], _name(run["source"]), error or ""
         )  # fmt: skip
     Console().print(table)
     click.echo("  See all that happened to one of them with: redrive runs show ID", err=True)
@@ -70,7 +69,7 @@ def show(id: str, endpoint_url: str, output: str) -> None:
 
     ID is its execution id, or the id of a delivery, a request or a message that belongs to it.
     """
-    answer = ask(endpoint_url, f"runs/{quote(id, safe='')}")
+    answer = Surface(endpoint_url).get_run(id=id)
     if output == "json":
         click.echo(json.dumps(answer))
         return

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
-from urllib.parse import urlencode
 
 import click
 from rich.console import Console
 from rich.table import Column, Table
 
 from redrive.cli.clock import output_option
-from redrive.cli.endpoint import ask, endpoint_option
+from redrive.cli.endpoint import endpoint_option
+from redrive.cli.surface import Attempt, Firing, GetOccurrencesAnswer, Missed, Run, Schedule, Surface
 
 PAGE = 1_000
 ATTEMPTS_AT_ENDS = (3, 2)
@@ -33,7 +32,7 @@ def command() -> None:
 @output_option
 def list_all(region: str, endpoint_url: str, output: str) -> None:
     """List the schedules of a region, each with its next occurrence in its own zone and in UTC."""
-    found = _pages(endpoint_url, "schedules", "schedules", region)
+    found = _schedules(Surface(endpoint_url), region)
     if output == "json":
         click.echo(json.dumps(found))
         return
@@ -42,7 +41,7 @@ def list_all(region: str, endpoint_url: str, output: str) -> None:
         return
     table = Table("name", "group", "state", "expression and zone", Column("next, there and in UTC", no_wrap=True))
     for one in found:
-        upcoming = one["next"] or {"local": "–", "utc": ""}
+        upcoming = one["next"] or Firing(local="–", utc="")
         recurrence = f"{one['expression']}\n{one['zone']}"
         table.add_row(one["name"], one["group"], one["state"], recurrence, f"{upcoming['local']}\n{upcoming['utc']}")
     Console().print(table)
@@ -87,7 +86,7 @@ def missed(name: str | None, region: str, endpoint_url: str, output: str) -> Non
     They were due while nothing ran, or while their schedule was disabled; they waited in their flexible window when it
     was changed; or they were over when it was made. What is shown reaches back 14 days.
     """
-    found = _pages(endpoint_url, "schedules/missed", "missed", region, **({"schedule": name} if name else {}))
+    found = _missed(Surface(endpoint_url), region, name)
     if output == "json":
         click.echo(json.dumps(found))
         return
@@ -107,7 +106,7 @@ def missed(name: str | None, region: str, endpoint_url: str, output: str) -> Non
 @output_option
 def trigger(name: str, region: str, endpoint_url: str, output: str) -> None:
     """Fire one occurrence of NAME now, with an execution id of its own; when it fires next stays as it is."""
-    fired = ask(endpoint_url, "schedules/trigger", {"schedule": name, "region": region})
+    fired = Surface(endpoint_url).trigger_schedule(schedule=name, region=region)
     if output == "json":
         click.echo(json.dumps(fired))
         return
@@ -125,8 +124,7 @@ def trigger(name: str, region: str, endpoint_url: str, output: str) -> None:
 def show(name: str, count: int, every: bool, region: str, endpoint_url: str, output: str) -> None:
     """Show the latest executions of NAME with their attempts: when, what came of it, when it is tried again."""
     schedule = _overview(endpoint_url, name, region, 1)["schedule"]
-    query = urlencode({"source": schedule["arn"], "limit": count})
-    runs = ask(endpoint_url, f"runs?{query}")["runs"]
+    runs = Surface(endpoint_url).list_runs(source=schedule["arn"], limit=count)["runs"]
     if output == "json":
         click.echo(json.dumps({"schedule": schedule, "runs": runs}))
         return
@@ -140,7 +138,7 @@ def show(name: str, count: int, every: bool, region: str, endpoint_url: str, out
         Console().print(_timeline(run, every=every))
 
 
-def _timeline(run: dict[str, Any], *, every: bool) -> Table:
+def _timeline(run: Run, *, every: bool) -> Table:
     """One execution: a row for each attempt."""
     title = f"{run['scheduled_time'] or ''} {run['execution_id'] or run['id']}: {run['state']}"
     columns = (Column("#", no_wrap=True), Column("at", no_wrap=True), _folded("error"), _folded("then"))
@@ -155,7 +153,7 @@ def _folded(heading: str) -> Column:
     return Column(heading, overflow="fold")
 
 
-def _ends(attempts: list[dict[str, Any]]) -> list[dict[str, Any] | None]:
+def _ends(attempts: list[Attempt]) -> list[Attempt | None]:
     """The first and the last attempts, with None in the place of what is left out between."""
     head, tail = ATTEMPTS_AT_ENDS
     if len(attempts) <= head + tail + 1:
@@ -163,7 +161,7 @@ def _ends(attempts: list[dict[str, Any]]) -> list[dict[str, Any] | None]:
     return [*attempts[:head], None, *attempts[-tail:]]
 
 
-def _cells(attempt: dict[str, Any] | None) -> list[str]:
+def _cells(attempt: Attempt | None) -> list[str]:
     if attempt is None:
         return ["…", "…", "(--all shows all)", ""]
     error = attempt["error"] or ""
@@ -173,23 +171,30 @@ def _cells(attempt: dict[str, Any] | None) -> list[str]:
     return [str(attempt["attempt"] or "–"), attempt["at"], error, then]
 
 
-def _overview(endpoint_url: str, name: str, region: str, count: int) -> dict[str, Any]:
-    query = urlencode({"schedule": name, "count": count, "region": region})
-    return ask(endpoint_url, f"schedules/next?{query}")
+def _overview(endpoint_url: str, name: str, region: str, count: int) -> GetOccurrencesAnswer:
+    return Surface(endpoint_url).get_occurrences(schedule=name, count=count, region=region)
 
 
-def _pages(endpoint_url: str, path: str, member: str, region: str, **more: str) -> list[dict[str, Any]]:
-    """All pages of a list of the server."""
-    found: list[dict[str, Any]] = []
-    after: str | None = ""
-    while after is not None:
-        query = urlencode({"region": region, "limit": PAGE, "after": after, **more})
-        answer = ask(endpoint_url, f"{path}?{query}")
-        found += answer[member]
-        after = answer["after"]
+def _schedules(server: Surface, region: str) -> list[Schedule]:
+    """All schedules of a region."""
+    page = server.list_schedules(region=region, limit=PAGE)
+    found = page["schedules"]
+    while page["after"] is not None:
+        page = server.list_schedules(region=region, limit=PAGE, after=page["after"])
+        found += page["schedules"]
     return found
 
 
-def _warn(schedule: dict[str, Any]) -> None:
+def _missed(server: Surface, region: str, name: str | None) -> list[Missed]:
+    """All that one schedule has missed, or all of a region."""
+    page = server.list_missed_occurrences(schedule=name, region=region, limit=PAGE)
+    found = page["missed"]
+    while page["after"] is not None:
+        page = server.list_missed_occurrences(schedule=name, region=region, limit=PAGE, after=page["after"])
+        found += page["missed"]
+    return found
+
+
+def _warn(schedule: Schedule) -> None:
     for warning in schedule["warnings"]:
         click.echo(f"{schedule['name']}: {warning}", err=True)

@@ -9,14 +9,15 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from redrive.cli.endpoint import ask, endpoint_option, fetch
+from redrive.cli.endpoint import endpoint_option
+from redrive.cli.surface import Backup, StoreReport, Surface
 from redrive.core.errors import UserError
 from redrive.store.accept import accept_loss
 from redrive.store.backup import check_copy, copy_store, partial_of, put_in_place, refuse_existing
@@ -42,10 +43,10 @@ def check(directory: Path | None, endpoint_url: str, as_json: bool) -> None:
     Nothing is changed. Exit code 1 if anything was found.
     """
     if directory is None:
-        report = ask(endpoint_url, "store/check")
+        report: StoreReport = Surface(endpoint_url).get_store_report()
     else:
         with _held(directory) as data:
-            report = report_on(data.store)
+            report = cast(StoreReport, report_on(data.store))
     if as_json or not sys.stdout.isatty():
         click.echo(json.dumps(report, indent=2))
     else:
@@ -119,31 +120,32 @@ def _held(directory: Path) -> Iterator[DataDirectory]:
 def _fetch(endpoint_url: str, part: Path, progress: Progress) -> None:
     """Have the server make a backup, fetch it piece by piece, and have it forgotten there."""
     bar = progress.add_task("", total=None, what="copying")
+    server = Surface(endpoint_url)
 
     def look() -> None:
-        shown = ask(endpoint_url, "store/backup")
+        shown = server.get_backup()
         progress.update(bar, completed=shown["copied"], total=shown["pages"] or None)
 
-    made = _meanwhile(lambda: ask(endpoint_url, "store/backup", {}), look)
-    size = int(made["bytes"])
+    made = _meanwhile(server.create_backup, look)
+    size = made["bytes"] or 0
     bar = progress.add_task("", total=size, what="fetching")
     part.unlink(missing_ok=True)
     create_private(part)
     try:
         with part.open("r+b") as file:
             while file.tell() < size:
-                piece = fetch(endpoint_url, f"store/backup/content?id={made['id']}&offset={file.tell()}")
+                piece = server.get_backup_content(id=made["id"], offset=file.tell())
                 if not piece:
                     raise UserError("The server has forgotten the backup before its end.", next_step="Try once more.")
                 file.write(piece)
                 progress.update(bar, completed=file.tell())
     finally:
-        ask(endpoint_url, "store/backup", method="DELETE")
+        server.delete_backup()
 
 
-def _meanwhile(work: Callable[[], dict[str, Any]], look: Callable[[], None]) -> dict[str, Any]:
+def _meanwhile(work: Callable[[], Backup], look: Callable[[], None]) -> Backup:
     """Do something in another thread, and look now and then how far it is."""
-    done: Future[dict[str, Any]] = Future()
+    done: Future[Backup] = Future()
     ended = threading.Event()
     done.add_done_callback(lambda _: ended.set())
 
@@ -159,7 +161,7 @@ def _meanwhile(work: Callable[[], dict[str, Any]], look: Callable[[], None]) -> 
     return done.result()
 
 
-def _show(report: dict[str, Any]) -> None:
+def _show(report: StoreReport) -> None:
     console = Console()
     table = Table("table", "rows")
     for name, count in report["tables"].items():

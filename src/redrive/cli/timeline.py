@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from redrive.cli.surface import TimelineEvent
 
-Event = dict[str, Any]
+Event = TimelineEvent
 
 
 def sentence(event: Event) -> str:

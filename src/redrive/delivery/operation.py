@@ -7,8 +7,8 @@ A function of a transaction: parameters by name in snake_case, one for each memb
 without a default; the answer with AWS's own keys. The registry holds each signature against botocore's model, so a
 parameter can be neither forgotten nor invented.
 
-Most answers are Documents. Two more exist, because some calls cannot be answered inside one transaction:
-`Wait` (try again when something happens) and `Outside` (do this between two transactions).
+Most answers are Documents. Three more exist, because some calls cannot be answered inside one transaction: `Wait` (try
+again when something happens), `Outside` (do this between two transactions) and `ByNode` (have the server do this).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from redrive.core.clock import Instant
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.delivery.invocation import Invocation, InvocationResult
+from redrive.delivery.node import Node
 from redrive.store.api import Transaction
 
 
@@ -52,6 +53,20 @@ class Outside:
     resume: Resume
 
 
+IsWanted = Callable[[], bool]
+"""Whether anybody waits for an answer still."""
+
+
+@dataclass(frozen=True, slots=True)
+class ByNode:
+    """Have the node do this after the transaction: it is about the clock, or about the store as a whole.
+
+    What takes long ends early where nobody waits for it any more. Errors of `perform`: UserError, ServiceError.
+    """
+
+    perform: Callable[[Node, IsWanted], Document]
+
+
 class OutsideNeeded(Exception):
     """An operation that another one has called inside a transaction cannot be answered there."""
 
@@ -60,7 +75,7 @@ class OutsideNeeded(Exception):
         self.outside = outside
 
 
-Answer = Document | Wait | Outside
+Answer = Document | Wait | Outside | ByNode
 
 F = TypeVar("F", bound=Callable[..., Answer])
 

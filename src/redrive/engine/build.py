@@ -87,6 +87,11 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "api_tags",
     ),
     "logs": _modules("logs", "api_events", "api_groups", "api_streams", "api_tags"),
+    # Our own surface: what it tells of a service's resources stands in that service.
+    "redrive": (
+        *_modules("redrive", "api_clock", "api_faults", "api_runs", "api_server", "api_store"),
+        *_modules("scheduler", "api_occurrences"),
+    ),
     "scheduler": _modules("scheduler", "api_groups", "api_schedules"),
     "sqs": _modules(
         "sqs",

@@ -19,7 +19,7 @@ from redrive.core.scope import Caller
 from redrive.delivery.errand import Result
 from redrive.delivery.http_call import NO_HTTP, HttpCall, HttpCaller
 from redrive.delivery.invocation import Invocation, Invoker
-from redrive.delivery.operation import Answer, Outside, Wait
+from redrive.delivery.operation import Answer, ByNode, Outside, Wait
 from redrive.delivery.worker import Attempt, FreeSlots, Worker
 from redrive.engine.registry import Registry
 from redrive.store.api import Step, Transaction
@@ -83,6 +83,9 @@ class Engine:
                 if isinstance(resumed, ServiceError):
                     raise resumed
                 return resumed
+            case ByNode():
+                message = "This is about a server as a whole, and there is none around this engine."
+                raise ServiceError("ValidationException", message)
             case _:
                 return answer
 

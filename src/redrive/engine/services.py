@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from redrive.core.documents import Document
+from redrive.core.errors import ServiceError
 from redrive.core.limits import Limits
 from redrive.core.scope import Caller
-from redrive.delivery.operation import Outside, OutsideNeeded, Wait
+from redrive.delivery.operation import ByNode, Outside, OutsideNeeded, Wait
 from redrive.engine.registry import Registry
 from redrive.services.iam import access
 from redrive.store.api import Transaction
@@ -35,6 +36,9 @@ class BoundServices:
                 return result
             case Outside():
                 raise OutsideNeeded(answer)
+            case ByNode():
+                message = f"{operation} is about the server as a whole; it cannot be called within a transaction."
+                raise ServiceError("ValidationException", message)
             case _:
                 return answer
 

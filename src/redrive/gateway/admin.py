@@ -1,174 +1,170 @@
-"""Our own surface of a server, under `/_redrive/`: health, the clock, faults, schedules. JSON in, JSON out.
+"""Our own surface of a server, under `/_redrive/`: the chain of `chain`, with what is different there.
 
-Documented in docs/reference/admin.md and in docs/reference/admin.openapi.yaml.
+    route      by method and path, HEAD as GET
+    identify   GET of health: nobody; GET of a blob: whoever has a URL that GetFunction gave, until it expires; all
+               others as on AWS's port, for the service `redrive`
+    decode     wire.own, which names what it refuses
+    run        an operation of the service `redrive`, which asks for `redrive:OPERATION` itself; what needs the node is
+               done after the transaction
+
+Documented in docs/reference/admin.md, which follows from the model of the service.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+import hmac
+from urllib.parse import parse_qsl
 
-from redrive import __version__
-from redrive.core.clock import Clock, Instant, format_instant, parse_instant
-from redrive.core.errors import UserError
-from redrive.engine.driver import Driver, VirtualDrive
+from redrive.core.clock import Clock
+from redrive.core.documents import Document
+from redrive.core.entropy import Entropy, new_uuid
+from redrive.core.errors import Bug, Conflict, ServiceError, UserError
+from redrive.core.scope import Caller, Scope
+from redrive.delivery.node import Node
+from redrive.delivery.operation import Answer, ByNode, IsWanted, Outside, Wait
 from redrive.engine.engine import Runner
-from redrive.gateway.admin_faults import FaultAdmin
-from redrive.gateway.admin_requests import Missing, Route, Routes, read_document, shown
-from redrive.gateway.admin_runs import RunAdmin
-from redrive.gateway.admin_schedules import ScheduleAdmin
-from redrive.gateway.admin_store import StoreAdmin
-from redrive.gateway.chain import json_response
-from redrive.gateway.refusals import own_refusal
+from redrive.engine.registry import Entry, Registry
+from redrive.gateway.guard import HEALTH_PATH
+from redrive.gateway.identity import DEFAULT_REGION, Identity, Signer
+from redrive.store.api import Transaction
 from redrive.wire.message import HttpRequest, HttpResponse
+from redrive.wire.model import OperationModel
+from redrive.wire.models import Models
+from redrive.wire.own import NEXT, OwnCodec, usage
+from redrive.wire.paths import PathTable
+from redrive.wire.services import OWN_SERVICE
 
 BLOBS_PATH = "/_redrive/blobs/"
-CLOCK_PATH = "/_redrive/clock"
 
-ADVANCE_S_MAX = 100 * 366 * 86_400
-"""A hundred years: further than any schedule goes, and short of where calendars end."""
-
-
-class Stopped(UserError):
-    """What a request was about was stopped before its end: 409."""
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What a server says of itself."""
-
-    account: str
-    store: str
+_READS = ("GET", "HEAD")
+_KEY = (
+    "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to a key that the server was given by --key or REDRIVE_KEYS; "
+    "redrive env prints them."
+)
 
 
 class Admin:
-    """Answers requests to `/_redrive/…`. Blocking: call it in a thread of its own."""
+    """Answers requests to `/_redrive/…`. Blocking, but for health: call it in a thread of its own."""
 
     def __init__(
-        self,
-        facts: Facts,
-        clock: Clock,
-        driver: Driver,
-        *,
-        run: Runner,
-        reset: Callable[[], None],
-        load_blob: Callable[[str], bytes | None],
-        store: StoreAdmin,
-    ) -> None:
-        self._load_blob = load_blob
-        self._facts = facts
+        self, registry: Registry, models: Models, node: Node, identity: Identity, *, run: Runner, account: str,
+        clock: Clock, entropy: Entropy,
+    ) -> None:  # fmt: skip
+        """`run` runs a step and awaits its commit; `account` is the server's own; `clock` is the engine's."""
+        service = models.service(OWN_SERVICE.name)
+        self._registry = registry
+        self._operations = service.operations
+        self._known = "There is: " + ", ".join(f"{one.method} {one.uri}" for one in self._operations.values()) + "."
+        self._paths = PathTable(service.operations.values())
+        self._codec = OwnCodec(service)
+        self._node = node
+        self._identity = identity
+        self._run = run
+        self._account = account
         self._clock = clock
-        self._driver = driver
-        self._reset = reset
-        self._routes: Routes = {
-            ("GET", "/_redrive/health"): self._health,
-            ("GET", CLOCK_PATH): self._show_clock,
-            ("POST", CLOCK_PATH): self._move_clock,
-            ("DELETE", CLOCK_PATH): self._stop_clock,
-            ("POST", "/_redrive/reset"): self._reset_all,
-            **FaultAdmin(run).routes,
-            **RunAdmin(run, facts.account).routes,
-            **ScheduleAdmin(run, facts.account).routes,
-            **store.routes,
-        }
+        self._entropy = entropy
 
-    @property
-    def routes(self) -> Routes:
-        """What is answered here, but for functions' code."""
-        return self._routes
-
-    def respond(self, request: HttpRequest, *, is_wanted: Callable[[], bool] = lambda: True) -> HttpResponse:
+    def respond(self, request: HttpRequest, *, is_wanted: IsWanted = lambda: True) -> HttpResponse:
         """Answer one request. What takes long ends early where `is_wanted` says that nobody waits for it any more."""
-        if (request.method, request.path) == ("POST", CLOCK_PATH):
-            return self._answered(partial(self._move_clock, is_wanted=is_wanted), request)
+        request_id = new_uuid(self._entropy)
+        if is_health(request):
+            return self._health(request_id)
+        try:
+            signer = self._signer(request, request_id)
+        except ServiceError as error:
+            return self._refused(error, request_id, _KEY)
         # The server leaves out the body of an answer to a HEAD.
         method = "GET" if request.method == "HEAD" else request.method
-        if method == "GET" and request.path.startswith(BLOBS_PATH):
-            return self._blob(request.path.removeprefix(BLOBS_PATH))
-        parent = request.path.rpartition("/")[0]
-        routes = (self._routes.get((method, path)) for path in (request.path, f"{parent}/{{id}}"))
-        route = next((route for route in routes if route is not None), None)
-        if route is None:
-            known = ", ".join(f"{method} {path}" for method, path in self._routes)
-            return own_refusal(404, f"There is no {request.method} {request.path}.", f"There is: {known}.")
-        return self._answered(route, request)
-
-    def _answered(self, route: Route, request: HttpRequest) -> HttpResponse:
+        found = self._paths.match(method, request.path, request.query) if _is_plain(request.path) else None
+        if found is None:
+            return self._refused(_unknown(request), request_id, self._known)
+        operation, labels = found
         try:
-            return route(request)
-        except Missing as error:
-            return own_refusal(404, error.what, error.next_step)
-        except Stopped as error:
-            return own_refusal(409, error.what, error.next_step)
+            params = self._codec.decode(operation, request, labels)
+            entry = self._registry.entry(OWN_SERVICE.name, operation.name)
+            self._registry.check(entry, params)
+            answer = self._run(lambda tx: self._step(tx, entry, signer, params))
+            return self._codec.encode(operation, self._concluded(answer, is_wanted), request_id)
+        except ServiceError as error:
+            return self._refused(error, request_id, _next_step(error, operation))
+        except Conflict:
+            busy = ServiceError("ServiceUnavailable", "The store is busy.", http_status=503, fault="server")
+            return self._refused(busy, request_id, "Try again.")
         except UserError as error:
-            return own_refusal(400, error.what, error.next_step)
+            refused = ServiceError("ValidationException", error.what)
+            return self._refused(refused, request_id, error.next_step)
 
-    def _blob(self, digest: str) -> HttpResponse:
-        """The code of a function, where GetFunction's Location points."""
-        content = self._load_blob(digest)
-        if content is None:
-            return own_refusal(
-                404, f"Nothing of the digest {digest} is kept here.", "Ask GetFunction for its Location."
-            )
-        return HttpResponse(200, (("content-type", "application/zip"),), content)
+    def _health(self, request_id: str) -> HttpResponse:
+        """What GetHealth answers, without its transaction: the server is well though its store is busy."""
+        return self._codec.encode(self._operations["GetHealth"], self._node.health() | self._node.clock(), request_id)
 
-    def _health(self, _: HttpRequest) -> HttpResponse:
-        facts = {"status": "ok", "version": __version__, "account": self._facts.account, "store": self._facts.store}
-        return json_response(200, facts | self._clock_facts())
+    def _signer(self, request: HttpRequest, request_id: str) -> Signer:
+        """Who asks. Errors: ServiceError: the signature, or the signed URL, is not genuine."""
+        if request.method in _READS and request.path.startswith(BLOBS_PATH):
+            if not self._is_signed_url(request):
+                message = "This URL is not one that GetFunction gave, or it has expired."
+                next_step = "Ask GetFunction for its Location; it is good for 10 minutes."
+                raise ServiceError("AccessDeniedException", message, members={NEXT: next_step})
+            return Signer(Caller(Scope(self._account, DEFAULT_REGION), request_id))
+        return self._identity.identify(request, request_id, OWN_SERVICE.signing_name)
 
-    def _show_clock(self, _: HttpRequest) -> HttpResponse:
-        return json_response(200, self._clock_facts())
+    def _is_signed_url(self, request: HttpRequest) -> bool:
+        """Whether this is a URL that GetFunction gave, and still good."""
+        given = dict(parse_qsl(request.query))
+        expires = given.get("Expires", "")
+        if not (expires.isascii() and expires.isdecimal() and len(expires) < 16) or int(expires) <= self._clock.now():
+            return False
+        expected = self._identity.issuer.sign_path(request.path, int(expires))
+        return hmac.compare_digest(expected.encode(), given.get("Signature", "").encode())
 
-    def _move_clock(self, request: HttpRequest, *, is_wanted: Callable[[], bool] = lambda: True) -> HttpResponse:
-        if not isinstance(self._driver, VirtualDrive):
-            raise UserError(
-                "This server runs in real time; its clock cannot be moved.",
-                next_step="Start it with: redrive serve --clock virtual",
-            )
-        target = _target(request, self._clock.now())
-        try:
-            stands_at = self._driver.advance_to(target, is_wanted=is_wanted)
-        except ValueError as error:
-            raise UserError(f"The clock was not moved: {error}.") from error
-        if stands_at < target:
-            raise Stopped(
-                f"The clock was stopped at {format_instant(stands_at)}, before {format_instant(target)}.",
-                next_step="Everything due until then has settled. Go on from there, or leave it.",
-            )
-        return json_response(200, self._clock_facts())
+    def _step(self, tx: Transaction, entry: Entry, signer: Signer, params: Document) -> Answer:
+        """The operation, as a step of the store."""
+        caller = signer.caller
+        if signer.user_key:
+            caller = tx.services.user_of(tx, caller, signer.user_key, OWN_SERVICE.signing_name)
+        # Where nobody has to sign, twelve digits as a key make anybody the root of that account.
+        is_anybody = caller.is_account and not self._identity.requires_signatures
+        if caller.account != self._account and not is_anybody:
+            message = f"{caller.principal_arn} is not of the account {self._account}, to which this server belongs."
+            raise ServiceError("AccessDeniedException", message, members={NEXT: _KEY})
+        return self._registry.run(entry, tx, caller, params)
 
-    def _stop_clock(self, _: HttpRequest) -> HttpResponse:
-        if isinstance(self._driver, VirtualDrive):
-            self._driver.interrupt()
-        return json_response(200, self._clock_facts())
+    def _concluded(self, answer: Answer, is_wanted: IsWanted) -> Document:
+        match answer:
+            case ByNode(perform):
+                return perform(self._node, is_wanted)
+            case Wait() | Outside():
+                raise Bug("an operation of our own surface neither waits nor runs functions")
+            case _:
+                return answer
 
-    def _reset_all(self, _: HttpRequest) -> HttpResponse:
-        self._reset()
-        return json_response(200, {"status": "ok"} | self._clock_facts())
-
-    def _clock_facts(self) -> dict[str, object]:
-        now = self._clock.now()
-        kind = "virtual" if self._clock.is_virtual else "real"
-        target = self._driver.target if isinstance(self._driver, VirtualDrive) else None
-        moves = {} if target is None else {"moves_to": format_instant(target), "moves_to_ms": target}
-        return {"clock": kind, "now": format_instant(now), "now_ms": now} | moves
+    def _refused(self, error: ServiceError, request_id: str, next_step: str) -> HttpResponse:
+        said = {NEXT: next_step} | dict(error.members)
+        told = ServiceError(error.code, error.message, http_status=error.http_status, fault=error.fault, members=said)
+        return self._codec.encode_error(told, request_id)
 
 
-def _target(request: HttpRequest, now: Instant) -> Instant:
-    """Where to move the clock: `{"advance_s": 86400}` or `{"to": "2026-01-01T00:00:00Z"}`. Errors: UserError."""
-    usage = 'Send {"advance_s": 86400} or {"to": "2026-01-01T00:00:00Z"}.'
-    document = read_document(request, usage)
-    if len(document.keys() & {"advance_s", "to"}) != 1:
-        raise UserError("The body says neither or both of advance_s and to.", next_step=usage)
-    if "to" in document:
-        try:
-            return parse_instant(str(document["to"]))
-        except ValueError as error:
-            raise UserError(f"{shown(document['to'])} is not an ISO 8601 time.", next_step=usage) from error
-    advance_s = document["advance_s"]
-    if isinstance(advance_s, bool) or not isinstance(advance_s, int | float) or not 0 <= advance_s <= ADVANCE_S_MAX:
-        raise UserError(
-            f"advance_s is {shown(advance_s)}; it must be a number from 0 to {ADVANCE_S_MAX}.", next_step=usage
-        )
-    return now + round(advance_s * 1000)
+def is_health(request: HttpRequest) -> bool:
+    """Whether a request asks for health, which everybody may and nobody waits for."""
+    return request.path == HEALTH_PATH and request.method in _READS
+
+
+def _unknown(request: HttpRequest) -> ServiceError:
+    message = f"There is no {request.method} {request.path[:200]}."
+    return ServiceError("UnknownOperationException", message, http_status=404)
+
+
+def _is_plain(path: str) -> bool:
+    """Whether a path has a name at each place: what ends in a slash is not the collection above it."""
+    return "//" not in path and not path.endswith("/")
+
+
+def _next_step(error: ServiceError, operation: OperationModel) -> str:
+    """What to do about an error that does not say so itself."""
+    match error.code:
+        case "AccessDeniedException":
+            return f"Allow redrive:{operation.name} in a policy of theirs, or sign with a key of the account."
+        case "UnrecognizedClientException":
+            return _KEY
+        case _:
+            return usage(operation)

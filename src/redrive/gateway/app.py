@@ -24,9 +24,9 @@ from redrive.core.entropy import Entropy, new_uuid
 from redrive.core.log import Log
 from redrive.delivery.operation import Outside, Wait
 from redrive.engine.engine import Engine
-from redrive.gateway.admin_identity import IdentifiedAdmin
+from redrive.gateway.admin import Admin, is_health
 from redrive.gateway.chain import Exchange, Gateway
-from redrive.gateway.guard import HEALTH_PATH, Guard, Preflight, Refused
+from redrive.gateway.guard import Guard, Preflight, Refused
 from redrive.gateway.http_ports import Reply
 from redrive.gateway.refusals import OWN_PATH, own_refusal, refusal
 from redrive.gateway.waiters import Waiters
@@ -65,7 +65,7 @@ class App:
     """The handler of every request: AWS's port, with our own surface under `/_redrive/`. Lives on one event loop."""
 
     def __init__(
-        self, gateway: Gateway, engine: Engine, group: GroupCommit, admin: IdentifiedAdmin, clock: Clock,
+        self, gateway: Gateway, engine: Engine, group: GroupCommit, admin: Admin, clock: Clock,
         *, guard: Guard, entropy: Entropy, log: Log,
     ) -> None:  # fmt: skip
         """`entropy` is for the ids of requests that fail before they have one."""
@@ -171,7 +171,7 @@ class App:
 
     def _administer(self, request: HttpRequest, reply: Reply) -> None:
         """Answer on our own surface; its work blocks, so a thread does it. Health needs none, and never waits."""
-        if request.path == HEALTH_PATH and request.method in ("GET", "HEAD"):
+        if is_health(request):
             reply.send(self._admin.respond(request))
         elif len(request.body) > ADMIN_BODY_BYTES_MAX:
             what = f"The body has {len(request.body)} bytes; it may have {ADMIN_BODY_BYTES_MAX}."

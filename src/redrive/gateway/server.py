@@ -31,9 +31,10 @@ from redrive.engine.bring_near import bring_near
 from redrive.engine.build import DEFAULTS, Settings, build_engine
 from redrive.engine.driver import Driver, RealTime, VirtualDrive
 from redrive.engine.engine import Engine, Runner
-from redrive.gateway.admin import Admin, Facts
-from redrive.gateway.admin_identity import IdentifiedAdmin
-from redrive.gateway.admin_store import StoreAdmin
+from redrive.engine.keys import is_any_key_active
+from redrive.engine.node import Facts, ServerNode
+from redrive.engine.node_store import StoreFile
+from redrive.gateway.admin import Admin
 from redrive.gateway.app import App
 from redrive.gateway.chain import Gateway
 from redrive.gateway.guard import Guard
@@ -43,7 +44,6 @@ from redrive.gateway.identity import Identity, RootKey
 from redrive.gateway.keys import check_some_key, decide_signatures
 from redrive.gateway.waiters import Paced
 from redrive.invoke.process import ProcessInvoker
-from redrive.services.iam.model_users import AccessKey
 from redrive.store.checkpoints import Checkpoints
 from redrive.store.directory import DataDirectory, take_directory
 from redrive.store.group import GroupCommit
@@ -202,22 +202,12 @@ class Server:
         driver = self._turning = self._driver(engine, group)
         identity = self._identity()
         gateway = Gateway(engine, models, identity=identity, entropy=self._entropy.fork("gateway"), log=self._log)
-        facts = Facts(self._options.account, str(self._options.data or "memory"))
         admin = Admin(
-            facts,
-            self._clock,
-            driver,
-            run=group.run,
-            reset=self._store.reset,
-            load_blob=lambda digest: group.run(lambda tx: tx.blobs.get(digest)),
-            store=StoreAdmin(self._data.store, self._data.backup) if self._data else StoreAdmin(None, None),
-        )
-        guarded = IdentifiedAdmin(
-            admin, identity, run=group.run, account=self._options.account, clock=self._clock,
-            entropy=self._entropy.fork("admin"),
+            engine.registry, models, self._node(driver), identity, run=group.run, account=self._options.account,
+            clock=self._clock, entropy=self._entropy.fork("admin"),
         )  # fmt: skip
         app = App(
-            gateway, engine, group, guarded, self._clock,
+            gateway, engine, group, admin, self._clock,
             guard=self._guard, entropy=self._entropy.fork("app"), log=self._log,
         )  # fmt: skip
         self._store.on_commit(app.wake_from(loop))
@@ -240,6 +230,12 @@ class Server:
             if checkpoints is not None:
                 with suppress(UserError):  # A disk without room: the next start knows an earlier instant.
                     self.note_time()
+
+    def _node(self, driver: Driver) -> ServerNode:
+        """This server, as the operations of its own surface see it."""
+        facts = Facts(self._options.account, str(self._options.data or "memory"))
+        file = StoreFile(self._data.store, self._data.backup) if self._data else StoreFile(None, None)
+        return ServerNode(facts, self._clock, driver, reset=self._store.reset, file=file)
 
     def _checkpoints(self, group: GroupCommit) -> Checkpoints | None:
         """What keeps the store's own file nearly whole. A virtual clock is written down by what moves it."""
@@ -276,9 +272,8 @@ class Server:
     def _check_keys(self) -> None:
         """Refuse to serve where nobody could sign. Errors: UserError."""
         if self._requires_signatures and not self._options.keys:
-            keys = self._store.run(lambda tx: tx.resources.everywhere(AccessKey))
             try:
-                check_some_key(self._options.host, is_any=any(key.is_active for _, key in keys))
+                check_some_key(self._options.host, is_any=self._store.run(is_any_key_active))
             except UserError:
                 self._socket.close()
                 raise

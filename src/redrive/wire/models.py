@@ -1,6 +1,7 @@
-"""Finds botocore's service models on disk and reads them, each when it is first used.
+"""Finds service models on disk and reads them, each when it is first used: botocore's, and that of our own surface.
 
-botocore is never imported: its data folder is located through the import system, and the rest is JSON.
+botocore is never imported: its data folder is located through the import system, and the rest is JSON. Our own model
+stands in `data`, in the same layout, so that botocore can read it too.
 """
 
 from __future__ import annotations
@@ -15,15 +16,20 @@ import orjson
 
 from redrive.core.errors import UserError
 from redrive.wire.model import Constraints, ErrorTraits, Member, OperationModel, ServiceModel, Shape
-from redrive.wire.services import SERVICES, ServiceSpec
+from redrive.wire.services import OWN_SERVICE, SERVICES, ServiceSpec
+
+OWN_DATA = Path(__file__).parent / "data"
 
 _MODEL_FILE = "service-2.json.gz"
+_OWN_MODEL_FILE = "service-2.json"
 
 
 class Models:
     """The models of a table of services. Reading one takes some milliseconds, once."""
 
-    def __init__(self, services: Iterable[ServiceSpec] = SERVICES, *, folder: Path | None = None) -> None:
+    def __init__(
+        self, services: Iterable[ServiceSpec] = (*SERVICES, OWN_SERVICE), *, folder: Path | None = None
+    ) -> None:
         self.specs: Mapping[str, ServiceSpec] = {spec.name: spec for spec in services}
         self._folder = folder
         self._loaded: dict[str, ServiceModel] = {}
@@ -38,23 +44,35 @@ class Models:
 
     def api_version(self, name: str) -> str:
         """The newest version of a service's API, such as `2012-11-05`, without reading the model. Errors: UserError."""
-        return self._newest(name).name
+        return self._newest(self.specs[name]).parent.name
+
+    def document(self, name: str) -> Mapping[str, Any]:
+        """The whole model of a service with its documentation, as it is written. Errors: as those of `service`."""
+        return _read_document(self._newest(self.specs[name]))
 
     def _read(self, spec: ServiceSpec) -> ServiceModel:
-        version = self._newest(spec.name)
-        document = orjson.loads(gzip.decompress((version / _MODEL_FILE).read_bytes()))
-        return _Builder(document, spec).service(version.name)
+        file = self._newest(spec)
+        return _Builder(_read_document(file), spec).service(file.parent.name)
 
-    def _newest(self, name: str) -> Path:
+    def _newest(self, spec: ServiceSpec) -> Path:
+        """The file of the newest model of a service."""
+        if spec.root:
+            return max((OWN_DATA / spec.name).glob(f"*/{_OWN_MODEL_FILE}"), key=lambda path: path.parent.name)
         if self._folder is None:
             self._folder = _botocore_data()
-        versions = [path.parent for path in (self._folder / name).glob(f"*/{_MODEL_FILE}")]
-        if not versions:
+        files = list((self._folder / spec.name).glob(f"*/{_MODEL_FILE}"))
+        if not files:
             raise UserError(
-                f"botocore has no model of the service {name} in {self._folder}.",
+                f"botocore has no model of the service {spec.name} in {self._folder}.",
                 next_step="Install a current botocore: pip install -U botocore",
             )
-        return max(versions, key=lambda path: path.name)
+        return max(files, key=lambda path: path.parent.name)
+
+
+def _read_document(file: Path) -> Mapping[str, Any]:
+    content = file.read_bytes()
+    document: Mapping[str, Any] = orjson.loads(gzip.decompress(content) if file.suffix == ".gz" else content)
+    return document
 
 
 def _botocore_data() -> Path:

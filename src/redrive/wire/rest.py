@@ -20,8 +20,9 @@ from redrive.wire.json_body import Convert, JsonReader, JsonWriter
 from redrive.wire.message import HttpRequest, HttpResponse
 from redrive.wire.model import Member, OperationModel, ServiceModel, Shape
 
-_JSON = ("Content-Type", "application/json")
-_BYTES = ("Content-Type", "application/octet-stream")
+_CONTENT_TYPE = "Content-Type"
+_JSON = (_CONTENT_TYPE, "application/json")
+_BYTES = (_CONTENT_TYPE, "application/octet-stream")
 
 ReadValues = Callable[[list[str]], Any]
 ReadBody = Callable[[bytes], dict[str, Any]]
@@ -39,12 +40,16 @@ class _InputPlan:
 
 @dataclass(frozen=True, slots=True)
 class _OutputPlan:
-    """Where each member of an output goes. `status` is the member that is the HTTP status, `payload` the body."""
+    """Where each member of an output goes.
+
+    `status` is the member that is the HTTP status, `payload` the body; `has_content_type`: a member says what that is.
+    """
 
     headers: Mapping[str, tuple[str, scalars.WriteText]]
     status: str | None
     payload: Member | None
     write_body: Convert
+    has_content_type: bool
 
 
 class RestJsonCodec:
@@ -100,6 +105,8 @@ class RestJsonCodec:
         content_type, body = self._body(plan, operation.output, body_members)
         if status == 204:
             return HttpResponse(status, tuple(headers), b"")
+        if plan.has_content_type and any(name == _CONTENT_TYPE for name, _ in headers):
+            return HttpResponse(status, tuple(headers), body)
         return HttpResponse(status, (*headers, content_type), body)
 
     def encode_error(self, error: ServiceError, request_id: str) -> HttpResponse:
@@ -130,7 +137,7 @@ class RestJsonCodec:
 
     def _body(self, plan: _OutputPlan, shape: Shape, members: dict[str, Any]) -> tuple[tuple[str, str], bytes]:
         if plan.payload is None:
-            return _JSON, orjson.dumps(plan.write_body(members))
+            return _JSON, self._dump(plan.write_body(members))
         value = members.pop(plan.payload.name, None)
         if members:
             raise Bug(f"{shape.name} has no members {sorted(members)} beside its payload")
@@ -138,7 +145,10 @@ class RestJsonCodec:
             case "blob":
                 return _BYTES, b"" if value is None else bytes(value)
             case _:
-                return _JSON, b"" if value is None else orjson.dumps(plan.write_body(value))
+                return _JSON, b"" if value is None else self._dump(plan.write_body(value))
+
+    def _dump(self, document: object) -> bytes:
+        return orjson.dumps(document)
 
     def _compile_input(self, shape: Shape) -> _InputPlan:
         path, query, headers = [], [], []
@@ -191,7 +201,8 @@ class RestJsonCodec:
         if payload is not None and payload.shape.type not in {"blob", "structure"}:
             raise Bug(f"{shape.name} has a {payload.shape.type} as its body, which this protocol does not write")
         body = self._writer.of_shape(shape) if payload is None else self._writer.of(payload)
-        return _OutputPlan(headers, status, payload, body)
+        has_content_type = any(name == _CONTENT_TYPE for name, _ in headers.values())
+        return _OutputPlan(headers, status, payload, body, has_content_type)
 
 
 def _by_name(query: str) -> dict[str, list[str]]:

@@ -58,7 +58,8 @@ class Router:
         self._models = models
         self._codecs: dict[tuple[str, str], Codec] = {}
         self._paths: dict[str, PathTable] = {}
-        specs = models.specs.values()
+        # What stands below a root of its own is never met here: the server asks for it before it routes.
+        specs = self._specs = [spec for spec in models.specs.values() if not spec.root]
         self._by_target = {spec.target_prefix: spec for spec in specs if spec.target_prefix}
         self._by_signing_name = {spec.signing_name: spec for spec in specs}
 
@@ -136,7 +137,7 @@ class Router:
         """
         fields = _fields(errors_of("query"), request) if may_have_action(request) else {}
         if "Action" in fields:
-            specs = [spec for spec in self._models.specs.values() if "query" in spec.protocols]
+            specs = [spec for spec in self._specs if "query" in spec.protocols]
             version = fields.get("Version")
             named = [spec for spec in specs if version == self._models.api_version(spec.name)]
             for spec in named or specs:
@@ -144,7 +145,7 @@ class Router:
                     return self._by_action(spec, request, fields)
             codec: ErrorWriter = self.codec(named[0].name, "query") if named else errors_of("query")
             raise Unroutable(codec, _invalid_action(UNKNOWN_ACTION, fields["Action"], version or ""))
-        for spec in self._models.specs.values():
+        for spec in self._specs:
             if "rest-json" in spec.protocols:
                 route = self._by_path(spec, request)
                 if route is not None:

@@ -66,7 +66,8 @@ class ServiceSpec:
 
     `protocols` are in order of preference; `target_prefix` is what X-Amz-Target starts with; `validation_code` is
     its error for parameters that break the model, empty if it checks them itself; `query_names` renames (shape,
-    member) on the query protocol.
+    member) on the query protocol. `root` is what all paths of a service begin with that is not AWS's; only what is
+    asked below it is for that service.
     """
 
     name: str
@@ -83,6 +84,7 @@ class ServiceSpec:
     query_errors: Mapping[str, QueryError] = field(default_factory=dict)
     query_messages: Mapping[str, str] = field(default_factory=dict)
     query_names: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    root: str = ""
 
     @property
     def signing_name(self) -> str:
@@ -210,4 +212,7 @@ SERVICES: tuple[ServiceSpec, ...] = (
         error_namespace="com.amazonaws.cloudwatch",
     ),
 )
-"""All services of the wire. A service's name is also that of its folder among botocore's models."""
+"""AWS's services of the wire. A service's name is also that of its folder among botocore's models."""
+
+OWN_SERVICE = ServiceSpec(name="redrive", protocols=("rest-json",), root="/_redrive/")
+"""The server's own surface. Its model stands in `wire/data`, in the layout and the form of botocore's."""

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from redrive.core.errors import ServiceError
-from redrive.wire.java_pattern import fitting
 from redrive.wire.model import Constraints, Member, OperationModel, Shape
 
 _NOT_NULL = "Member must not be null"
@@ -169,6 +168,9 @@ def _rules(shape: Shape) -> list[_Rule]:
     limits = shape.constraints
     rules = []
     if limits.pattern is not None and shape.type == "string":
+        # Here, as the command line validates by a model without patterns, and starts at once.
+        from redrive.wire.java_pattern import fitting  # noqa: PLC0415
+
         fits = fitting(limits.pattern)
         if fits is not None:
             rules.append(_Rule(f"Member must satisfy regular expression pattern: {limits.pattern}", fits))

@@ -15,7 +15,7 @@ from redrive.engine.build import SERVICES
 from redrive.engine.registry import Registry
 from redrive.store.api import Transaction
 from redrive.wire.models import Models
-from scripts.write_reference import PAGES, REFERENCE
+from scripts.write_reference import PAGES, ROOT
 
 MODELS = Models()
 
@@ -57,4 +57,4 @@ def test_operation_that_we_do_not_have_is_refused_by_its_name() -> None:
 
 @pytest.mark.parametrize("name", sorted(PAGES))
 def test_reference_page_is_what_make_docs_would_write(name: str) -> None:
-    assert Path(REFERENCE / name).read_text("utf-8") == PAGES[name](), "run: make docs"
+    assert Path(ROOT / name).read_text("utf-8") == PAGES[name](), "run: make docs"

@@ -16,10 +16,9 @@ from redrive.core.entropy import Entropy, SeededEntropy
 from redrive.core.sessions import Issuer
 from redrive.engine.driver import VirtualDrive
 from redrive.engine.engine import Runner
-from redrive.gateway.admin import Admin, Facts
-from redrive.gateway.admin_faults import TIMES_MAX
-from redrive.gateway.admin_identity import IdentifiedAdmin
-from redrive.gateway.admin_store import StoreAdmin
+from redrive.engine.node import Facts, ServerNode
+from redrive.engine.node_store import StoreFile
+from redrive.gateway.admin import Admin
 from redrive.gateway.app import (
     ADMIN_AT_ONCE_MAX,
     ADMIN_BODY_BYTES_MAX,
@@ -40,6 +39,7 @@ from redrive.wire.models import Models
 
 ACCOUNT = "000000000000"
 ADMIN_MAX = ADMIN_AT_ONCE_MAX + ADMIN_WAITING_MAX
+TIMES_MAX = 1_000_000_000
 JSON_CALL = {"content-type": "application/x-amz-json-1.0", "x-amz-target": "AmazonSQS.CreateQueue"}
 FORM_CALL = {"content-type": "application/x-www-form-urlencoded"}
 
@@ -102,18 +102,18 @@ class House:
         self.log = Lines()
         self.group = GroupCommit(world.store, post=loop.call_soon_threadsafe)
         drive = VirtualDrive(world.engine, world.clock, self.log, keep=lambda *_: None)
-        admin = Admin(
-            Facts(ACCOUNT, "memory"), world.clock, drive,
-            run=run or self.group.run, reset=world.store.reset, load_blob=lambda _: None,
-            store=StoreAdmin(None, None),
-        )  # fmt: skip
-        identity = Identity(Issuer(world.store.secret), account=ACCOUNT, clocks=[world.clock])
-        gateway = Gateway(world.engine, Models(), identity=identity, entropy=entropy, log=self.log)
-        guarded = IdentifiedAdmin(
-            admin, identity, run=self.group.run, account=ACCOUNT, clock=world.clock, entropy=SeededEntropy(3)
+        node = ServerNode(
+            Facts(ACCOUNT, "memory"), world.clock, drive, reset=world.store.reset, file=StoreFile(None, None)
         )
+        models = Models()
+        identity = Identity(Issuer(world.store.secret), account=ACCOUNT, clocks=[world.clock])
+        gateway = Gateway(world.engine, models, identity=identity, entropy=entropy, log=self.log)
+        admin = Admin(
+            world.engine.registry, models, node, identity, run=run or self.group.run, account=ACCOUNT,
+            clock=world.clock, entropy=SeededEntropy(3),
+        )  # fmt: skip
         self.app = App(
-            gateway, world.engine, self.group, guarded, world.clock,
+            gateway, world.engine, self.group, admin, world.clock,
             guard=Guard(address="127.0.0.1", origins=["http://app.test"]), entropy=SeededEntropy(2), log=self.log,
         )  # fmt: skip
 
@@ -264,7 +264,7 @@ def test_slow_requests_to_our_surface_are_bounded_and_health_answers_meanwhile(p
 
     def slow(step: Step[Any]) -> Any:
         gate.wait(10)
-        return []
+        return {"faults": []}
 
     async def scenario(house: House) -> None:
         waiting = [house.begin("GET", "/_redrive/faults") for _ in range(ADMIN_MAX)]

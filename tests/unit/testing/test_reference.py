@@ -14,14 +14,18 @@ import pytest
 import yaml
 
 from redrive.core.clock import VirtualClock
-from redrive.core.entropy import SystemEntropy
+from redrive.core.entropy import SeededEntropy, SystemEntropy
 from redrive.core.log import SilentLog
+from redrive.core.sessions import Issuer
 from redrive.engine.driver import VirtualDrive
-from redrive.gateway.admin import Admin, Facts
-from redrive.gateway.admin_store import StoreAdmin
+from redrive.engine.node import Facts, ServerNode
+from redrive.engine.node_store import StoreFile
+from redrive.gateway.admin import BLOBS_PATH, Admin
+from redrive.gateway.identity import Identity
 from redrive.store.sqlite import SqliteStore
 from redrive.testing.world import World
 from redrive.wire.message import HttpRequest, HttpResponse
+from redrive.wire.models import Models
 
 TRUST = json.dumps(
     {
@@ -49,6 +53,11 @@ BODIES = {
 }
 
 
+TYPES: dict[str, Any] = {
+    "array": list, "boolean": bool, "integer": int, "number": int | float, "object": dict, "string": str,
+}  # fmt: skip
+
+
 class Desk:
     """A server's own surface over a world with a schedule that has fired, and a fault."""
 
@@ -59,9 +68,16 @@ class Desk:
         self.folder = tempfile.TemporaryDirectory()
         place = Path(self.folder.name)
         self.file = SqliteStore(place / "redrive.sqlite", clock=world.clock, entropy=SystemEntropy())
+        world.store.run(lambda tx: tx.blobs.put("known", b"zip"))
+        node = ServerNode(
+            Facts("000000000000", "memory"), world.clock, drive, reset=world.store.reset,
+            file=StoreFile(place / "redrive.sqlite", place / "backup"),
+        )  # fmt: skip
+        self.issuer = Issuer(world.store.secret)
         self.admin = Admin(
-            Facts("000000000000", "memory"), world.clock, drive, run=world.store.run, reset=world.store.reset,
-            load_blob={"known": b"zip"}.get, store=StoreAdmin(place / "redrive.sqlite", place / "backup"),
+            world.engine.registry, Models(), node,
+            Identity(self.issuer, account="000000000000", clocks=[world.clock]), run=world.store.run,
+            account="000000000000", clock=world.clock, entropy=SeededEntropy(1),
         )  # fmt: skip
         self.ask("POST", "/_redrive/store/backup")
         role = world.client("iam").create_role(RoleName="runs", AssumeRolePolicyDocument=TRUST)["Role"]["Arn"]
@@ -83,6 +99,9 @@ class Desk:
 
     def respond(self, method: str, path: str, query: str = "", body: bytes = b"") -> HttpResponse:
         """The answer to one request."""
+        if path.startswith(BLOBS_PATH):
+            expires_at = self.world.now + 1
+            query = f"Expires={expires_at}&Signature={self.issuer.sign_path(path, expires_at)}"
         return self.admin.respond(HttpRequest(method, path, query, {}, body))
 
     def ask(self, method: str, path: str, query: str = "", body: bytes = b"") -> Any:
@@ -116,19 +135,43 @@ def test_every_path_of_the_reference_answers() -> None:
 
     assert answers == dict.fromkeys(calls, 200)
     page = (REFERENCE / "admin.md").read_text("utf-8")
-    assert [call for call in calls if f"`{' '.join(call)}`" not in _named(page)] == []
+    assert [call for call in calls if f"`{' '.join(call)}`" not in page] == []
 
 
-def _named(page: str) -> str:
-    """The page with its placeholders as those of the other document."""
-    return page.replace("DIGEST", "{digest}").replace("/ID`", "/{id}`")
+def breaches(document: Any, schema: Any, value: Any, place: str = "") -> Iterator[str]:
+    """Where a value is not what a schema of the OpenAPI document says."""
+    if "$ref" in schema:
+        schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    if "oneOf" in schema:
+        if value is not None:
+            yield from breaches(document, schema["oneOf"][0], value, place)
+        return
+    if not isinstance(value, TYPES[schema["type"]]) or value not in schema.get("enum", [value]):
+        yield f"{place} is {value!r}, not {schema}"
+    elif schema["type"] == "array":
+        for item in value:
+            yield from breaches(document, schema["items"], item, f"{place}[]")
+    elif schema["type"] == "object" and "properties" in schema:
+        yield from (f"{place} has no {name}" for name in schema.get("required", []) if name not in value)
+        for name, item in value.items():
+            yield from breaches(document, schema["properties"][name], item, f"{place}.{name}")
 
 
-def test_every_route_is_in_the_reference(desk: Desk) -> None:
+def test_every_answer_is_what_the_openapi_document_says(desk: Desk) -> None:
     document = yaml.safe_load((REFERENCE / "admin.openapi.yaml").read_text("utf-8"))
-    known = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
+    questions = [
+        (path, item["get"]["responses"]["200"]["content"]["application/json"]["schema"])
+        for path, item in document["paths"].items()
+        if "application/json" in item.get("get", {"responses": {"200": {"content": {}}}})["responses"]["200"]["content"]
+    ]
 
-    assert set(desk.admin.routes) - known == set()
+    found = []
+    for path, schema in questions:
+        answer = desk.ask("GET", path.format(id=desk.run_id), QUERIES.get(path, ""))
+        found += list(breaches(document, schema, answer, path))
+
+    assert len(questions) >= 10
+    assert found == []
 
 
 def test_clock_does_not_run_backwards_or_half_asked() -> None:

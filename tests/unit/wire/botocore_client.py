@@ -17,6 +17,7 @@ import botocore.serialize
 from botocore.awsrequest import HeadersDict, create_request_object, prepare_request_dict
 
 from redrive.wire.message import HttpRequest, HttpResponse
+from redrive.wire.models import OWN_DATA
 from redrive.wire.services import SERVICES
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -26,7 +27,8 @@ HEADER_TEXT = "aZ09_-./:+=%"
 
 @functools.cache
 def service_model(service: str) -> botocore.model.ServiceModel:
-    return botocore.model.ServiceModel(botocore.loaders.Loader().load_service_model(service, "service-2"), service)
+    loader = botocore.loaders.Loader([str(OWN_DATA)])
+    return botocore.model.ServiceModel(loader.load_service_model(service, "service-2"), service)
 
 
 @functools.cache

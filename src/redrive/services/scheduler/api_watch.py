@@ -1,7 +1,7 @@
 """What our own surface tells of schedules: when they fire next, what they missed, how an execution went.
 
-No operations of AWS: functions of a transaction, for whoever looks after a server. They answer documents with keys of
-our own, in snake_case.
+No operations of AWS: functions of a transaction, for whoever looks after a server; `api_occurrences` has the operations
+that use them. They answer documents with keys of our own, in snake_case.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from redrive.core.arn import Arn
 from redrive.core.clock import SECOND_MS, Instant, format_instant
 from redrive.core.documents import Document
-from redrive.core.errors import UserError
 from redrive.core.scope import Scope
+from redrive.delivery.surface import refusal
 from redrive.languages.schedule import find_zone, upcoming
 from redrive.services.scheduler import limits
 from redrive.services.scheduler.model import DEFAULT_GROUP, Schedule, ScheduleState, full_name, name_of_arn
@@ -20,11 +20,13 @@ from redrive.services.scheduler.model_executions import misspelt_keywords, right
 from redrive.services.scheduler.model_occurrences import LeftOut, over_unfired, unfired
 from redrive.store.api import Transaction
 
+_SEE = "See which there are: redrive schedules list"
+
 
 def find_schedule(tx: Transaction, scope: Scope, written: str) -> tuple[Scope, Schedule]:
     """The schedule that somebody means: by its name in the default group, by `group/name`, or by its ARN.
 
-    Errors: UserError if there is none.
+    Errors: ValidationException if there is none.
     """
     name = written if "/" in written else full_name(DEFAULT_GROUP, written)
     if written.startswith("arn:"):
@@ -32,13 +34,11 @@ def find_schedule(tx: Transaction, scope: Scope, written: str) -> tuple[Scope, S
             arn = Arn.parse(written)
             scope, name = Scope(arn.account, arn.region), name_of_arn(written)
         except (ValueError, IndexError) as error:
-            raise UserError(f"{written} is not the ARN of a schedule.") from error
+            raise refusal(f"{written[:200]} is not the ARN of a schedule.", _SEE) from error
     schedule = tx.resources.get(Schedule, scope, name)
     if schedule is None:
-        raise UserError(
-            f"There is no schedule {name} in {scope.region} of account {scope.account}.",
-            next_step="See which there are: redrive schedules list",
-        )
+        what = f"There is no schedule {name[:200]} in {scope.region[:100]} of account {scope.account[:100]}."
+        raise refusal(what, _SEE)
     return scope, schedule
 
 

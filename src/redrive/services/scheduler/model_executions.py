@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import difflib
 import enum
-import hashlib
 import re
 from dataclasses import dataclass
 
@@ -15,13 +14,13 @@ from redrive.core.clock import SECOND_MS, Instant, format_instant
 from redrive.core.documents import Document, dump_json
 from redrive.core.retry import RetryPolicy
 from redrive.core.scope import Scope
+from redrive.core.uuid7 import uuid7
 from redrive.services.scheduler import limits
 from redrive.services.scheduler.model import group_arn, group_of_arn
 from redrive.store.tables.deliveries import Delivery
 
 KEYWORDS = ("schedule-arn", "scheduled-time", "execution-id", "attempt-number")
 
-_EXECUTION_ID = re.compile(r"([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 _KEYWORD_LIKE = re.compile(r"<\s*aws[.:]scheduler[.:][^<>]*>", re.IGNORECASE)
 
 
@@ -51,7 +50,7 @@ class Execution:
         document = delivery.document
         seen_id = document["execution_id"]
         if ids is ExecutionIds.PER_ATTEMPT and delivery.attempts > 1:
-            seen_id = _uuid(document["scheduled_at"], f"{seen_id}#{delivery.attempts}")
+            seen_id = uuid7(document["scheduled_at"], f"{seen_id}#{delivery.attempts}")
         return cls(delivery.source_arn, delivery.scope, seen_id, document["scheduled_at"], document["target"])
 
     @property
@@ -81,20 +80,7 @@ def execution_id(schedule_arn: str, scheduled_at: Instant, salt: Instant | str) 
     Source: https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-context-attributes.html and,
     for the form, https://www.rfc-editor.org/rfc/rfc9562#name-uuid-version-7
     """
-    return _uuid(scheduled_at, f"{schedule_arn}@{scheduled_at}@{salt}")
-
-
-def time_of_execution_id(id: str) -> Instant | None:
-    """The scheduled time that stands in an execution id; None if it is no such id."""
-    found = _EXECUTION_ID.fullmatch(id)
-    return None if found is None else int(found[1] + found[2], 16)
-
-
-def _uuid(scheduled_at: Instant, text: str) -> str:
-    digits = hashlib.sha256(text.encode()).hexdigest()
-    time = f"{max(0, scheduled_at) & (1 << 48) - 1:012x}"
-    variant = "89ab"[int(digits[3], 16) & 3]
-    return f"{time[:8]}-{time[8:]}-7{digits[:3]}-{variant}{digits[4:7]}-{digits[7:19]}"
+    return uuid7(scheduled_at, f"{schedule_arn}@{scheduled_at}@{salt}")
 
 
 def shown_target(target: Document) -> Document:

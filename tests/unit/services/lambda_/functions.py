@@ -17,7 +17,7 @@ from redrive.core.log import SilentLog
 from redrive.core.scope import Caller, Scope
 from redrive.delivery.deliver import DeliveryWorker
 from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus, LogLine
-from redrive.delivery.operation import Outside, Wait
+from redrive.delivery.operation import ByNode, Outside, Wait
 from redrive.delivery.worker import Worker
 from redrive.engine.build import SERVICES
 from redrive.engine.engine import Engine
@@ -117,7 +117,7 @@ class Surroundings:
             return self._log(tx, caller, operation, params)
         with tx.savepoint():
             answer = self._registry.begin(tx, caller, service, operation, params)
-        assert not isinstance(answer, Outside)
+        assert not isinstance(answer, ByNode | Outside)
         return answer.result if isinstance(answer, Wait) else dict(answer)
 
     def read(self, service: str, operation: str, document: Mapping[str, object]) -> Mapping[str, object]:

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from redrive.core.clock import HOUR_MS, MINUTE_MS, SECOND_MS, Instant, parse_instant
-from redrive.services.scheduler.model_executions import time_of_execution_id
+from redrive.core.uuid7 import time_of_uuid7
 
 START = parse_instant("2025-01-01T00:00:00Z")
 NEVER: Instant = START + 1_000 * HOUR_MS
@@ -124,7 +124,7 @@ class Story:
         for body in self.desk.bodies():
             life, _, execution_id = body.partition(" ")
             self.execution_ids.append(execution_id)
-            self.lives[int(life)].promised.append(time_of_execution_id(execution_id) or 0)
+            self.lives[int(life)].promised.append(time_of_uuid7(execution_id) or 0)
 
     def read_missed(self) -> None:
         """Count what is newly written down to the latest life."""

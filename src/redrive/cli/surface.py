@@ -1,0 +1,427 @@
+"""The operations of a server's own surface, by name: what each takes, and the type of what it answers.
+
+Written by `make docs` from the model, `src/redrive/wire/data/redrive`. Do not edit.
+"""
+
+from __future__ import annotations
+
+from typing import NotRequired, TypedDict, cast
+
+from redrive.cli.endpoint import call, fetch_content
+
+
+class Health(TypedDict):
+    """`Health` of the model."""
+
+    status: str
+    version: str
+    account: str
+    store: str
+    clock: str
+    now: str
+    now_ms: int
+    moves_to: NotRequired[str]
+    moves_to_ms: NotRequired[int]
+
+
+class Clock(TypedDict):
+    """`Clock` of the model."""
+
+    clock: str
+    now: str
+    now_ms: int
+    moves_to: NotRequired[str]
+    moves_to_ms: NotRequired[int]
+
+
+class ResetAnswer(TypedDict):
+    """`ResetAnswer` of the model."""
+
+    status: str
+    clock: str
+    now: str
+    now_ms: int
+    moves_to: NotRequired[str]
+    moves_to_ms: NotRequired[int]
+
+
+class Firing(TypedDict):
+    """`Firing` of the model."""
+
+    local: str
+    utc: str
+
+
+class Schedule(TypedDict):
+    """`Schedule` of the model."""
+
+    name: str
+    group: str
+    arn: str
+    state: str
+    expression: str
+    zone: str
+    window_minutes: int
+    target: str
+    next: Firing | None
+    warnings: list[str]
+
+
+class ListSchedulesAnswer(TypedDict):
+    """`ListSchedulesAnswer` of the model."""
+
+    schedules: list[Schedule]
+    after: str | None
+
+
+class GetOccurrencesAnswer(TypedDict):
+    """`GetOccurrencesAnswer` of the model."""
+
+    schedule: Schedule
+    next: list[Firing]
+
+
+class Missed(TypedDict):
+    """`Missed` of the model."""
+
+    name: str
+    group: str
+    count: str
+    first: str
+    last: str
+    why: str
+
+
+class ListMissedAnswer(TypedDict):
+    """`ListMissedAnswer` of the model."""
+
+    missed: list[Missed]
+    after: str | None
+
+
+class Triggered(TypedDict):
+    """`Triggered` of the model."""
+
+    schedule: str
+    execution_id: str
+    scheduled_time: str
+    id: str
+
+
+class Attempt(TypedDict):
+    """`Attempt` of the model."""
+
+    attempt: int
+    at: str
+    state: str
+    error: str | None
+    message: str | None
+    verdict: str
+    led_to: str | None
+    log_stream: str | None
+    next: str | None
+
+
+class Note(TypedDict):
+    """What followed the end of a run, such as a destination that was told."""
+
+    at: str
+    kind: str
+    target: str | None
+    led_to: str | None
+    error: str | None
+    message: str | None
+
+
+class Run(TypedDict):
+    """`Run` of the model."""
+
+    id: str
+    kind: str
+    source: str
+    target: str | None
+    execution_id: str
+    cause: str | None
+    scheduled_time: str | None
+    state: str
+    began: str
+    ended: str | None
+    attempts: list[Attempt]
+    notes: list[Note]
+
+
+class ListRunsAnswer(TypedDict):
+    """`ListRunsAnswer` of the model."""
+
+    runs: list[Run]
+    after: str | None
+
+
+class TimelineEvent(TypedDict):
+    """What an event does not have is left out."""
+
+    at: str
+    event: str
+    kind: str
+    delivery_id: NotRequired[str]
+    source: NotRequired[str]
+    target: NotRequired[str]
+    attempt: NotRequired[int]
+    state: NotRequired[str]
+    code: NotRequired[str]
+    message: NotRequired[str]
+    arn: NotRequired[str]
+    led_to: NotRequired[str]
+    why: NotRequired[str]
+    log_stream: NotRequired[str]
+    receive_count: NotRequired[int]
+    cause: NotRequired[str]
+    next: NotRequired[str]
+
+
+class GetRunAnswer(TypedDict):
+    """Where an execution has no run, there are only `execution_id` and `timeline`."""
+
+    id: NotRequired[str]
+    kind: NotRequired[str]
+    source: NotRequired[str]
+    target: NotRequired[str | None]
+    execution_id: str
+    cause: NotRequired[str | None]
+    scheduled_time: NotRequired[str | None]
+    state: NotRequired[str]
+    began: NotRequired[str]
+    ended: NotRequired[str | None]
+    attempts: NotRequired[list[Attempt]]
+    notes: NotRequired[list[Note]]
+    timeline: list[TimelineEvent]
+
+
+class Fault(TypedDict):
+    """`Fault` of the model."""
+
+    id: str
+    target: str
+    error: str | None
+    message: str | None
+    times: int | None
+    rate: float | None
+    latency_s: float
+    struck: int
+    state: str
+
+
+class ListFaultsAnswer(TypedDict):
+    """`ListFaultsAnswer` of the model."""
+
+    faults: list[Fault]
+
+
+class Cleared(TypedDict):
+    """`Cleared` of the model."""
+
+    cleared: int
+
+
+class StoreReport(TypedDict):
+    """`StoreReport` of the model."""
+
+    store: str
+    ok: bool
+    findings: list[str]
+    schema: int
+    bytes: int
+    log_bytes: int
+    log_pages: int
+    closed_in_order: bool | None
+    tables: dict[str, int | None]
+
+
+class Backup(TypedDict):
+    """`Backup` of the model."""
+
+    id: int
+    copied: int
+    pages: int
+    bytes: int | None
+
+
+class Status(TypedDict):
+    """`Status` of the model."""
+
+    status: str
+
+
+class Surface:
+    """A server's own surface. Errors of each method: UserError."""
+
+    def __init__(self, endpoint_url: str) -> None:
+        self._endpoint_url = endpoint_url
+
+    def get_health(self) -> Health:
+        """Say that the server answers, and what it is."""
+        return cast(Health, call(self._endpoint_url, "GetHealth", {}))
+
+    def get_clock(self) -> Clock:
+        """Tell what time it is for the server."""
+        return cast(Clock, call(self._endpoint_url, "GetClock", {}))
+
+    def advance_clock(self, *, advance_s: float | None = None, to: str | None = None) -> Clock:
+        """Let virtual time pass, by `{"advance_s"."""
+        return cast(Clock, call(self._endpoint_url, "AdvanceClock", {"advance_s": advance_s, "to": to}))
+
+    def stop_clock(self) -> Clock:
+        """Stop a clock that moves, where it stands."""
+        return cast(Clock, call(self._endpoint_url, "StopClock", {}))
+
+    def reset(self) -> ResetAnswer:
+        """Forget all state."""
+        return cast(ResetAnswer, call(self._endpoint_url, "Reset", {}))
+
+    def list_schedules(
+        self,
+        *,
+        region: str | None = None,
+        account: str | None = None,
+        limit: int | None = None,
+        after: str | None = None,
+    ) -> ListSchedulesAnswer:
+        """List the schedules of a region, each with its next occurrence and what is probably not meant about it."""
+        given: dict[str, object] = {
+            "region": region,
+            "account": account,
+            "limit": limit,
+            "after": after,
+        }
+        return cast(ListSchedulesAnswer, call(self._endpoint_url, "ListSchedules", given))
+
+    def get_occurrences(
+        self,
+        *,
+        schedule: str,
+        count: int | None = None,
+        region: str | None = None,
+        account: str | None = None,
+    ) -> GetOccurrencesAnswer:
+        """Tell the next occurrences of a schedule, in its zone and in UTC."""
+        given: dict[str, object] = {
+            "schedule": schedule,
+            "count": count,
+            "region": region,
+            "account": account,
+        }
+        return cast(GetOccurrencesAnswer, call(self._endpoint_url, "GetOccurrences", given))
+
+    def list_missed_occurrences(
+        self,
+        *,
+        schedule: str | None = None,
+        region: str | None = None,
+        account: str | None = None,
+        limit: int | None = None,
+        after: str | None = None,
+    ) -> ListMissedAnswer:
+        """List occurrences that nobody will fire, because nothing ran then or the schedule was disabled."""
+        given: dict[str, object] = {
+            "schedule": schedule,
+            "region": region,
+            "account": account,
+            "limit": limit,
+            "after": after,
+        }
+        return cast(ListMissedAnswer, call(self._endpoint_url, "ListMissedOccurrences", given))
+
+    def trigger_schedule(self, *, schedule: str, region: str | None = None, account: str | None = None) -> Triggered:
+        """Fire one occurrence of a schedule now."""
+        given: dict[str, object] = {
+            "schedule": schedule,
+            "region": region,
+            "account": account,
+        }
+        return cast(Triggered, call(self._endpoint_url, "TriggerSchedule", given))
+
+    def list_runs(
+        self,
+        *,
+        state: str | None = None,
+        source: str | None = None,
+        target: str | None = None,
+        execution: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        region: str | None = None,
+        account: str | None = None,
+        limit: int | None = None,
+        after: str | None = None,
+    ) -> ListRunsAnswer:
+        """List runs, the latest first, each with its attempts."""
+        given: dict[str, object] = {
+            "state": state,
+            "source": source,
+            "target": target,
+            "execution": execution,
+            "since": since,
+            "until": until,
+            "region": region,
+            "account": account,
+            "limit": limit,
+            "after": after,
+        }
+        return cast(ListRunsAnswer, call(self._endpoint_url, "ListRuns", given))
+
+    def get_run(self, *, id: str) -> GetRunAnswer:
+        """Tell one run, and the timeline of its execution, by the id of the execution, a delivery."""
+        return cast(GetRunAnswer, call(self._endpoint_url, "GetRun", {"id": id}))
+
+    def list_faults(self) -> ListFaultsAnswer:
+        """List the faults, oldest first."""
+        return cast(ListFaultsAnswer, call(self._endpoint_url, "ListFaults", {}))
+
+    def add_fault(
+        self,
+        *,
+        target: str,
+        error: str | None = None,
+        message: str | None = None,
+        times: int | None = None,
+        rate: float | None = None,
+        latency_s: float | None = None,
+    ) -> Fault:
+        """Have deliveries to a target, and runs of a function, fail or be slow from now on."""
+        given: dict[str, object] = {
+            "target": target,
+            "error": error,
+            "message": message,
+            "times": times,
+            "rate": rate,
+            "latency_s": latency_s,
+        }
+        return cast(Fault, call(self._endpoint_url, "AddFault", given))
+
+    def clear_faults(self) -> Cleared:
+        """Forget all faults."""
+        return cast(Cleared, call(self._endpoint_url, "ClearFaults", {}))
+
+    def clear_fault(self, *, id: str) -> Cleared:
+        """Forget one fault."""
+        return cast(Cleared, call(self._endpoint_url, "ClearFault", {"id": id}))
+
+    def get_store_report(self) -> StoreReport:
+        """Read the whole store, as it is at one instant, and say what is wrong with it, how large it is."""
+        return cast(StoreReport, call(self._endpoint_url, "GetStoreReport", {}))
+
+    def create_backup(self) -> Backup:
+        """Copy the store, as it is at one instant, to where it can be fetched, while the server goes on."""
+        return cast(Backup, call(self._endpoint_url, "CreateBackup", {}))
+
+    def get_backup(self) -> Backup:
+        """Tell how far the latest copy is."""
+        return cast(Backup, call(self._endpoint_url, "GetBackup", {}))
+
+    def get_backup_content(self, *, id: int, offset: int | None = None) -> bytes:
+        """Answer a piece of the copy, 4 MiB at most."""
+        return fetch_content(self._endpoint_url, "GetBackupContent", {"id": id, "offset": offset})
+
+    def delete_backup(self) -> Status:
+        """Forget the copy."""
+        return cast(Status, call(self._endpoint_url, "DeleteBackup", {}))

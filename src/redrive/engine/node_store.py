@@ -1,0 +1,102 @@
+"""The file of a server's store, in use: a report on it, and a backup of it that is handed out in pieces.
+
+A backup is made in the data directory first, of one instant; who wants it fetches it piece by piece and has it
+forgotten. The server writes nowhere else, whatever a request says.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from redrive.core.documents import Document
+from redrive.core.errors import UserError
+from redrive.store.backup import copy_store
+from redrive.store.report import report_on_running
+
+PIECE_BYTES = 4 * 1024 * 1024
+
+
+@dataclass(slots=True)
+class _Backup:
+    """The backup that was begun last. `size_bytes` is None until it is whole."""
+
+    id: int = 0
+    copied: int = 0
+    pages: int = 0
+    size_bytes: int | None = None
+
+    @property
+    def document(self) -> Document:
+        return {"id": self.id, "copied": self.copied, "pages": self.pages, "bytes": self.size_bytes}
+
+
+class StoreFile:
+    """Reads and copies the store of this server. `place` is where a backup lies until it was fetched."""
+
+    def __init__(self, store: Path | None, place: Path | None) -> None:
+        """Both are None for a store in memory."""
+        self._store = store
+        self._place = place
+        self._turn = threading.Lock()
+        self._backup = _Backup()
+
+    def report(self) -> Document:
+        """Read the whole store, as it is at one instant. Errors: UserError: it is in memory."""
+        store, _ = self._paths()
+        return report_on_running(store)
+
+    def create_backup(self) -> Document:
+        """Copy the store; answers when the copy is whole. Where it stands meanwhile is shown by `backup`.
+
+        Errors: UserError: a copy is being made already, the disk is full, or the store is in memory.
+        """
+        store, place = self._paths()
+        if not self._turn.acquire(blocking=False):
+            raise UserError(
+                "A backup is being made already.", next_step="See how far it is: GET /_redrive/store/backup"
+            )
+        try:
+            backup = self._backup = _Backup(self._backup.id + 1)
+
+            def progress(copied: int, pages: int) -> None:
+                backup.copied, backup.pages = copied, pages
+
+            copy_store(store, place, progress=progress)
+            backup.size_bytes = place.stat().st_size
+        finally:
+            self._turn.release()
+        return backup.document
+
+    def backup(self) -> Document:
+        """How far the latest copy is."""
+        return self._backup.document
+
+    def backup_content(self, id: int, offset: int) -> bytes | None:
+        """A piece of the copy from `offset` on, empty behind its end; None if there is no whole copy of this id."""
+        _, place = self._paths()
+        backup = self._backup
+        if backup.size_bytes is None or id != backup.id:
+            return None
+        try:
+            with place.open("rb") as file:
+                file.seek(min(offset, backup.size_bytes))
+                return file.read(PIECE_BYTES)
+        except FileNotFoundError:  # It was forgotten meanwhile.
+            return None
+
+    def delete_backup(self) -> None:
+        """Forget the copy."""
+        _, place = self._paths()
+        with self._turn:
+            self._backup = _Backup(self._backup.id)
+            place.unlink(missing_ok=True)
+
+    def _paths(self) -> tuple[Path, Path]:
+        if self._store is None or self._place is None:
+            raise UserError(
+                "This server keeps everything in memory; there is no file to check or to copy.",
+                next_step="Start it with: redrive serve --data DIR",
+            )
+        return self._store, self._place

@@ -1,0 +1,44 @@
+"""The server: its health, its state as a whole, the code of functions."""
+
+from __future__ import annotations
+
+from redrive.core.documents import Document
+from redrive.core.scope import Caller
+from redrive.delivery.node import Node
+from redrive.delivery.operation import ByNode, IsWanted
+from redrive.delivery.surface import MISSING, open_operation, own_operation, refusal
+from redrive.store.api import Transaction
+
+ZIP = "application/zip"
+
+
+@open_operation("GetHealth")
+def get_health(tx: Transaction, caller: Caller) -> ByNode:
+    """Say that the server answers, and what it is: version, account, store and clock. Open to everybody."""
+    return ByNode(lambda node, _: node.health() | node.clock())
+
+
+@own_operation("Reset")
+def reset(tx: Transaction, caller: Caller) -> ByNode:
+    """Forget all state; the clock stays where it is. Errors: AccessDeniedException."""
+
+    def perform(node: Node, _: IsWanted) -> Document:
+        node.reset()
+        return {"status": "ok"} | node.clock()
+
+    return ByNode(perform)
+
+
+@own_operation("GetCode")
+def get_code(
+    tx: Transaction, caller: Caller, *, digest: str, expires: int | None = None, signature: str | None = None
+) -> Document:  # fmt: skip
+    """Answer the code of a function, where GetFunction's Location points.
+
+    Whether its URL is genuine was looked at before, where requests are signed. Errors: ResourceNotFoundException.
+    """
+    content = tx.blobs.get(digest)
+    if content is None:
+        what = f"Nothing of the digest {digest[:100]} is kept here."
+        raise refusal(what, "Ask GetFunction for its Location.", MISSING)
+    return {"content_type": ZIP, "content": content}
