@@ -20,7 +20,8 @@ HOT = [
 @pytest.mark.parametrize(("table", "name"), HOT)
 def test_hot_statement_scans_no_table(store: SqliteStore, table: str, name: str) -> None:
     statement = load_queries(table)[name]
-    params = dict.fromkeys(re.findall(r":(\w+)", statement), 1)
+    named = dict.fromkeys(re.findall(r":(\w+)", statement), 1)
+    params = named or (1,) * statement.count("?")
 
     plan = [step[3] for step in store.connection.execute(f"EXPLAIN QUERY PLAN {statement}", params)]
 

@@ -9,7 +9,7 @@ import difflib
 import enum
 import hashlib
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from redrive.core.clock import SECOND_MS, Instant, format_instant
 from redrive.core.documents import Document, dump_json
@@ -32,8 +32,7 @@ class ExecutionIds(enum.Enum):
     PER_ATTEMPT = "per-attempt"
 
 
-@dataclass(frozen=True, slots=True)
-class Execution:
+class Execution(NamedTuple):
     """An occurrence of a schedule: everything that stays the same over its attempts."""
 
     schedule_arn: str

@@ -1,6 +1,6 @@
 -- name: put
 INSERT INTO deliveries (id, scope, source, source_arn, target_arn, document, policy, place, due_at, first_at, function)
-VALUES (:id, :scope, :source, :source_arn, :target_arn, :document, :policy, :place, :due_at, :first_at, :function)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO NOTHING;
 
 -- name: due -- hot
@@ -18,8 +18,8 @@ SELECT id, scope, source, source_arn, target_arn, document, policy, place, due_a
 FROM deliveries WHERE id = :id AND fence = :fence;
 
 -- name: release
-UPDATE deliveries SET place = :place, due_at = :due_at, leases = 0, attempts = :attempts, failures = failures + :counted
-WHERE id = :id AND fence = :fence;
+UPDATE deliveries SET place = ?, due_at = ?, leases = 0, attempts = ?, failures = failures + ?
+WHERE id = ? AND fence = ?;
 
 -- name: claim_outside
 UPDATE deliveries SET due_at = :lease_until, fence = fence + 1, leases = leases + 1, attempts = attempts + 1
@@ -40,14 +40,14 @@ SELECT name, (SELECT min(due_at) FROM deliveries WHERE place = 'outside' AND fun
 FROM functions WHERE name IS NOT NULL ORDER BY first_due_at, name;
 
 -- name: move_outside
-UPDATE deliveries SET place = 'outside', function = :function WHERE id = :id AND fence = :fence;
+UPDATE deliveries SET place = 'outside', function = ? WHERE id = ? AND fence = ?;
 
 -- name: move
-UPDATE deliveries SET place = :place WHERE id = :id AND fence = :fence;
+UPDATE deliveries SET place = ? WHERE id = ? AND fence = ?;
 
 -- name: postpone
-UPDATE deliveries SET due_at = :due_at, leases = leases + 1, fence = fence + 1
-WHERE id = :id AND fence = :fence;
+UPDATE deliveries SET due_at = ?, leases = leases + 1, fence = fence + 1
+WHERE id = ? AND fence = ?;
 
 -- name: end_leases
 UPDATE deliveries SET due_at = :now WHERE due_at > :now AND (leases > 0 OR place NOT IN ('inside', 'outside'));
@@ -56,7 +56,7 @@ UPDATE deliveries SET due_at = :now WHERE due_at > :now AND (leases > 0 OR place
 UPDATE deliveries SET due_at = :now WHERE due_at > :due_at_max;
 
 -- name: delete
-DELETE FROM deliveries WHERE id = :id AND fence = :fence;
+DELETE FROM deliveries WHERE id = ? AND fence = ?;
 
 -- name: next -- hot
 SELECT min(due_at) FROM deliveries WHERE place = :kind;

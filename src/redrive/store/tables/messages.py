@@ -43,16 +43,18 @@ class NewMessage(NamedTuple):
     sent_at: Instant
     visible_at: Instant
     expires_at: Instant
+    cause: str | None = None
     attributes: str | None = None
     system_attributes: str | None = None
     group_id: str | None = None
-    cause: str | None = None
     deduplication_id: str | None = None
 
 
-_PLAIN_COLUMNS = NewMessage._fields.index("attributes")
+_PLAIN_COLUMNS = NewMessage._fields.index("cause")
+_CAUSED_COLUMNS = NewMessage._fields.index("attributes")
 _COLUMNS = NewMessage._fields.index("deduplication_id")
-"""How many fields of a message its INSERT takes, if it has nothing but the required ones, and if it is in no order."""
+"""How many fields of a message its INSERT takes: if it has nothing but the required ones, if it has a cause beside
+them, and if it is in no order."""
 
 
 class ReceivedMessage(NamedTuple):
@@ -99,8 +101,10 @@ class MessageTable:
 
     def put_many(self, messages: Sequence[NewMessage]) -> None:
         """Store new messages of standard queues, in this order."""
-        if any(any(message[_PLAIN_COLUMNS:]) for message in messages):
+        if any(any(message[_CAUSED_COLUMNS:]) for message in messages):
             self._database.run_many(_SQL["put"], [message[:_COLUMNS] for message in messages])
+        elif any(message.cause for message in messages):
+            self._database.run_many(_SQL["put_caused"], [message[:_CAUSED_COLUMNS] for message in messages])
         else:
             self._database.run_many(_SQL["put_plain"], [message[:_PLAIN_COLUMNS] for message in messages])
 
