@@ -56,6 +56,9 @@ DELETE FROM messages WHERE seq IN (SELECT seq FROM messages WHERE queue = :queue
 -- name: bring_near
 UPDATE messages SET visible_at = :now WHERE queue = :queue AND visible_at > :hidden_until_max;
 
+-- name: first_expiry -- hot
+SELECT min(expires_at) FROM messages WHERE queue = ?;
+
 -- name: expire -- hot
 DELETE FROM messages WHERE seq IN (
   SELECT seq FROM messages WHERE queue = :queue AND expires_at <= :now ORDER BY expires_at LIMIT :limit
