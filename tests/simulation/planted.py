@@ -34,6 +34,7 @@ from redrive.sim.checkers import Conservation, DeadLetters, EffectsOnce, Receive
 from redrive.sim.checkers_executions import Ends, Executions, Metrics
 from redrive.sim.checkers_groups import GroupsInOrder
 from redrive.sim.checkers_schedules import ScheduledInstants
+from redrive.sim.ordered_faults import FAULTS_STRIKE
 from redrive.sim.world import NO_DEFECTS, TIME_MOVES
 from redrive.store.api import Step, Tables, Transaction
 from redrive.store.group import GroupCommit
@@ -350,6 +351,15 @@ def forgetting_the_upkeep() -> AbstractContextManager[object]:
     return patch.object(Engine, "_look", look)
 
 
+def remembering_that_there_are_no_faults() -> AbstractContextManager[object]:
+    """A node that has found no faults does not hear that another node has ordered one."""
+
+    def on_others_commit(store: SqliteStore, listener: Callable[[], None]) -> None:
+        pass
+
+    return patch.object(SqliteStore, "on_others_commit", on_others_commit)
+
+
 def _delete(delete: Callable[[DeliveryTable, str, int], None], lease: tuple[str, int], tx: Transaction) -> None:
     delete(tx.deliveries, *lease)
 
@@ -387,6 +397,7 @@ PLANTS: Mapping[Plant, str] = {
     claiming_more_deliveries_than_a_transaction_may_hold: Slots.rule,
     forgetting_a_worker_whose_timer_is_set_later: TIME_MOVES,
     forgetting_the_upkeep: Metrics.rule,
+    remembering_that_there_are_no_faults: FAULTS_STRIKE,
 }
 """Each defect, and the rule that it breaks."""
 

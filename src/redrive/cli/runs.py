@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from urllib.parse import quote, urlencode
 
 import click
@@ -10,13 +11,17 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 
-from redrive.cli.clock import output_option
 from redrive.cli.endpoint import ask, endpoint_option
 from redrive.cli.schedules import region_option
 from redrive.cli.timeline import sentence
 
 STATES = ("retrying", "delivered", "dead-lettered", "dropped", "gave-up", "missed", "returned")
 """As `store.tables.attempts.RunState` has them; the server refuses others."""
+
+
+output_option = click.option(
+    "-o", "--output", type=click.Choice(["table", "json"]), help="How to print: a table to a terminal, JSON to a pipe."
+)
 
 
 @click.group()
@@ -36,13 +41,13 @@ def command() -> None:
 @region_option
 @endpoint_option
 @output_option
-def list_runs(endpoint_url: str, output: str, count: int, **filters: str | None) -> None:
+def list_runs(endpoint_url: str, output: str | None, count: int, **filters: str | None) -> None:
     """List runs, the latest first: one for each delivery and each batch of messages."""
     if filters["source"] or filters["execution"]:
         del filters["region"]  # Their runs are all in one region, whichever it is.
     query = {"limit": str(count), **{name: value for name, value in filters.items() if value}}
     answer = ask(endpoint_url, f"runs?{urlencode(query)}")
-    if output == "json":
+    if _is_json(output):
         click.echo(json.dumps(answer))
         return
     if not answer["runs"]:
@@ -65,19 +70,23 @@ def list_runs(endpoint_url: str, output: str, count: int, **filters: str | None)
 @click.argument("id")
 @endpoint_option
 @output_option
-def show(id: str, endpoint_url: str, output: str) -> None:
+def show(id: str, endpoint_url: str, output: str | None) -> None:
     """Show all that happened to one execution, in order.
 
     ID is its execution id, or the id of a delivery, a request or a message that belongs to it.
     """
     answer = ask(endpoint_url, f"runs/{quote(id, safe='')}")
-    if output == "json":
+    if _is_json(output):
         click.echo(json.dumps(answer))
         return
     console = Console(highlight=False)
     console.print(f"[bold]execution {escape(answer['execution_id'])}[/bold]")
     for event in answer["timeline"]:
         console.print(f"  {event['at']}  {escape(sentence(event))}", soft_wrap=True)
+
+
+def _is_json(output: str | None) -> bool:
+    return output == "json" or (output is None and not sys.stdout.isatty())
 
 
 def _name(arn: str) -> str:

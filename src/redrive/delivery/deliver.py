@@ -69,8 +69,11 @@ class DeliveryWorker:
         self._lease_ms = max([LEASE_FLOOR_MS, *(source.lease_ms for source in sources)])
 
     def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
-        found = [self._next_outside(tx, free), tx.deliveries.next((INSIDE,)), tx.timers.next(KEPT)]
-        return min((at for at in found if at is not None), default=None)
+        due_at, outside_at = tx.deliveries.next((INSIDE,)), self._next_outside(tx, free)
+        if outside_at is not None and (due_at is None or outside_at < due_at):
+            due_at = outside_at
+        kept_at = tx.timers.next(KEPT)
+        return kept_at if kept_at is not None and (due_at is None or kept_at < due_at) else due_at
 
     def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
         try:
@@ -131,7 +134,7 @@ class DeliveryWorker:
         """When something comes due outside that can start."""
         if free.count <= 0:
             return None
-        full = free.full
+        full = free.full if free.held else ()
         if not full:
             return tx.deliveries.next((OUTSIDE,))
         found = [due_at for function, due_at in tx.deliveries.outside_by_function() if function not in full]

@@ -74,6 +74,8 @@ class MetricsWorker:
 class MetricSweep:
     """Data points, 15 days after their minute began."""
 
+    timer = RETENTION
+
     def next_at(self, tx: Transaction) -> Instant | None:
         return tx.timers.next(RETENTION)
 

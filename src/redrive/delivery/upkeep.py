@@ -26,6 +26,11 @@ _EVERYWHERE = "everywhere"
 class Sweep(Protocol):
     """How something that ages is forgotten."""
 
+    @property
+    def timer(self) -> str | None:
+        """The kind of timer that alone says when it is due; None if there is none, and `next_at` is asked."""
+        ...
+
     def next_at(self, tx: Transaction) -> Instant | None:
         """When there may be something to forget; None if there is nothing. Asked often, so it is remembered."""
         ...
@@ -81,11 +86,13 @@ def _next_hour(at: Instant) -> Instant:
 class RunSweep:
     """Attempts and moves of messages; a run goes with its last attempt, and takes its notes and links along."""
 
+    timer = None
+
     def next_at(self, tx: Transaction) -> Instant | None:
-        found = [at for at in (tx.attempts.oldest(), tx.runs.oldest_move()) if at is not None]
-        if not found:
-            return None
-        return _next_hour(min(found) + RUNS_KEPT_MS)
+        oldest, moved_at = tx.attempts.oldest(), tx.runs.oldest_move()
+        if moved_at is not None and (oldest is None or moved_at < oldest):
+            oldest = moved_at
+        return None if oldest is None else _next_hour(oldest + RUNS_KEPT_MS)
 
     def sweep(self, tx: Transaction, *, limit: int) -> None:
         before = tx.now - RUNS_KEPT_MS
@@ -95,6 +102,8 @@ class RunSweep:
 
 class TokenSweep:
     """Client tokens, when they have expired."""
+
+    timer = None
 
     def next_at(self, tx: Transaction) -> Instant | None:
         return tx.tokens.next()
@@ -114,9 +123,25 @@ class UpkeepWorker:
         """`per_claim`: how many rows of each kind are forgotten in one transaction."""
         self._sweeps = list(dict.fromkeys([row.sweep for row in table]))
         self._per_claim = per_claim
+        self._by_asking = [sweep for sweep in self._sweeps if sweep.timer is None]
+        self._by_timer = [sweep.timer for sweep in self._sweeps if sweep.timer is not None]
+        self._timers: tuple[int | None, Instant | None] = (None, None)
 
     def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
-        return min((at for sweep in self._sweeps if (at := sweep.next_at(tx)) is not None), default=None)
+        due_at = self._next_timer(tx)
+        for sweep in self._by_asking:
+            at = sweep.next_at(tx)
+            if at is not None and (due_at is None or at < due_at):
+                due_at = at
+        return due_at
+
+    def _next_timer(self, tx: Transaction) -> Instant | None:
+        """When the first timer of a sweep is set for. Most looks find them as the one before has left them."""
+        version = tx.timers.version
+        if self._timers[0] != version:
+            found = [at for timer in self._by_timer if (at := tx.timers.next(timer)) is not None]
+            self._timers = (version, min(found, default=None))
+        return self._timers[1]
 
     def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
         for sweep in self._sweeps:

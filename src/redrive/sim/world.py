@@ -11,7 +11,7 @@ fleet asleep. Knows no service: users of the engine are in `users` and `workload
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from typing import TypeVar, assert_never
 
@@ -34,6 +34,7 @@ from redrive.sim.fleet import Fleet
 from redrive.sim.functions import Functions, failure
 from redrive.sim.happenings import Forgot, Happening, LeftMessage, Settled, Took
 from redrive.sim.nodes import Node
+from redrive.sim.ordered_faults import FAULTS_STRIKE, certain_faults, fault_that_strikes
 from redrive.sim.serving import Process, Serving
 from redrive.sim.trace import IDLE, Trace, TraceLog
 from redrive.sim.weather import AnswerLost, Fault, Weather
@@ -95,6 +96,7 @@ class Simulation:
         self.nodes = self._fleet.nodes
         self.reliable = self._fleet.reliable
         self._checkers: list[Checker] = []
+        self._certain: dict[tuple[str, int], Collection[str]] = {}
         self._queue: list[tuple[Instant, int, Event]] = []
         self._pushed = 0
         self._in_hand = 0
@@ -225,6 +227,7 @@ class Simulation:
             if isinstance(taken, Claimed):
                 self.observe(Took(node.name, free.count, self.now, taken.attempts, inside))
 
+        certain = self.run(certain_faults)
         node.process.claimed = claimed_by
         node.is_claiming = True
         try:
@@ -234,6 +237,7 @@ class Simulation:
         claimed = rounds.latest
         for attempt in claimed.attempts:
             node.take(attempt)
+            self._certain[attempt.key, attempt.fence] = certain
         if claimed.progressed:
             names = ",".join(_short(attempt) for attempt in claimed.attempts)
             self.trace.write(self.now, "claimed", node=node.name, attempts=names)
@@ -243,8 +247,12 @@ class Simulation:
 
     def perform(self, node: Node, attempt: Attempt) -> InvocationResult:
         """Second beat: the function runs now."""
+        known = self._certain.get((attempt.key, attempt.fence), ())
+        aimed = self.run(lambda tx: fault_that_strikes(tx, attempt, known))
         result = node.process.engine.perform(attempt)
         assert isinstance(result, InvocationResult), "all errands here are runs of functions"
+        if aimed is not None and result.status is InvocationStatus.OK:
+            raise RuleBroken(FAULTS_STRIKE, f"{node.name} ran {_short(attempt)} in spite of fault {aimed}")
         self.trace.write(self.now, "performed", node=node.name, attempt=_short(attempt), status=result.status.value)
         return result
 

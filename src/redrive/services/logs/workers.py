@@ -19,6 +19,8 @@ RETENTION = "logs.retention"
 class LogSweep:
     """Events of the groups that have a retention. AWS lets expired ones stay for up to 72 hours."""
 
+    timer = RETENTION
+
     def next_at(self, tx: Transaction) -> Instant | None:
         return tx.timers.next(RETENTION)
 

@@ -18,6 +18,8 @@ RETENTION = "sqs.retention"
 class MessageSweep:
     """Messages of all queues; and sends and receives that FIFO queues remember."""
 
+    timer = RETENTION
+
     def next_at(self, tx: Transaction) -> Instant | None:
         return tx.timers.next(RETENTION)
 
