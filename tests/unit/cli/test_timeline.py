@@ -75,14 +75,7 @@ FAILED: Event = {**ATTEMPT, "code": "Throttled", "message": "slow down"}
             "destination queue orders was not told: AccessDenied: no",
         ),
         (
-            {
-                "event": "moved",
-                "kind": "redrive policy",
-                "source": QUEUE,
-                "target": DEAD,
-                "why": "m-1",
-                "led_to": "m-1",
-            },
+            {"event": "moved", "kind": "redrive policy", "source": QUEUE, "target": DEAD, "why": "m", "led_to": "m"},
             "the redrive policy moved message m from queue orders to queue orders-dlq",
         ),
         (
