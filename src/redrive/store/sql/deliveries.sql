@@ -4,12 +4,14 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO NOTHING;
 
 -- name: due -- hot
+-- A place that is bound stands in an expression, `place = :place || ''`. Bare, SQLite compares its value with the condition
+-- of the index of what is outside, and so prepares the statement anew for each execution, which costs more than to run it.
 SELECT id, scope, source, source_arn, target_arn, document, policy, place, due_at, first_at, attempts + 1, failures, fence, leases
-FROM deliveries WHERE place = :place AND due_at <= :now ORDER BY due_at, id LIMIT :limit;
+FROM deliveries WHERE place = :place || '' AND due_at <= :now ORDER BY due_at, id LIMIT :limit;
 
 -- name: claim_due -- hot
 UPDATE deliveries SET due_at = :lease_until, fence = fence + 1, leases = leases + 1, attempts = attempts + 1
-WHERE id IN (SELECT id FROM deliveries WHERE place = :place AND due_at <= :now ORDER BY due_at, id LIMIT :limit)
+WHERE id IN (SELECT id FROM deliveries WHERE place = :place || '' AND due_at <= :now ORDER BY due_at, id LIMIT :limit)
   AND due_at <= :now
 RETURNING id, scope, source, source_arn, target_arn, document, policy, place, due_at, first_at, attempts, failures, fence, leases;
 
@@ -59,7 +61,8 @@ UPDATE deliveries SET due_at = :now WHERE due_at > :due_at_max;
 DELETE FROM deliveries WHERE id = ? AND fence = ?;
 
 -- name: next -- hot
-SELECT min(due_at) FROM deliveries WHERE place = :kind;
+-- As `due`: bare, the parameter would have this prepared anew each time.
+SELECT min(due_at) FROM deliveries WHERE place = :kind || '';
 
 -- name: count_of_source
 SELECT count(*) FROM deliveries WHERE source = :source AND source_arn = :source_arn;
