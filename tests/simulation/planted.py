@@ -65,7 +65,7 @@ def settling_the_same_attempt_twice() -> AbstractContextManager[object]:
 
     def held(table: DeliveryTable, id: str, fence: int) -> Delivery | None:
         found = original(table, id, fence)
-        return None if found is None else replace(found, leases=max(1, found.leases))
+        return None if found is None else found._replace(leases=max(1, found.leases))
 
     return patch.object(DeliveryTable, "held", held)
 

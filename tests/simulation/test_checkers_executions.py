@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from redrive.core.clock import HOUR_MS, MINUTE_MS, SECOND_MS, format_instant
@@ -108,7 +106,7 @@ def test_each_instant_has_an_execution_or_was_left_out() -> None:
     missed = AttemptRecord(
         f"bell@{DUE}#id", "bell", 0, HOUR_MS + AGE_MS, RunState.MISSED, left_out=1, left_out_until=HOUR_MS
     )
-    soon = replace(missed, ended_at=HOUR_MS + AGE_MS - 1)
+    soon = missed._replace(ended_at=HOUR_MS + AGE_MS - 1)
 
     assert is_within_policy(missed)
     assert not is_within_policy()

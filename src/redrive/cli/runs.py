@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import click
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 
-from redrive.cli.clock import output_option
 from redrive.cli.endpoint import endpoint_option
 from redrive.cli.schedules import region_option
 from redrive.cli.surface import Surface
@@ -17,6 +17,11 @@ from redrive.cli.timeline import sentence
 
 STATES = ("retrying", "delivered", "dead-lettered", "dropped", "gave-up", "missed", "returned")
 """As `store.tables.attempts.RunState` has them; the server refuses others."""
+
+
+output_option = click.option(
+    "-o", "--output", type=click.Choice(["table", "json"]), help="How to print: a table to a terminal, JSON to a pipe."
+)
 
 
 @click.group()
@@ -36,12 +41,12 @@ def command() -> None:
 @region_option
 @endpoint_option
 @output_option
-def list_runs(endpoint_url: str, output: str, count: int, **filters: str | None) -> None:
+def list_runs(endpoint_url: str, output: str | None, count: int, **filters: str | None) -> None:
     """List runs, the latest first: one for each delivery and each batch of messages."""
     if filters["source"] or filters["execution"]:
         del filters["region"]  # Their runs are all in one region, whichever it is.
     answer = Surface(endpoint_url).list_runs(limit=count, **filters)
-    if output == "json":
+    if _is_json(output):
         click.echo(json.dumps(answer))
         return
     if not answer["runs"]:
@@ -64,19 +69,23 @@ def list_runs(endpoint_url: str, output: str, count: int, **filters: str | None)
 @click.argument("id")
 @endpoint_option
 @output_option
-def show(id: str, endpoint_url: str, output: str) -> None:
+def show(id: str, endpoint_url: str, output: str | None) -> None:
     """Show all that happened to one execution, in order.
 
     ID is its execution id, or the id of a delivery, a request or a message that belongs to it.
     """
     answer = Surface(endpoint_url).get_run(id=id)
-    if output == "json":
+    if _is_json(output):
         click.echo(json.dumps(answer))
         return
     console = Console(highlight=False)
     console.print(f"[bold]execution {escape(answer['execution_id'])}[/bold]")
     for event in answer["timeline"]:
         console.print(f"  {event['at']}  {escape(sentence(event))}", soft_wrap=True)
+
+
+def _is_json(output: str | None) -> bool:
+    return output == "json" or (output is None and not sys.stdout.isatty())
 
 
 def _name(arn: str) -> str:

@@ -136,6 +136,7 @@ def show(name: str, count: int, every: bool, region: str, endpoint_url: str, out
         return
     for run in runs:
         Console().print(_timeline(run, every=every))
+    click.echo(f"  See all that happened to one of them with: redrive runs show {runs[0]['execution_id']}", err=True)
 
 
 def _timeline(run: Run, *, every: bool) -> Table:

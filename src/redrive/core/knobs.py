@@ -32,7 +32,7 @@ class Knobs:
     occurrences_per_claim: int = _knob(200, simulated=(1, 10))
     """How many schedules fire in one transaction at most."""
 
-    rows_swept_per_claim: int = _knob(1_000, simulated=(1, 10))
+    rows_swept_per_claim: int = _knob(500, simulated=(1, 10))
     """How many rows of one kind that have aged are forgotten in one transaction."""
 
     stops_per_transaction: int = _knob(200, simulated=(1, 20))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from redrive.core.scope import Caller
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """An operation to run as the delivery: under this caller's permissions.
 
     `params` is asked for when the operation is run. Errors (of `params`): ServiceError.

@@ -30,7 +30,7 @@ from redrive.core.retry import (
 from redrive.delivery.call import Call
 from redrive.delivery.errand import Errand, Result
 from redrive.delivery.faults import Held, hinder, release
-from redrive.delivery.history import NOTHING_RAN, Ran, record_end, record_retry
+from redrive.delivery.history import NOTHING_RAN, Origin, Ran, record_end, record_retry
 from redrive.delivery.invocation import InvocationResult
 from redrive.delivery.kept import KEPT, due_answers, forget_answer, keep_answer, put_off_again
 from redrive.delivery.operation import OutsideNeeded
@@ -69,8 +69,11 @@ class DeliveryWorker:
         self._lease_ms = max([LEASE_FLOOR_MS, *(source.lease_ms for source in sources)])
 
     def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
-        found = [self._next_outside(tx, free), tx.deliveries.next((INSIDE,)), tx.timers.next(KEPT)]
-        return min((at for at in found if at is not None), default=None)
+        due_at, outside_at = tx.deliveries.next((INSIDE,)), self._next_outside(tx, free)
+        if outside_at is not None and (due_at is None or outside_at < due_at):
+            due_at = outside_at
+        kept_at = tx.timers.next(KEPT)
+        return kept_at if kept_at is not None and (due_at is None or kept_at < due_at) else due_at
 
     def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
         try:
@@ -115,22 +118,23 @@ class DeliveryWorker:
 
     def _settle(self, tx: Transaction, delivery: Delivery, attempt: Attempt, result: Result) -> None:
         source = self._source(delivery)
-        tx.cause = _cause(source, delivery)
+        origin = _begun(tx, source, delivery)
         if attempt.resume is None:
             source.answered(tx, delivery, attempt.errand, result)
-            self._conclude(tx, source, delivery, source.outcome(result), next_place=OUTSIDE, ran=_ran(result))
+            outcome = source.outcome(result)
+            self._conclude(tx, source, origin, delivery, outcome, next_place=OUTSIDE, ran=_ran(result))
             return
         assert isinstance(result, InvocationResult), "operations run functions outside, and nothing else"
         answer = attempt.resume(tx, result)
         outcome = source.failure(answer) if isinstance(answer, ServiceError) else Succeeded(answer)
         # The next attempt is a call again, and calls begin inside.
-        self._conclude(tx, source, delivery, outcome, next_place=INSIDE, ran=_ran(result))
+        self._conclude(tx, source, origin, delivery, outcome, next_place=INSIDE, ran=_ran(result))
 
     def _next_outside(self, tx: Transaction, free: FreeSlots) -> Instant | None:
         """When something comes due outside that can start."""
         if free.count <= 0:
             return None
-        full = free.full
+        full = free.full if free.held else ()
         if not full:
             return tx.deliveries.next((OUTSIDE,))
         found = [due_at for function, due_at in tx.deliveries.outside_by_function() if function not in full]
@@ -184,8 +188,8 @@ class DeliveryWorker:
 
     def _deliver_inside(self, tx: Transaction, delivery: Delivery) -> None:
         source = self._source(delivery)
-        tx.cause = _cause(source, delivery)
-        if self._gave_up_by_age(tx, source, delivery):
+        origin = _begun(tx, source, delivery)
+        if self._gave_up_by_age(tx, source, origin, delivery):
             return
         fault = hinder(tx, delivery)
         if isinstance(fault, Held):
@@ -205,7 +209,7 @@ class DeliveryWorker:
             tx.deliveries.move_outside(delivery, function=needed.outside.invocation.unqualified_arn)
             tx.notify("due")
             return
-        self._conclude(tx, source, delivery, outcome)
+        self._conclude(tx, source, origin, delivery, outcome)
 
     def _put_off(self, tx: Transaction, delivery: Delivery, defect: Exception) -> None:
         """Let a defect of ours end with its delivery: nothing is lost, and it does not hold up the others.
@@ -219,8 +223,8 @@ class DeliveryWorker:
 
     def _begin(self, tx: Transaction, delivery: Delivery) -> Sequence[Attempt]:
         source = self._source(delivery)
-        tx.cause = _cause(source, delivery)
-        if self._gave_up_by_age(tx, source, delivery):
+        origin = _begun(tx, source, delivery)
+        if self._gave_up_by_age(tx, source, origin, delivery):
             return ()
         outcome: Outcome
         try:
@@ -233,10 +237,10 @@ class DeliveryWorker:
         except OutsideNeeded as needed:
             outside = needed.outside
             return (Attempt(self.name, delivery.id, delivery.fence, outside.invocation, outside.resume),)
-        self._conclude(tx, source, delivery, outcome)
+        self._conclude(tx, source, origin, delivery, outcome)
         return ()
 
-    def _gave_up_by_age(self, tx: Transaction, source: Source, delivery: Delivery) -> bool:
+    def _gave_up_by_age(self, tx: Transaction, source: Source, origin: Origin, delivery: Delivery) -> bool:
         """A delivery that grew too old while nobody could attempt it is not attempted any more."""
         if tx.now - delivery.first_at <= delivery.policy.age_ms_max:
             return False
@@ -244,12 +248,12 @@ class DeliveryWorker:
             Exhausted.AGE.value, "The delivery grew too old before it could be attempted.", FailureKind.TRANSIENT
         )
         release(tx, delivery)
-        _end(tx, source, delivery, outcome, GiveUp(Exhausted.AGE))
+        _end(tx, source, origin, delivery, outcome, GiveUp(Exhausted.AGE))
         return True
 
     def _conclude(
-        self, tx: Transaction, source: Source, delivery: Delivery, outcome: Outcome, *, next_place: str | None = None,
-        ran: Ran = NOTHING_RAN,
+        self, tx: Transaction, source: Source, origin: Origin, delivery: Delivery, outcome: Outcome, *,
+        next_place: str | None = None, ran: Ran = NOTHING_RAN,
     ) -> None:  # fmt: skip
         """Record what became of an attempt, and do what follows from it; a retry begins where this one was made."""
         verdict: Verdict = decide(
@@ -260,10 +264,10 @@ class DeliveryWorker:
         match verdict:
             case RetryAt(at, counted):
                 assert isinstance(outcome, Failed), "what is tried again has failed"
-                record_retry(tx, delivery, source.origin(delivery), source.reported(outcome), at, ran)
+                record_retry(tx, delivery, origin, source.reported(outcome), at, ran)
                 tx.deliveries.release(delivery, place=next_place or delivery.place, due_at=at, counted=counted)
             case Delivered() | GiveUp():
-                _end(tx, source, delivery, outcome, verdict, ran)
+                _end(tx, source, origin, delivery, outcome, verdict, ran)
             case _:
                 assert_never(verdict)
 
@@ -275,8 +279,8 @@ class DeliveryWorker:
 
 
 def _end(
-    tx: Transaction, source: Source, delivery: Delivery, outcome: Outcome, verdict: Delivered | GiveUp,
-    ran: Ran = NOTHING_RAN,
+    tx: Transaction, source: Source, origin: Origin, delivery: Delivery, outcome: Outcome,
+    verdict: Delivered | GiveUp, ran: Ran = NOTHING_RAN,
 ) -> None:  # fmt: skip
     """Do what follows from the end of a delivery, write it down, and forget the delivery."""
     end = source.settled(tx, delivery, outcome, verdict)
@@ -285,14 +289,16 @@ def _end(
         failed = source.reported(outcome)
     elif "MessageId" in outcome.result:
         ran = Ran(str(outcome.result["MessageId"]), ran.log_stream)
-    record_end(tx, delivery, source.origin(delivery), failed, end, ran)
+    record_end(tx, delivery, origin, failed, end, ran)
     source.followed(tx, delivery, outcome, verdict)
     tx.deliveries.delete(delivery.id, delivery.fence)
 
 
-def _cause(source: Source, delivery: Delivery) -> Cause:
-    """What everything that is sent or promised from now on follows from."""
-    return Cause(source.origin(delivery).execution_id, delivery.id)
+def _begun(tx: Transaction, source: Source, delivery: Delivery) -> Origin:
+    """Whose work it is; everything that is sent or promised from now on follows from this delivery."""
+    origin = source.origin(delivery)
+    tx.cause = Cause(origin.execution_id, delivery.id)
+    return origin
 
 
 def _ran(result: Result) -> Ran:

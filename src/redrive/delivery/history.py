@@ -36,8 +36,7 @@ class Origin(NamedTuple):
     cause: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(NamedTuple):
     """How a delivery ended.
 
     `letter_arn` is the queue for which its dead letter was meant, `led_to` the id of that letter, `why` the reason for
@@ -52,7 +51,7 @@ class End:
     @classmethod
     def of(cls, verdict: Delivered | GiveUp) -> End:
         """The end of a delivery of which no dead letter is written."""
-        return cls(RunState.DELIVERED if isinstance(verdict, Delivered) else RunState.GAVE_UP)
+        return _DELIVERED if isinstance(verdict, Delivered) else _GAVE_UP
 
     @classmethod
     def dead_lettered(cls, queue_arn: str, message_id: str) -> End:
@@ -65,8 +64,11 @@ class End:
         return cls(RunState.DROPPED, letter_arn, why=why)
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
+_DELIVERED = End(RunState.DELIVERED)
+_GAVE_UP = End(RunState.GAVE_UP)
+
+
+class Ran(NamedTuple):
     """What an attempt left behind: the id of the message that it sent, the stream to which its function wrote."""
 
     led_to: str = ""

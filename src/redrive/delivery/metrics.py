@@ -11,6 +11,7 @@ from typing import Protocol
 from redrive.core.clock import DAY_MS, MINUTE_MS, Instant
 from redrive.core.errors import Bug
 from redrive.delivery.errand import Result
+from redrive.delivery.upkeep import rest_until, will_age
 from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.store.api import Transaction
 from redrive.store.tables.metrics import Watched
@@ -18,6 +19,9 @@ from redrive.store.tables.metrics import Watched
 # Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/cloudwatch_concepts.html
 KEPT_MS = 15 * DAY_MS
 """How long data points of one minute are kept."""
+
+RETENTION = "metrics.retention"
+"""The kind of the timer of the sweep."""
 
 
 class Sampler(Protocol):
@@ -56,7 +60,7 @@ class MetricsWorker:
             # Another engine over this store was faster: to measure once more would be to add up two measurements.
             return ()
         tx.metrics.flush(tx.now, keep=frozenset(one for one in tx.metrics.watched(tx.now) if self._sample(tx, one)))
-        tx.metrics.sweep(tx.now - KEPT_MS)
+        will_age(tx, RETENTION, tx.now + KEPT_MS)
         return ()
 
     def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
@@ -65,3 +69,17 @@ class MetricsWorker:
     def _sample(self, tx: Transaction, watched: Watched) -> bool:
         sampler = self._samplers.get(watched.namespace)
         return sampler is not None and sampler.sample(tx, watched)
+
+
+class MetricSweep:
+    """Data points, 15 days after their minute began."""
+
+    timer = RETENTION
+
+    def next_at(self, tx: Transaction) -> Instant | None:
+        return tx.timers.next(RETENTION)
+
+    def sweep(self, tx: Transaction, *, limit: int) -> None:
+        if tx.metrics.sweep(tx.now - KEPT_MS, limit=limit) < limit:
+            oldest = tx.metrics.oldest()
+            rest_until(tx, RETENTION, None if oldest is None else oldest + KEPT_MS)

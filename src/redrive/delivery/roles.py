@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from redrive.core.entropy import new_uuid
 from redrive.core.scope import Caller
 from redrive.store.api import Transaction
 
 
-@dataclass(frozen=True, slots=True)
-class RoleSession:
+class RoleSession(NamedTuple):
     """A role that a service (`principal`: `scheduler.amazonaws.com`) assumes for one of its resources."""
 
     role_arn: str

@@ -13,8 +13,9 @@ from redrive.delivery.deliver import DeliveryWorker
 from redrive.delivery.invocation import Invoker
 from redrive.delivery.metrics import MetricsWorker
 from redrive.delivery.sources import Source
-from redrive.delivery.upkeep import RunSweep, TokenSweep, UpkeepWorker
+from redrive.delivery.upkeep import UpkeepWorker
 from redrive.delivery.worker import Worker
+from redrive.engine.ageing import AGEING
 from redrive.engine.engine import Engine, Runner
 from redrive.engine.faults import FaultyInvoker
 from redrive.engine.registry import Registry
@@ -25,12 +26,10 @@ from redrive.services.dynamodb.workers import ExpiryWorker
 from redrive.services.lambda_.source import LambdaSource
 from redrive.services.lambda_.source_queues import QueueEvents
 from redrive.services.lambda_.workers import MappingWorker
-from redrive.services.logs.workers import LogRetentionWorker
 from redrive.services.scheduler.model_executions import ExecutionIds
 from redrive.services.scheduler.source import SchedulerSource
 from redrive.services.scheduler.workers import GroupDeletionWorker, ScheduleWorker
 from redrive.services.scheduler.workers_misspellings import log_misspellings
-from redrive.services.sqs.workers import RetentionWorker
 from redrive.services.sqs.workers_executions import executions_of
 from redrive.services.sqs.workers_metrics import QueueSampler
 from redrive.services.sqs.workers_move_tasks import MoveTaskWorker
@@ -159,12 +158,10 @@ def build_workers(log: Log, settings: Settings = DEFAULTS, knobs: Knobs = PRODUC
         CleaningWorker(),
         ExpiryWorker(),
         GroupDeletionWorker(),
-        LogRetentionWorker(),
         MappingWorker([queues], log),
         MetricsWorker([QueueSampler()]),
         MoveTaskWorker(),
-        RetentionWorker(),
         ScheduleWorker(per_claim=knobs.occurrences_per_claim),
         StackWorker(is_strict=settings.strict_templates),
-        UpkeepWorker([RunSweep(), TokenSweep()], per_claim=knobs.rows_swept_per_claim),
+        UpkeepWorker(AGEING, per_claim=knobs.rows_swept_per_claim),
     ]

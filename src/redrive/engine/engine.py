@@ -115,8 +115,9 @@ class Engine:
         if len(expected) > 1:
             expected = sorted(expected, key=lambda one: not one.upkeep)
         ahead = self._round(tx, expected, free)
-        asked = {one.name for one in expected}
+        asked: set[str] = set()
         while ahead.next_due is not None and ahead.next_due <= tx.now:
+            asked = asked or {one.name for one in expected}
             fresh = [one for one in ahead.expected if one.name not in asked and not one.upkeep]
             if not fresh:
                 break

@@ -61,6 +61,13 @@ class SqliteDatabase:
         except sqlite3.DatabaseError as error:
             raise translated(error) from error
 
+    def insert(self, sql: str, params: Params) -> int | None:
+        try:
+            cursor = self.connection.execute(sql, params)
+            return cursor.lastrowid if cursor.rowcount == 1 else None
+        except sqlite3.DatabaseError as error:
+            raise translated(error) from error
+
     def run_many(self, sql: str, rows: Sequence[Row]) -> None:
         try:
             if len(rows) == 1:

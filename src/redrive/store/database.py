@@ -1,4 +1,4 @@
-"""What a table needs of a database: run one statement, with named parameters or with rows of them."""
+"""What a table needs of a database: run one statement, with parameters by name or by place, or with rows of them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 Row = tuple[Any, ...]
-Params = Mapping[str, object]
+Params = Mapping[str, object] | Row
+"""By name; or by place, for `?`: where a statement is run for each delivery, since names are looked up one by one."""
 
 
 class Database(Protocol):
@@ -31,6 +32,10 @@ class Database(Protocol):
 
     def run(self, sql: str, params: Params) -> int:
         """Run a statement; answers how many rows it changed."""
+        ...
+
+    def insert(self, sql: str, params: Params) -> int | None:
+        """Run an INSERT of one row; answers the row's number, or None if the statement did nothing on a conflict."""
         ...
 
     def run_many(self, sql: str, rows: Sequence[Row]) -> None:

@@ -30,11 +30,13 @@ class Earliest:
 
     def put(self, kind: str, at: Instant) -> None:
         """A row has come, or was moved, to this instant."""
-        earliest = self._known.get(kind)
-        if earliest is not None and at <= earliest:
+        if kind not in self._known:
+            return
+        earliest = self._known[kind]
+        if earliest is None or at <= earliest:
             self._known[kind] = at
         else:
-            self._known.pop(kind, None)  # It may be the earliest one that was moved.
+            del self._known[kind]  # It may be the earliest one that was moved.
 
     def changed(self, kind: str) -> None:
         """Rows of this kind were written."""

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from redrive.core.clock import DAY_MS, HOUR_MS
 from redrive.core.knobs import PRODUCTION
-from redrive.delivery.upkeep import RUNS_KEPT_MS, RunSweep
+from redrive.delivery.metrics import KEPT_MS as METRICS_KEPT_MS
+from redrive.delivery.upkeep import RUNS_KEPT_MS, RunSweep, UpkeepWorker
+from redrive.delivery.worker import ONE
+from redrive.engine.ageing import AGEING
 from redrive.store.api import Transaction
 from redrive.store.tables.attempts import AttemptRecord, RunState
 from redrive.store.tables.runs import Link, Move
@@ -22,6 +26,9 @@ def world() -> World:
 
 
 ROLE = "arn:aws:iam::000000000000:role/r"
+
+
+OPERATING = Path(__file__).parents[3] / "docs" / "operating" / "store.md"
 
 
 def rows(world: World, table: str) -> int:
@@ -99,3 +106,55 @@ def test_moves_and_links_go_with_what_they_belong_to(world: World) -> None:
     world.settle()
 
     assert [rows(world, table) for table in ("runs", "attempts", "links", "moves")] == [0, 0, 0, 0]
+
+
+def test_page_for_operators_shows_the_table_of_what_ages() -> None:
+    section = OPERATING.read_text("utf-8").partition("\n## What ages\n")[2].partition("\n## ")[0]
+    shown = [line for line in section.splitlines() if line.startswith("|")][2:]
+
+    assert shown == [f"| {row.what} | {row.kept} |" for row in AGEING]
+
+
+def test_data_points_are_forgotten_after_fifteen_days_also_if_nothing_is_counted_any_more(world: World) -> None:
+    datum = {"MetricName": "m", "Value": 1.0}
+    world.call("cloudwatch", "PutMetricData", Namespace="mine", MetricData=[datum])
+
+    world.advance(days=METRICS_KEPT_MS // DAY_MS)
+    kept = rows(world, "metrics")
+    world.advance(hours=2)
+
+    assert (kept, rows(world, "metrics")) == (1, 0)
+
+
+def test_store_in_which_nothing_is_over_costs_no_statements(world: World) -> None:
+    """Messages, log events, a token, a metric and a run are there; a look between two sweeps asks none of them."""
+    url = world.call("sqs", "CreateQueue", QueueName="q")["QueueUrl"]
+    world.call("sqs", "SendMessage", QueueUrl=url, MessageBody="m")
+    world.call("cloudwatch", "PutMetricData", Namespace="mine", MetricData=[{"MetricName": "m", "Value": 1.0}])
+    world.store.run(lambda tx: write_down(tx, attempt("d", tx.now)))
+    world.advance(hours=8)
+    worker = UpkeepWorker(AGEING)
+    world.store.run(lambda tx: worker.next_due(tx, free=ONE))
+    statements: list[str] = []
+
+    def look(tx: Transaction) -> None:
+        world.store.connection.set_trace_callback(statements.append)
+        worker.claim(tx, free=ONE)
+        worker.next_due(tx, free=ONE)
+        world.store.connection.set_trace_callback(None)
+
+    world.store.run(look)
+
+    assert statements == []
+
+
+def test_sweeps_are_as_rare_as_what_they_forget(world: World) -> None:
+    """One message that is kept for four days: the hour after it was sent, and the hour after it is over."""
+    url = world.call("sqs", "CreateQueue", QueueName="q")["QueueUrl"]
+    world.call("sqs", "SendMessage", QueueUrl=url, MessageBody="m")
+    statements: list[str] = []
+    world.store.connection.set_trace_callback(statements.append)
+
+    world.advance(days=30)
+
+    assert len([sql for sql in statements if sql.startswith("SELECT min(expires_at) FROM messages")]) == 2

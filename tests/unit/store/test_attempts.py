@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -177,7 +176,7 @@ def test_sentences_of_the_version_before_become_facts(tmp_path: Path, verdict: s
     store = open_store(path, VirtualClock(10))
 
     (found,) = store.run(lambda tx: tx.attempts.of_delivery("event"))
-    assert found == replace(record, delivery_id="event", source_arn=FUNCTION)
+    assert found == record._replace(delivery_id="event", source_arn=FUNCTION)
     run = store.run(lambda tx: tx.attempts.run("event"))
     assert run is not None
     assert (run.scope, run.kind, run.target_arn, run.execution_id, run.state, run.run) == (

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
-from redrive.delivery.metrics import KEPT_MS
+from redrive.delivery.metrics import KEPT_MS, RETENTION
 from redrive.delivery.operation import operation
+from redrive.delivery.upkeep import will_age
 from redrive.services.cloudwatch import limits
 from redrive.services.cloudwatch.model import INVALID_COMBINATION, INVALID_VALUE, MISSING, Metric, Problems, too_many
 from redrive.services.cloudwatch.model_datum import (
@@ -49,8 +50,7 @@ def put_metric_data(
         point = point_of(datum, tx.now)
         if point is not None:
             tx.metrics.add(metric_of(namespace, datum).series(caller.scope, unit_of(datum)), point)
-    # The worker that sweeps is due only while something is counted: who publishes sweeps, too.
-    tx.metrics.sweep(tx.now - KEPT_MS)
+            will_age(tx, RETENTION, point.minute + KEPT_MS)
     return {}
 
 

@@ -69,8 +69,9 @@ class MappingWorker:
         self._log = log
 
     def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
-        found = [tx.deliveries.next((BATCH,)), self._next_look(tx, free) if free.count > 0 else None]
-        return min((at for at in found if at is not None), default=None)
+        batch_at = tx.deliveries.next((BATCH,))
+        look_at = self._next_look(tx, free) if free.count > 0 else None
+        return look_at if look_at is not None and (batch_at is None or look_at < batch_at) else batch_at
 
     def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
         _drop_expired(tx)
@@ -115,7 +116,7 @@ class MappingWorker:
     def _next_look(self, tx: Transaction, free: FreeSlots) -> Instant | None:
         """When a mapping is to be looked at whose function may begin a run; what is due for others waits for a slot."""
         first_at = tx.timers.next(LOOK_TIMER)
-        if first_at is None or first_at > tx.now or not free.full:
+        if first_at is None or first_at > tx.now or not free.held or not free.full:
             return first_at
         if any(free.room_of(function.arn) > 0 for _, _, function in _mappings_due(tx)):
             return first_at

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from redrive.core.clock import DAY_MS
 from redrive.core.documents import Document
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
+from redrive.delivery.upkeep import will_age
 from redrive.languages.log_filter import Filter, MalformedFilter, parse_filter
 from redrive.services.logs import limits
 from redrive.services.logs.api_groups import existing_group
@@ -15,6 +17,7 @@ from redrive.services.logs.api_streams import existing_stream, streams_of
 from redrive.services.logs.model import LogGroup, LogStream, group_name_of, invalid_parameter, policy_arn
 from redrive.services.logs.model_batch import Batch, event_bytes, rejected_entity, sort_out
 from redrive.services.logs.model_tokens import Position, event_id, read_position
+from redrive.services.logs.workers import RETENTION
 from redrive.store.api import Transaction
 from redrive.store.tables.log_events import END_OF_TIME, LogEvent, NewLogEvent, Place
 
@@ -149,6 +152,8 @@ def _store(tx: Transaction, caller: Caller, group: LogGroup, stream: LogStream, 
         for event in batch.accepted
     ]
     tx.log_events.put_many(events)
+    if group.kept_days is not None:
+        will_age(tx, RETENTION, events[0].at + group.kept_days * DAY_MS)
     size, first, last = batch.bytes, events[0].at, events[-1].at
     stream = replace(
         stream,

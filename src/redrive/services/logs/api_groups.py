@@ -11,6 +11,7 @@ from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
 from redrive.delivery.cleaning import forget_rows
 from redrive.delivery.operation import operation
+from redrive.delivery.upkeep import wake_sweep
 from redrive.services.logs import limits
 from redrive.services.logs.model import (
     RESERVED_PREFIX,
@@ -24,7 +25,7 @@ from redrive.services.logs.model import (
     policy_arn,
 )
 from redrive.services.logs.model_tokens import list_token, read_list_token
-from redrive.services.logs.workers import begin_retention
+from redrive.services.logs.workers import RETENTION
 from redrive.store.api import Transaction
 from redrive.store.tables.resources import PAGE_MAX
 
@@ -61,7 +62,6 @@ def create_log_group(
         tags=dict(tags or {}),
     )
     tx.resources.put(caller.scope, group)
-    begin_retention(tx, group)
     return {}
 
 
@@ -161,7 +161,7 @@ def put_retention_policy(tx: Transaction, caller: Caller, *, log_group_name: str
         )
     group = replace(group, retention_days=retention_in_days)
     tx.resources.put(caller.scope, group)
-    begin_retention(tx, group)
+    wake_sweep(tx, RETENTION)
     return {}
 
 

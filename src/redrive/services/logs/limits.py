@@ -34,7 +34,3 @@ DELIVERY_RETENTION_DAYS = 1
 
 # https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_TagResource.html
 TAGS_MAX = 50
-
-# Ours: AWS says that expired events may stay for up to 72 hours.
-SWEEP_INTERVAL_MS = HOUR_MS
-SWEPT_EVENTS_MAX = 10_000

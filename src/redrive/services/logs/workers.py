@@ -1,58 +1,41 @@
-"""The due work of CloudWatch Logs: once an hour, events whose retention has passed are forgotten."""
+"""What ages in CloudWatch Logs: events whose retention has passed."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 
-from redrive.core.clock import Instant
-from redrive.core.errors import Bug
+from redrive.core.clock import DAY_MS, Instant
 from redrive.core.scope import Scope
-from redrive.delivery.errand import Result
-from redrive.delivery.worker import Attempt, FreeSlots
-from redrive.services.logs import limits
+from redrive.delivery.upkeep import rest_until
 from redrive.services.logs.model import LogGroup, LogStream, stream_key
 from redrive.services.logs.model_batch import event_bytes
 from redrive.store.api import Transaction
 
 RETENTION = "logs.retention"
-"""The kind of the sweep's timer, and the name of its worker."""
-
-_EVERYWHERE = "everywhere"
+"""The kind of the timer of the sweep: whoever stores an event that expires says when."""
 
 
-def begin_retention(tx: Transaction, group: LogGroup) -> None:
-    """Have the sweep run from now on, if this group's events expire and it does not run yet."""
-    if group.kept_days is not None and tx.timers.get(RETENTION, _EVERYWHERE) is None:
-        tx.timers.set(RETENTION, _EVERYWHERE, tx.now + limits.SWEEP_INTERVAL_MS)
-        tx.notify("due")
+class LogSweep:
+    """Events of the groups that have a retention. AWS lets expired ones stay for up to 72 hours."""
 
+    timer = RETENTION
 
-class LogRetentionWorker:
-    """Forgets expired events, a bounded number at a time. Stops when no group's events expire any more."""
-
-    name = timer = RETENTION
-    upkeep = True
-
-    def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
+    def next_at(self, tx: Transaction) -> Instant | None:
         return tx.timers.next(RETENTION)
 
-    def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
-        groups = [(scope, group) for scope, group in tx.resources.everywhere(LogGroup) if group.kept_days is not None]
-        if not groups:
-            tx.timers.clear(RETENTION, _EVERYWHERE)
-            return ()
-        room = limits.SWEPT_EVENTS_MAX
-        for scope, group in groups:
-            room -= _sweep(tx, scope, group, room)
-            if room <= 0:
-                return ()  # The timer stays due, and the next claim goes on.
-        tx.timers.set(RETENTION, _EVERYWHERE, tx.now + limits.SWEEP_INTERVAL_MS)
-        return ()
-
-    def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
-        raise Bug("the retention sweep makes no attempts")
+    def sweep(self, tx: Transaction, *, limit: int) -> None:
+        left = limit
+        over_at: list[Instant] = []
+        for scope, group in tx.resources.everywhere(LogGroup):
+            if group.kept_days is None:
+                continue
+            left -= _sweep(tx, scope, group, left)
+            if left <= 0:
+                return  # The timer stays due, and the next claim goes on.
+            oldest_at = tx.log_events.oldest(group.id)
+            over_at += [] if oldest_at is None else [oldest_at + group.kept_days * DAY_MS]
+        rest_until(tx, RETENTION, min(over_at, default=None))
 
 
 def _sweep(tx: Transaction, scope: Scope, group: LogGroup, limit: int) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import enum
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from redrive.core.clock import SECOND_MS, Instant, format_instant
 from redrive.core.documents import Document, dump_json
@@ -31,8 +31,7 @@ class ExecutionIds(enum.Enum):
     PER_ATTEMPT = "per-attempt"
 
 
-@dataclass(frozen=True, slots=True)
-class Execution:
+class Execution(NamedTuple):
     """An occurrence of a schedule: everything that stays the same over its attempts."""
 
     schedule_arn: str

@@ -9,12 +9,14 @@ from redrive.core.clock import SECOND_MS
 from redrive.core.documents import Document
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
+from redrive.delivery.upkeep import wake_sweep
 from redrive.delivery.watches import arrived
 from redrive.languages.iam import keys_of_tags, request_tags
 from redrive.services.sqs.api_queues import check_redrive, find_queue
 from redrive.services.sqs.model_attributes import ALL, COUNT_NAMES, change_attributes, select_names, show_attributes
 from redrive.services.sqs.model_policy import check_policy
 from redrive.services.sqs.model_tags import check_tags
+from redrive.services.sqs.workers import RETENTION
 from redrive.store.api import Transaction
 from redrive.store.tables.messages import MessageCounts
 
@@ -56,6 +58,7 @@ def set_queue_attributes(tx: Transaction, caller: Caller, *, queue_url: str, att
     tx.resources.put(queue.scope, dataclasses.replace(queue, attributes=settings, modified_at=tx.now))
     if settings.retention_s != queue.attributes.retention_s:
         tx.messages.retain(queue.contents, settings.retention_ms)
+        wake_sweep(tx, RETENTION)
         arrived(tx, queue.arn, tx.now)
     if queue.is_fifo and settings.delay_s != queue.attributes.delay_s:
         tx.messages.delay_in_order(queue.contents, settings.delay_s * SECOND_MS)

@@ -11,6 +11,7 @@ from redrive.core.entropy import new_uuid
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
+from redrive.delivery.upkeep import will_age
 from redrive.delivery.watches import arrived
 from redrive.services.sqs import limits
 from redrive.services.sqs.api_queues import find_queue
@@ -25,6 +26,7 @@ from redrive.services.sqs.model_requests import (
     invalid_parameter,
     missing_parameter,
 )
+from redrive.services.sqs.workers import RETENTION
 from redrive.store.api import Transaction
 from redrive.store.tables.messages import NewMessage
 
@@ -114,6 +116,7 @@ def _accept(tx: Transaction, caller: Caller, queue: Queue, drafts: Iterable[Draf
         answers = [_sent(message.message_id, draft) for message, draft in messages]
         if not queue.has_groups and any(draft.group_id is not None for _, draft in messages):
             tx.resources.put(queue.scope, dataclasses.replace(queue, has_groups=True))
+    will_age(tx, RETENTION, tx.now + (limits.DEDUPLICATION_MS if queue.is_fifo else queue.attributes.retention_ms))
     _announce(tx, queue, min(message.visible_at for message, _ in messages))
     _count(tx, queue, [draft.size for _, draft in messages])
     return answers

@@ -15,6 +15,7 @@ from redrive.core.limits import Limits
 from redrive.core.scope import Caller, Scope
 from redrive.delivery.cleaning import forget_rows
 from redrive.delivery.operation import operation
+from redrive.delivery.upkeep import wake_sweep
 from redrive.delivery.watches import arrived
 from redrive.languages.iam import Context, request_tags, resource_tags
 from redrive.services.sqs import limits
@@ -29,7 +30,7 @@ from redrive.services.sqs.model_requests import (
     missing_parameter,
 )
 from redrive.services.sqs.model_tags import check_tags
-from redrive.services.sqs.workers import begin_retention
+from redrive.services.sqs.workers import RETENTION
 from redrive.store.api import NO_CONTEXT, Transaction
 
 
@@ -157,7 +158,7 @@ def create_queue(
     )  # fmt: skip
     tx.resources.put(caller.scope, queue)
     arrived(tx, arn, tx.now)  # Who read from an earlier queue of this name reads from this one.
-    begin_retention(tx)
+    wake_sweep(tx, RETENTION)  # Here, and so not in the first send.
     return {"QueueUrl": queue_url(caller, queue)}
 
 

@@ -15,6 +15,7 @@ from redrive.core.errors import ServiceError
 from redrive.core.limits import Limits
 from redrive.core.scope import Caller
 from redrive.delivery.operation import Wait, operation
+from redrive.delivery.upkeep import wake_sweep
 from redrive.delivery.watches import arrived
 from redrive.services.sqs import limits
 from redrive.services.sqs.api_queues import find_queue
@@ -24,6 +25,7 @@ from redrive.services.sqs.model_messages import select_system_names, show_messag
 from redrive.services.sqs.model_metrics import metrics_of
 from redrive.services.sqs.model_receipts import Receipt, encode_receipt
 from redrive.services.sqs.model_requests import NOT_OF_THIS_QUEUE_TYPE, check_id, check_range, invalid_value
+from redrive.services.sqs.workers import RETENTION
 from redrive.services.sqs.workers_visibility import next_visible_of
 from redrive.store.api import Transaction
 from redrive.store.tables.dedup import RememberedReceive
@@ -162,6 +164,7 @@ def _take(tx: Transaction, queue: Queue, *, visible_at: Instant, nonce: str, lim
                 if one.receive_count > policy.receive_count_max
             ]
         )  # fmt: skip
+        wake_sweep(tx, RETENTION)  # A dead letter keeps its first time: it may be over soon.
         tx.notify(target.topic)
         arrived(tx, target.arn, tx.now)
     return taken

@@ -51,9 +51,6 @@ LIST_RESULTS_MAX = 1_000
 # Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_PurgeQueue.html
 PURGE_INTERVAL_MS = MINUTE_MS
 
-SWEPT_ROWS_MAX = 500
-"""How many rows of each kind the hourly sweep forgets in one transaction. Ours: AWS says nothing of its own."""
-
 # Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_AddPermission.html
 LABEL_LENGTH_MAX = 80
 
@@ -73,7 +70,6 @@ TASK_MS_MAX = 36 * HOUR_MS
 ACTIVE_TASKS_MAX = 100
 
 # These are ours; docs/semantics/sqs.md says why.
-SWEEP_INTERVAL_MS = HOUR_MS
 REDRIVE_ROUNDS_MAX = 100
 OVER_LIMIT_RETRY_MS = 1_000
 FAIR_IN_FLIGHT_COUNTED_MAX = 1_000

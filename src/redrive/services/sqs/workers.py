@@ -1,58 +1,42 @@
-"""The due work of SQS: once an hour, what has passed its retention is forgotten.
+"""What ages in SQS: messages whose retention has passed, and what FIFO queues no longer need to remember.
 
-Receives look past expired messages by themselves, so the sweep only frees room. It also forgets what FIFO queues no
-longer need to remember.
+Receives look past expired messages by themselves, so the sweep only frees room.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from redrive.core.clock import Instant
-from redrive.core.errors import Bug
-from redrive.delivery.errand import Result
+from redrive.delivery.upkeep import rest_until
 from redrive.delivery.watches import arrived
-from redrive.delivery.worker import Attempt, FreeSlots
-from redrive.services.sqs import limits
 from redrive.services.sqs.model import Queue
 from redrive.store.api import Transaction
 
 RETENTION = "sqs.retention"
-"""The kind of the sweep's timer, and the name of its worker."""
-
-_EVERYWHERE = "everywhere"
+"""The kind of the timer of the sweep: whoever stores a message says when it is over."""
 
 
-def begin_retention(tx: Transaction) -> None:
-    """Have the sweep run from now on, if it does not yet: the first queue of a store begins it."""
-    if tx.timers.get(RETENTION, _EVERYWHERE) is None:
-        tx.timers.set(RETENTION, _EVERYWHERE, tx.now + limits.SWEEP_INTERVAL_MS)
-        tx.notify("due")
+class MessageSweep:
+    """Messages of all queues; and sends and receives that FIFO queues remember."""
 
+    timer = RETENTION
 
-class RetentionWorker:
-    """Forgets messages whose retention has passed."""
-
-    name = timer = RETENTION
-    upkeep = True
-
-    def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
+    def next_at(self, tx: Transaction) -> Instant | None:
         return tx.timers.next(RETENTION)
 
-    def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
-        room = limits.SWEPT_ROWS_MAX
+    def sweep(self, tx: Transaction, *, limit: int) -> None:
+        left = limit
+        over_at: list[Instant] = []
         for _, queue in tx.resources.everywhere(Queue):
             expire = tx.messages.expire_some_in_order if queue.is_fifo else tx.messages.expire
-            expired = expire(queue.contents, tx.now, limit=room)
+            expired = expire(queue.contents, tx.now, limit=left)
             if expired and queue.is_fifo:
                 arrived(tx, queue.arn, tx.now)  # What the expired ones kept back.
-            room -= expired
-            if room <= 0:
-                return ()  # The timer stays due, and the next claim goes on.
-        remembered = tx.dedup.sweep(tx.now, limit=limits.SWEPT_ROWS_MAX)
-        if remembered < limits.SWEPT_ROWS_MAX:
-            tx.timers.set(RETENTION, _EVERYWHERE, tx.now + limits.SWEEP_INTERVAL_MS)
-        return ()
-
-    def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
-        raise Bug("the retention sweep makes no attempts")
+            left -= expired
+            if left <= 0:
+                return  # The timer stays due, and the next claim goes on.
+            first_at = tx.messages.first_expiry(queue.contents)
+            over_at += [] if first_at is None else [first_at]
+        if tx.dedup.sweep(tx.now, limit=limit) < limit:
+            remembered_until = tx.dedup.next()
+            over_at += [] if remembered_until is None else [remembered_until]
+            rest_until(tx, RETENTION, min(over_at, default=None))

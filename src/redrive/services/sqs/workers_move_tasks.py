@@ -14,6 +14,7 @@ from redrive.core.entropy import new_uuid
 from redrive.core.errors import Bug
 from redrive.core.scope import Scope
 from redrive.delivery.errand import Result
+from redrive.delivery.upkeep import will_age
 from redrive.delivery.watches import arrived
 from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.services.sqs import limits
@@ -27,6 +28,7 @@ from redrive.services.sqs.model_move_tasks import (
     movable,
     next_move_at,
 )
+from redrive.services.sqs.workers import RETENTION
 from redrive.store.api import Transaction
 from redrive.store.tables.messages import NewMessage, ReceivedMessage
 from redrive.store.tables.runs import Move
@@ -125,6 +127,7 @@ def _move(tx: Transaction, source: Queue, target: Queue, message: ReceivedMessag
         message.receive_count,
     )  # fmt: skip
     tx.runs.move([move])
+    will_age(tx, RETENTION, moved.expires_at)
     tx.notify(target.topic)
     arrived(tx, target.arn, moved.visible_at)
 

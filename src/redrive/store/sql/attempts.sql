@@ -1,24 +1,21 @@
--- name: begin_run -- the same run, if there is one
+-- name: begin_run -- nothing, if there is one
 INSERT INTO runs (
   delivery_id, scope, kind, source_arn, target_arn, execution_id, cause, state, first_at, ended_at, left_out,
   left_out_until
-) VALUES (
-  :delivery_id, :scope, :kind, :source_arn, :target_arn, :execution_id, :cause, :state, :first_at, :ended_at, :left_out,
-  :left_out_until
-) ON CONFLICT (delivery_id) DO UPDATE SET state = excluded.state, ended_at = excluded.ended_at
-RETURNING run;
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (delivery_id) DO NOTHING;
+
+-- name: go_on -- hot
+UPDATE runs SET state = ?, ended_at = ? WHERE delivery_id = ? RETURNING run;
 
 -- name: record
 INSERT INTO attempts (run, attempt, ended_at, state, code, message, next_at, letter_arn, led_to, why, log_stream)
-VALUES (
-  :run, :attempt, :ended_at, :state, :code, :message, :next_at, nullif(:letter_arn, ''), nullif(:led_to, ''),
-  nullif(:why, ''), nullif(:log_stream, '')
-);
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: record_retry -- hot
 INSERT INTO attempts (run, attempt, ended_at, state, code, message, next_at, log_stream)
-SELECT run, :attempt, :ended_at, 'retrying', :code, :message, :next_at, nullif(:log_stream, '')
-FROM runs WHERE delivery_id = :delivery_id AND state = 'retrying';
+SELECT run, ?, ?, 'retrying', ?, ?, ?, ?
+FROM runs WHERE delivery_id = ? AND state = 'retrying';
 
 -- name: note
 INSERT INTO notes (run, at, kind, arn, led_to, code, message)

@@ -28,3 +28,9 @@ DELETE FROM dedup_receives WHERE (queue, id) IN (
 
 -- name: bring_near
 UPDATE dedup_sends SET expires_at = :expires_at_max WHERE expires_at > :expires_at_max;
+
+-- name: next -- hot
+SELECT min(expires_at) FROM (
+  SELECT (SELECT min(expires_at) FROM dedup_sends) AS expires_at
+  UNION ALL SELECT (SELECT min(expires_at) FROM dedup_receives)
+);

@@ -1,15 +1,17 @@
 -- name: put
 INSERT INTO deliveries (id, scope, source, source_arn, target_arn, document, policy, place, due_at, first_at, function)
-VALUES (:id, :scope, :source, :source_arn, :target_arn, :document, :policy, :place, :due_at, :first_at, :function)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO NOTHING;
 
 -- name: due -- hot
+-- A place that is bound stands in an expression, `place = :place || ''`. Bare, SQLite compares its value with the condition
+-- of the index of what is outside, and so prepares the statement anew for each execution, which costs more than to run it.
 SELECT id, scope, source, source_arn, target_arn, document, policy, place, due_at, first_at, attempts + 1, failures, fence, leases
-FROM deliveries WHERE place = :place AND due_at <= :now ORDER BY due_at, id LIMIT :limit;
+FROM deliveries WHERE place = :place || '' AND due_at <= :now ORDER BY due_at, id LIMIT :limit;
 
 -- name: claim_due -- hot
 UPDATE deliveries SET due_at = :lease_until, fence = fence + 1, leases = leases + 1, attempts = attempts + 1
-WHERE id IN (SELECT id FROM deliveries WHERE place = :place AND due_at <= :now ORDER BY due_at, id LIMIT :limit)
+WHERE id IN (SELECT id FROM deliveries WHERE place = :place || '' AND due_at <= :now ORDER BY due_at, id LIMIT :limit)
   AND due_at <= :now
 RETURNING id, scope, source, source_arn, target_arn, document, policy, place, due_at, first_at, attempts, failures, fence, leases;
 
@@ -18,8 +20,8 @@ SELECT id, scope, source, source_arn, target_arn, document, policy, place, due_a
 FROM deliveries WHERE id = :id AND fence = :fence;
 
 -- name: release
-UPDATE deliveries SET place = :place, due_at = :due_at, leases = 0, attempts = :attempts, failures = failures + :counted
-WHERE id = :id AND fence = :fence;
+UPDATE deliveries SET place = ?, due_at = ?, leases = 0, attempts = ?, failures = failures + ?
+WHERE id = ? AND fence = ?;
 
 -- name: claim_outside
 UPDATE deliveries SET due_at = :lease_until, fence = fence + 1, leases = leases + 1, attempts = attempts + 1
@@ -40,14 +42,14 @@ SELECT name, (SELECT min(due_at) FROM deliveries WHERE place = 'outside' AND fun
 FROM functions WHERE name IS NOT NULL ORDER BY first_due_at, name;
 
 -- name: move_outside
-UPDATE deliveries SET place = 'outside', function = :function WHERE id = :id AND fence = :fence;
+UPDATE deliveries SET place = 'outside', function = ? WHERE id = ? AND fence = ?;
 
 -- name: move
-UPDATE deliveries SET place = :place WHERE id = :id AND fence = :fence;
+UPDATE deliveries SET place = ? WHERE id = ? AND fence = ?;
 
 -- name: postpone
-UPDATE deliveries SET due_at = :due_at, leases = leases + 1, fence = fence + 1
-WHERE id = :id AND fence = :fence;
+UPDATE deliveries SET due_at = ?, leases = leases + 1, fence = fence + 1
+WHERE id = ? AND fence = ?;
 
 -- name: end_leases
 UPDATE deliveries SET due_at = :now WHERE due_at > :now AND (leases > 0 OR place NOT IN ('inside', 'outside'));
@@ -56,10 +58,11 @@ UPDATE deliveries SET due_at = :now WHERE due_at > :now AND (leases > 0 OR place
 UPDATE deliveries SET due_at = :now WHERE due_at > :due_at_max;
 
 -- name: delete
-DELETE FROM deliveries WHERE id = :id AND fence = :fence;
+DELETE FROM deliveries WHERE id = ? AND fence = ?;
 
 -- name: next -- hot
-SELECT min(due_at) FROM deliveries WHERE place = :kind;
+-- As `due`: bare, the parameter would have this prepared anew each time.
+SELECT min(due_at) FROM deliveries WHERE place = :kind || '';
 
 -- name: count_of_source
 SELECT count(*) FROM deliveries WHERE source = :source AND source_arn = :source_arn;

@@ -38,3 +38,6 @@ DELETE FROM log_events WHERE log_group = :log_group AND stream = :stream;
 DELETE FROM log_events WHERE seq IN (
   SELECT seq FROM log_events WHERE log_group = :log_group ORDER BY at, seq LIMIT :limit
 );
+
+-- name: oldest -- hot
+SELECT min(at) FROM log_events WHERE log_group = ?;

@@ -1,12 +1,16 @@
 -- name: put
 INSERT INTO messages (queue, message_id, body, body_md5, sender_id, sent_at, visible_at, expires_at,
-  attributes, system_attributes, group_id, cause)
+  cause, attributes, system_attributes, group_id)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: put_plain
 -- Most messages have nothing else, and each column costs.
 INSERT INTO messages (queue, message_id, body, body_md5, sender_id, sent_at, visible_at, expires_at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: put_caused
+INSERT INTO messages (queue, message_id, body, body_md5, sender_id, sent_at, visible_at, expires_at, cause)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: claim_visible -- hot
 -- A message that this same receive took a moment ago, and that a timeout of 0 left visible, is not taken twice.
@@ -51,6 +55,9 @@ DELETE FROM messages WHERE seq IN (SELECT seq FROM messages WHERE queue = :queue
 
 -- name: bring_near
 UPDATE messages SET visible_at = :now WHERE queue = :queue AND visible_at > :hidden_until_max;
+
+-- name: first_expiry -- hot
+SELECT min(expires_at) FROM messages WHERE queue = ?;
 
 -- name: expire -- hot
 DELETE FROM messages WHERE seq IN (

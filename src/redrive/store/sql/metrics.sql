@@ -27,5 +27,11 @@ WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions 
 SELECT DISTINCT namespace, name, dimensions, unit FROM metrics WHERE scope = :scope AND minute >= :since
 ORDER BY namespace, name, dimensions, unit;
 
--- name: sweep
-DELETE FROM metrics WHERE minute < :before;
+-- name: sweep -- the oldest first
+DELETE FROM metrics WHERE (scope, namespace, name, dimensions, unit, minute) IN (
+  SELECT scope, namespace, name, dimensions, unit, minute FROM metrics WHERE minute < :before
+  ORDER BY minute LIMIT :limit
+);
+
+-- name: oldest -- hot
+SELECT min(minute) FROM metrics;

@@ -1,12 +1,12 @@
 -- name: get
-SELECT document FROM resources WHERE kind = :kind AND scope = :scope AND name = :name;
+SELECT document FROM resources WHERE kind = ? AND scope = ? AND name = ?;
 
 -- name: put
-INSERT INTO resources (kind, scope, name, document, version) VALUES (:kind, :scope, :name, :document, 1)
+INSERT INTO resources (kind, scope, name, document, version) VALUES (?, ?, ?, ?, 1)
 ON CONFLICT (kind, scope, name) DO UPDATE SET document = excluded.document, version = resources.version + 1;
 
 -- name: delete
-DELETE FROM resources WHERE kind = :kind AND scope = :scope AND name = :name;
+DELETE FROM resources WHERE kind = ? AND scope = ? AND name = ?;
 
 -- name: page
 SELECT name, document FROM resources

@@ -1,5 +1,5 @@
 -- name: set
-INSERT INTO timers (kind, name, at) VALUES (:kind, :name, :at)
+INSERT INTO timers (kind, name, at) VALUES (?, ?, ?)
 ON CONFLICT (kind, name) DO UPDATE SET at = excluded.at;
 
 -- name: hasten
@@ -7,7 +7,7 @@ INSERT INTO timers (kind, name, at) VALUES (:kind, :name, :at)
 ON CONFLICT (kind, name) DO UPDATE SET at = excluded.at WHERE excluded.at < timers.at;
 
 -- name: clear
-DELETE FROM timers WHERE kind = :kind AND name = :name;
+DELETE FROM timers WHERE kind = ? AND name = ?;
 
 -- name: get
 SELECT at FROM timers WHERE kind = :kind AND name = :name;

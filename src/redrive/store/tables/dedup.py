@@ -69,6 +69,11 @@ class DedupTable:
         params = {"now": now, "limit": limit}
         return self._database.run(_SQL["sweep_sends"], params) + self._database.run(_SQL["sweep_receives"], params)
 
+    def next(self) -> Instant | None:
+        """When the next send or receive is over; None if nothing is remembered."""
+        row = self._database.one(_SQL["next"], ())
+        return None if row is None or row[0] is None else int(row[0])
+
     def bring_near(self, expires_at_max: Instant) -> int:
         """Have no send be remembered for longer than until then; answers how many were."""
         return self._database.run(_SQL["bring_near"], {"expires_at_max": expires_at_max})

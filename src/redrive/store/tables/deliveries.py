@@ -8,8 +8,8 @@ fence under which it was decided, and writes exactly one row, or it is a Bug and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from redrive.core.clock import Instant
 from redrive.core.documents import Document, dump_dataclass, load_dataclass
@@ -34,9 +34,8 @@ OUTSIDE = "outside"
 """The target is reached between two transactions, under a lease."""
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """A promise that something reaches a target.
+class Delivery(NamedTuple):
+    """A promise that something reaches a target. A tuple, since one is made for each attempt.
 
     `id` makes the promise idempotent: making it twice is making it once. `source` names who renders, classifies and
     dead-letters it; `document` is that source's own data, which nobody changes. `first_at` is where its age counts
@@ -76,13 +75,11 @@ class DeliveryTable:
         """Make the promise; False if it was made before."""
         changed = self._database.run(
             _SQL["put"],
-            {
-                "id": delivery.id, "scope": str(delivery.scope), "source": delivery.source,
-                "source_arn": delivery.source_arn, "target_arn": delivery.target_arn,
-                "document": document_text(delivery.document), "policy": _policy_text(delivery.policy),
-                "place": delivery.place, "due_at": delivery.due_at, "first_at": delivery.first_at,
-                "function": delivery.function,
-            },
+            (
+                delivery.id, str(delivery.scope), delivery.source, delivery.source_arn, delivery.target_arn,
+                document_text(delivery.document), _policy_text(delivery.policy), delivery.place, delivery.due_at,
+                delivery.first_at, delivery.function,
+            ),
         )  # fmt: skip
         self._earliest.changed(delivery.place)
         return changed > 0
@@ -124,22 +121,19 @@ class DeliveryTable:
 
     def release(self, delivery: Delivery, *, place: str, due_at: Instant, counted: bool) -> None:
         """The attempt has ended: have the delivery due again at a place; `counted` failures use up a retry."""
-        self._write(
-            "release", delivery.id, delivery.fence, place=place, due_at=due_at, attempts=delivery.attempts,
-            counted=int(counted),
-        )  # fmt: skip
+        self._write("release", (place, due_at, delivery.attempts, int(counted)), delivery.id, delivery.fence)
         self._earliest.changed(delivery.place)
         self._earliest.changed(place)
 
     def move_outside(self, delivery: Delivery, *, function: str) -> None:
         """Have an attempt that is due made outside, as a run of this function."""
-        self._write("move_outside", delivery.id, delivery.fence, function=function)
+        self._write("move_outside", (function,), delivery.id, delivery.fence)
         self._earliest.changed(delivery.place)
         self._earliest.changed(OUTSIDE)
 
     def move(self, delivery: Delivery, *, place: str) -> None:
         """Have a delivery wait at another place."""
-        self._write("move", delivery.id, delivery.fence, place=place)
+        self._write("move", (place,), delivery.id, delivery.fence)
         self._earliest.changed(delivery.place)
         self._earliest.changed(place)
 
@@ -148,7 +142,7 @@ class DeliveryTable:
 
         A lease has a fence of its own: the late answer of an attempt outside that came before settles nothing now.
         """
-        self._write("postpone", delivery.id, delivery.fence, due_at=due_at)
+        self._write("postpone", (due_at,), delivery.id, delivery.fence)
         self._earliest.changed(delivery.place)
 
     def bring_near(self, now: Instant, *, due_at_max: Instant) -> int:
@@ -166,7 +160,7 @@ class DeliveryTable:
 
     def delete(self, id: str, fence: int) -> None:
         """The promise is kept, or given up, by the holder of its latest lease."""
-        self._write("delete", id, fence)
+        self._write("delete", (), id, fence)
         self._earliest.forget()
 
     def next(self, places: Sequence[str]) -> Instant | None:
@@ -178,9 +172,9 @@ class DeliveryTable:
                 earliest = at
         return earliest
 
-    def _write(self, statement: str, id: str, fence: int, **params: object) -> None:
+    def _write(self, statement: str, values: Row, id: str, fence: int) -> None:
         """Change the one row of this id and fence. Errors: Bug if there is none: the lease has passed to another."""
-        changed = self._database.run(_SQL[statement], {"id": id, "fence": fence, **params})
+        changed = self._database.run(_SQL[statement], (*values, id, fence))
         if changed != 1:
             raise Bug(f"{statement} of delivery {id} under fence {fence} changed {changed} rows")
 

@@ -99,6 +99,11 @@ class LogEventTable:
         row = self._database.one(_SQL["first_at"], {"log_group": log_group, "stream": stream})
         return None if row is None or row[0] is None else int(row[0])
 
+    def oldest(self, log_group: str) -> Instant | None:
+        """The time of a group's oldest event, or None if it has none."""
+        row = self._database.one(_SQL["oldest"], (log_group,))
+        return None if row is None or row[0] is None else int(row[0])
+
     def expire(self, log_group: str, before: Instant, *, limit: int) -> list[tuple[str, str]]:
         """Forget a group's events from before an instant, oldest first; answers stream and message of each."""
         rows = self._database.all(_SQL["expire"], {"log_group": log_group, "before": before, "limit": limit})

@@ -43,16 +43,20 @@ class NewMessage(NamedTuple):
     sent_at: Instant
     visible_at: Instant
     expires_at: Instant
+    cause: str | None = None
     attributes: str | None = None
     system_attributes: str | None = None
     group_id: str | None = None
-    cause: str | None = None
     deduplication_id: str | None = None
 
 
-_PLAIN_COLUMNS = NewMessage._fields.index("attributes")
+_PLAIN_COLUMNS = NewMessage._fields.index("cause")
+_CAUSED_COLUMNS = NewMessage._fields.index("attributes")
 _COLUMNS = NewMessage._fields.index("deduplication_id")
-"""How many fields of a message its INSERT takes, if it has nothing but the required ones, and if it is in no order."""
+"""How many fields of a message its INSERT takes: if it has nothing but the required ones, if it has a cause beside
+them, and if it is in no order."""
+
+_PUTS = {_PLAIN_COLUMNS: _SQL["put_plain"], _CAUSED_COLUMNS: _SQL["put_caused"], _COLUMNS: _SQL["put"]}
 
 
 class ReceivedMessage(NamedTuple):
@@ -99,10 +103,8 @@ class MessageTable:
 
     def put_many(self, messages: Sequence[NewMessage]) -> None:
         """Store new messages of standard queues, in this order."""
-        if any(any(message[_PLAIN_COLUMNS:]) for message in messages):
-            self._database.run_many(_SQL["put"], [message[:_COLUMNS] for message in messages])
-        else:
-            self._database.run_many(_SQL["put_plain"], [message[:_PLAIN_COLUMNS] for message in messages])
+        columns = max([_columns_of(message) for message in messages])
+        self._database.run_many(_PUTS[columns], [message[:columns] for message in messages])
 
     def claim_visible(
         self, queue: str, now: Instant, *, visible_at: Instant, receipt: str, limit: int
@@ -173,6 +175,11 @@ class MessageTable:
         return self._database.run(
             _SQL["bring_near"], {"queue": queue, "now": now, "hidden_until_max": hidden_until_max}
         )
+
+    def first_expiry(self, queue: str) -> Instant | None:
+        """When the first message of a queue expires; None if the queue is empty."""
+        row = self._database.one(_SQL["first_expiry"], (queue,))
+        return None if row is None or row[0] is None else int(row[0])
 
     def expire(self, queue: str, now: Instant, *, limit: int) -> int:
         """Forget messages of a standard queue whose retention has passed, the oldest first; answers how many."""
@@ -337,3 +344,10 @@ class MessageTable:
 def _received(rows: Sequence[Row]) -> list[ReceivedMessage]:
     """Messages in the order in which they were sent: what is answered by an update has none of its own."""
     return [ReceivedMessage(*row) for row in sorted(rows)]
+
+
+def _columns_of(message: NewMessage) -> int:
+    """How many fields are to be written of a message of a standard queue."""
+    if any(message[_CAUSED_COLUMNS:]):
+        return _COLUMNS
+    return _PLAIN_COLUMNS if message.cause is None else _CAUSED_COLUMNS

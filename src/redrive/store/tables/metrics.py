@@ -217,9 +217,14 @@ class MetricTable:
             unit for (unit,) in self._database.all(_SQL["units"], {part: key[part] for part in key if part != "unit"})
         ]
 
-    def sweep(self, before: Instant) -> int:
-        """Forget minutes that began before this instant; answers how many."""
-        return self._database.run(_SQL["sweep"], {"before": before})
+    def oldest(self) -> Instant | None:
+        """When the oldest minute that is stored began; None if there is none."""
+        row = self._database.one(_SQL["oldest"], ())
+        return None if row is None or row[0] is None else int(row[0])
+
+    def sweep(self, before: Instant, *, limit: int) -> int:
+        """Forget so many minutes that began before this instant, the oldest first; answers how many there were."""
+        return self._database.run(_SQL["sweep"], {"before": before, "limit": limit})
 
     @property
     def mark(self) -> int:

@@ -94,7 +94,7 @@ class ResourceTable:
         entries = self._cache.entries
         if key in entries:
             return cast("R | None", entries[key])
-        row = self._database.one(_SQL["get"], {"kind": key[0], "scope": key[1], "name": name})
+        row = self._database.one(_SQL["get"], key)
         value = None if row is None else load_dataclass(cls, row[0])
         self._cache.remember(key, value)
         return value
@@ -102,15 +102,13 @@ class ResourceTable:
     def put(self, scope: Scope, value: Resource) -> None:
         """Store a resource, over the one of the same name if there is one."""
         key = (value.KIND, str(scope), value.name)
-        self._database.run(
-            _SQL["put"], {"kind": key[0], "scope": key[1], "name": key[2], "document": dataclass_text(value)}
-        )
+        self._database.run(_SQL["put"], (*key, dataclass_text(value)))
         self._cache.wrote(key, value)
 
     def delete(self, cls: type[R], scope: Scope, name: str) -> bool:
         """Forget a resource; answers whether it was there."""
         key = (cls.KIND, str(scope), name)
-        changed = self._database.run(_SQL["delete"], {"kind": key[0], "scope": key[1], "name": name})
+        changed = self._database.run(_SQL["delete"], key)
         self._cache.wrote(key, None)
         return changed > 0
 

@@ -32,7 +32,7 @@ class TimerTable:
     def set(self, kind: str, name: str, at: Instant) -> None:
         """Set the timer, or move it."""
         self.version += 1
-        self._database.run(_SQL["set"], {"kind": kind, "name": name, "at": at})
+        self._database.run(_SQL["set"], (kind, name, at))
         self._earliest.put(kind, at)
         if (kind, name) in self._hastened:
             self._hastened[kind, name] = at
@@ -65,7 +65,7 @@ class TimerTable:
     def clear(self, kind: str, name: str) -> None:
         """Take the timer away, if it is set."""
         self.version += 1
-        self._database.run(_SQL["clear"], {"kind": kind, "name": name})
+        self._database.run(_SQL["clear"], (kind, name))
         self._earliest.changed(kind)
         self._hastened.pop((kind, name), None)
 

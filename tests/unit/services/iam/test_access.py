@@ -40,6 +40,9 @@ class NoDatabase:
     def run(self, sql: str, params: Params) -> int:
         raise AssertionError(sql)
 
+    def insert(self, sql: str, params: Params) -> int | None:
+        raise AssertionError(sql)
+
     def run_many(self, sql: str, rows: Sequence[Row]) -> None:
         raise AssertionError(sql)
 

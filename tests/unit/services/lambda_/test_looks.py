@@ -22,7 +22,7 @@ from redrive.services.lambda_.model import Function
 from redrive.services.lambda_.model_mapping import EventSourceMapping, concurrency
 from redrive.services.lambda_.workers import NAME, MappingWorker
 from redrive.services.lambda_.workers_watches import look_now, paused_until
-from redrive.services.sqs.workers import RetentionWorker
+from redrive.services.sqs.workers import MessageSweep
 from redrive.services.sqs.workers_move_tasks import MoveTaskWorker
 from redrive.services.sqs.workers_visibility import next_visible
 from redrive.store.api import Transaction
@@ -214,7 +214,7 @@ def test_group_whose_head_expires_is_looked_for_when_it_is_swept(rig: Rig) -> No
     look(rig)
     rig.clock.move_to(START + 60_000)
 
-    rig.store.run(lambda tx: RetentionWorker().claim(tx, free=FreeSlots(0)))
+    rig.store.run(lambda tx: MessageSweep().sweep(tx, limit=10))
 
     assert due(rig) == 0
 

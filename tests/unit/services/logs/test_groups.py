@@ -9,6 +9,7 @@ import pytest
 
 from redrive.core.clock import DAY_MS
 from redrive.core.errors import ServiceError
+from redrive.core.knobs import Knobs
 from redrive.testing.world import World
 
 ARN = "arn:aws:logs:us-east-1:000000000000:log-group:"
@@ -330,8 +331,8 @@ def test_sweep_ends_when_no_group_expires_any_more(world: World) -> None:
     assert world.store.run(lambda tx: tx.timers.next("logs.retention")) is None
 
 
-def test_sweep_of_many_events_goes_on_until_all_are_gone(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("redrive.services.logs.limits.SWEPT_EVENTS_MAX", 2)
+def test_sweep_of_many_events_goes_on_until_all_are_gone() -> None:
+    world = World(knobs=Knobs(rows_swept_per_claim=2))
     with_streams(world, s=0)
     events = [{"timestamp": world.now, "message": "m"}] * 6
     world.call("logs", "PutLogEvents", logGroupName="g", logStreamName="s", logEvents=events)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -188,7 +187,7 @@ def test_retries_count_up_the_attempt_and_keep_the_execution_id(desk: Any) -> No
 
     source = SchedulerSource()
     calls = [
-        desk.world.store.run(lambda tx, n=number: source.render(tx, replace(promise, attempts=n))) for number in (1, 2)
+        desk.world.store.run(lambda tx, n=number: source.render(tx, promise._replace(attempts=n))) for number in (1, 2)
     ]
 
     assert [call.params()["MessageBody"] for call in calls] == [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -196,7 +195,7 @@ class TestExecutionIds:
             "d", SCOPE, "scheduler", "arn:s", "arn:t", execution.document, RetryPolicy(), INSIDE, due_at=0, first_at=0
         )
 
-        tries = [replace(promised, attempts=attempt) for attempt in (1, 2, 3, 3)]
+        tries = [promised._replace(attempts=attempt) for attempt in (1, 2, 3, 3)]
         seen = [Execution.of(one, ExecutionIds.PER_ATTEMPT).execution_id for one in tries]
 
         assert seen[0] == "own"

@@ -129,7 +129,8 @@ def test_hot_statements_go_by_an_index_and_sort_nothing_that_grows(world):
 
     for name in hot:
         statement = load_queries("messages")[name]
-        params = dict.fromkeys(re.findall(r":(\w+)", statement), 1)
+        named = dict.fromkeys(re.findall(r":(\w+)", statement), 1)
+        params = named or (1,) * statement.count("?")
         plan = [step[3] for step in world.store.connection.execute(f"EXPLAIN QUERY PLAN {statement}", params)]
         assert [step for step in plan if step.startswith("SCAN messages") or "TEMP B-TREE" in step] == [], name
 

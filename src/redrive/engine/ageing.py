@@ -1,0 +1,29 @@
+"""The table of all that ages: what the upkeep worker forgets, and when. docs/operating/store.md shows it."""
+
+from __future__ import annotations
+
+from redrive.core.clock import DAY_MS, MINUTE_MS
+from redrive.delivery.metrics import KEPT_MS as METRICS_KEPT_MS
+from redrive.delivery.metrics import MetricSweep
+from redrive.delivery.upkeep import RUNS_KEPT_MS, Ageing, RunSweep, TokenSweep
+from redrive.services.logs.workers import LogSweep
+from redrive.services.sqs.limits import DEDUPLICATION_MS
+from redrive.services.sqs.workers import MessageSweep
+
+_MESSAGES = MessageSweep()
+_RUNS = RunSweep()
+
+AGEING: tuple[Ageing, ...] = (
+    Ageing(
+        "runs and attempts, with the notes and links of a run",
+        f"{RUNS_KEPT_MS // DAY_MS} days after the attempt; a run as long as its last attempt", _RUNS,
+    ),
+    Ageing("moves of messages between queues", f"{RUNS_KEPT_MS // DAY_MS} days", _RUNS),
+    Ageing("client tokens of requests", "until they expire, as their service says", TokenSweep()),
+    Ageing("messages", "the retention of their queue", _MESSAGES),
+    Ageing(
+        "what FIFO queues remember of sends and receives", f"{DEDUPLICATION_MS // MINUTE_MS} minutes", _MESSAGES
+    ),
+    Ageing("data points of metrics", f"{METRICS_KEPT_MS // DAY_MS} days", MetricSweep()),
+    Ageing("log events", "the retention of their group, if it has one", LogSweep()),
+)  # fmt: skip
