@@ -46,6 +46,7 @@ class Invocation:
     client_context: str | None = None
     log_format: str = "Text"
     log_level: str = ""
+    system_log_level: str = ""
 
     @property
     def unqualified_arn(self) -> str:

@@ -29,7 +29,7 @@ API = "/2018-06-01/runtime"
 LEVELS = {"TRACE": "DEBUG", "FATAL": "CRITICAL", "WARN": "WARNING"}
 
 
-class Fault(Exception):
+class HandlerFault(Exception):
     """The runtime's own errors: no such module, no such handler, a document that is not JSON."""
 
     def __init__(self, error_type: str, message: str, trace: list[str] | None = None) -> None:
@@ -137,37 +137,37 @@ def _client_context(text: str | None) -> SimpleNamespace | None:
 
 
 def load(name: str) -> Callable[[object, object], object]:
-    """Import the module of a handler and take its function. Errors: Fault; whatever the module raises."""
+    """Import the module of a handler and take its function. Errors: HandlerFault; whatever the module raises."""
     module_name, dot, function = name.rpartition(".")
     if not dot:
         message = f"Bad handler '{name}': not enough values to unpack (expected 2, got 1)"
-        raise Fault("Runtime.MalformedHandlerName", message)
+        raise HandlerFault("Runtime.MalformedHandlerName", message)
     try:
         module = importlib.import_module(module_name.replace("/", "."))
     except ImportError as error:
-        raise Fault("Runtime.ImportModuleError", f"Unable to import module '{module_name}': {error}") from error
+        raise HandlerFault("Runtime.ImportModuleError", f"Unable to import module '{module_name}': {error}") from error
     except SyntaxError as error:
         place = f'  File "{error.filename}" Line {error.lineno}\n    {error.text}'
         message = f"Syntax error in module '{module_name}': {error}"
-        raise Fault("Runtime.UserCodeSyntaxError", message, [place]) from error
+        raise HandlerFault("Runtime.UserCodeSyntaxError", message, [place]) from error
     found = getattr(module, function, None)
     if found is None:
-        raise Fault("Runtime.HandlerNotFound", f"Handler '{function}' missing on module '{module_name}'")
+        raise HandlerFault("Runtime.HandlerNotFound", f"Handler '{function}' missing on module '{module_name}'")
     handler: Callable[[object, object], object] = found
     return handler
 
 
 def run(handler: Callable[[object, object], object], payload: bytes, context: Context) -> bytes:
-    """Call a handler with an event. Errors: Fault; whatever the handler raises."""
+    """Call a handler with an event. Errors: HandlerFault; whatever the handler raises."""
     try:
         event = json.loads(payload)
     except ValueError as error:
-        raise Fault("Runtime.UnmarshalError", f"Unable to unmarshal input: {error}") from error
+        raise HandlerFault("Runtime.UnmarshalError", f"Unable to unmarshal input: {error}") from error
     result = handler(event, context)
     try:
         return json.dumps(result, default=_plain).encode()
     except (TypeError, ValueError) as error:
-        raise Fault("Runtime.MarshalError", f"Unable to marshal response: {error}") from error
+        raise HandlerFault("Runtime.MarshalError", f"Unable to marshal response: {error}") from error
 
 
 def _plain(value: object) -> object:
@@ -178,7 +178,7 @@ def _plain(value: object) -> object:
 
 def error_document(error: BaseException, request_id: str) -> Report:
     """The error document of an exception. The trace begins with the first frame that is not the runtime's."""
-    if isinstance(error, Fault):
+    if isinstance(error, HandlerFault):
         trace, error_type = error.trace, error.error_type
     else:
         frames = traceback.extract_tb(error.__traceback__)

@@ -193,6 +193,7 @@ def function_invocation(
         client_context=client_context,
         log_format=function.logging.format,
         log_level=function.logging.application_level,
+        system_log_level=function.logging.system_level,
     )
 
 

@@ -38,3 +38,9 @@ TAGS_MAX = 50
 # Ours: AWS says that expired events may stay for up to 72 hours.
 SWEEP_INTERVAL_MS = HOUR_MS
 SWEPT_EVENTS_MAX = 10_000
+
+# Embedded metrics. Source:
+# https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
+METRICS_PER_DIRECTIVE_MAX = 100
+METRIC_VALUES_MAX = 100
+METRIC_DIMENSIONS_MAX = 30
