@@ -27,6 +27,7 @@ BROAD_EXCEPTS: dict[str, tuple[int, str]] = {
     "handler/events.py": (1, "an entry that fails does not hide how the others ended"),
     "handler/idempotency.py": (2, "an error of the ledger does not hide the function's own"),
     "invoke/client.py": (2, "it runs the user's module"),
+    "invoke/python_runtime.py": (2, "it runs the user's module and function"),
     "invoke/handlers.py": (1, "it runs the user's function"),
     "invoke/inline.py": (1, "it runs the user's module"),
     "prove/play/performance.py": (1, "it runs the user's module"),

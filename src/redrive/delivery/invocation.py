@@ -17,6 +17,10 @@ class FunctionCode:
     digest: str
     handler: str
     runtime: str
+    layers: tuple[str, ...] = ()
+    """The digests of the archives that are unpacked below /opt, each over those before it."""
+    missing_layers: tuple[str, ...] = ()
+    """The ARNs of layers whose content is not here: those of accounts that publish nothing in this store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,9 @@ class Invocation:
     environment: Mapping[str, str] = field(default_factory=dict)
     reserved: int | None = None
     client_context: str | None = None
+    log_format: str = "Text"
+    log_level: str = ""
+    system_log_level: str = ""
 
     @property
     def unqualified_arn(self) -> str:

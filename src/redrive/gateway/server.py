@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import socket
 import tempfile
@@ -44,6 +45,7 @@ from redrive.gateway.identity import Identity, RootKey
 from redrive.gateway.keys import check_some_key, decide_signatures
 from redrive.gateway.waiters import Paced
 from redrive.invoke.process import ProcessInvoker
+from redrive.invoke.runtimes import Runtimes
 from redrive.store.checkpoints import Checkpoints
 from redrive.store.directory import DataDirectory, take_directory
 from redrive.store.group import GroupCommit
@@ -288,6 +290,7 @@ class Server:
         return ProcessInvoker(
             load_code, workdir=workdir, endpoint_url=self.endpoint_url, clock=self._clock,
             entropy=self._entropy.fork("invoker"), issuer=self._issuer, log=self._log,
+            runtimes=Runtimes(os.environ, Path.home()),
         )  # fmt: skip
 
     def _driver(self, engine: Engine, group: GroupCommit) -> Driver:

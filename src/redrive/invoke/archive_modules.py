@@ -14,21 +14,23 @@ from types import ModuleType
 
 from redrive.invoke.unpack import UnusableCode
 
-TASK_ROOT = "/var/task"
+TASK_ROOT, OPT_ROOT = "/var/task", "/opt"
+SEARCHED = (
+    TASK_ROOT,
+    f"{OPT_ROOT}/python/lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages",
+    f"{OPT_ROOT}/python",
+)
+"""Where modules are looked for: in the function's own archive, then in its layers."""
 
 
 class ArchiveModules(importlib.abc.MetaPathFinder):
     """The modules of one archive. They exist for other code only while `imported` is entered."""
 
-    def __init__(self, archive: bytes) -> None:
-        """Read the archive. Errors: UnusableCode."""
-        try:
-            with zipfile.ZipFile(io.BytesIO(archive)) as content:
-                self._files = {
-                    f"{TASK_ROOT}/{name}": content.read(name) for name in content.namelist() if not name.endswith("/")
-                }
-        except (zipfile.BadZipFile, NotImplementedError) as error:
-            raise UnusableCode(f"Could not unzip uploaded file: {error}") from error
+    def __init__(self, archive: bytes, layers: Sequence[bytes] = ()) -> None:
+        """Read the archive and those of the layers, of which a later one goes over an earlier. Errors: UnusableCode."""
+        self._files: dict[str, bytes] = {}
+        for root, content in ((TASK_ROOT, archive), *((OPT_ROOT, layer) for layer in layers)):
+            self._files.update(_read(root, content))
         self._modules: dict[str, ModuleType] = {}
 
     @contextmanager
@@ -52,7 +54,10 @@ class ArchiveModules(importlib.abc.MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         """Where a module of this archive is; None leaves it to the other finders."""
-        place = f"{TASK_ROOT}/{fullname.replace('.', '/')}"
+        return next(filter(None, (self._find_in(root, fullname) for root in SEARCHED)), None)
+
+    def _find_in(self, root: str, fullname: str) -> importlib.machinery.ModuleSpec | None:
+        place = f"{root}/{fullname.replace('.', '/')}"
         for filename, is_package in ((f"{place}/__init__.py", True), (f"{place}.py", False)):
             if filename in self._files:
                 loader = _Loader(self._files, filename)
@@ -68,8 +73,20 @@ class ArchiveModules(importlib.abc.MetaPathFinder):
 
     def _holds(self, module: str) -> bool:
         """Whether a module's outermost package is one of the archive's."""
-        place = f"{TASK_ROOT}/{module.partition('.')[0]}"
-        return f"{place}.py" in self._files or any(name.startswith(f"{place}/") for name in self._files)
+        places = [f"{root}/{module.partition('.')[0]}" for root in SEARCHED]
+        starts = tuple(f"{place}/" for place in places)
+        return any(f"{place}.py" in self._files for place in places) or any(
+            name.startswith(starts) for name in self._files
+        )
+
+
+def _read(root: str, archive: bytes) -> dict[str, bytes]:
+    """The files of an archive by their paths below a folder. Errors: UnusableCode."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(archive)) as content:
+            return {f"{root}/{name}": content.read(name) for name in content.namelist() if not name.endswith("/")}
+    except (zipfile.BadZipFile, NotImplementedError) as error:
+        raise UnusableCode(f"Could not unzip uploaded file: {error}") from error
 
 
 class _Loader(importlib.abc.SourceLoader):

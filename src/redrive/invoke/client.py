@@ -1,7 +1,7 @@
 """A Lambda runtime of our own, for platforms without AWS's: asks the Runtime API for events and answers them.
 
 Runs in the function's process (`python -m redrive.invoke.client HANDLER [VIRTUAL_NOW_MS TIMEOUT_MS]`); standard
-library only. Does what AWS's runtime interface client does, except that `AWS_LAMBDA_LOG_FORMAT=JSON` is not known here.
+library only. Does what AWS's runtime interface client does.
 
 Source: https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html
 """
@@ -17,13 +17,14 @@ from email.message import Message
 
 from redrive.core.clock import Clock, SystemClock
 from redrive.invoke.context import LambdaContext
-from redrive.invoke.handler_log import RequestFilter, log_handler
+from redrive.invoke.handler_log import RequestFilter, level_of, log_handler
 from redrive.invoke.handlers import (
     ERROR_TYPE_HEADER,
     Answer,
     Handler,
     error_answer,
     error_line,
+    json_error_line,
     load_handler,
     run_handler,
 )
@@ -79,8 +80,15 @@ def serve(
         os.environ["_X_AMZN_TRACE_ID"] = headers.get("Lambda-Runtime-Trace-Id", "")
         answer = _run(handler, headers, payload, clock)
         if answer.error_type is not None:
-            print(error_line(answer), flush=True)  # noqa: T201 -- the log is the standard output.
+            print_error(answer, clock)
         client.answer(request_id, answer)
+
+
+def print_error(answer: Answer, clock: Clock) -> None:
+    """Write an error to the log, in the format that the function's log has."""
+    is_json = os.environ.get("AWS_LAMBDA_LOG_FORMAT") == "JSON"
+    line = json_error_line(answer, clock.now()) if is_json else error_line(answer)
+    print(line, flush=True)  # noqa: T201 -- the log is the standard output.
 
 
 def _run(handler: Handler, headers: Message, payload: bytes, clock: Clock) -> Answer:
@@ -105,12 +113,15 @@ def main(handler_name: str, *virtual_time: str) -> None:
     begin = _in_virtual_time(*map(int, virtual_time)) if virtual_time else _in_real_time
     clock = SystemClock()
     requests = RequestFilter(clock)
-    logging.getLogger().addHandler(log_handler(sys.stdout, requests))
+    log_format = os.environ.get("AWS_LAMBDA_LOG_FORMAT", "")
+    logging.getLogger().addHandler(log_handler(sys.stdout, requests, log_format=log_format))
+    if os.environ.get("AWS_LAMBDA_LOG_LEVEL"):
+        logging.getLogger().setLevel(level_of(os.environ["AWS_LAMBDA_LOG_LEVEL"]))
     try:
         handler = load_handler(handler_name)
     except Exception as error:  # noqa: BLE001 - the function's module may raise whatever it likes.
         answer = error_answer(error, "")
-        print(error_line(answer), flush=True)  # noqa: T201 -- the log is the standard output.
+        print_error(answer, clock)
         client.init_error(answer)
         sys.exit(1)
     serve(client, handler, requests, clock, begin)

@@ -44,23 +44,47 @@ def function_variables(
         "AWS_ACCESS_KEY_ID": credentials.access_key_id,
         "AWS_SECRET_ACCESS_KEY": credentials.secret_access_key,
         "AWS_SESSION_TOKEN": credentials.session_token,
+        **_logging_variables(invocation),
         **invocation.environment,
     }
 
 
-def process_variables(task_root: str, runtime_api: str) -> dict[str, str]:
-    """What a process needs besides: a search path, a language, a home without anybody's AWS settings in it."""
-    return {
+def _logging_variables(invocation: Invocation) -> dict[str, str]:
+    """How a runtime is told to write its log, where that is not text."""
+    if not invocation.log_level:
+        return {}
+    return {"AWS_LAMBDA_LOG_FORMAT": invocation.log_format, "AWS_LAMBDA_LOG_LEVEL": invocation.log_level}
+
+
+def process_variables(task_root: str, runtime_api: str, opt_root: str = "") -> dict[str, str]:
+    """What a process needs besides: search paths, a language, a home without anybody's AWS settings in it.
+
+    `opt_root` is where the files of the function's layers are; empty if there are none.
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/packaging-layers.html
+    """
+    variables = {
         "AWS_LAMBDA_RUNTIME_API": runtime_api,
         "HOME": task_root,
         "LANG": "en_US.UTF-8",
         "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
     }
+    if opt_root:
+        variables["PATH"] += f":{opt_root}/bin"
+        variables["LD_LIBRARY_PATH"] = f"{task_root}:{task_root}/lib:{opt_root}/lib"
+        variables["NODE_PATH"] = f"{opt_root}/nodejs/node_modules"
+    return variables
 
 
 def function_credentials(issuer: Issuer, invocation: Invocation, *, expires_at: Instant) -> TemporaryCredentials:
     """Credentials of a session of the function's role. The same role, name and expiry give the same ones."""
     return issuer.credentials(issuer.same_session(invocation.role_arn, invocation.function_name, expires_at))
+
+
+def environment_credentials(
+    issuer: Issuer, invocation: Invocation, entropy: Entropy, *, expires_at: Instant
+) -> TemporaryCredentials:
+    """Credentials of a new session of the function's role, named as the function: each environment has its own."""
+    return issuer.credentials(issuer.new_session(invocation.role_arn, invocation.function_name, entropy, expires_at))
 
 
 def credentials_expiry(now: Instant, *, is_virtual: bool) -> Instant:

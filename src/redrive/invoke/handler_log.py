@@ -1,16 +1,24 @@
-"""What `logging` writes beside a handler, in the plain format of Lambda's Python runtime.
+"""What `logging` writes beside a handler, in the formats of Lambda's Python runtime: plain, or JSON.
 
     [LEVEL]<tab>2025-10-07T15:33:16.123Z<tab>request id<tab>message
+    {"timestamp": "2025-10-07T15:33:16Z", "level": "INFO", "message": …, "logger": …, "requestId": …}
 
 Source: https://docs.aws.amazon.com/lambda/latest/dg/python-logging.html
 """
 
 from __future__ import annotations
 
+import json
 import logging
+import traceback
 from typing import TextIO
 
 from redrive.core.clock import Clock, format_instant
+
+_LEVELS = {"TRACE": "DEBUG", "FATAL": "CRITICAL", "WARN": "WARNING"}
+"""Lambda's names of levels where Python has others."""
+
+_OWN_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "aws_request_id", "utc_time"}
 
 
 class RequestFilter(logging.Filter):
@@ -28,9 +36,37 @@ class RequestFilter(logging.Filter):
         return True
 
 
-def log_handler(stream: TextIO, requests: RequestFilter) -> logging.Handler:
-    """A handler that writes records to a stream in Lambda's format."""
+class JsonFormatter(logging.Formatter):
+    """Records as JSON, with what a caller adds as `extra`."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        at = f"{getattr(record, 'utc_time', '')[:19]}Z"
+        document: dict[str, object] = {
+            "timestamp": at, "level": record.levelname, "message": record.getMessage(), "logger": record.name,
+        }  # fmt: skip
+        if record.exc_info and record.exc_info[0] is not None:
+            kind, error, trace = record.exc_info
+            document["stackTrace"] = traceback.format_tb(trace)
+            document["errorType"] = kind.__name__
+            document["errorMessage"] = str(error)
+        request_id = getattr(record, "aws_request_id", "")
+        if request_id:
+            document["requestId"] = request_id
+        document |= {name: value for name, value in vars(record).items() if name not in _OWN_FIELDS}
+        return json.dumps(document, default=str, ensure_ascii=False)
+
+
+def level_of(log_level: str) -> str:
+    """A level of a function's logging configuration, as Python names it."""
+    return _LEVELS.get(log_level, log_level)
+
+
+def log_handler(stream: TextIO, requests: RequestFilter, *, log_format: str = "") -> logging.Handler:
+    """A handler that writes records to a stream in Lambda's format: plain, or `JSON`."""
     handler = logging.StreamHandler(stream)
-    handler.setFormatter(logging.Formatter("[%(levelname)s]\t%(utc_time)s\t%(aws_request_id)s\t%(message)s"))
+    if log_format == "JSON":
+        handler.setFormatter(JsonFormatter())
+    else:
+        handler.setFormatter(logging.Formatter("[%(levelname)s]\t%(utc_time)s\t%(aws_request_id)s\t%(message)s"))
     handler.addFilter(requests)
     return handler

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from types import TracebackType
 
+from redrive.core.clock import Instant, format_instant
+
 Handler = Callable[[object, object], object]
 
 ERROR_TYPE_HEADER = "Lambda-Runtime-Function-Error-Type"
@@ -101,6 +103,11 @@ def error_line(answer: Answer) -> str:
     for frame in document["stackTrace"]:
         lines += [_indented(line) for line in frame.splitlines()]
     return "\r".join(lines)
+
+
+def json_error_line(answer: Answer, now: Instant) -> str:
+    """The same where the function's log is JSON: the document itself, with the time and a level."""
+    return json.dumps({"timestamp": format_instant(now), "log_level": "ERROR", **json.loads(answer.payload)})
 
 
 def _indented(line: str) -> str:

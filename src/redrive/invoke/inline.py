@@ -19,15 +19,15 @@ from dataclasses import dataclass
 
 from redrive.core.clock import Clock, SystemClock
 from redrive.core.entropy import Entropy, SystemEntropy
-from redrive.core.sessions import NEVER, Issuer
+from redrive.core.sessions import NEVER, Issuer, TemporaryCredentials
 from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.invoke import function_time
 from redrive.invoke.archive_modules import TASK_ROOT, ArchiveModules
 from redrive.invoke.context import LambdaContext
 from redrive.invoke.endings import RESPONSE_BYTES_MAX, Exited, Ran, Reported, log_text_of, payload_of, too_large
-from redrive.invoke.environment import function_credentials, function_variables, new_log_stream
+from redrive.invoke.environment import environment_credentials, function_variables, new_log_stream
 from redrive.invoke.handler_log import RequestFilter, log_handler
-from redrive.invoke.handlers import Handler, error_answer, error_line, load_handler, run_handler
+from redrive.invoke.handlers import Handler, error_answer, error_line, json_error_line, load_handler, run_handler
 from redrive.invoke.output import Output
 from redrive.invoke.pool import RESERVED_LIMIT_EXCEEDED
 from redrive.invoke.unpack import UnusableCode
@@ -39,6 +39,7 @@ class _Environment:
 
     revision: str
     log_stream: str
+    credentials: TemporaryCredentials
     modules: ArchiveModules | None
     handler: Handler | None
 
@@ -96,9 +97,12 @@ class InlineInvoker:
         if environment is not None and environment.revision == invocation.revision:
             return environment, False
         registered = self._registered.get(invocation.function_name)
-        modules = ArchiveModules(self._load_code(invocation.code.digest)) if registered is None else None
+        code = invocation.code
+        layers = [self._load_code(digest) for digest in code.layers]
+        modules = ArchiveModules(self._load_code(code.digest), layers) if registered is None else None
         log_stream = new_log_stream(self._clock.now(), invocation.version, self._entropy)
-        environment = _Environment(invocation.revision, log_stream, modules, None)
+        credentials = environment_credentials(self._issuer, invocation, self._entropy, expires_at=NEVER)
+        environment = _Environment(invocation.revision, log_stream, credentials, modules, None)
         self._environments[invocation.unqualified_arn] = environment
         return environment, True
 
@@ -106,7 +110,7 @@ class InlineInvoker:
         output = Output(self._clock)
         variables = function_variables(
             invocation, log_stream=environment.log_stream, task_root=TASK_ROOT, endpoint_url=self._endpoint_url,
-            credentials=function_credentials(self._issuer, invocation, expires_at=NEVER),
+            credentials=environment.credentials,
         )  # fmt: skip
         time = function_time.at(self._clock.now()) if self._is_virtual else contextlib.nullcontext()
         with self._surroundings(environment, variables, output, invocation.request_id), time:
@@ -147,7 +151,9 @@ class InlineInvoker:
         except Exception as error:  # noqa: BLE001 - the function's module may raise whatever it likes.
             answer = error_answer(error, request_id)
         if answer.error_type is not None:
-            sys.stdout.write(error_line(answer) + "\n")
+            is_json = variables.get("AWS_LAMBDA_LOG_FORMAT") == "JSON"
+            line = json_error_line(answer, self._clock.now()) if is_json else error_line(answer)
+            sys.stdout.write(line + "\n")
         if len(answer.payload) > RESPONSE_BYTES_MAX:
             return too_large()
         return Reported(answer.payload, is_error=answer.error_type is not None)
@@ -160,7 +166,7 @@ class InlineInvoker:
         requests = RequestFilter(self._clock)
         requests.request_id = request_id
         writer = io.TextIOWrapper(_Sink(output), "utf-8", "replace", write_through=True)
-        handler = log_handler(writer, requests)
+        handler = log_handler(writer, requests, log_format=variables.get("AWS_LAMBDA_LOG_FORMAT", ""))
         saved = dict(os.environ)
         modules = environment.modules.imported() if environment.modules else contextlib.nullcontext()
         with contextlib.redirect_stdout(writer), contextlib.redirect_stderr(writer), modules:

@@ -4,12 +4,14 @@
                   ▲                            │
                   └── orphans become its own ──┘
 
-    python launch.py LIFELINE TASK_ROOT PACKAGE_ROOT RUNTIME HANDLER [VIRTUAL_NOW_MS TIMEOUT_MS]
+    python launch.py LIFELINE TASK_ROOT OPT_ROOT PACKAGE_ROOT RUNTIME HANDLER [VIRTUAL_NOW_MS TIMEOUT_MS]
+    python launch.py LIFELINE TASK_ROOT OPT_ROOT PACKAGE_ROOT - PROGRAM ARGUMENT …
 
 LIFELINE is the reading end of a pipe whose only writing end the engine holds. When the engine lets go of it, or is
 gone, however it went, the keeper ends everything under it. It does the same when the runtime has ended, and then ends
-as the runtime did. With VIRTUAL_NOW_MS the runtime lives in virtual time. Runs by path, before anything of redrive can
-be imported.
+as the runtime did. With VIRTUAL_NOW_MS the runtime lives in virtual time. OPT_ROOT holds the files of the function's
+layers, and is empty if there are none. With `-` the runtime is a program of its own, Node.js for instance. Runs by
+path, before anything of redrive can be imported.
 """
 
 from __future__ import annotations
@@ -203,9 +205,31 @@ def load_ahead(package_root: str, runtime: str) -> None:
         importlib.import_module(module)
 
 
-def run(task_root: str, runtime: str, handler: str, virtual_time: list[str]) -> None:
+def search_path(task_root: str, opt_root: str) -> list[str]:
+    """Where function code is imported from: its own archive, then its layers.
+
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/packaging-layers.html
+    """
+    if not opt_root:
+        return [task_root]
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    layers = (f"{opt_root}/python/lib/{version}/site-packages", f"{opt_root}/python")
+    return [task_root, *(path for path in layers if os.path.isdir(path))]  # noqa: PTH112 - pathlib takes milliseconds.
+
+
+def become(program: list[str], lifeline: int) -> None:
+    """Run another program in this process. One that cannot be run ends the process."""
+    os.set_inheritable(lifeline, False)  # The keeper still has it, and so this process group dies with the engine.
+    try:
+        os.execv(program[0], program)  # noqa: S606 -- no shell is wanted: the program is the runtime.
+    except OSError as error:
+        os.write(2, f"{program[0]} cannot be run: {error.strerror}\n".encode())
+        os._exit(1)
+
+
+def run(task_root: str, opt_root: str, runtime: str, handler: str, virtual_time: list[str]) -> None:
     """Become the runtime, which ends with this process."""
-    sys.path.insert(0, task_root)
+    sys.path[:0] = search_path(task_root, opt_root)
     sys.argv = [runtime, handler]
     if virtual_time:
         enter_virtual_time(runtime, virtual_time)
@@ -214,7 +238,7 @@ def run(task_root: str, runtime: str, handler: str, virtual_time: list[str]) -> 
 
 def main(arguments: list[str]) -> None:
     """Part into keeper and runtime."""
-    lifeline, task_root, package_root, runtime, handler, *virtual_time = arguments
+    lifeline, task_root, opt_root, package_root, runtime, handler, *virtual_time = arguments
     bound_resources()
     adopted, adopting = os.pipe()
     child = os.fork()
@@ -225,10 +249,13 @@ def main(arguments: list[str]) -> None:
     os.close(adopting)
     os.setsid()
     tie_to(int(lifeline))
-    load_ahead(package_root, runtime)
+    if runtime != "-":
+        load_ahead(package_root, runtime)
     os.read(adopted, 1)  # No code of the function runs before there is a keeper for what it starts.
     os.close(adopted)
-    run(task_root, runtime, handler, virtual_time)
+    if runtime == "-":
+        become([handler, *virtual_time], int(lifeline))
+    run(task_root, opt_root, runtime, handler, virtual_time)
 
 
 if __name__ == "__main__":

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import sysconfig
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from redrive.core.clock import MINUTE_MS, SECOND_MS, Clock, Instant, SystemClock, monotonic_ms
@@ -20,13 +21,14 @@ from redrive.delivery.invocation import Invocation, InvocationResult, Invocation
 from redrive.invoke.endings import Exited, Ran, Ready, Reported, TimedOut, log_text_of, payload_of
 from redrive.invoke.environment import (
     credentials_expiry,
-    function_credentials,
+    environment_credentials,
     function_variables,
     new_log_stream,
 )
 from redrive.invoke.pool import Pool, PoolKey
 from redrive.invoke.program import AWS_RUNTIME, OWN_RUNTIME, Program
 from redrive.invoke.runtime_api import Event
+from redrive.invoke.runtimes import NODE, PROVIDED, Runtimes, bootstrap_of
 from redrive.invoke.sandbox import Sandbox
 from redrive.invoke.unpack import CodeDirectory, UnusableCode
 
@@ -38,7 +40,13 @@ IDLE_MAX = 50
 FREEZE_AFTER_MS = 200
 CLOSE_WAIT_S = 10.0
 
-RUNTIME_PREFIX = "python"
+NODE_RUNTIME = Path(__file__).with_name("node_runtime.mjs")
+OTHER_PYTHON_RUNTIME = Path(__file__).with_name("python_runtime.py")
+NODE_HEAP_PART = 0.9
+"""How much of a function's memory Node.js may use for what the function itself holds."""
+
+INVALID_ENTRYPOINT = b'{"errorType":"Runtime.InvalidEntrypoint","errorMessage":"RequestId: %s Error: %s"}'
+NO_BOOTSTRAP = "Couldn't find valid bootstrap(s): [/var/task/bootstrap /opt/bootstrap]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +57,10 @@ class Limits:
     idle_max: int = IDLE_MAX
     idle_ms_max: float = IDLE_MS_MAX
     init_ms_max: float = INIT_MS_MAX
+
+
+class NoBootstrap(Exception):
+    """A function of a `provided` runtime has no program of its own."""
 
 
 class ProcessInvoker:
@@ -66,12 +78,14 @@ class ProcessInvoker:
         wall: Clock | None = None,
         limits: Limits | None = None,
         runtime: str | None = None,
+        runtimes: Runtimes | None = None,
         log: Log | None = None,
     ) -> None:
         """`clock` dates log lines and log streams; `wall` is real time, in which functions count down to their timeout.
 
         With a virtual `clock` there is no other time, and function code reads it too. `endpoint_url` is where function
         code finds AWS. `runtime` is the module that loads handlers: AWS's own if it is installed, ours otherwise.
+        `runtimes` finds the programs that other runtimes need; without it there is the engine's own Python alone.
         """
         # Absolute: a function's process starts in its own folder, where a relative path would lead nowhere.
         self._code = CodeDirectory(workdir.resolve() / "code", load_code)
@@ -83,6 +97,7 @@ class ProcessInvoker:
         self._wall = clock if self._is_virtual else wall or SystemClock()
         self._limits = limits or Limits()
         self._runtime = runtime or default_runtime()
+        self._runtimes = runtimes or Runtimes({}, workdir)
         self._log = log or SilentLog()
         self._closed = threading.Event()
         self._put = threading.Event()
@@ -95,8 +110,6 @@ class ProcessInvoker:
         )
 
     def invoke(self, invocation: Invocation) -> InvocationResult:
-        if not invocation.code.runtime.startswith(RUNTIME_PREFIX):
-            return _failed(f"The runtime {invocation.code.runtime} cannot be run here: only Python runtimes can.")
         if self._pool.is_closed:
             return _failed("The invoker is closed.")
         function = invocation.unqualified_arn
@@ -110,6 +123,8 @@ class ProcessInvoker:
             if warm is None:
                 return self._run_cold(key, invocation)
             return self._run(key, warm, invocation, limit_ms=float(invocation.timeout_ms), init_ms=None)
+        except NoBootstrap:
+            return _without_entrypoint(invocation)
         except UnusableCode as error:
             return _failed(str(error))
         except OSError as error:
@@ -194,8 +209,8 @@ class ProcessInvoker:
             init_ms = None if init_ms is None else 0.0
         return InvocationResult(
             InvocationStatus.FUNCTION_ERROR if is_error else InvocationStatus.OK,
-            payload=payload_of(ran, invocation),
-            lines=sandbox.take_lines(),
+            payload=sandbox.program.shown_bytes(payload_of(ran, invocation)),
+            lines=tuple(replace(line, text=sandbox.program.shown(line.text)) for line in sandbox.take_lines()),
             log_stream=sandbox.log_stream,
             duration_ms=duration_ms,
             init_ms=init_ms,
@@ -207,8 +222,11 @@ class ProcessInvoker:
         log_stream = new_log_stream(self._clock.now(), invocation.version, self._entropy)
         variables = function_variables(
             invocation, log_stream=log_stream, task_root=str(task_root), endpoint_url=self._endpoint_url,
-            credentials=function_credentials(self._issuer, invocation, expires_at=self._credentials_expiry()),
+            credentials=environment_credentials(
+                self._issuer, invocation, self._entropy, expires_at=self._credentials_expiry()
+            ),
         )  # fmt: skip
+        opt_root = self._code.merged(invocation.code.layers) if invocation.code.layers else None
         program = Program(
             self._runtime,
             invocation.code.handler,
@@ -217,10 +235,42 @@ class ProcessInvoker:
             invocation.memory_mb,
             invocation.timeout_ms,
             virtual_now=self._clock.now() if self._is_virtual else None,
+            opt_root=opt_root,
         )
+        command, warning = self._command(invocation, program)
+        program = replace(program, command=command)
         sandbox = self._pool.adopt(Sandbox(program, log_stream=log_stream, clock=self._clock))
         self._log.info("environment started", function_arn=invocation.function_arn, log_stream=log_stream)
+        for text in filter(None, (warning, _missing_layers(invocation))):
+            self._log.warning("environment incomplete", function_arn=invocation.function_arn, reason=text)
+            if not self._is_virtual:  # What is told of a run in virtual time is the same on each machine.
+                sandbox.note(f"[WARNING] {text}")
         return sandbox
+
+    def _command(self, invocation: Invocation, program: Program) -> tuple[tuple[str, ...], str]:
+        """The program that runs a function's Runtime, none for the engine's own Python, and what to warn of.
+
+        Errors: UnusableCode (there is no such program here).
+        """
+        runtime = invocation.code.runtime
+        if runtime.startswith(PROVIDED):
+            bootstrap = bootstrap_of(program.task_root, program.opt_root)
+            if bootstrap is None:
+                raise NoBootstrap
+            return (str(bootstrap),), ""
+        found = self._runtimes.of(runtime)
+        root = str(program.task_root)
+        if runtime.startswith(NODE):
+            virtual = [] if program.virtual_now is None else [str(program.virtual_now), str(program.timeout_ms)]
+            heap = f"--max-old-space-size={int(invocation.memory_mb * NODE_HEAP_PART)}"
+            return (found.path, heap, str(NODE_RUNTIME), root, program.handler, *virtual), found.warning
+        if not found.path or self._is_virtual:
+            # Only the engine's own Python can be given virtual time.
+            return (), found.warning
+        opt_root = "" if program.opt_root is None else str(program.opt_root)
+        packages = sysconfig.get_path("purelib")
+        arguments = (str(OTHER_PYTHON_RUNTIME), root, opt_root, packages, program.handler)
+        return (found.path, "-u", "-s", *arguments), found.warning
 
     def _credentials_expiry(self) -> Instant:
         return credentials_expiry(self._clock.now(), is_virtual=self._is_virtual)
@@ -247,6 +297,20 @@ def trace_id(request_id: str, begun_at: Instant) -> str:
     """An X-Ray trace header of a run, not sampled. The same run gives the same one."""
     digits = hashlib.sha256(request_id.encode()).hexdigest()
     return f"Root=1-{begun_at // 1000:08x}-{digits[:24]};Parent={digits[24:40]};Sampled=0"
+
+
+def _missing_layers(invocation: Invocation) -> str:
+    """What to say of layers whose content is not here; empty if there are none."""
+    missing = ", ".join(invocation.code.missing_layers)
+    return missing and (
+        f"redrive has no content of the layers {missing}: the function runs without them. Publish them here by "
+        "PublishLayerVersion, or put what they hold into the function's archive."
+    )
+
+
+def _without_entrypoint(invocation: Invocation) -> InvocationResult:
+    payload = INVALID_ENTRYPOINT % (invocation.request_id.encode(), NO_BOOTSTRAP.encode())
+    return InvocationResult(InvocationStatus.FUNCTION_ERROR, payload=payload)
 
 
 def _failed(error: str) -> InvocationResult:

@@ -54,6 +54,7 @@ class Sandbox:
     def __init__(self, program: Program, *, log_stream: str, clock: Clock) -> None:
         """Start the processes. `clock` gives the log lines their time. Errors: OSError."""
         self.log_stream = log_stream
+        self.program = program
         self._memory_kb_max = program.memory_mb * 1024
         self._output = Output(clock)
         self._selector = selectors.DefaultSelector()

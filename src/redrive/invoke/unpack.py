@@ -11,7 +11,7 @@ import tempfile
 import threading
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from redrive.core.archives import (
@@ -53,6 +53,26 @@ class CodeDirectory:
                 self._unpack(digest, directory)
         with self._guard:
             self._turns.pop(digest, None)
+        return directory
+
+    def merged(self, digests: Sequence[str]) -> Path:
+        """Where the files of several archives lie together, a later one's over an earlier's. Errors: UnusableCode."""
+        parts = [self.path(digest) for digest in digests]
+        name = hashlib.sha256("\n".join(digests).encode()).hexdigest()[:32]
+        directory = self._root / f"layers-{name}"
+        if directory.is_dir():
+            return directory
+        partial = Path(tempfile.mkdtemp(prefix="merging-", dir=self._root))
+        try:
+            for part in parts:
+                _merge(part, partial)
+            partial.chmod(0o755)
+            partial.rename(directory)
+        except BaseException as error:
+            shutil.rmtree(partial, ignore_errors=True)
+            if isinstance(error, OSError) and directory.is_dir():
+                return directory  # Another thread has been faster.
+            raise
         return directory
 
     def close(self) -> None:
@@ -97,6 +117,23 @@ def unpack(
         raise UnusableCode(str(error)) from error
     except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, RuntimeError, OSError, EOFError, UnicodeError) as error:
         raise UnusableCode(f"Could not unzip uploaded file: {error}") from error
+
+
+def _merge(source: Path, target: Path) -> None:
+    """Put the files of a folder into another one, over those of the same names. Files are shared, not copied."""
+    for entry in sorted(source.iterdir()):
+        place = target / entry.name
+        if entry.is_dir() and not entry.is_symlink():
+            if place.is_symlink() or place.is_file():
+                place.unlink()
+            place.mkdir(exist_ok=True)
+            _merge(entry, place)
+            continue
+        if place.is_dir() and not place.is_symlink():
+            shutil.rmtree(place)
+        else:
+            place.unlink(missing_ok=True)
+        os.link(entry, place, follow_symlinks=False)
 
 
 def _make_folder(directory: Path, place: Parts, made: set[Parts]) -> None:

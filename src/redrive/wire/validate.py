@@ -18,6 +18,9 @@ _SCALARS = _NUMBERS | {"string", "blob", "boolean", "timestamp"}
 Problems = list[str]
 Check = Callable[[Any, str, Problems], None]
 
+_LEFT_TO_SERVICES = frozenset({"Runtime"})
+"""Shapes whose values the service checks: Lambda refuses an unknown runtime with another code and its own list."""
+
 
 class _Rule(NamedTuple):
     text: str
@@ -174,7 +177,7 @@ def _rules(shape: Shape) -> list[_Rule]:
         fits = fitting(limits.pattern)
         if fits is not None:
             rules.append(_Rule(f"Member must satisfy regular expression pattern: {limits.pattern}", fits))
-    if limits.enum:
+    if limits.enum and shape.name not in _LEFT_TO_SERVICES:
         allowed = frozenset(limits.enum)
         rules.append(
             _Rule(f"Member must satisfy enum value set: [{', '.join(limits.enum)}]", lambda value: value in allowed)

@@ -61,7 +61,6 @@ FAILED: dict[str, Any] = {**ATTEMPT, "code": "Throttled", "message": "slow down"
         ({**ATTEMPT, "kind": "batch", "state": "returned", "why": "lease over"}, "batch d ended: lease over"),
         (
             {
-                "at": AT,
                 "event": "attempted",
                 "kind": "scheduler",
                 "state": "missed",
@@ -72,7 +71,6 @@ FAILED: dict[str, Any] = {**ATTEMPT, "code": "Throttled", "message": "slow down"
         ),
         (
             {
-                "at": AT,
                 "event": "received",
                 "delivery_id": "b-1",
                 "led_to": "m-1",
@@ -83,7 +81,6 @@ FAILED: dict[str, Any] = {**ATTEMPT, "code": "Throttled", "message": "slow down"
         ),
         (
             {
-                "at": AT,
                 "event": "received",
                 "delivery_id": "b-1",
                 "led_to": "m-1",
@@ -102,7 +99,6 @@ FAILED: dict[str, Any] = {**ATTEMPT, "code": "Throttled", "message": "slow down"
         ),
         (
             {
-                "at": AT,
                 "event": "moved",
                 "kind": "redrive policy",
                 "source": QUEUE,
@@ -114,7 +110,6 @@ FAILED: dict[str, Any] = {**ATTEMPT, "code": "Throttled", "message": "slow down"
         ),
         (
             {
-                "at": AT,
                 "event": "moved",
                 "kind": "move task",
                 "source": DEAD,
@@ -131,7 +126,6 @@ def test_event_is_one_sentence(event: dict[str, Any], told: str) -> None:
 
 
 def test_what_is_no_arn_is_named_as_it_is() -> None:
-    assert (
-        sentence({"event": "told", "kind": "destination", "arn": "somewhere", "led_to": "m"})
-        == "destination somewhere was told by m"
-    )
+    event = {"event": "told", "kind": "destination", "arn": "somewhere", "led_to": "m"}
+
+    assert sentence(cast("Event", event)) == "destination somewhere was told by m"

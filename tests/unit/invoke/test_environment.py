@@ -11,6 +11,7 @@ from redrive.core.entropy import SeededEntropy
 from redrive.core.sessions import NEVER, Issuer, Session
 from redrive.invoke.environment import (
     credentials_expiry,
+    environment_credentials,
     function_credentials,
     function_variables,
     new_log_stream,
@@ -96,3 +97,14 @@ def test_log_stream_is_named_after_the_day_and_the_version() -> None:
     name = new_log_stream(parse_instant("2025-10-07T23:59:59Z"), "$LATEST", SeededEntropy(1))
 
     assert re.fullmatch(r"2025/10/07/\[\$LATEST\][0-9a-f]{32}", name)
+
+
+def test_each_environment_has_an_access_key_of_its_own() -> None:
+    issuer, entropy = Issuer(b"a secret"), SeededEntropy(1)
+
+    first, second = (environment_credentials(issuer, invocation(), entropy, expires_at=NEVER) for _ in range(2))
+
+    assert first.access_key_id != second.access_key_id
+    session = issuer.session(first.session_token, first.access_key_id)
+    assert session is not None
+    assert session.session_name == "plain"

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import sys
+from dataclasses import replace
 
 import pytest
 
 from redrive.core.clock import VirtualClock
 from redrive.core.entropy import SeededEntropy
 from redrive.core.sessions import Issuer
-from redrive.delivery.invocation import InvocationStatus
+from redrive.delivery.invocation import FunctionCode, InvocationStatus
 from redrive.invoke.inline import InlineInvoker
 from tests.unit.invoke.functions import ENDPOINT_URL, REQUEST_ID, archive, invocation
 
@@ -150,3 +151,20 @@ def test_run_inside_a_run_counts_against_reserved_concurrency(invoker: InlineInv
     assert outer.status is InvocationStatus.OK
     assert inner[0].status is InvocationStatus.THROTTLED
     assert inner[0].error == "ReservedFunctionConcurrentInvocationLimitExceeded"
+
+
+def test_layers_are_imported_after_the_functions_own_modules_and_the_later_goes_over_the_earlier() -> None:
+    files = {
+        "main": archive(
+            {"app.py": "import own, shared\ndef handler(e, c):\n    return [own.A, shared.A]", "own.py": "A = 1"}
+        ),
+        "lower": archive({"python/shared.py": "A = 2", "python/own.py": "A = 3"}),
+        "upper": archive({"python/shared.py": "A = 4"}),
+    }
+    invoker = InlineInvoker(files.__getitem__, endpoint_url=ENDPOINT_URL, issuer=Issuer(b"a secret"))
+    code = FunctionCode("main", "app.handler", "python3.12", layers=("lower", "upper"))
+
+    result = invoker.invoke(replace(invocation("main"), code=code))
+
+    assert json.loads(result.payload) == [1, 4]
+    assert "shared" not in sys.modules

@@ -288,7 +288,9 @@ def test_code_that_cannot_be_unpacked_is_a_service_error(invoker: ProcessInvoker
 
 
 def test_runtime_that_is_not_python_is_a_service_error(invoker: ProcessInvoker) -> None:
-    result = invoker.invoke(replace(invocation(), code=FunctionCode("plain", "app.handler", "nodejs22.x")))
+    code = FunctionCode("plain", "app.handler", "nodejs22.x")
+
+    result = invoker.invoke(replace(invocation(), code=code, revision="nodejs"))
 
     assert result.status is InvocationStatus.SERVICE_ERROR
     assert "nodejs22.x" in result.error

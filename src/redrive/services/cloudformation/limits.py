@@ -11,6 +11,6 @@ INLINE_CODE_BYTES_MAX = 4_194_304  # https://docs.aws.amazon.com/AWSCloudFormati
 PAGE_ITEMS_MAX = 100  # https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_ListExports.html
 DELETED_KEPT_MS = 90 * DAY_MS  # https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_ListStacks.html
 STACKS_PER_CLAIM = 10  # Ours: how many stacks one transaction takes a step further.
-PENDING_POLL_MS = SECOND_MS  # Ours: how soon to ask again whether a service has finished with a resource.
+PENDING_POLL_MS = SECOND_MS // 4  # Ours: how soon to ask again whether a service has finished with a resource.
 TEMPLATES_READ_KEPT = 64  # Ours: how many templates stay read between the steps of their stacks.
 DESCRIPTION_HELD_MS = 10 * SECOND_MS  # Ours: how long the description of a stack under way is held back.

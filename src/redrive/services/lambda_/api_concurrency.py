@@ -7,7 +7,7 @@ from dataclasses import replace
 from redrive.core.documents import Document
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
-from redrive.services.lambda_.api_functions import authorized_function
+from redrive.services.lambda_.api_functions import authorized_function, authorized_reference, get_existing
 from redrive.services.lambda_.limits import CONCURRENCY_MAX, CONCURRENCY_UNRESERVED_MIN
 from redrive.services.lambda_.model import Function, invalid_parameter
 from redrive.services.lambda_.workers_watches import look_at_mappings_of
@@ -20,10 +20,17 @@ def put_function_concurrency(
 ) -> Document:
     """Reserve concurrency for a function, which bounds it, too; 0 stops it.
 
-    Errors: ResourceNotFoundException; InvalidParameterValueException (too little is left for the other functions).
+    Errors: ResourceNotFoundException; InvalidParameterValueException (too little is left for the other functions; a
+    version or an alias).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_PutFunctionConcurrency.html
     """
-    function = authorized_function(tx, caller, "lambda:PutFunctionConcurrency", function_name)
+    reference = authorized_reference(tx, caller, "lambda:PutFunctionConcurrency", function_name)
+    if reference.qualifier is not None:
+        raise invalid_parameter(
+            "This operation is permitted on Lambda functions only. Aliases and versions do not support this operation. "
+            "Please specify either a function name or an unqualified function ARN."
+        )
+    function = get_existing(tx, reference, shown=reference.version_arn)
     others = sum(one.reserved or 0 for one in tx.resources.list(Function, caller.scope) if one.name != function.name)
     if CONCURRENCY_MAX - others - reserved_concurrent_executions < CONCURRENCY_UNRESERVED_MIN:
         raise invalid_parameter(

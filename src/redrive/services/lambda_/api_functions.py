@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from redrive.core.arn import Arn
 from redrive.core.documents import Document
-from redrive.core.entropy import new_uuid
-from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
-from redrive.delivery.operation import operation
-from redrive.languages.iam import Context, passed_to, request_tags
-from redrive.services.lambda_.limits import FUNCTION_NAME_CHARS_MAX, PAGE_ITEMS_MAX, TAGS_MAX
+from redrive.delivery.operation import Wait, operation
+from redrive.languages.iam import Context, request_tags
+from redrive.services.lambda_.limits import FUNCTION_NAME_CHARS_MAX, PAGE_ITEMS_MAX, PASSAGE_MS, TAGS_MAX
 from redrive.services.lambda_.model import (
     LATEST,
     Function,
@@ -27,18 +24,11 @@ from redrive.services.lambda_.model import (
     refuse_given,
     unavailable,
 )
-from redrive.services.lambda_.model_code import (
-    check_archive,
-    check_environment,
-    check_runtime,
-    check_sizes,
-    code_digest,
-    code_location,
-    zip_content,
-)
+from redrive.services.lambda_.model_code import check_archive, code_digest, code_location, zip_content
 from redrive.services.lambda_.model_event_invoke import EventInvokeConfig
-from redrive.services.lambda_.workers_queues import authorize_on_queue
-from redrive.services.lambda_.workers_runs import PRINCIPAL, assume_function_role
+from redrive.services.lambda_.model_policy import policy_document
+from redrive.services.lambda_.workers_code import check_unzipped, forget_unused_code, layer_digests
+from redrive.services.lambda_.workers_settings import beginning, configured
 from redrive.services.lambda_.workers_watches import look_at_mappings_of
 from redrive.store.api import NO_CONTEXT, Transaction
 
@@ -61,11 +51,31 @@ def authorized_reference(
     return reference
 
 
-def get_existing(tx: Transaction, reference: FunctionReference) -> Function:
-    """The function itself. Errors: ResourceNotFoundException (no such function, or no such version of it)."""
+def invocable_reference(
+    tx: Transaction, caller: Caller, function_name: str, qualifier: str | None
+) -> FunctionReference:
+    """The function that a caller wants to invoke, after asking whether it may: the function's own policy may allow it.
+
+    Within an account the policy is not needed, and so the caller's own alone is asked.
+    Errors: as `authorized_reference`.
+    """
+    reference = parse_reference(function_name, qualifier, caller.scope)
+    if reference.scope.account == caller.account:
+        return authorized_reference(tx, caller, "lambda:InvokeFunction", function_name, qualifier)
+    function = tx.resources.get(Function, reference.scope, reference.name)
+    policy = policy_document(function.statements) if function is not None and function.statements else ""
+    tx.services.authorize(tx, caller, "lambda:InvokeFunction", reference.qualified_arn, policy=policy)
+    return reference
+
+
+def get_existing(tx: Transaction, reference: FunctionReference, *, shown: str | None = None) -> Function:
+    """The function itself. `shown` is how the error names it, if not as the caller did.
+
+    Errors: ResourceNotFoundException (no such function, or no such version of it).
+    """
     function = tx.resources.get(Function, reference.scope, reference.name)
     if function is None or reference.qualifier not in (None, LATEST):
-        raise function_not_found(reference.qualified_arn)
+        raise function_not_found(shown or reference.qualified_arn)
     return function
 
 
@@ -77,14 +87,46 @@ def authorized_function(
     return get_existing(tx, authorized_reference(tx, caller, action, function_name, qualifier, context=context))
 
 
-def check_revision(function: Function, revision_id: str | None) -> None:
+def check_revision(tx: Transaction, function: Function, revision_id: str | None) -> None:
     """Refuse a change that was meant for another revision. Errors: PreconditionFailedException."""
-    if revision_id is not None and revision_id != function.revision:
+    if revision_id is not None and revision_id != function.revision_id(tx.now):
         raise lambda_error(
             "PreconditionFailedException",
-            "The RevisionId provided does not match the latest RevisionId. Call the GetFunction/GetAlias API to "
-            "retrieve the latest RevisionId",
+            "The Revision Id provided does not match the latest Revision Id. Call the GetFunction/GetAlias API to "
+            "retrieve the latest Revision Id",
         )
+
+
+def check_settled(tx: Transaction, function: Function) -> None:
+    """Refuse an update while the creation or another update is in progress. Errors: ResourceConflictException.
+
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/functions-states.html
+    """
+    if not function.is_passing(tx.now):
+        return
+    cannot = "The operation cannot be performed at this time."
+    if function.is_first_passage:
+        reason = "The function is currently in the following state: Pending"
+    else:
+        reason = f"An update is in progress for resource: {function.arn}"
+    raise lambda_error("ResourceConflictException", f"{cannot} {reason}")
+
+
+def check_active(tx: Transaction, function: Function) -> None:
+    """Refuse to run a function that is still being created. Errors: ResourceConflictException."""
+    if function.is_first_passage:
+        check_settled(tx, function)
+
+
+def when_settled(tx: Transaction, function: Function, document: Document) -> Document | Wait:
+    """An answer that shows a function's state: held for as long as its creation or update is in progress.
+
+    So a client that waits for the function asks once, and sleeps for no seconds between two requests.
+    """
+    if not function.is_passing(tx.now):
+        return document
+    settled_at = function.passage_at + PASSAGE_MS
+    return Wait(document, (f"lambda.function/{function.arn}",), settled_at + PASSAGE_MS, again_at=settled_at)
 
 
 @operation("CreateFunction")
@@ -102,7 +144,7 @@ def create_function(
     capacity_provider_config: Document | None = None, durable_config: Document | None = None,
     runtime_config: Document | None = None, accelerator_config: Document | None = None,
 ) -> Document:  # fmt: skip
-    """Create a function; it is active at once.
+    """Create a function. It is Pending, and soon after Active.
 
     Errors: ResourceConflictException (it exists); InvalidParameterValueException (role, code, runtime, handler,
     environment, or a feature that does not exist here); ValidationException (sizes);
@@ -112,7 +154,7 @@ def create_function(
     asked = request_tags(tags or {})
     reference = authorized_reference(tx, caller, "lambda:CreateFunction", function_name, context=asked)
     refuse_given(
-        Publish=publish, PublishTo=publish_to, Layers=layers, FileSystemConfigs=file_system_configs,
+        Publish=publish, PublishTo=publish_to, FileSystemConfigs=file_system_configs,
         CodeSigningConfigArn=code_signing_config_arn, ImageConfig=image_config, TenancyConfig=tenancy_config,
         CapacityProviderConfig=capacity_provider_config, DurableConfig=durable_config, RuntimeConfig=runtime_config,
         AcceleratorConfig=accelerator_config,
@@ -128,9 +170,9 @@ def create_function(
         raise invalid_parameter(
             "Runtime and Handler are mandatory parameters for functions created with deployment packages."
         )
-    check_archive(content, "CreateFunction")
+    check_archive(content)
     if len(tags or {}) > TAGS_MAX:
-        raise invalid_parameter(f"Number of tags exceeds resource tag limit of {TAGS_MAX}.")
+        raise invalid_parameter("Number of tags exceeds resource tag limit.")
     if tx.resources.get(Function, caller.scope, reference.name) is not None:
         raise lambda_error("ResourceConflictException", f"Function already exist: {reference.name}")
     function = Function(
@@ -139,21 +181,25 @@ def create_function(
         architectures=tuple(architectures or ("x86_64",)), source_kms_key_arn=code.get("SourceKMSKeyArn") or "",
         log_group=f"/aws/lambda/{reference.name}", tags=dict(tags or {}),
     )  # fmt: skip
-    function = _configured(
+    function = configured(
         tx, caller, function,
         role=role, handler=handler, runtime=runtime, description=description, timeout=timeout, memory_size=memory_size,
         vpc_config=vpc_config, environment=environment, dead_letter_config=dead_letter_config, kms_key_arn=kms_key_arn,
         tracing_config=tracing_config, ephemeral_storage=ephemeral_storage, snap_start=snap_start,
-        logging_config=logging_config,
+        logging_config=logging_config, layers=layers,
     )  # fmt: skip
+    check_unzipped(tx, function, content)
+    function = replace(function, is_first_passage=True)
     tx.blobs.put(function.code_digest, content)
     tx.resources.put(caller.scope, function)
     look_at_mappings_of(tx, caller.scope, function.name)
-    return configuration(function)
+    return configuration(function, is_passing=True)
 
 
 @operation("GetFunction")
-def get_function(tx: Transaction, caller: Caller, *, function_name: str, qualifier: str | None = None) -> Document:
+def get_function(
+    tx: Transaction, caller: Caller, *, function_name: str, qualifier: str | None = None
+) -> Document | Wait:
     """A function's configuration, tags and concurrency, and where its code may be fetched.
 
     Errors: ResourceNotFoundException.
@@ -168,27 +214,33 @@ def get_function(tx: Transaction, caller: Caller, *, function_name: str, qualifi
     if function.source_kms_key_arn:
         code["SourceKMSKeyArn"] = function.source_kms_key_arn
     answer: Document = {
-        "Configuration": configuration(function, qualified=reference.qualifier is not None),
+        "Configuration": configuration(
+            function, qualified=reference.qualifier is not None, is_passing=function.is_passing(tx.now)
+        ),
         "Code": code,
     }
     if function.tags:
         answer["Tags"] = dict(function.tags)
     if function.reserved is not None:
         answer["Concurrency"] = {"ReservedConcurrentExecutions": function.reserved}
-    return answer
+    return when_settled(tx, function, answer)
 
 
 @operation("GetFunctionConfiguration")
 def get_function_configuration(
     tx: Transaction, caller: Caller, *, function_name: str, qualifier: str | None = None
-) -> Document:
+) -> Document | Wait:
     """A function's configuration.
 
     Errors: ResourceNotFoundException.
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_GetFunctionConfiguration.html
     """
     reference = authorized_reference(tx, caller, "lambda:GetFunctionConfiguration", function_name, qualifier)
-    return configuration(get_existing(tx, reference), qualified=reference.qualifier is not None)
+    function = get_existing(tx, reference)
+    document = configuration(
+        function, qualified=reference.qualifier is not None, is_passing=function.is_passing(tx.now)
+    )
+    return when_settled(tx, function, document)
 
 
 @operation("ListFunctions")
@@ -239,7 +291,7 @@ def update_function_code(
     """Replace a function's code; runs that begin from now on use it. With `DryRun` nothing changes.
 
     Errors: ResourceNotFoundException; InvalidParameterValueException (code); PreconditionFailedException (revision);
-    RequestEntityTooLargeException (archive over 50 MB).
+    ResourceConflictException (an update is in progress); RequestEntityTooLargeException (archive over 50 MB).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_UpdateFunctionCode.html
     """
     function = authorized_function(tx, caller, "lambda:UpdateFunctionCode", function_name)
@@ -250,8 +302,10 @@ def update_function_code(
             "S3ObjectStorageMode": s3_object_storage_mode, "ImageUri": image_uri,
         }
     )  # fmt: skip
-    check_archive(content, "UpdateFunctionCode")
-    check_revision(function, revision_id)
+    check_archive(content)
+    check_settled(tx, function)
+    check_revision(tx, function, revision_id)
+    check_unzipped(tx, function, content)
     updated = replace(
         function,
         code_digest=code_digest(content),
@@ -259,14 +313,14 @@ def update_function_code(
         replaced_digest=function.code_digest,
         architectures=tuple(architectures or function.architectures),
         source_kms_key_arn=function.source_kms_key_arn if source_kms_key_arn is None else source_kms_key_arn,
-        modified_at=tx.now,
-        revision=new_uuid(tx.entropy),
+        **beginning(tx),
     )
-    if not dry_run:
-        tx.blobs.put(updated.code_digest, content)
-        tx.resources.put(caller.scope, updated)
-        _forget_unused_code(tx, function.replaced_digest)
-    return configuration(updated)
+    if dry_run:
+        return configuration(updated)
+    tx.blobs.put(updated.code_digest, content)
+    tx.resources.put(caller.scope, updated)
+    forget_unused_code(tx, function.replaced_digest)
+    return configuration(updated, is_passing=True)
 
 
 @operation("UpdateFunctionConfiguration")
@@ -285,117 +339,47 @@ def update_function_configuration(
     """Change parts of a function's configuration; runs that begin from now on use it.
 
     Errors: ResourceNotFoundException; InvalidParameterValueException (as CreateFunction);
-    PreconditionFailedException (revision); ValidationException (sizes).
+    PreconditionFailedException (revision); ResourceConflictException (an update is in progress); ValidationException
+    (sizes).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_UpdateFunctionConfiguration.html
     """
     function = authorized_function(tx, caller, "lambda:UpdateFunctionConfiguration", function_name)
     refuse_given(
-        Layers=layers, FileSystemConfigs=file_system_configs, ImageConfig=image_config,
+        FileSystemConfigs=file_system_configs, ImageConfig=image_config,
         CapacityProviderConfig=capacity_provider_config, DurableConfig=durable_config, RuntimeConfig=runtime_config,
         AcceleratorConfig=accelerator_config,
     )  # fmt: skip
-    check_revision(function, revision_id)
-    updated = _configured(
+    check_settled(tx, function)
+    check_revision(tx, function, revision_id)
+    updated = configured(
         tx, caller, function,
         role=role, handler=handler, runtime=runtime, description=description, timeout=timeout, memory_size=memory_size,
         vpc_config=vpc_config, environment=environment, dead_letter_config=dead_letter_config, kms_key_arn=kms_key_arn,
         tracing_config=tracing_config, ephemeral_storage=ephemeral_storage, snap_start=snap_start,
-        logging_config=logging_config,
+        logging_config=logging_config, layers=layers,
     )  # fmt: skip
+    if layers is not None:
+        check_unzipped(tx, updated, tx.blobs.get(updated.code_digest) or b"")
     tx.resources.put(caller.scope, updated)
-    return configuration(updated)
+    forget_unused_code(tx, *(set(layer_digests(function)) - set(layer_digests(updated))))
+    return configuration(updated, is_passing=True)
 
 
 @operation("DeleteFunction")
 def delete_function(tx: Transaction, caller: Caller, *, function_name: str, qualifier: str | None = None) -> Document:
     """Delete a function. Its mappings stay, idle; its waiting events are dropped when they come due.
 
+    A version that does not exist is deleted without a word.
     Errors: ResourceNotFoundException; InvalidParameterValueException ($LATEST alone cannot be deleted).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_DeleteFunction.html
     """
     reference = authorized_reference(tx, caller, "lambda:DeleteFunction", function_name, qualifier)
     if reference.qualifier == LATEST:
         raise invalid_parameter("$LATEST version cannot be deleted without deleting the function.")
-    function = get_existing(tx, reference)
+    function = get_existing(tx, replace(reference, qualifier=None))
+    if reference.qualifier is not None:
+        return {"StatusCode": 204}
     tx.resources.delete(Function, caller.scope, function.name)
     tx.resources.delete(EventInvokeConfig, caller.scope, function.name)
-    for digest in (function.code_digest, function.replaced_digest):
-        _forget_unused_code(tx, digest)
+    forget_unused_code(tx, function.code_digest, function.replaced_digest, *layer_digests(function))
     return {"StatusCode": 204}
-
-
-def _configured(
-    tx: Transaction, caller: Caller, function: Function, *,
-    role: str | None, handler: str | None, runtime: str | None, description: str | None, timeout: int | None,
-    memory_size: int | None, vpc_config: Document | None, environment: Document | None,
-    dead_letter_config: Document | None, kms_key_arn: str | None, tracing_config: Document | None,
-    ephemeral_storage: Document | None, snap_start: Document | None, logging_config: Document | None,
-) -> Function:  # fmt: skip
-    """The function with a new revision and the parts of its configuration that are given, all of them checked."""
-    configured = replace(
-        function,
-        role=role or function.role,
-        handler=handler or function.handler,
-        runtime=runtime or function.runtime,
-        description=function.description if description is None else description,
-        timeout_s=timeout or function.timeout_s,
-        memory_mb=memory_size or function.memory_mb,
-        ephemeral_mb=(ephemeral_storage or {}).get("Size", function.ephemeral_mb),
-        vpc_config=function.vpc_config if vpc_config is None else vpc_config,
-        environment=function.environment if environment is None else dict(environment.get("Variables") or {}),
-        dead_letter_arn=(dead_letter_config or {}).get("TargetArn", function.dead_letter_arn),
-        kms_key_arn=function.kms_key_arn if kms_key_arn is None else kms_key_arn,
-        tracing=(tracing_config or {}).get("Mode", function.tracing),
-        snap_start=(snap_start or {}).get("ApplyOn", function.snap_start),
-        log_group=_log_group(logging_config or {}, function.log_group),
-        modified_at=tx.now,
-        revision=new_uuid(tx.entropy),
-    )
-    check_sizes(timeout_s=configured.timeout_s, memory_mb=configured.memory_mb, ephemeral_mb=configured.ephemeral_mb)
-    check_runtime(configured.runtime)
-    check_environment(configured.environment or {})
-    if role is not None:
-        tx.services.authorize(tx, caller, "iam:PassRole", role, context=passed_to(PRINCIPAL, function.arn))
-    if role is not None or dead_letter_config is not None:
-        _check_role(tx, caller, configured)
-    return configured
-
-
-def _log_group(logging_config: Document, log_group: str) -> str:
-    refuse_given(
-        **{f"LoggingConfig.{level}": logging_config.get(level) for level in ("ApplicationLogLevel", "SystemLogLevel")}
-    )
-    if logging_config.get("LogFormat") == "JSON":
-        raise unavailable("LoggingConfig.LogFormat JSON")
-    return str(logging_config.get("LogGroup", log_group))
-
-
-def _check_role(tx: Transaction, caller: Caller, function: Function) -> None:
-    """Lambda must be able to become the role, and the role to write the function's dead letters."""
-    try:
-        session = assume_function_role(
-            tx,
-            role_arn=function.role,
-            function_arn=function.arn,
-            function_name=function.name,
-            request_id=caller.request_id,
-        )
-    except ServiceError:
-        raise invalid_parameter("The role defined for the function cannot be assumed by Lambda.") from None
-    if not function.dead_letter_arn:
-        return
-    if Arn.parse(function.dead_letter_arn).service != "sqs":
-        raise unavailable(f"DeadLetterConfig.TargetArn {function.dead_letter_arn}")
-    try:
-        authorize_on_queue(tx, session, "sqs:SendMessage", function.dead_letter_arn)
-    except ServiceError:
-        raise invalid_parameter(
-            "The provided execution role does not have permissions to call SendMessage on SQS"
-        ) from None
-
-
-def _forget_unused_code(tx: Transaction, digest: str) -> None:
-    """Let go of an archive, unless a function of any account still needs it."""
-    functions = (function for _, function in tx.resources.everywhere(Function))
-    if digest and all(digest not in (one.code_digest, one.replaced_digest) for one in functions):
-        tx.blobs.delete(digest)

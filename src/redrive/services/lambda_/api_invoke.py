@@ -7,10 +7,10 @@ import binascii
 
 from redrive.core.documents import Document, load_json
 from redrive.core.errors import Bug, ServiceError
-from redrive.core.scope import Caller
+from redrive.core.scope import Caller, Scope
 from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.delivery.operation import Outside, operation
-from redrive.services.lambda_.api_functions import authorized_reference, get_existing
+from redrive.services.lambda_.api_functions import check_active, get_existing, invocable_reference
 from redrive.services.lambda_.limits import EVENT_PAYLOAD_BYTES_MAX, SYNC_PAYLOAD_BYTES_MAX
 from redrive.services.lambda_.model import (
     LATEST,
@@ -42,24 +42,25 @@ def invoke(
     """Run a function and answer what it answered; or, with `InvocationType` Event, accept the event and answer at once.
 
     Errors: ResourceNotFoundException; InvalidRequestContentException (payload is no JSON); RequestTooLargeException
-    (over 6 MB, or 1 MB for an event); TooManyRequestsException (no concurrency left); ServiceException (the run failed
-    outside of the function).
+    (over 6 MB, or 1 MB for an event); TooManyRequestsException (no concurrency left); ResourceConflictException (the
+    function is Pending; an event is accepted all the same); ServiceException (the run failed outside of the function).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html
     """
-    reference = authorized_reference(tx, caller, "lambda:InvokeFunction", function_name, qualifier)
+    reference = invocable_reference(tx, caller, function_name, qualifier)
     refuse_given(DurableExecutionName=durable_execution_name)
     if tenant_id is not None:
         raise invalid_parameter(
             "The invoked function is not enabled with tenancy configuration. "
             "Remove the tenant ID from your request and try again."
         )
-    function = get_existing(tx, reference)
+    function = get_existing(tx, reference, shown=reference.version_arn)
     event = _event(payload, invocation_type)
     if invocation_type == "DryRun":
         return {"StatusCode": 204}
     if invocation_type == "Event":
-        _promise(tx, caller, function, event, invoked_arn=reference.qualified_arn)
+        _promise(tx, caller, reference.scope, function, event, invoked_arn=reference.qualified_arn)
         return {"StatusCode": 202}
+    check_active(tx, function)
     if function.reserved == 0:
         raise _throttled(STOPPED)
     invocation = function_invocation(
@@ -115,16 +116,18 @@ def _client_context(text: str | None) -> str | None:
     return decoded
 
 
-def _promise(tx: Transaction, caller: Caller, function: Function, event: bytes, *, invoked_arn: str) -> None:
-    """Accept an event: it is a delivery from now on."""
-    config = tx.resources.get(EventInvokeConfig, caller.scope, function.name)
+def _promise(
+    tx: Transaction, caller: Caller, scope: Scope, function: Function, event: bytes, *, invoked_arn: str
+) -> None:
+    """Accept an event: it is a delivery from now on. `scope` is the function's, which may be another account's."""
+    config = tx.resources.get(EventInvokeConfig, scope, function.name)
     document = {"Payload": event.decode()}
     if tx.cause is not None:
         document |= {"Execution": tx.cause.execution_id, "Cause": tx.cause.delivery_id}
     is_new = tx.deliveries.put(
         Delivery(
             id=caller.request_id,
-            scope=caller.scope,
+            scope=scope,
             source=SOURCE,
             source_arn=function.arn,
             target_arn=invoked_arn,

@@ -56,7 +56,7 @@ def create_event_source_mapping(
     self_managed_kafka_event_source_config: Document | None = None,
     document_db_event_source_config: Document | None = None, provisioned_poller_config: Document | None = None,
 ) -> Document:  # fmt: skip
-    """Have a function given the messages of a queue. The answer says `Creating`; it polls at once.
+    """Have a function given the messages of a queue. The answer says `Creating`, or Disabled; it polls at once.
 
     Errors: ResourceNotFoundException (function); ResourceConflictException (the pair is mapped already);
     InvalidParameterValueException (queue, the role's permissions, visibility shorter than the function's timeout,
@@ -83,7 +83,7 @@ def create_event_source_mapping(
         DocumentDBEventSourceConfig=document_db_event_source_config,
     )  # fmt: skip
     if len(tags or {}) > TAGS_MAX:
-        raise invalid_parameter(f"Number of tags exceeds resource tag limit of {TAGS_MAX}.")
+        raise invalid_parameter("Number of tags exceeds resource tag limit.")
     uuid = new_uuid(tx.entropy)
     mapping = EventSourceMapping(
         name=uuid, arn=mapping_arn(caller.region, caller.account, uuid), source_arn=str(event_source_arn),
@@ -96,7 +96,7 @@ def create_event_source_mapping(
     _check(tx, caller, mapping, get_existing(tx, reference))
     tx.resources.put(caller.scope, mapping)
     look_now(tx, caller.scope, mapping)
-    return mapping_document(mapping, state="Creating")
+    return mapping_document(mapping, state="Creating" if enabled else None)
 
 
 @operation("GetEventSourceMapping")
@@ -117,13 +117,11 @@ def list_event_source_mappings(
 ) -> Document:  # fmt: skip
     """The mappings of a queue, of a function, or all, in order of UUID, at most 100 to a page.
 
-    Errors: ResourceNotFoundException (function).
+    Of a function that does not exist there are none.
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_ListEventSourceMappings.html
     """
     tx.services.authorize(tx, caller, "lambda:ListEventSourceMappings", "*")
-    named = None
-    if function_name is not None:
-        named = get_existing(tx, parse_reference(function_name, None, caller.scope)).name
+    named = None if function_name is None else parse_reference(function_name, None, caller.scope).name
     limit = min(max_items, MAPPING_PAGE_ITEMS_MAX)
     found = [
         mapping
@@ -188,7 +186,7 @@ def update_event_source_mapping(
     _check(tx, caller, updated, get_existing(tx, reference))
     tx.resources.put(caller.scope, updated)
     look_now(tx, caller.scope, updated)
-    return mapping_document(updated, state="Updating")
+    return mapping_document(updated, state=_passing_state(mapping, updated))
 
 
 @operation("DeleteEventSourceMapping")
@@ -202,6 +200,13 @@ def delete_event_source_mapping(tx: Transaction, caller: Caller, *, uuid: str) -
     tx.resources.delete(EventSourceMapping, caller.scope, uuid)
     look_no_more(tx, caller.scope, mapping)
     return mapping_document(mapping, state="Deleting")
+
+
+def _passing_state(before: EventSourceMapping, after: EventSourceMapping) -> str:
+    """How the answer to a change names the state that the mapping passes through."""
+    if before.enabled == after.enabled:
+        return "Updating"
+    return "Enabling" if after.enabled else "Disabling"
 
 
 def _or(value: int | None, otherwise: int) -> int:

@@ -11,8 +11,8 @@ from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
 from redrive.services.lambda_.api_functions import authorized_reference, get_existing
 from redrive.services.lambda_.limits import POLICY_BYTES_MAX
-from redrive.services.lambda_.model import Function, lambda_error
-from redrive.services.lambda_.model_policy import policy_document, policy_statement
+from redrive.services.lambda_.model import LATEST, Function, invalid_parameter, lambda_error
+from redrive.services.lambda_.model_policy import is_principal, policy_document, policy_statement
 from redrive.store.api import Transaction
 
 
@@ -27,11 +27,16 @@ def add_permission(
     """Add a statement to a function's resource policy.
 
     Errors: ResourceNotFoundException; ResourceConflictException (statement exists); PreconditionFailedException
-    (revision); PolicyLengthExceededException (over 20 KB).
+    (revision); PolicyLengthExceededException (over 20 KB); InvalidParameterValueException (no such principal;
+    $LATEST).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_AddPermission.html
     """
     reference = authorized_reference(tx, caller, "lambda:AddPermission", function_name, qualifier)
     function = get_existing(tx, reference)
+    if reference.qualifier == LATEST:
+        raise invalid_parameter("We currently do not support adding policies for $LATEST.")
+    if not is_principal(principal):
+        raise invalid_parameter("The provided principal was invalid. Please check the principal and try again.")
     _check_revision(function, revision_id)
     if any(statement["Sid"] == statement_id for statement in function.statements):
         raise lambda_error(
@@ -103,8 +108,8 @@ def _check_revision(function: Function, revision_id: str | None) -> None:
     if revision_id is not None and revision_id != function.policy_revision:
         raise lambda_error(
             "PreconditionFailedException",
-            "The RevisionId provided does not match the latest RevisionId. Call the GetPolicy API to retrieve the "
-            "latest RevisionId",
+            "The Revision Id provided does not match the latest Revision Id. Call the GetPolicy API to retrieve the "
+            "latest Revision Id",
         )
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from redrive.core.arn import Arn
 from redrive.core.documents import Document
+from redrive.core.entropy import new_uuid
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
 from redrive.languages.iam import Context, keys_of_tags, request_tags
@@ -29,8 +30,8 @@ def tag_resource(tx: Transaction, caller: Caller, *, resource: str, tags: Mappin
     tagged = _tagged(tx, caller, "lambda:TagResource", resource, request_tags(tags))
     updated = {**tagged.tags, **tags}
     if len(updated) > TAGS_MAX:
-        raise invalid_parameter(f"Number of tags exceeds resource tag limit of {TAGS_MAX}.")
-    tx.resources.put(caller.scope, replace(tagged, tags=updated))
+        raise invalid_parameter("Number of tags exceeds resource tag limit.")
+    tx.resources.put(caller.scope, _retagged(tx, tagged, updated))
     return {}
 
 
@@ -43,7 +44,7 @@ def untag_resource(tx: Transaction, caller: Caller, *, resource: str, tag_keys: 
     """
     tagged = _tagged(tx, caller, "lambda:UntagResource", resource, keys_of_tags(tag_keys))
     left = {key: value for key, value in tagged.tags.items() if key not in tag_keys}
-    tx.resources.put(caller.scope, replace(tagged, tags=left))
+    tx.resources.put(caller.scope, _retagged(tx, tagged, left))
     return {}
 
 
@@ -57,10 +58,21 @@ def list_tags(tx: Transaction, caller: Caller, *, resource: str) -> Document:
     return {"Tags": dict(_tagged(tx, caller, "lambda:ListTags", resource).tags)}
 
 
+def _retagged(tx: Transaction, tagged: Tagged, tags: Mapping[str, str]) -> Tagged:
+    """What was tagged, with other tags. A function has a new RevisionId by it, and its processes go on."""
+    if isinstance(tagged, Function):
+        return replace(tagged, tags=tags, settled_revision=new_uuid(tx.entropy))
+    return replace(tagged, tags=tags)
+
+
 def _tagged(tx: Transaction, caller: Caller, action: str, resource: str, context: Context = NO_CONTEXT) -> Tagged:
     kind, _, name = Arn.parse(resource).resource.partition(":")
     match kind:
         case "function":
+            if name.count(":"):
+                raise invalid_parameter(
+                    "Tags on function aliases and versions are not supported. Please specify a function ARN."
+                )
             return authorized_function(tx, caller, action, resource, context=context)
         case "event-source-mapping":
             tx.services.authorize(tx, caller, action, resource, context=context)

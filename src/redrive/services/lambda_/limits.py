@@ -16,6 +16,8 @@ ENVIRONMENT_BYTES_MAX = 4 * 1024
 ZIP_BYTES_MAX = 50 * 1024 * 1024
 UNZIPPED_BYTES_MAX = 262_144_000
 POLICY_BYTES_MAX = 20_480
+LAYERS_MAX = 5
+PASSAGE_MS = 200  # Ours: how long a function is Pending, or its update InProgress. AWS takes a second or more.
 TAGS_MAX = 50  # https://docs.aws.amazon.com/lambda/latest/dg/configuration-tags.html
 
 # Names that the runtime sets and nobody else may.
@@ -27,6 +29,22 @@ RESERVED_VARIABLES = frozenset(
         "AWS_LAMBDA_FUNCTION_VERSION", "AWS_LAMBDA_INITIALIZATION_TYPE", "AWS_LAMBDA_LOG_GROUP_NAME",
         "AWS_LAMBDA_LOG_STREAM_NAME", "AWS_LAMBDA_RUNTIME_API", "AWS_REGION", "AWS_SECRET_ACCESS_KEY",
         "AWS_SECRET_KEY", "AWS_SESSION_TOKEN", "LAMBDA_RUNTIME_DIR", "LAMBDA_TASK_ROOT",
+    }
+)  # fmt: skip
+
+# Runtimes. Source: https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtimes.html
+RUNTIMES = (
+    "nodejs26.x", "nodejs24.x", "nodejs22.x", "nodejs20.x", "nodejs18.x", "nodejs16.x", "python3.15", "python3.14",
+    "python3.13", "python3.12", "python3.11", "python3.10", "python3.9", "python3.8", "provided.al2023",
+    "provided.al2", "java25", "java21", "java17", "java11", "java8.al2", "java17.al2023", "java11.al2023",
+    "java8.al2023", "dotnet10", "dotnet8", "dotnet6", "ruby4.0", "ruby3.4", "ruby3.3", "ruby3.2",
+)  # fmt: skip
+RUNTIMES_SERVED = ("python", "nodejs", "provided")
+RUNTIMES_RETIRED = frozenset(
+    {
+        "nodejs", "nodejs4.3", "nodejs6.10", "nodejs8.10", "nodejs10.x", "nodejs12.x", "nodejs14.x", "python2.7",
+        "python3.6", "python3.7", "java8", "dotnetcore1.0", "dotnetcore2.0", "dotnetcore2.1", "dotnetcore3.1", "go1.x",
+        "ruby2.5", "ruby2.7", "provided",
     }
 )  # fmt: skip
 
@@ -76,3 +94,6 @@ LOG_SPAN_MS_MAX = 24 * HOUR_MS
 
 # Source: https://docs.aws.amazon.com/lambda/latest/api/API_FunctionCodeLocation.html
 CODE_URL_MS = 10 * 60_000
+
+# GetAccountSettings. Source: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
+CODE_BYTES_IN_ALL_MAX = 75 * 1024**3

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import ClassVar
 
+from redrive.core.arn import Arn
 from redrive.core.clock import SECOND_MS, Instant
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Scope
 from redrive.delivery.invocation import FunctionCode, Invocation
-from redrive.services.lambda_.limits import EPHEMERAL_MB_DEFAULT, MEMORY_MB_DEFAULT, TIMEOUT_S_DEFAULT
+from redrive.services.lambda_.limits import EPHEMERAL_MB_DEFAULT, MEMORY_MB_DEFAULT, PASSAGE_MS, TIMEOUT_S_DEFAULT
+from redrive.services.lambda_.model_logging import LoggingSettings
 
 LATEST = "$LATEST"
 
@@ -42,6 +45,11 @@ class FunctionReference:
         """The ARN as the caller meant it: with the qualifier, if there is one."""
         return self.arn if self.qualifier is None else f"{self.arn}:{self.qualifier}"
 
+    @property
+    def version_arn(self) -> str:
+        """The ARN with a qualifier in any case, as some messages name a function."""
+        return f"{self.arn}:{self.qualifier or LATEST}"
+
 
 @dataclass(frozen=True, slots=True)
 class Function:
@@ -49,6 +57,9 @@ class Function:
 
     `code_digest` is the hexadecimal SHA-256 of the archive; `replaced_digest` that of the code before the last update,
     which runs that began earlier may still need. The documents have AWS's own keys.
+
+    `revision` names the code and configuration that run. It is the function's RevisionId while a creation or an update
+    is in progress, which began at `passage_at`; afterwards that is `settled_revision`, which tags change, too.
     """
 
     KIND: ClassVar[str] = "lambda.function"
@@ -62,6 +73,9 @@ class Function:
     code_size: int
     revision: str
     modified_at: Instant
+    passage_at: Instant = 0
+    is_first_passage: bool = False
+    settled_revision: str = ""
     replaced_digest: str = ""
     description: str = ""
     timeout_s: int = TIMEOUT_S_DEFAULT
@@ -76,10 +90,27 @@ class Function:
     vpc_config: Document | None = None
     snap_start: str = "None"
     log_group: str = ""
+    logging: LoggingSettings = LoggingSettings.DEFAULT
+    layers: tuple[Document, ...] = ()
+    recursive_loop: str = "Terminate"
+    update_runtime_on: str = "Auto"
+    runtime_version_arn: str = ""
     reserved: int | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     statements: tuple[Document, ...] = ()
     policy_revision: str = ""
+
+    def is_passing(self, now: Instant) -> bool:
+        """Whether the creation, or the last update, is still in progress.
+
+        At the very instant at which it began it is not: virtual time may stand still there, and nobody could wait for
+        its end. In real time no second request comes within the same millisecond.
+        """
+        return self.passage_at < now < self.passage_at + PASSAGE_MS
+
+    def revision_id(self, now: Instant) -> str:
+        """The RevisionId that AWS shows."""
+        return self.revision if self.is_passing(now) else self.settled_revision or self.revision
 
 
 def lambda_error(code: str, message: str, **members: object) -> ServiceError:
@@ -145,7 +176,13 @@ def function_invocation(
         function_name=function.name,
         version=LATEST,
         revision=function.revision,
-        code=FunctionCode(function.code_digest, function.handler, function.runtime),
+        code=FunctionCode(
+            function.code_digest,
+            function.handler,
+            function.runtime,
+            layers=tuple(str(layer["Digest"]) for layer in function.layers if layer["Digest"]),
+            missing_layers=tuple(str(layer["Arn"]) for layer in function.layers if not layer["Digest"]),
+        ),
         payload=payload,
         timeout_ms=function.timeout_s * SECOND_MS,
         memory_mb=function.memory_mb,
@@ -154,18 +191,36 @@ def function_invocation(
         environment=function.environment or {},
         reserved=function.reserved,
         client_context=client_context,
+        log_format=function.logging.format,
+        log_level=function.logging.application_level,
+        system_log_level=function.logging.system_level,
     )
 
 
-def configuration(function: Function, *, qualified: bool = False) -> Document:
-    """A function as GetFunctionConfiguration answers it.
+_IN_PROGRESS = "The function is being created."
+"""AWS gives this reason for updates, too."""
+
+
+def configuration(function: Function, *, qualified: bool = False, is_passing: bool = False) -> Document:
+    """A function as GetFunctionConfiguration answers it. `is_passing`: its creation or update is in progress.
 
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_FunctionConfiguration.html
     """
+    document = configuration_summary(function, qualified=qualified)
+    region = Arn.parse(function.arn).region
+    version = hashlib.sha256(function.runtime.encode()).hexdigest()
+    document["RuntimeVersionConfig"] = {"RuntimeVersionArn": f"arn:aws:lambda:{region}::runtime:{version}"}
+    if not is_passing:
+        return {**document, "State": "Active", "LastUpdateStatus": "Successful"}
+    document["RevisionId"] = function.revision
+    if function.is_first_passage:
+        return {**document, "State": "Pending", "StateReason": _IN_PROGRESS, "StateReasonCode": "Creating"}
     return {
-        **configuration_summary(function, qualified=qualified),
+        **document,
         "State": "Active",
-        "LastUpdateStatus": "Successful",
+        "LastUpdateStatus": "InProgress",
+        "LastUpdateStatusReason": _IN_PROGRESS,
+        "LastUpdateStatusReasonCode": "Creating",
     }
 
 
@@ -185,13 +240,15 @@ def configuration_summary(function: Function, *, qualified: bool = False) -> Doc
         "CodeSha256": base64.b64encode(bytes.fromhex(function.code_digest)).decode(),
         "Version": LATEST,
         "TracingConfig": {"Mode": function.tracing},
-        "RevisionId": function.revision,
+        "RevisionId": function.settled_revision or function.revision,
         "PackageType": "Zip",
         "Architectures": list(function.architectures),
         "EphemeralStorage": {"Size": function.ephemeral_mb},
         "SnapStart": {"ApplyOn": function.snap_start, "OptimizationStatus": "Off"},
-        "LoggingConfig": {"LogFormat": "Text", "LogGroup": function.log_group},
+        "LoggingConfig": {**function.logging.document(), "LogGroup": function.log_group},
     }
+    if function.layers:
+        document["Layers"] = [{"Arn": layer["Arn"], "CodeSize": layer["CodeSize"]} for layer in function.layers]
     if function.environment is not None:
         document["Environment"] = {"Variables": dict(function.environment)}
     if function.dead_letter_arn:
@@ -199,7 +256,13 @@ def configuration_summary(function: Function, *, qualified: bool = False) -> Doc
     if function.kms_key_arn:
         document["KMSKeyArn"] = function.kms_key_arn
     if function.vpc_config is not None:
-        document["VpcConfig"] = {"SubnetIds": [], "SecurityGroupIds": [], "VpcId": "", **function.vpc_config}
+        document["VpcConfig"] = {
+            "SubnetIds": [],
+            "SecurityGroupIds": [],
+            "VpcId": "",
+            "Ipv6AllowedForDualStack": False,
+            **function.vpc_config,
+        }
     return document
 
 

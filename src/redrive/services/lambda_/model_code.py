@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from redrive.core.archives import ArchiveTooLarge, BadArchive, sound_entries
 from redrive.core.clock import Instant
@@ -17,15 +16,16 @@ from redrive.services.lambda_.limits import (
     EPHEMERAL_MB_MAX,
     MEMORY_MB_MAX,
     RESERVED_VARIABLES,
+    RUNTIMES,
+    RUNTIMES_RETIRED,
+    RUNTIMES_SERVED,
     TIMEOUT_S_MAX,
     UNZIPPED_BYTES_MAX,
     ZIP_BYTES_MAX,
 )
-from redrive.services.lambda_.model import constraint_violation, invalid_parameter, refuse_given
+from redrive.services.lambda_.model import constraint_violation, invalid_parameter, refuse_given, unavailable
 
 COULD_NOT_UNZIP = "Could not unzip uploaded file. Please check your file, then try to upload again."
-
-_PYTHON3 = re.compile(r"python3\.\d+")
 
 
 def code_digest(content: bytes) -> str:
@@ -39,7 +39,7 @@ def code_location(secret: bytes, host: str, digest: str, now: Instant) -> str:
     return f"http://{host}{path}?Expires={expires_at}&Signature={Issuer(secret).sign_path(path, expires_at)}"
 
 
-def check_archive(content: bytes, operation: str) -> None:
+def check_archive(content: bytes) -> None:
     """Refuse what cannot be unzipped, or is too large, zipped or not. Contents are looked at when they are unpacked.
 
     Source: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
@@ -47,7 +47,7 @@ def check_archive(content: bytes, operation: str) -> None:
     if len(content) > ZIP_BYTES_MAX:
         raise ServiceError(
             "RequestEntityTooLargeException",
-            f"Request must be smaller than {ZIP_BYTES_MAX} bytes for the {operation} operation",
+            f"Zipped size must be smaller than {ZIP_BYTES_MAX} bytes",
             http_status=413,
         )
     try:
@@ -79,9 +79,36 @@ def zip_content(code: Document) -> bytes:
 
 
 def check_runtime(runtime: str) -> None:
-    """Refuse runtimes other than python3: functions run in this machine's interpreter."""
-    if not _PYTHON3.fullmatch(runtime):
-        raise invalid_parameter(f"Runtime {runtime} is not available in redrive: only python3 runtimes run here.")
+    """Refuse a runtime that AWS does not know or has retired, in its words, and one that cannot run here, by name.
+
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtimes.html
+    """
+    if runtime in RUNTIMES:
+        if not runtime.startswith(RUNTIMES_SERVED):
+            raise unavailable(f"Runtime {runtime}")
+        return
+    if runtime in RUNTIMES_RETIRED:
+        raise invalid_parameter(
+            f"The runtime parameter of {runtime} is no longer supported for creating or updating AWS Lambda functions. "
+            "We recommend you use a supported runtime while creating or updating functions."
+        )
+    known = ", ".join(RUNTIMES)
+    raise invalid_parameter(
+        f"Value {runtime} at 'runtime' failed to satisfy constraint: Member must satisfy enum value set: "
+        f"[{known}] or be a valid ARN"
+    )
+
+
+def check_compatible_runtimes(runtimes: Sequence[str]) -> None:
+    """Refuse what never was a runtime; a layer may be for one that AWS has retired."""
+    if any(runtime not in RUNTIMES_RETIRED and runtime not in RUNTIMES for runtime in runtimes):
+        raise ServiceError(
+            "ValidationException",
+            f"1 validation error detected: Value '[{', '.join(runtimes)}]' at 'compatibleRuntimes' failed to satisfy "
+            "constraint: Member must satisfy constraint: [Member must satisfy enum value set: "
+            f"[{', '.join(RUNTIMES)}]]",
+            http_status=400,
+        )
 
 
 def check_environment(variables: Mapping[str, str]) -> None:

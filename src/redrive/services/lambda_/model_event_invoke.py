@@ -8,7 +8,17 @@ from typing import ClassVar
 
 from redrive.core.clock import SECOND_MS, Instant
 from redrive.core.documents import Document, load_json
-from redrive.core.retry import Backoff, Delivered, Exhausted, Failed, GiveUp, Outcome, RetryPolicy, Succeeded
+from redrive.core.retry import (
+    Backoff,
+    Delivered,
+    Exhausted,
+    Failed,
+    FailureKind,
+    GiveUp,
+    Outcome,
+    RetryPolicy,
+    Succeeded,
+)
 from redrive.delivery.letters import Letter, attribute, cut
 from redrive.languages import letters
 from redrive.services.lambda_.limits import (
@@ -101,7 +111,7 @@ def destination_record(
 ) -> Document:  # fmt: skip
     """What a destination is told of an event that has come to its end.
 
-    An event whose last attempt did not run the function has no response.
+    An event whose last attempt did not run the function has no response; that of a stopped function does not count.
     Source: https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-retain-records.html
     """
     record: Document = {
@@ -110,8 +120,8 @@ def destination_record(
         "requestContext": {
             "requestId": request_id,
             "functionArn": f"{function_arn}:{LATEST}",
-            "condition": _condition(verdict),
-            "approximateInvokeCount": runs,
+            "condition": "ZeroReservedConcurrency" if is_stopped(outcome) else _condition(verdict),
+            "approximateInvokeCount": runs - 1 if is_stopped(outcome) else runs,
         },
         "requestPayload": load_json(payload),
     }
@@ -125,6 +135,13 @@ def destination_record(
         case Failed():
             pass
     return record
+
+
+def is_stopped(outcome: Outcome) -> bool:
+    """Whether an event ended because its function has a reserved concurrency of 0: other throttles are waited for."""
+    if not isinstance(outcome, Failed):
+        return False
+    return outcome.code == "TooManyRequestsException" and outcome.kind is FailureKind.PERMANENT
 
 
 def _condition(verdict: Delivered | GiveUp) -> str:

@@ -8,6 +8,12 @@ from collections.abc import Sequence
 from redrive.core.documents import Document, dump_json
 
 _ACCOUNT = re.compile(r"\d{12}")
+_SERVICE = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)*\.(amazonaws\.com(\.cn)?|amazon\.com|amazon|aws\.internal)")
+
+
+def is_principal(text: str) -> bool:
+    """Whether this is an account, an ARN, everybody or a service of AWS's: there is no list of services to ask."""
+    return text == "*" or text.startswith("arn:") or any(form.fullmatch(text) for form in (_ACCOUNT, _SERVICE))
 
 
 def policy_document(statements: Sequence[Document]) -> str:

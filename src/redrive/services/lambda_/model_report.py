@@ -7,8 +7,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from redrive.core.clock import Instant
-from redrive.core.documents import load_json
+from redrive.core.clock import Instant, format_instant
+from redrive.core.documents import Document, dump_json, load_json
 from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.services.lambda_.limits import (
     LOG_BYTES_PER_PUT_MAX,
@@ -18,6 +18,7 @@ from redrive.services.lambda_.limits import (
     LOG_SPAN_MS_MAX,
     LOG_TAIL_BYTES,
 )
+from redrive.services.lambda_.model_logging import JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +48,58 @@ def log_events(invocation: Invocation, result: InvocationResult, ended_at: Insta
     started_at = min([ended_at - math.ceil(result.duration_ms), *(line.at for line in lines)])
     last_at = max([ended_at, *(line.at for line in lines)])
     request = f"RequestId: {invocation.request_id}"
-    events = [
-        LogEvent(started_at, f"START {request} Version: {invocation.version}"),
-        *sorted(lines, key=lambda line: line.at),
-        LogEvent(last_at, f"END {request}"),
-        LogEvent(last_at, report_line(invocation, result)),
-    ]
+    lines.sort(key=lambda line: line.at)
+    if invocation.log_format == JSON:
+        events = _between_platform_events(invocation, result, lines, started_at, last_at)
+    else:
+        events = [
+            LogEvent(started_at, f"START {request} Version: {invocation.version}"),
+            *lines,
+            LogEvent(last_at, f"END {request}"),
+            LogEvent(last_at, report_line(invocation, result)),
+        ]
     return [LogEvent(event.at, f"{_cut(event.text)}\n") for event in events]
+
+
+def _between_platform_events(
+    invocation: Invocation, result: InvocationResult, lines: list[LogEvent], started_at: Instant, ended_at: Instant
+) -> list[LogEvent]:
+    """The lines of a run between Lambda's own, as JSON: none of these where the system's log level is WARN.
+
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-log-level.html
+    """
+    if invocation.system_log_level == "WARN":
+        return lines
+    metrics: Document = {
+        "durationMs": round(result.duration_ms, 3),
+        "billedDurationMs": math.ceil(result.duration_ms + (result.init_ms or 0)),
+        "memorySizeMB": invocation.memory_mb,
+        "maxMemoryUsedMB": result.memory_used_mb,
+    }
+    if result.init_ms is not None:
+        metrics["initDurationMs"] = round(result.init_ms, 3)
+    error_type = error_member(result.payload, "errorType") if result.status is InvocationStatus.FUNCTION_ERROR else ""
+    report: Document = {"requestId": invocation.request_id, "metrics": metrics, "status": _run_status(error_type)}
+    if report["status"] == "error":
+        report["errorType"] = error_type
+    started: Document = {"requestId": invocation.request_id, "version": invocation.version}
+    return [
+        LogEvent(started_at, _platform_line("platform.start", started_at, started)),
+        *lines,
+        LogEvent(ended_at, _platform_line("platform.report", ended_at, report)),
+    ]
+
+
+def _run_status(error_type: str) -> str:
+    """How a run has ended for Lambda itself: an error that the function reports is a success of its runtime."""
+    if error_type == "Sandbox.Timedout":
+        return "timeout"
+    return "error" if error_type.startswith("Runtime.") else "success"
+
+
+def _platform_line(kind: str, at: Instant, record: Document) -> str:
+    time = f"{format_instant(at)[:-1]}.{at % 1000:03d}Z"
+    return dump_json({"time": time, "type": kind, "record": record})
 
 
 def report_line(invocation: Invocation, result: InvocationResult) -> str:

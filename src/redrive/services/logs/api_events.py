@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from redrive.core.clock import DAY_MS
 from redrive.core.documents import Document
+from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
 from redrive.delivery.upkeep import will_age
@@ -16,6 +17,7 @@ from redrive.services.logs.api_groups import existing_group
 from redrive.services.logs.api_streams import existing_stream, streams_of
 from redrive.services.logs.model import LogGroup, LogStream, group_name_of, invalid_parameter, policy_arn
 from redrive.services.logs.model_batch import Batch, event_bytes, rejected_entity, sort_out
+from redrive.services.logs.model_embedded_metrics import embedded_metrics
 from redrive.services.logs.model_tokens import Position, event_id, read_position
 from redrive.services.logs.workers import RETENTION
 from redrive.store.api import Transaction
@@ -35,6 +37,8 @@ def put_log_events(
 ) -> Document:
     """Write a batch of events to a stream. Events that are too old, expired or too new are left out.
 
+    Metrics that are embedded in events become CloudWatch's.
+
     Errors: ResourceNotFoundException; InvalidParameterException (too large, not in order of time, more than 24 hours).
     Source: https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutLogEvents.html
     """
@@ -45,6 +49,7 @@ def put_log_events(
     batch = sort_out(log_events, now=tx.now, kept_since=group.kept_since(tx.now))
     if batch.accepted:
         stream = _store(tx, caller, group, stream, batch)
+        _publish_metrics(tx, caller, batch)
     return {
         "nextSequenceToken": stream.sequence_token,
         "rejectedLogEventsInfo": batch.rejected,
@@ -143,6 +148,22 @@ def filter_log_events(
     )
     events = [{"logStreamName": event.stream, **_shown(event), "eventId": event_id(event.after)} for event in found]
     return {"events": events, "searchedLogStreams": [], "nextToken": None if stopped is None else str(stopped)}
+
+
+def _publish_metrics(tx: Transaction, caller: Caller, batch: Batch) -> None:
+    """Have CloudWatch take the metrics embedded in events. The service does so: the caller needs no permission for it.
+
+    What CloudWatch refuses is left out; the events are written all the same.
+    """
+    service = Caller(caller.scope, caller.request_id)
+    for event in batch.accepted:
+        for namespace, data in embedded_metrics(event["message"]):
+            try:
+                tx.services.call(
+                    tx, service, "cloudwatch", "PutMetricData", {"Namespace": namespace, "MetricData": data}
+                )
+            except ServiceError:
+                continue
 
 
 def _store(tx: Transaction, caller: Caller, group: LogGroup, stream: LogStream, batch: Batch) -> LogStream:

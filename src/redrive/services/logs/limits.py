@@ -34,3 +34,9 @@ DELIVERY_RETENTION_DAYS = 1
 
 # https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_TagResource.html
 TAGS_MAX = 50
+
+# Embedded metrics. Source:
+# https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
+METRICS_PER_DIRECTIVE_MAX = 100
+METRIC_VALUES_MAX = 100
+METRIC_DIMENSIONS_MAX = 30

@@ -40,6 +40,7 @@ MEANT: Mapping[str, str] = {
     "AWS::Lambda::Function has no attribute SnapStartResponse": "There is no SnapStart here.",
     "AWS::Lambda::Function has no attribute SnapStartResponse.ApplyOn": "There is no SnapStart here.",
     "AWS::Lambda::Function has no attribute SnapStartResponse.OptimizationStatus": "There is no SnapStart here.",
+    "AWS::Lambda::LayerVersion/Content/ZipFile is not AWS's": "There is no S3: an archive may stand in the template.",
     "AWS::IAM::AccessKey has no attribute Id": "Ref is the key's id.",
     "AWS::CloudFormation::WaitConditionHandle has no attribute Id": "Ref is what templates use of a handle.",
     **{

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import zipfile
@@ -151,6 +152,38 @@ def test_function_has_permissions_and_settings_for_its_events(stacks: Stacks, wo
     assert statement["Sid"] == stacks.physical_id("fn", "Allow")
     assert client.get_function_event_invoke_config(FunctionName="work")["MaximumRetryAttempts"] == 1
     assert stacks.physical_id("fn", "Events") == "work|$LATEST"
+
+
+def test_layer_and_its_permission_come_and_go_with_the_stack(stacks: Stacks, world: World) -> None:
+    archive = base64.b64encode(zip_inline("a = 1", "python3.12")).decode()
+    client = world.client("lambda")
+
+    stack_id = stacks.create(
+        "layers",
+        {
+            "Role": role("lambda"),
+            "Deps": of("AWS::Lambda::LayerVersion", LayerName="deps", Content={"ZipFile": archive}),
+            "Share": of(
+                "AWS::Lambda::LayerVersionPermission", LayerVersionArn={"Ref": "Deps"}, Principal="*",
+                Action="lambda:GetLayerVersion",
+            ),
+            "Work": of(
+                "AWS::Lambda::Function", FunctionName="work", Runtime="python3.12", Handler="index.handler",
+                Role=get("Role"), Code={"ZipFile": "a = 1"}, Layers=[{"Ref": "Deps"}],
+                LoggingConfig={"LogFormat": "JSON", "ApplicationLogLevel": "WARN"},
+            ),
+        },
+        **IAM,
+    )  # fmt: skip
+    found = client.get_function_configuration(FunctionName="work")
+    policy = json.loads(client.get_layer_version_policy(LayerName="deps", VersionNumber=1)["Policy"])
+    stacks.delete("layers")
+
+    assert [layer["Arn"].rpartition(":layer:")[2] for layer in found["Layers"]] == ["deps:1"]
+    assert found["LoggingConfig"]["ApplicationLogLevel"] == "WARN"
+    assert policy["Statement"][0]["Principal"] == "*"
+    assert stacks.status(stack_id) == "DELETE_COMPLETE"
+    assert client.list_layers()["Layers"] == []
 
 
 def test_role_and_its_policies_follow_the_template(stacks: Stacks, world: World) -> None:

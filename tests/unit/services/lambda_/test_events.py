@@ -245,6 +245,8 @@ def test_event_of_a_stopped_function_goes_straight_to_its_destinations(rig: Rig)
     assert letter["MessageAttributes"]["ErrorCode"]["StringValue"] == "429"
     assert "responseContext" not in record
     assert "responsePayload" not in record
+    assert record["requestContext"]["condition"] == "ZeroReservedConcurrency"
+    assert record["requestContext"]["approximateInvokeCount"] == 0
     assert open_events(rig) == 0
 
 

@@ -141,7 +141,7 @@ def test_update_changes_what_is_given_only(rig: Rig, mapped: dict[str, object]) 
     answer = rig.call("UpdateEventSourceMapping", UUID=uuid, ScalingConfig={}, Enabled=False)
 
     found = rig.call("GetEventSourceMapping", UUID=uuid)
-    assert answer["State"] == "Updating"
+    assert answer["State"] == "Disabling"
     assert (found["State"], found["BatchSize"]) == ("Disabled", 5)
     assert "ScalingConfig" not in found
 

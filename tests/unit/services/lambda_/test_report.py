@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -103,3 +105,29 @@ def test_put_takes_10000_events_and_no_more() -> None:
     sizes = [len(batch) for batch in puts([LogEvent(START, "x")] * 10_001)]
 
     assert sizes == [10_000, 1]
+
+
+def test_platform_lines_of_a_json_log_are_json() -> None:
+    """`SystemLogLevel` INFO has the start and the report of a run; WARN neither."""
+    ran = replace(RUN, log_format="JSON", log_level="INFO", system_log_level="INFO")
+    result = InvocationResult(
+        InvocationStatus.OK, lines=(LogLine(START, '{"mine": 1}'),), duration_ms=1.5, init_ms=10.0, memory_used_mb=30
+    )
+
+    start, own, report = (json.loads(event.text) for event in log_events(ran, result, START))
+    quiet = log_events(replace(ran, system_log_level="WARN"), result, START)
+
+    assert (start["type"], start["record"]) == (
+        "platform.start", {"requestId": ran.request_id, "version": "$LATEST"},
+    )  # fmt: skip
+    assert own == {"mine": 1}
+    assert report["type"] == "platform.report"
+    assert report["record"] == {
+        "requestId": ran.request_id,
+        "status": "success",
+        "metrics": {
+            "durationMs": 1.5, "billedDurationMs": 12, "memorySizeMB": ran.memory_mb, "maxMemoryUsedMB": 30,
+            "initDurationMs": 10.0,
+        },
+    }  # fmt: skip
+    assert [event.text for event in quiet] == ['{"mine": 1}\n']

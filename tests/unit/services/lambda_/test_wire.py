@@ -73,7 +73,7 @@ def test_operations_have_the_parameters_of_the_model(world: World) -> None:
 
     entries = [registry.entry("lambda", operation) for operation in operations]
 
-    assert len(entries) == 29
+    assert len(entries) == 43
 
 
 def test_function_is_created_invoked_and_deleted(world: World, client: Any) -> None:

@@ -12,6 +12,8 @@ from redrive.services.cloudformation.types.lambda_ import (
     EVENT_INVOKE_CONFIG,
     EVENT_SOURCE_MAPPING,
     FUNCTION,
+    LAYER_VERSION,
+    LAYER_VERSION_PERMISSION,
     PERMISSION,
 )
 from redrive.services.cloudformation.types.logs import LOG_GROUP, LOG_STREAM
@@ -24,6 +26,8 @@ _ALL: tuple[ResourceType, ...] = (
     EVENT_INVOKE_CONFIG,
     EVENT_SOURCE_MAPPING,
     FUNCTION,
+    LAYER_VERSION,
+    LAYER_VERSION_PERMISSION,
     LOG_GROUP,
     LOG_STREAM,
     MANAGED_POLICY,
