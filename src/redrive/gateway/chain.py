@@ -12,6 +12,7 @@ No sockets and no event loop here: `app` serves this over HTTP, and `redrive.tes
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,6 +31,9 @@ from redrive.wire.message import HttpRequest, HttpResponse
 from redrive.wire.models import Models
 from redrive.wire.query import QueryCodec
 from redrive.wire.route import Route, Router, Unroutable
+
+TRACE_HEADER = "x-amzn-trace-id"
+"""The header in which X-Ray's trace goes from service to service."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +80,13 @@ class Gateway:
             signer = self._identity.identify(
                 request, request_id, spec.signing_name, wordy=isinstance(route.codec, QueryCodec)
             )
+            caller = signer.caller
+            if TRACE_HEADER in request.headers:
+                caller = dataclasses.replace(caller, trace_header=request.headers[TRACE_HEADER])
             params = route.codec.decode(route.operation, request, route.path_params)
             entry = self._engine.registry.entry(route.service.name, route.operation.name)
             self._engine.registry.check(entry, params)
-            return Exchange(route, entry, signer.caller, params, self._engine, signer.user_key)
+            return Exchange(route, entry, caller, params, self._engine, signer.user_key)
         except ServiceError as error:
             return route.codec.encode_error(error, request_id)
 

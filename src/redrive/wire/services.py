@@ -66,7 +66,8 @@ class ServiceSpec:
 
     `protocols` are in order of preference; `target_prefix` is what X-Amz-Target starts with; `validation_code` is
     its error for parameters that break the model, empty if it checks them itself; `query_names` renames (shape,
-    member) on the query protocol.
+    member) on the query protocol, `query_json_lists` the lists of its answers in JSON. Requests to a path that matches
+    `resource_path` are about that resource.
     """
 
     name: str
@@ -83,6 +84,9 @@ class ServiceSpec:
     query_errors: Mapping[str, QueryError] = field(default_factory=dict)
     query_messages: Mapping[str, str] = field(default_factory=dict)
     query_names: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    query_json_lists: Mapping[str, str] = field(default_factory=dict)
+    has_error_detail: bool = False
+    resource_path: str = ""
 
     @property
     def signing_name(self) -> str:
@@ -182,6 +186,9 @@ SERVICES: tuple[ServiceSpec, ...] = (
             {"QueueDoesNotExist": "The specified queue does not exist for this wsdl version."}
         ),
         query_names=MappingProxyType(_SQS_QUERY_NAMES),
+        query_json_lists=MappingProxyType({"Messages": "messages", "QueueUrls": "queueUrls"}),
+        has_error_detail=True,
+        resource_path=r"(?:/queue/[a-z0-9-]+)?/\d{12}/[A-Za-z0-9_.-]+",
     ),
     ServiceSpec(name="scheduler", protocols=("rest-json",)),
     ServiceSpec(name="lambda", protocols=("rest-json",)),
