@@ -115,7 +115,7 @@ def _statement(raw: object, kind: PolicyKind) -> Statement:
     return Statement(
         effect=Effect(fields["Effect"]),
         actions=_actions(fields, kind),
-        resources=_resources(fields),
+        resources=_resources(fields, kind),
         principals=_principals(fields),
         conditions=_conditions(fields.get("Condition", {})),
         sid=sid,
@@ -176,12 +176,17 @@ def _actions(fields: Mapping[str, object], kind: PolicyKind) -> Selection:
     return actions
 
 
-def _resources(fields: Mapping[str, object]) -> Selection | None:
+def _resources(fields: Mapping[str, object], kind: PolicyKind) -> Selection | None:
     resources = _selection(fields, "Resource")
     if resources is None:
         return None
     if not resources.patterns:
         raise PolicyError("Policy statement must contain resources.")
+    if kind is PolicyKind.RESOURCE:
+        # A resource's own policy may name what is no ARN; that matches nothing.
+        return Selection(
+            tuple(_resource(one) if one.startswith("arn:") else one for one in resources.patterns), resources.negated
+        )
     return Selection(tuple(map(_resource, resources.patterns)), resources.negated)
 
 

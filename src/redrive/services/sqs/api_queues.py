@@ -40,9 +40,10 @@ def find_queue(tx: Transaction, caller: Caller, url: str, action: str, context: 
     """
     if not url:
         raise missing_parameter("QueueUrl")
-    account, name = parse_queue_url(url)
+    region, account, name = parse_queue_url(url)
     own = caller.scope
-    scope = own if account in ("", own.account) else Scope(account, own.region)
+    is_own = account in ("", own.account) and region in ("", own.region)
+    scope = own if is_own else Scope(account, region or own.region)
     queue = authorized_queue(tx, caller, scope, name, action, context)
     if queue is None:
         raise no_such_queue()
@@ -87,11 +88,11 @@ def check_redrive(tx: Transaction, source_arn: str, scope: Scope, source: QueueA
     if policy is None:
         return
     target_arn = policy.dead_letter_arn
-    if target_arn == source_arn:
-        raise invalid_value(target_arn, "RedrivePolicy", "A queue cannot be its own dead-letter queue.")
     if target_arn != queue_arn(scope, policy.dead_letter_name):
         reason = "Dead letter target must be in the same account and region as the source."
         raise invalid_value(target_arn, "RedrivePolicy", reason)
+    if target_arn == source_arn:
+        return  # AWS takes a queue as its own dead-letter queue.
     target = tx.resources.get(Queue, scope, policy.dead_letter_name)
     if target is None:
         raise invalid_value(target_arn, "RedrivePolicy", "Dead letter target does not exist.")
@@ -134,7 +135,7 @@ def create_queue(
     asked = request_tags(tags or {})
     tx.services.authorize(tx, caller, "sqs:CreateQueue", arn, context=asked)
     given = attributes or {}
-    is_fifo = given.get("FifoQueue") == "true"
+    is_fifo = given.get("FifoQueue", "").lower() == "true"
     check_name(queue_name, is_fifo=is_fifo)
     existing = tx.resources.get(Queue, caller.scope, queue_name)
     if existing is not None:
@@ -229,9 +230,10 @@ def list_dead_letter_source_queues(
 
 @operation("PurgeQueue")
 def purge_queue(tx: Transaction, caller: Caller, *, queue_url: str) -> Document:
-    """Forget all messages of a queue, those in flight and delayed included.
+    """Forget all messages of a queue, those in flight and delayed included, and a FIFO queue's deduplication ids.
 
-    None of them is seen any more from now on. Many are forgotten in pieces: the queue goes on with empty contents.
+    None of them is seen any more from now on. Many are forgotten in pieces: the queue goes on with empty contents. So
+    does every FIFO queue, whose sends are remembered by its contents.
 
     Errors: QueueDoesNotExist; PurgeQueueInProgress (a second purge within 60 seconds).
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_PurgeQueue.html
@@ -245,7 +247,7 @@ def purge_queue(tx: Transaction, caller: Caller, *, queue_url: str) -> Document:
             f"Only one PurgeQueue operation on {queue.name} is allowed every {seconds} seconds.",
         )
     is_empty = forget_rows(tx, "messages", queue.contents)
-    contents_id = queue.contents_id if is_empty else tx.entropy.hex(12)
+    contents_id = queue.contents_id if is_empty and not queue.is_fifo else tx.entropy.hex(12)
     tx.resources.put(queue.scope, dataclasses.replace(queue, last_purged_at=tx.now, contents_id=contents_id))
     return {}
 
