@@ -9,6 +9,7 @@ from botocore.exceptions import ClientError
 
 from tests.unit.services.dynamodb.conftest import key
 
+DETECTED = "1 validation error detected: "
 INVALID = "One or more parameter values were invalid: "
 SCHEMA = "The provided key element does not match the schema"
 FAILED = ("ConditionalCheckFailedException", "The conditional request failed")
@@ -90,7 +91,7 @@ def test_get_returns_only_what_the_projection_names(call, orders, put):
         ),
         (
             {**key("ann", 1), "set": {"SS": []}},
-            INVALID + "An string set  may not be empty",
+            DETECTED + INVALID + "An string set  may not be empty",
         ),
     ],
 )
@@ -334,7 +335,7 @@ def test_expected_guards_a_put(refusal, orders, put):
         (
             "PutItem",
             {"Item": key("a", 1), **ABSENT, "ExpressionAttributeNames": {"#x": "x"}},
-            "Value provided in ExpressionAttributeNames unused in expressions: keys: {#x}",
+            DETECTED + "Value provided in ExpressionAttributeNames unused in expressions: keys: {#x}",
         ),
         (
             "UpdateItem",
@@ -342,7 +343,7 @@ def test_expected_guards_a_put(refusal, orders, put):
                 "Key": key("a", 1), "UpdateExpression": "REMOVE x",
                 "ExpressionAttributeValues": {":x": {"S": "x"}},
             },
-            "Value provided in ExpressionAttributeValues unused in expressions: keys: {:x}",
+            DETECTED + "Value provided in ExpressionAttributeValues unused in expressions: keys: {:x}",
         ),
     ],
 )  # fmt: skip
@@ -409,3 +410,44 @@ def test_hot_operations_cost_few_statements(put, statements, operation, params, 
     put("ann", 1)
 
     assert statements(operation, TableName="orders", **params) == count
+
+
+BAD_UPDATE = {"UpdateExpression": "SET a = :v)", "ExpressionAttributeValues": {":v": {"S": "x"}}}
+BAD_CONDITION = {"ConditionExpression": "a = = b"}
+
+
+@pytest.mark.parametrize(
+    ("operation", "params", "begins"),
+    [
+        ("UpdateItem", {"Key": key("ann", 1), **BAD_UPDATE}, "Invalid UpdateExpression: Syntax error;"),
+        ("PutItem", {"Item": key("ann", 1), **BAD_CONDITION}, "Invalid ConditionExpression: Syntax error;"),
+        ("DeleteItem", {"Key": key("ann", 1), **BAD_CONDITION}, "Invalid ConditionExpression: Syntax error;"),
+        (
+            "UpdateItem",
+            {"Key": key("ann", 1), "UpdateExpression": "REMOVE a", "ExpressionAttributeValues": {}},
+            "ExpressionAttributeValues must not be empty",
+        ),
+    ],
+)
+def test_refused_expression_of_a_single_write_is_a_validation_error(refusal, orders, operation, params, begins):
+    code, message = refusal(operation, TableName=orders, **params)
+
+    assert code == "ValidationException"
+    assert message.startswith(DETECTED + begins)
+
+
+def test_refused_expression_of_a_transaction_or_a_read_is_told_as_it_is(refusal, orders):
+    update = {"Update": {"TableName": orders, "Key": key("ann", 1), **BAD_UPDATE}}
+
+    written = refusal("TransactWriteItems", TransactItems=[update])[1]
+    scanned = refusal("Scan", TableName=orders, FilterExpression="a = b", ExpressionAttributeNames={"#x": "a"})[1]
+
+    assert written.startswith("Invalid UpdateExpression: Syntax error;")
+    assert scanned.startswith("Value provided in ExpressionAttributeNames unused in expressions")
+
+
+def test_removing_within_an_item_that_is_not_there_does_nothing(call, orders):
+    asked = {"UpdateExpression": "REMOVE a.b", "ReturnValues": "ALL_NEW"}
+
+    assert call("UpdateItem", TableName=orders, Key=key("ann", 1), **asked) == {}
+    assert call("GetItem", TableName=orders, Key=key("ann", 1)) == {}
