@@ -10,7 +10,7 @@ from redrive.languages.iam.errors import PolicyError
 from redrive.languages.iam.evaluate import Allowed, Decision, ExplicitDeny, ImplicitDeny, PolicySource, decide
 from redrive.languages.iam.managed import ManagedPolicy, managed_policies
 from redrive.languages.iam.messages import denial_message
-from redrive.languages.iam.model import Effect, Policy, PolicyKind, Statement
+from redrive.languages.iam.model import CURRENT_VERSION, Effect, Policy, PolicyKind, Statement
 from redrive.languages.iam.parse import parse_policy
 from redrive.languages.iam.request import (
     AccessRequest,
@@ -24,6 +24,7 @@ from redrive.languages.iam.request import (
 )
 
 __all__ = [
+    "CURRENT_VERSION",
     "AccessRequest",
     "Allowed",
     "Context",

@@ -47,6 +47,8 @@ _PRINCIPAL_FIELDS = {
     "Federated": "federated",
     "CanonicalUser": "canonical_user",
 }
+_VENDOR = re.compile(r"[A-Za-z0-9.-]+")
+_ACCOUNT_PATTERN = re.compile(r"|[0-9*?]+|aws|.*\$\{.*", re.ASCII)
 _SID = re.compile(r"[0-9A-Za-z]*")
 _AWS_PRINCIPAL = re.compile(
     r"\*|\d{12}"
@@ -173,6 +175,8 @@ def _actions(fields: Mapping[str, object], kind: PolicyKind) -> Selection:
             raise PolicyError("Actions/Conditions must be prefaced by a vendor, e.g., iam, sdb, ec2, etc.")
         if action.count(":") > 1:
             raise PolicyError("Actions/Condition can contain only one colon.")
+        if not _VENDOR.fullmatch(action.partition(":")[0]):
+            raise PolicyError(f"Vendor {action.partition(':')[0]} is not valid")
     return actions
 
 
@@ -204,6 +208,8 @@ def _resource(pattern: str) -> str:
         raise PolicyError(f'Partition "" is not valid for resource "{pattern}".')
     if len(parts) >= 6 and parts[2] == "iam" and parts[3] not in ("", "*"):
         raise PolicyError(f"IAM resource {pattern} cannot contain region information.")
+    if len(parts) >= 6 and parts[2] == "iam" and not _ACCOUNT_PATTERN.fullmatch(parts[4]):
+        raise PolicyError("The policy failed legacy parsing")
     return ":".join([*parts, *["*"] * (6 - len(parts))])
 
 

@@ -43,7 +43,7 @@ def put_log_events(
     if batch.accepted:
         stream = _store(tx, caller, group, stream, batch)
     return {
-        "nextSequenceToken": stream.sequence_token,
+        "nextSequenceToken": stream.next_token,
         "rejectedLogEventsInfo": batch.rejected,
         "rejectedEntityInfo": rejected_entity(entity),
     }

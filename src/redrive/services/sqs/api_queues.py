@@ -20,6 +20,7 @@ from redrive.languages.iam import Context, request_tags, resource_tags
 from redrive.services.sqs import limits
 from redrive.services.sqs.model import Queue, QueueAttributes, check_name, parse_queue_url, queue_arn, queue_url
 from redrive.services.sqs.model_attributes import change_attributes, differing_attribute
+from redrive.services.sqs.model_metrics import metrics_of
 from redrive.services.sqs.model_policy import binding_policy, check_policy
 from redrive.services.sqs.model_requests import (
     check_page_size,
@@ -159,6 +160,7 @@ def create_queue(
     tx.resources.put(caller.scope, queue)
     arrived(tx, arn, tx.now)  # Who read from an earlier queue of this name reads from this one.
     begin_retention(tx)
+    tx.metrics.watch(metrics_of(arn).visible, tx.now)
     return {"QueueUrl": queue_url(caller, queue)}
 
 
