@@ -27,6 +27,7 @@ from redrive.engine.engine import Engine
 from redrive.engine.registry import Entry
 from redrive.gateway.identity import Identity
 from redrive.store.api import Transaction
+from redrive.wire.compression import accepts_gzip, compressed
 from redrive.wire.message import HttpRequest, HttpResponse
 from redrive.wire.models import Models
 from redrive.wire.query import QueryCodec
@@ -49,6 +50,7 @@ class Exchange:
     params: Mapping[str, object]
     engine: Engine
     user_key: str = ""
+    accepts_gzip: bool = False
 
     def step(self, tx: Transaction) -> Answer:
         """The operation, as a step of the store."""
@@ -86,7 +88,8 @@ class Gateway:
             params = route.codec.decode(route.operation, request, route.path_params)
             entry = self._engine.registry.entry(route.service.name, route.operation.name)
             self._engine.registry.check(entry, params)
-            return Exchange(route, entry, caller, params, self._engine, signer.user_key)
+            gzip = spec.compresses and accepts_gzip(request)
+            return Exchange(route, entry, caller, params, self._engine, signer.user_key, gzip)
         except ServiceError as error:
             return route.codec.encode_error(error, request_id)
 
@@ -95,7 +98,8 @@ class Gateway:
         route, request_id = exchange.route, exchange.caller.request_id
         if not isinstance(result, BaseException):
             try:
-                return route.codec.encode(route.operation, result, request_id)
+                answer = route.codec.encode(route.operation, result, request_id)
+                return compressed(answer) if exchange.accepts_gzip else answer
             except Exception as error:  # noqa: BLE001 - a result that cannot be written is our defect, and is answered so.
                 result = error
         return route.codec.encode_error(self._service_error(route, result, request_id), request_id)

@@ -67,7 +67,7 @@ class ServiceSpec:
     `protocols` are in order of preference; `target_prefix` is what X-Amz-Target starts with; `validation_code` is
     its error for parameters that break the model, empty if it checks them itself; `query_names` renames (shape,
     member) on the query protocol, `query_json_lists` the lists of its answers in JSON. Requests to a path that matches
-    `resource_path` are about that resource.
+    `resource_path` are about that resource; it `compresses` large answers for who accepts gzip.
     """
 
     name: str
@@ -87,6 +87,7 @@ class ServiceSpec:
     query_json_lists: Mapping[str, str] = field(default_factory=dict)
     has_error_detail: bool = False
     resource_path: str = ""
+    compresses: bool = False
 
     @property
     def signing_name(self) -> str:
@@ -198,6 +199,7 @@ SERVICES: tuple[ServiceSpec, ...] = (
         target_prefix="DynamoDB_20120810",
         error_namespace="com.amazonaws.dynamodb.v20120810",
         sends_crc32=True,
+        compresses=True,
         wording=DYNAMODB_WORDING,
     ),
     ServiceSpec(name="iam", protocols=("query",)),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
+from redrive.wire.message import HttpRequest
 from tests.unit.services.dynamodb.conftest import key
 
 DETECTED = "1 validation error detected: "
@@ -451,3 +454,15 @@ def test_removing_within_an_item_that_is_not_there_does_nothing(call, orders):
 
     assert call("UpdateItem", TableName=orders, Key=key("ann", 1), **asked) == {}
     assert call("GetItem", TableName=orders, Key=key("ann", 1)) == {}
+
+
+def test_large_answers_come_in_gzip_to_clients_that_accept_it(world, call, orders):
+    """boto3 does not ask for it by itself, and checks no checksum that it does not read."""
+    call("PutItem", TableName=orders, Item={**key("ann", 1), "text": {"S": "x" * 5_000}})
+    body = json.dumps({"TableName": orders, "Key": key("ann", 1)}).encode()
+    headers = {"x-amz-target": "DynamoDB_20120810.GetItem", "accept-encoding": "gzip"}
+
+    answer = world.gateway.respond(HttpRequest("POST", "/", "", headers, body))
+
+    assert ("Content-Encoding", "gzip") in answer.headers
+    assert json.loads(gzip.decompress(answer.body))["Item"]["text"] == {"S": "x" * 5_000}

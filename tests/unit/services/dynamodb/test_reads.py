@@ -477,10 +477,9 @@ def test_scan_costs_a_unit_for_each_partition_that_it_looks_at(call, orders, put
     """An on-demand table has four from the beginning."""
     put("ann", 1)
 
-    def cost(**params):
-        return call("Scan", TableName=orders, ReturnConsumedCapacity="TOTAL", **params)["ConsumedCapacity"][
-            "CapacityUnits"
-        ]
+    def cost(**params: object) -> float:
+        answer = call("Scan", TableName=orders, ReturnConsumedCapacity="TOTAL", **params)
+        return float(answer["ConsumedCapacity"]["CapacityUnits"])
 
     assert (cost(), cost(ConsistentRead=True)) == (2.0, 4.0)
     assert sum(cost(Segment=number, TotalSegments=4) for number in range(4)) == 2.0
