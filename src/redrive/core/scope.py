@@ -22,7 +22,7 @@ class Caller:
 
     With `role_arn` the caller is a session of that role, with `user_arn` that IAM user or a session of the user: their
     policies decide. With neither it is the account itself, which may do everything in the account. `host` is the host
-    name by which the caller reached us, for answers that contain URLs.
+    name by which the caller reached us, for answers that contain URLs. `trace_header` is X-Ray's, empty if it has none.
     """
 
     scope: Scope
@@ -31,6 +31,7 @@ class Caller:
     session_name: str = ""
     host: str = "127.0.0.1:4566"
     user_arn: str | None = None
+    trace_header: str = ""
 
     @property
     def is_account(self) -> bool:

@@ -13,6 +13,7 @@ No sockets and no event loop here: `app` serves this over HTTP, and `redrive.tes
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,10 +28,14 @@ from redrive.engine.engine import Engine
 from redrive.engine.registry import Entry, Unserved
 from redrive.gateway.identity import Identity
 from redrive.store.api import Transaction
+from redrive.wire.compression import accepts_gzip, compressed
 from redrive.wire.message import HttpRequest, HttpResponse
 from redrive.wire.models import Models
 from redrive.wire.query import QueryCodec
 from redrive.wire.route import Route, Router, Unroutable
+
+TRACE_HEADER = "x-amzn-trace-id"
+"""The header in which X-Ray's trace goes from service to service."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,7 @@ class Exchange:
     params: Mapping[str, object]
     engine: Engine
     user_key: str = ""
+    accepts_gzip: bool = False
 
     def step(self, tx: Transaction) -> Answer:
         """The operation, as a step of the store."""
@@ -79,9 +85,13 @@ class Gateway:
             signer = self._identity.identify(
                 request, request_id, spec.signing_name, wordy=isinstance(route.codec, QueryCodec)
             )
+            caller = signer.caller
+            if TRACE_HEADER in request.headers:
+                caller = dataclasses.replace(caller, trace_header=request.headers[TRACE_HEADER])
             params = route.codec.decode(route.operation, request, route.path_params)
             entry = self._entry(route, params)
-            return Exchange(route, entry, signer.caller, params, self._engine, signer.user_key)
+            gzip = spec.compresses and accepts_gzip(request)
+            return Exchange(route, entry, caller, params, self._engine, signer.user_key, gzip)
         except ServiceError as error:
             return route.codec.encode_error(error, request_id)
 
@@ -100,7 +110,8 @@ class Gateway:
         route, request_id = exchange.route, exchange.caller.request_id
         if not isinstance(result, BaseException):
             try:
-                return route.codec.encode(route.operation, result, request_id)
+                answer = route.codec.encode(route.operation, result, request_id)
+                return compressed(answer) if exchange.accepts_gzip else answer
             except Exception as error:  # noqa: BLE001 - a result that cannot be written is our defect, and is answered so.
                 result = error
         return route.codec.encode_error(self._service_error(route, result, request_id), request_id)

@@ -10,6 +10,7 @@ import sqlite3
 from importlib import resources
 
 from redrive.core.errors import UserError
+from redrive.store.slots import slot_of
 
 APPLICATION_ID = 0x52445256  # "RDRV"
 
@@ -46,6 +47,7 @@ def schema_version(connection: sqlite3.Connection, location: str) -> int:
 def migrate(connection: sqlite3.Connection, location: str) -> None:
     """Bring a database up to this version's schema. Errors: as those of `schema_version`."""
     version = schema_version(connection, location)
+    connection.create_function("slot_of", 1, slot_of, deterministic=True)
     for number, sql in migrations():
         if number > version:
             connection.executescript(

@@ -21,6 +21,9 @@ from redrive.wire.xml_body import XmlWriter, element
 
 FIELDS_MAX = 100_000
 
+UNKNOWN_OPERATION = "UnknownOperationException"
+"""What a request is answered that is to a resource's own path and names no operation: this element alone."""
+
 _XML = ("Content-Type", "text/xml")
 _FORM = "application/x-www-form-urlencoded"
 
@@ -60,15 +63,17 @@ class QueryCodec:
         if operation.output is None:
             refuse_members(operation, result)
         else:
-            out.append(f"<{wrapper}>")
-            self._writer.structure(operation.output)(out, result)
-            out.append(f"</{wrapper}>")
+            content: list[str] = []
+            self._writer.structure(operation.output)(content, result)
+            out += [f"<{wrapper}>", *content, f"</{wrapper}>"] if content else [f"<{wrapper}/>"]
         out.append(f"<ResponseMetadata>{element('RequestId', request_id)}</ResponseMetadata></{name}Response>")
         return _response(200, out, request_id)
 
     def encode_error(self, error: ServiceError, request_id: str) -> HttpResponse:
         """See Codec."""
         named = resolve(self._service, error)
+        if self._service.spec.resource_path and error.code == UNKNOWN_OPERATION and error.http_status == 404:
+            return _response(404, [f"<{UNKNOWN_OPERATION}/>"], request_id)
         message = self._service.spec.query_messages.get(named.name, error.message)
         out = [
             f"<ErrorResponse {self._xmlns}><Error>",
@@ -76,6 +81,8 @@ class QueryCodec:
             element("Code", named.query_code),
             element("Message", message),
         ]
+        if self._service.spec.has_error_detail:
+            out.append("<Detail/>")
         if named.shape is not None:
             self._writer.structure(named.shape)(out, error.members)
         out.append(f"</Error>{element('RequestId', request_id)}</ErrorResponse>")

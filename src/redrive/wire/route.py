@@ -19,16 +19,23 @@ from redrive.wire.message import HttpRequest
 from redrive.wire.model import OperationModel, ServiceModel
 from redrive.wire.models import Models
 from redrive.wire.paths import PathTable
-from redrive.wire.query import QueryCodec, form_of
+from redrive.wire.query import UNKNOWN_OPERATION, QueryCodec, form_of
+from redrive.wire.query_json import QueryJsonCodec, wants_json
 from redrive.wire.rest import RestJsonCodec
 from redrive.wire.services import UNKNOWN_ACTION, ServiceSpec
 from redrive.wire.sigv4 import credential_of
 from redrive.wire.strangers import errors_for, errors_of, may_have_action, signed_for
 
+_QUERY_JSON = "query-json"
 _PROTOCOLS: Mapping[str, Callable[[ServiceModel], Codec]] = MappingProxyType(
-    {"json": JsonCodec, "query": QueryCodec, "rest-json": RestJsonCodec, "smithy-rpc-v2-cbor": CborCodec}
+    {
+        "json": JsonCodec,
+        "query": QueryCodec,
+        _QUERY_JSON: QueryJsonCodec,
+        "rest-json": RestJsonCodec,
+        "smithy-rpc-v2-cbor": CborCodec,
+    }
 )
-_QUEUE_PATH = re.compile(r"/\d{12}/[A-Za-z0-9_.-]+")
 _RPC_PATH = re.compile(r"(?:/.*)?/service/([^/]+)/operation/([^/]+)")
 _NO_PARAMS: Mapping[str, str] = MappingProxyType({})
 
@@ -127,7 +134,7 @@ class Router:
                 raise self._unknown(codec, f"Unable to find an operation for {request.method} {request.path}.", 404)
             return route
         if "query" in spec.protocols:
-            return self._by_action(spec, request, _fields(self.codec(spec.name, "query"), request))
+            return self._by_action(spec, request, _fields(self._query_codec(spec.name, request), request))
         raise self._unknown(self.codec(spec.name, "json"), "The request has no X-Amz-Target header.", 400)
 
     def _unsigned(self, request: HttpRequest) -> Route:
@@ -143,9 +150,11 @@ class Router:
             for spec in named or specs:
                 if fields["Action"] in self._models.service(spec.name).operations:
                     return self._by_action(spec, request, fields)
-            codec: ErrorWriter = self.codec(named[0].name, "query") if named else errors_of("query")
+            codec: ErrorWriter = self._query_codec(named[0].name, request) if named else errors_of("query")
             raise Unroutable(codec, _invalid_action(UNKNOWN_ACTION, fields["Action"], version or ""))
         for spec in self._specs:
+            if _is_to_resource(spec, request):
+                return self._by_action(spec, request, fields)
             if "rest-json" in spec.protocols:
                 route = self._by_path(spec, request)
                 if route is not None:
@@ -154,10 +163,16 @@ class Router:
             errors_for(request), f"Unable to find an operation for {request.method} {request.path}.", 404
         )
 
+    def _query_codec(self, service: str, request: HttpRequest) -> Codec:
+        return self.codec(service, _QUERY_JSON if wants_json(request) else "query")
+
     def _by_action(self, spec: ServiceSpec, request: HttpRequest, fields: Mapping[str, str]) -> Route:
         service = self._models.service(spec.name)
-        codec = self.codec(spec.name, "query")
+        codec = self._query_codec(spec.name, request)
         action = fields.get("Action")
+        is_to_resource = _is_to_resource(spec, request)
+        if action is None and is_to_resource:
+            raise Unroutable(codec, ServiceError(UNKNOWN_OPERATION, "The request names no operation.", http_status=404))
         if action is None:
             message = "The request is missing an action or a required parameter."
             raise Unroutable(codec, ServiceError("MissingAction", message, http_status=400))
@@ -165,7 +180,10 @@ class Router:
         operation = service.operations.get(action)
         if operation is None or (spec.checks_version and version != service.api_version):
             raise Unroutable(codec, _invalid_action(spec.unknown_action, action, version))
-        return Route(service, operation, codec, _queue_url(request, operation))
+        params = _queue_url(request, operation) if is_to_resource else _NO_PARAMS
+        if is_to_resource and not params:
+            raise Unroutable(codec, _invalid_action(spec.unknown_action, action, version))
+        return Route(service, operation, codec, params)
 
     def _by_path(self, spec: ServiceSpec, request: HttpRequest) -> Route | None:
         service = self._models.service(spec.name)
@@ -187,6 +205,11 @@ class Router:
         return Unroutable(codec, ServiceError("UnknownOperationException", message, http_status=status))
 
 
+def _is_to_resource(spec: ServiceSpec, request: HttpRequest) -> bool:
+    """Whether the path of a request is that of a resource, such as a queue's URL."""
+    return bool(spec.resource_path) and re.fullmatch(spec.resource_path, request.path) is not None
+
+
 def _fields(codec: ErrorWriter, request: HttpRequest) -> dict[str, str]:
     try:
         return dict(form_of(request))
@@ -200,8 +223,7 @@ def _invalid_action(text: str, action: str, version: str) -> ServiceError:
 
 def _queue_url(request: HttpRequest, operation: OperationModel) -> Mapping[str, str]:
     """A form may be posted to the URL of a queue, which then is the queue it is about."""
-    takes_queue = operation.input is not None and "QueueUrl" in operation.input.members
-    if not takes_queue or _QUEUE_PATH.fullmatch(request.path) is None:
+    if operation.input is None or "QueueUrl" not in operation.input.members:
         return _NO_PARAMS
     scheme = request.headers.get("x-forwarded-proto", "http")
     return MappingProxyType({"QueueUrl": f"{scheme}://{request.headers.get('host', 'localhost')}{request.path}"})

@@ -66,8 +66,9 @@ class ServiceSpec:
 
     `protocols` are in order of preference; `target_prefix` is what X-Amz-Target starts with; `validation_code` is
     its error for parameters that break the model, empty if it checks them itself; `query_names` renames (shape,
-    member) on the query protocol. `root` is what all paths of a service begin with that is not AWS's; only what is
-    asked below it is for that service.
+    member) on the query protocol, `query_json_lists` the lists of its answers in JSON. `root` is what all paths of a
+    service begin with that is not AWS's; only what is asked below it is for that service. Requests to a path that
+    matches `resource_path` are about that resource; it `compresses` large answers for who accepts gzip.
     """
 
     name: str
@@ -85,6 +86,10 @@ class ServiceSpec:
     query_messages: Mapping[str, str] = field(default_factory=dict)
     query_names: Mapping[tuple[str, str], str] = field(default_factory=dict)
     root: str = ""
+    query_json_lists: Mapping[str, str] = field(default_factory=dict)
+    has_error_detail: bool = False
+    resource_path: str = ""
+    compresses: bool = False
 
     @property
     def signing_name(self) -> str:
@@ -184,6 +189,9 @@ SERVICES: tuple[ServiceSpec, ...] = (
             {"QueueDoesNotExist": "The specified queue does not exist for this wsdl version."}
         ),
         query_names=MappingProxyType(_SQS_QUERY_NAMES),
+        query_json_lists=MappingProxyType({"Messages": "messages", "QueueUrls": "queueUrls"}),
+        has_error_detail=True,
+        resource_path=r"(?:/queue/[a-z0-9-]+)?/\d{12}/[A-Za-z0-9_.-]+",
     ),
     ServiceSpec(name="scheduler", protocols=("rest-json",)),
     ServiceSpec(name="lambda", protocols=("rest-json",)),
@@ -193,6 +201,7 @@ SERVICES: tuple[ServiceSpec, ...] = (
         target_prefix="DynamoDB_20120810",
         error_namespace="com.amazonaws.dynamodb.v20120810",
         sends_crc32=True,
+        compresses=True,
         wording=DYNAMODB_WORDING,
     ),
     ServiceSpec(name="iam", protocols=("query",)),

@@ -189,7 +189,8 @@ def test_error_has_the_code_and_status_of_the_query_protocol(
     )
 
     assert response.status == status
-    assert parsed["Error"] == {"Type": kind, "Code": code, "Message": "m"}
+    detail = {"Detail": None} if service == "sqs" else {}
+    assert parsed["Error"] == {"Type": kind, "Code": code, "Message": "m", **detail}
     assert parsed["ResponseMetadata"]["RequestId"] == "id-1"
 
 

@@ -39,6 +39,7 @@ from redrive.languages.dynamo.paths import lookup
 from redrive.languages.dynamo.placeholders import Placeholders
 from redrive.languages.dynamo.projections import parse_projection, project, project_paths
 from redrive.languages.dynamo.sizes import (
+    EmptyKey,
     check_hash_key,
     check_item_size,
     check_range_key,
@@ -62,6 +63,7 @@ __all__ = [
     "AttributeUpdate",
     "AttributeValue",
     "Condition",
+    "EmptyKey",
     "ExpectedAttribute",
     "Item",
     "KeyBounds",

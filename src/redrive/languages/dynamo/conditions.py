@@ -57,8 +57,20 @@ def _read(text: str, kind: str, placeholders: Placeholders) -> Condition:
 Node = Condition | Path | Literal | Call
 
 
+class _Level:
+    """What was read within one pair of parentheses, or of the whole: what OR and AND join, and NOTs not yet applied."""
+
+    __slots__ = ("conjuncts", "disjuncts", "negations", "opened")
+
+    def __init__(self, opened: int) -> None:
+        self.opened = opened
+        self.disjuncts: list[Condition] = []
+        self.conjuncts: list[Condition] = []
+        self.negations = 0
+
+
 class _Grammar:
-    """Recursive descent: one method for each level of precedence."""
+    """A loop over levels of parentheses: conditions nest deeper than Python's stack has room for methods."""
 
     __slots__ = ("_functions", "_reader")
 
@@ -67,13 +79,24 @@ class _Grammar:
         self._functions = FunctionReader(reader.findings)
 
     def disjunction(self) -> Node:
-        first = self._conjunction()
-        if self._reader.at_keyword() != "OR":
-            return first
-        terms = [self.condition(first)]
-        while self._reader.accept_keyword("OR"):
-            terms.append(self.condition(self._conjunction()))
-        return Or(tuple(terms))
+        """All that OR joins at the outermost level."""
+        reader, outer = self._reader, list[_Level]()
+        level = _Level(0)
+        while True:
+            while reader.accept_keyword("NOT"):
+                reader.count_operator()
+                level.negations += 1
+            if reader.token.text == "(":
+                outer.append(level)
+                level = _Level(reader.open())
+                continue
+            node = self._negated(level, self._comparison(reader.operand()))
+            while (joined := self._joined(level, node)) is not None:
+                if not outer:
+                    return joined
+                reader.close(level.opened)
+                level = outer.pop()
+                node = self._negated(level, self._comparison(joined))
 
     def condition(self, node: Node) -> Condition:
         """The node as a condition. Errors: a syntax error where an operand stands alone."""
@@ -83,33 +106,47 @@ class _Grammar:
             raise self._reader.syntax_error()
         return node
 
-    def _conjunction(self) -> Node:
-        first = self._negation()
-        if self._reader.at_keyword() != "AND":
-            return first
-        terms = [self.condition(first)]
-        while self._reader.accept_keyword("AND"):
-            terms.append(self.condition(self._negation()))
-        return And(tuple(terms))
+    def _negated(self, level: _Level, node: Node) -> Node:
+        for _ in range(level.negations):
+            node = Not(self.condition(node))
+        level.negations = 0
+        return node
 
-    def _negation(self) -> Node:
-        if not self._reader.accept_keyword("NOT"):
-            return self._comparison()
-        self._reader.enter()
-        term = self.condition(self._negation())
-        self._reader.leave()
-        return Not(term)
+    def _joined(self, level: _Level, node: Node) -> Node | None:
+        """All of the level, of which this node is the last; None if AND or OR comes next, which is then taken."""
+        keyword = self._reader.at_keyword()
+        if keyword == "AND" or level.conjuncts:
+            level.conjuncts.append(self.condition(node))
+            if self._goes_on("AND"):
+                return None
+            node = And(tuple(level.conjuncts))
+            level.conjuncts = []
+        if keyword == "OR" or level.disjuncts:
+            level.disjuncts.append(self.condition(node))
+            if self._goes_on("OR"):
+                return None
+            node = Or(tuple(level.disjuncts))
+        return node
 
-    def _comparison(self) -> Node:
+    def _goes_on(self, keyword: str) -> bool:
+        if not self._reader.accept_keyword(keyword):
+            return False
+        self._reader.count_operator()
+        return True
+
+    def _comparison(self, left: Node) -> Node:
+        """What stands on the left, compared with what follows if anything does."""
         reader = self._reader
-        left = reader.parenthesised(self.disjunction) if reader.token.text == "(" else reader.operand()
         if not isinstance(left, Path | Literal | Call):
             return left
         if (symbol := reader.accept(*_COMPARATORS)) is not None:
+            reader.count_operator()
             return self._compared(Comparator(symbol), left)
         if reader.accept_keyword("BETWEEN"):
+            reader.count_operator()
             return self._between(left)
         if reader.accept_keyword("IN"):
+            reader.count_operator()
             return self._in(left)
         return left
 

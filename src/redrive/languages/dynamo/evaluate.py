@@ -55,8 +55,8 @@ def holds(condition: Condition, item: Item) -> bool:
             return lookup(item, path) is not None
         case AttributeNotExists(path):
             return lookup(item, path) is None
-        case AttributeType(path, type_name):
-            found = lookup(item, path)
+        case AttributeType(operand, type_name):
+            found = _value(operand, item)
             return found is not None and type_of(found) == type_name
         case BeginsWith(operand, prefix):
             return _begins_with(_value(operand, item), _value(prefix, item))

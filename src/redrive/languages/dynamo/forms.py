@@ -22,6 +22,10 @@ FORMS_MAX = 1_024
 _DEPENDS_ON_VALUES = re.compile(r"BETWEEN|attribute_type", re.IGNORECASE)
 """Whether these can be read depends on what the values are, and not on their types alone."""
 
+_NESTS = re.compile(r"\(|\bNOT\b", re.IGNORECASE)
+NESTED_MAX = 40
+"""Trees that may be deeper are read anew each time: filling one in goes down Python's stack."""
+
 Tree = TypeVar("Tree")
 Values = Mapping[str, AttributeValue]
 Read = Callable[[str, str, Placeholders], Tree]
@@ -61,7 +65,7 @@ def read_form(read: Read[Tree], text: str, kind: str, placeholders: Placeholders
 
 @functools.lru_cache(maxsize=FORMS_MAX)
 def _form_of(read: Read[object], text: str, kind: str, names: Names, types: Types) -> _Form[object] | None:
-    if _DEPENDS_ON_VALUES.search(text):
+    if _DEPENDS_ON_VALUES.search(text) or len(_NESTS.findall(text)) > NESTED_MAX:
         return None
     blanks = {key: cast("AttributeValue", _Blank(key, _SAMPLES[name])) for key, name in types}
     placeholders = Placeholders.of(dict(names), blanks)

@@ -78,7 +78,7 @@ class FunctionReader:
             case "attribute_not_exists":
                 return AttributeNotExists(self._path(call.name, first))
             case "attribute_type":
-                return AttributeType(self._path(call.name, first), self._type(others[0]))
+                return AttributeType(first, self._type(others[0]))
             case "begins_with":
                 self._note_types(call.name, operands, _PREFIX_TYPES)
                 return BeginsWith(first, others[0])

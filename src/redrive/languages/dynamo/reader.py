@@ -24,8 +24,17 @@ from redrive.languages.dynamo.values import utf8
 # Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-expression-parameters
 EXPRESSION_BYTES_MAX = 4096
 
-# AWS names no limit for parentheses and NOT; this one keeps the reading of any text within Python's stack.
-NESTING_MAX = 50
+# The page speaks of update expressions; AWS holds it for all. Source: https://github.com/scylladb/scylladb/issues/14473
+OPERATORS_MAX = 300
+
+NESTING_MAX = OPERATORS_MAX + 1
+"""A text that nests deeper has too many operators, or parentheses around nothing but parentheses."""
+
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-data-types
+PATH_LEVELS_MAX = 32
+LIST_INDEX_MAX = 2**31 - 1
+
+_INDEX_DIGITS_MAX = 10
 
 UNDEFINED = Literal({"NULL": True})
 Inner = TypeVar("Inner")
@@ -46,6 +55,7 @@ class Reader:
         "_at",
         "_depth",
         "_keywords",
+        "_operators",
         "_pair",
         "_parameter",
         "_placeholders",
@@ -65,6 +75,7 @@ class Reader:
         self._tokens = tokens_of(text)
         self._at = 0
         self._depth = 0
+        self._operators = 0
         self._pair = (0, 0)
         self.findings = Findings(parameter)
 
@@ -122,10 +133,16 @@ class Reader:
         return invalid(f"Invalid {self._parameter}: {message}")
 
     def enter(self) -> None:
-        """Go deeper into parentheses, calls or negations. Errors: ValidationException beyond 50 levels."""
+        """Go deeper into parentheses or calls. Errors: ValidationException beyond what 300 operators can nest."""
         self._depth += 1
         if self._depth > NESTING_MAX:
-            raise self.error("The expression is nested too deeply;")
+            raise self._too_many()
+
+    def count_operator(self) -> None:
+        """Count one more operator or function. Errors: ValidationException for the 301st."""
+        self._operators += 1
+        if self._operators > OPERATORS_MAX:
+            raise self._too_many()
 
     def leave(self) -> None:
         """Come back from the level entered last."""
@@ -146,8 +163,12 @@ class Reader:
                 continue
             if self.token.kind is not TokenKind.NUMBER:
                 raise self.syntax_error()
-            elements.append(int(self._take().text))
+            elements.append(self._index(self._take().text))
             self.expect("]")
+        if len(elements) > PATH_LEVELS_MAX:
+            self.findings.note(
+                Stage.PATHS, f"The document path has too many nesting elements; nesting levels: {len(elements)}"
+            )
         return Path(tuple(elements))
 
     def at_value(self) -> bool:
@@ -176,6 +197,7 @@ class Reader:
     def call(self) -> Call:
         """Read a function and its arguments. Errors: a syntax error if there are none."""
         name = self._take().text
+        self.count_operator()
         self.expect("(")
         self.enter()
         arguments = [self.operand()]
@@ -187,17 +209,26 @@ class Reader:
 
     def parenthesised(self, inner: Callable[[], Inner]) -> Inner:
         """Read what `inner` reads, between parentheses. Errors: a redundant pair directly within another."""
+        opened = self.open()
+        found = inner()
+        self.close(opened)
+        return found
+
+    def open(self) -> int:
+        """Take an opening parenthesis; answers what `close` needs to know of it. Errors: a syntax error."""
         opened = self._at
         self.expect("(")
         self.enter()
-        found = inner()
+        return opened
+
+    def close(self, opened: int) -> None:
+        """Take the closing parenthesis. Errors: a syntax error; a redundant pair directly within another."""
         closed = self._at
         self.expect(")")
         self.leave()
         if self._pair == (opened + 1, closed - 1):
             raise self.error("The expression has redundant parentheses;")
         self._pair = (opened, closed)
-        return found
 
     def operand(self) -> Path | Literal | Call:
         """Read a path, a value, a call, or one of these in parentheses. Errors: a syntax error."""
@@ -210,6 +241,16 @@ class Reader:
         if self.at_path():
             return self.path()
         raise self.syntax_error()
+
+    def _index(self, digits: str) -> int:
+        # Python refuses to read texts of thousands of digits at all.
+        index = int(digits) if len(digits) <= _INDEX_DIGITS_MAX else LIST_INDEX_MAX + 1
+        if index > LIST_INDEX_MAX:
+            self.findings.note(Stage.PATHS, f"List index is not within the allowable range; index: [{digits}]")
+        return index
+
+    def _too_many(self) -> ServiceError:
+        return self.error(f"The expression contains too many operators; operator count: {OPERATORS_MAX + 1}")
 
     def _name(self) -> str:
         if not self.at_path():

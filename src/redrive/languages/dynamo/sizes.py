@@ -7,6 +7,7 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Capacit
 
 from __future__ import annotations
 
+from redrive.core.errors import ServiceError
 from redrive.languages.dynamo.numbers import digit_count
 from redrive.languages.dynamo.refusals import invalid, invalid_parameter
 from redrive.languages.dynamo.values import AttributeValue, Item, type_of, utf8_length
@@ -55,6 +56,14 @@ def value_size(value: AttributeValue) -> int:
             return 1
 
 
+class EmptyKey(ServiceError):
+    """The refusal of a key attribute whose value is empty: the one defect of a key that cancels no transaction."""
+
+    def __init__(self, message: str) -> None:
+        refusal = invalid_parameter(message)
+        super().__init__(refusal.code, refusal.message)
+
+
 def check_item_size(item: Item) -> int:
     """Refuse an item of more than 400 KB in a request; answers its size. Errors: ValidationException."""
     size_bytes = item_size(item)
@@ -90,9 +99,7 @@ def check_range_key(name: str, value: AttributeValue) -> None:
 def _check_not_empty(name: str, value: AttributeValue) -> None:
     if value.get("S") == "" or value.get("B") == b"":
         kind = {"S": "string", "B": "binary"}[type_of(value)]
-        raise invalid_parameter(
-            f"The AttributeValue for a key attribute cannot contain an empty {kind} value. Key: {name}"
-        )
+        raise EmptyKey(f"The AttributeValue for a key attribute cannot contain an empty {kind} value. Key: {name}")
 
 
 def _number_size(number: str) -> int:

@@ -101,9 +101,9 @@ class AttributeNotExists:
 
 @dataclass(frozen=True, slots=True)
 class AttributeType:
-    """`attribute_type(path, type)`; `type` is one of the ten type names."""
+    """`attribute_type(operand, type)`; `type` is one of the ten type names."""
 
-    path: Path
+    operand: Operand
     type: str
 
 

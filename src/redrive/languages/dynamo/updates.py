@@ -143,6 +143,7 @@ class _Grammar:
         symbol = reader.accept("+", "-")
         if symbol is None:
             return left
+        reader.count_operator()
         right = reader.parenthesised(self._operand) if reader.token.text == "(" else self._operand()
         for operand in (left, right):
             _note_type(reader.findings, symbol, operand, "N")

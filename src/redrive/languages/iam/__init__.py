@@ -19,7 +19,7 @@ from redrive.languages.iam.evaluate import (
 )
 from redrive.languages.iam.managed import ManagedPolicy, managed_policies
 from redrive.languages.iam.messages import denial_message
-from redrive.languages.iam.model import Effect, Policy, PolicyKind, Statement
+from redrive.languages.iam.model import CURRENT_VERSION, Effect, Policy, PolicyKind, Statement
 from redrive.languages.iam.parse import parse_policy
 from redrive.languages.iam.request import (
     AccessRequest,
@@ -33,6 +33,7 @@ from redrive.languages.iam.request import (
 )
 
 __all__ = [
+    "CURRENT_VERSION",
     "AccessRequest",
     "Allowed",
     "Context",

@@ -47,6 +47,8 @@ _PRINCIPAL_FIELDS = {
     "Federated": "federated",
     "CanonicalUser": "canonical_user",
 }
+_VENDOR = re.compile(r"[A-Za-z0-9.-]+")
+_ACCOUNT_PATTERN = re.compile(r"|[0-9*?]+|aws|.*\$\{.*", re.ASCII)
 _SID = re.compile(r"[0-9A-Za-z]*")
 _AWS_PRINCIPAL = re.compile(
     r"\*|\d{12}"
@@ -115,7 +117,7 @@ def _statement(raw: object, kind: PolicyKind) -> Statement:
     return Statement(
         effect=Effect(fields["Effect"]),
         actions=_actions(fields, kind),
-        resources=_resources(fields),
+        resources=_resources(fields, kind),
         principals=_principals(fields),
         conditions=_conditions(fields.get("Condition", {})),
         sid=sid,
@@ -173,15 +175,22 @@ def _actions(fields: Mapping[str, object], kind: PolicyKind) -> Selection:
             raise PolicyError("Actions/Conditions must be prefaced by a vendor, e.g., iam, sdb, ec2, etc.")
         if action.count(":") > 1:
             raise PolicyError("Actions/Condition can contain only one colon.")
+        if not _VENDOR.fullmatch(action.partition(":")[0]):
+            raise PolicyError(f"Vendor {action.partition(':')[0]} is not valid")
     return actions
 
 
-def _resources(fields: Mapping[str, object]) -> Selection | None:
+def _resources(fields: Mapping[str, object], kind: PolicyKind) -> Selection | None:
     resources = _selection(fields, "Resource")
     if resources is None:
         return None
     if not resources.patterns:
         raise PolicyError("Policy statement must contain resources.")
+    if kind is PolicyKind.RESOURCE:
+        # A resource's own policy may name what is no ARN; that matches nothing.
+        return Selection(
+            tuple(_resource(one) if one.startswith("arn:") else one for one in resources.patterns), resources.negated
+        )
     return Selection(tuple(map(_resource, resources.patterns)), resources.negated)
 
 
@@ -199,6 +208,8 @@ def _resource(pattern: str) -> str:
         raise PolicyError(f'Partition "" is not valid for resource "{pattern}".')
     if len(parts) >= 6 and parts[2] == "iam" and parts[3] not in ("", "*"):
         raise PolicyError(f"IAM resource {pattern} cannot contain region information.")
+    if len(parts) >= 6 and parts[2] == "iam" and not _ACCOUNT_PATTERN.fullmatch(parts[4]):
+        raise PolicyError("The policy failed legacy parsing")
     return ":".join([*parts, *["*"] * (6 - len(parts))])
 
 

@@ -14,7 +14,7 @@ from redrive.services.cloudwatch import limits
 from redrive.services.cloudwatch.api_reads import periods_of, units_of
 from redrive.services.cloudwatch.model import VALIDATION, Problems
 from redrive.services.cloudwatch.model_evaluation import Allowance, Evaluation
-from redrive.services.cloudwatch.model_labels import fill_label, parse_timezone, properties
+from redrive.services.cloudwatch.model_labels import default_labels, fill_label, parse_timezone, properties
 from redrive.services.cloudwatch.model_pages import Result, page_of
 from redrive.services.cloudwatch.model_queries import MetricStat, Query, read_queries
 from redrive.services.cloudwatch.model_statistics import value_of
@@ -48,11 +48,13 @@ def get_metric_data(
     if not isinstance(offset, int):
         raise ServiceError("InvalidNextToken", "The specified next token is invalid.")
     results = []
+    defaults = default_labels(queries)
     for query, series in _answers(tx, caller, queries, start_time, end_time):
         own: Mapping[str, str] = {}
         if isinstance(query.content, MetricStat):
             own = properties(query.content, account=caller.account, region=caller.region)
-        label = series.label if query.label is None else fill_label(query.label, series, own, zone)
+        default = defaults.get(query.id, series.label)
+        label = default if query.label is None else fill_label(query.label, series, own, zone)
         points = list(series.values.items())
         ordered = points if scan_by == _ASCENDING else points[::-1]
         results.append(Result(query.id, label, ordered, is_forbidden=_is_foreign(query, caller)))
@@ -63,9 +65,7 @@ def get_metric_data(
 
 def _check(start: Instant, end: Instant, size: int) -> None:
     problems = Problems()
-    if start == end:
-        problems.add(VALIDATION, "The parameter StartTime must not equal parameter EndTime.")
-    if start > end:
+    if start >= end:
         problems.add(VALIDATION, "The parameter StartTime must be less than the parameter EndTime.")
     if not 1 <= size <= limits.DATAPOINTS_PER_PAGE_MAX:
         text = f"The parameter MaxDatapoints must be between 1 and {limits.DATAPOINTS_PER_PAGE_MAX}."

@@ -48,9 +48,7 @@ def _check_time(start: Instant, end: Instant, period: int) -> None:
     problems = Problems()
     if not is_period(period):
         problems.add(INVALID_VALUE, f"The parameter Period {PERIOD_TEXT}")
-    if start == end:
-        problems.add(INVALID_VALUE, "The parameter StartTime must not equal parameter EndTime.")
-    if start > end:
+    if start >= end:
         problems.add(INVALID_COMBINATION, "The parameter StartTime must be less than the parameter EndTime.")
     problems.refuse()
     count = -((start - end) // (period * SECOND_MS))

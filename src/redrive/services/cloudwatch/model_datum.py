@@ -18,6 +18,7 @@ from redrive.services.cloudwatch.model import (
     invalid_value,
     too_many,
 )
+from redrive.services.cloudwatch.model_statistics import merged
 from redrive.store.tables.metrics import DataPoint
 
 _VALUE_MEMBERS = ("Value", "StatisticValues", "Values")
@@ -44,6 +45,8 @@ def check_datum(datum: Document, place: str, now: Instant, problems: Problems) -
         wanted = f"{place}.Value and {place}.StatisticValues"
         problems.add(INVALID_COMBINATION, f"At least one of the parameters {wanted} must be specified.")
     for first, second in pairwise(given):
+        if first != "Value":
+            continue  # A statistic set may stand beside a list of values.
         problems.add(
             INVALID_COMBINATION,
             f"The parameters {place}.{first} and {place}.{second} are mutually exclusive and you have specified both.",
@@ -68,20 +71,31 @@ def unit_of(datum: Document) -> str:
 def point_of(datum: Document, now: Instant) -> DataPoint | None:
     """The point that a checked datum adds to its series; None if it counts no value at all.
 
-    Values are kept as they are. Of a statistic set they are known only if all are the same.
+    Values are kept as they are. Of a statistic set they are known only if all are the same. Both make one point.
     Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutMetricData.html
     """
     at = datum.get("Timestamp", now)
     begins = at - at % (SECOND_MS if datum.get("StorageResolution") == 1 else MINUTE_MS)
-    statistics = datum.get("StatisticValues")
-    if statistics is not None:
-        count, low, high = statistics["SampleCount"], statistics["Minimum"], statistics["Maximum"]
-        samples = {low: count} if low == high and math.isclose(statistics["Sum"], low * count) else None
-        return DataPoint(begins, statistics["Sum"], count, low, high, samples)
-    values = datum.get("Values")
-    if values is None:
+    if datum.get("Value") is not None:
         value = datum["Value"]
         return DataPoint(begins, value, 1, value, value, {value: 1})
+    points = [point for point in (_point_of_set(datum, begins), _point_of_values(datum, begins)) if point is not None]
+    return merged(points) if points else None
+
+
+def _point_of_set(datum: Document, begins: Instant) -> DataPoint | None:
+    statistics = datum.get("StatisticValues")
+    if statistics is None:
+        return None
+    count, low, high = statistics["SampleCount"], statistics["Minimum"], statistics["Maximum"]
+    samples = {low: count} if low == high and math.isclose(statistics["Sum"], low * count) else None
+    return DataPoint(begins, statistics["Sum"], count, low, high, samples)
+
+
+def _point_of_values(datum: Document, begins: Instant) -> DataPoint | None:
+    values = datum.get("Values")
+    if values is None:
+        return None
     counted: dict[float, float] = {}
     for value, times in zip(values, datum.get("Counts") or [1] * len(values), strict=True):
         if times > 0:

@@ -6,12 +6,12 @@ Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/graph-dyn
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
 from redrive.core.clock import Instant
 from redrive.services.cloudwatch.model import validation_error
-from redrive.services.cloudwatch.model_queries import MetricStat
+from redrive.services.cloudwatch.model_queries import MetricStat, Query
 from redrive.services.cloudwatch.model_values import TimeSeries
 
 _PLACE = re.compile(r"\$\{\s*(?:PROP\('([^']+)'\)|([A-Z_]+))\s*\}")
@@ -57,6 +57,28 @@ def properties(stat: MetricStat, *, account: str, region: str) -> Mapping[str, s
         "Stat": stat.stat,
         **{f"Dim.{name}": value for name, value in metric.dimensions},
     }
+
+
+def default_labels(queries: Sequence[Query]) -> Mapping[str, str]:
+    """The labels of metrics that are returned and have none, by the ids of their queries.
+
+    A label is the metric's name. Where names are equal, the statistic and the period are added, if they differ.
+    """
+    metrics = [
+        (query.id, query.content)
+        for query in queries
+        if isinstance(query.content, MetricStat) and query.is_returned and query.label is None
+    ]
+    labels = {}
+    for query_id, stat in metrics:
+        namesakes = [other for _, other in metrics if other.metric.name == stat.metric.name]
+        parts = [stat.metric.name]
+        if len({other.stat for other in namesakes}) > 1:
+            parts.append(stat.stat)
+        if len({other.period_s for other in namesakes}) > 1:
+            parts.append(str(stat.period_s))
+        labels[query_id] = " ".join(parts)
+    return labels
 
 
 def fill_label(label: str, series: TimeSeries, own: Mapping[str, str], zone: tzinfo) -> str:

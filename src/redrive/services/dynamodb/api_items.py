@@ -48,6 +48,7 @@ from redrive.services.dynamodb.model_items import (
 from redrive.services.dynamodb.model_requests import (
     check_returned,
     condition_of,
+    detected,
     projection_of,
     read_write_condition,
 )
@@ -79,11 +80,12 @@ def put_item(
     """
     reference = authorize(tx, caller, "PutItem", table_name)
     check_returned(return_values, "ALL_OLD")
-    new = read_item(item)
-    condition = read_write_condition(
-        expected=expected, conditional_operator=conditional_operator, condition_expression=condition_expression,
-        names=expression_attribute_names, values=expression_attribute_values,
-    )  # fmt: skip
+    with detected:
+        new = read_item(item)
+        condition = read_write_condition(
+            expected=expected, conditional_operator=conditional_operator, condition_expression=condition_expression,
+            names=expression_attribute_names, values=expression_attribute_values,
+        )  # fmt: skip
     size_bytes = check_item_size(new)
     table = require_table(tx, caller, reference)
     key = key_of_item(table, new)
@@ -165,21 +167,20 @@ def update_item(
         texts,
     )
     check_expressions_given(expression_attribute_names, expression_attribute_values, texts, texts)
-    placeholders = Placeholders(expression_attribute_names, expression_attribute_values)
-    update = _update_of(placeholders, update_expression, attribute_updates)
-    condition = condition_of(placeholders, condition_expression, expected, conditional_operator)
-    placeholders.check_all_used()
+    with detected:
+        placeholders = Placeholders(expression_attribute_names, expression_attribute_values)
+        update = _update_of(placeholders, update_expression, attribute_updates)
+        condition = condition_of(placeholders, condition_expression, expected, conditional_operator)
+        placeholders.check_all_used()
     table = require_table(tx, caller, reference)
     check_key_kept(table, update)
     read, encoded = read_key(table, key)
     old = find_item(tx, table, encoded)
     _check(condition, old, return_values_on_condition_check_failure)
-    new = apply_update(update, read if old is None else old)
-    size_bytes = check_updated_size(new)
-    if old is None and not creates_item(update):
-        new = {}
-    else:
-        store_item(tx, table, encoded, new, size_bytes)
+    new: Item = {}
+    if old is not None or creates_item(update):
+        new = apply_update(update, read if old is None else old)
+        store_item(tx, table, encoded, new, check_updated_size(new))
     return {
         **_attributes(_returned(return_values, update, old, new)),
         **write_capacity(table, return_consumed_capacity, (old, new)),
@@ -210,10 +211,11 @@ def delete_item(
     """
     reference = authorize(tx, caller, "DeleteItem", table_name)
     check_returned(return_values, "ALL_OLD")
-    condition = read_write_condition(
-        expected=expected, conditional_operator=conditional_operator, condition_expression=condition_expression,
-        names=expression_attribute_names, values=expression_attribute_values,
-    )  # fmt: skip
+    with detected:
+        condition = read_write_condition(
+            expected=expected, conditional_operator=conditional_operator, condition_expression=condition_expression,
+            names=expression_attribute_names, values=expression_attribute_values,
+        )  # fmt: skip
     table = require_table(tx, caller, reference)
     _, encoded = read_key(table, key)
     if condition is not None:

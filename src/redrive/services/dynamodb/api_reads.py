@@ -16,6 +16,7 @@ from redrive.languages.dynamo import (
     LegacyCondition,
     Placeholders,
     Projection,
+    RangeOperator,
     bounds_of,
     check_expressions_given,
     check_hash_key,
@@ -34,7 +35,7 @@ from redrive.languages.dynamo import (
 from redrive.services.dynamodb import limits
 from redrive.services.dynamodb.api_tables import authorize, require_table
 from redrive.services.dynamodb.model import Table, invalid
-from redrive.services.dynamodb.model_capacity import read_capacity
+from redrive.services.dynamodb.model_capacity import is_capacity_wanted, read_capacity, scan_capacity
 from redrive.services.dynamodb.model_items import is_key, key_attributes, key_of_item
 from redrive.services.dynamodb.model_requests import (
     check_key_not_filtered,
@@ -79,13 +80,12 @@ def query(
     reference = authorize(tx, caller, "Query", table_name)
     valuing = {"FilterExpression": filter_expression, "KeyConditionExpression": key_condition_expression}
     naming = {"ProjectionExpression": projection_expression, **valuing}
-    check_not_mixed(
-        {
-            "AttributesToGet": attributes_to_get, "QueryFilter": query_filter,
-            "ConditionalOperator": conditional_operator, "KeyConditions": key_conditions,
-        },
-        naming,
-    )  # fmt: skip
+    legacy = {
+        "AttributesToGet": attributes_to_get, "QueryFilter": query_filter, "ConditionalOperator": conditional_operator,
+    }  # fmt: skip
+    if key_condition_expression is not None:
+        legacy["KeyConditions"] = key_conditions  # Beside other expressions AWS takes them.
+    check_not_mixed(legacy, naming)
     check_expressions_given(expression_attribute_names, expression_attribute_values, naming, valuing)
     check_select(select, index_name, attributes_to_get, projection_expression)
     if key_conditions is None and key_condition_expression is None:
@@ -101,12 +101,19 @@ def query(
     forward = scan_index_forward is not False
     within = _range_keys(condition)
     hash_key = encode_key(condition.hash_value)
+    is_single = table.range_key is None or (
+        condition.range is not None and condition.range.operator is RangeOperator.EQ
+    )
     if exclusive_start_key is not None:
         start = _start_key(table, exclusive_start_key)
+        if is_single:
+            raise invalid("The query can return at most one row and cannot be restarted")
         within = _behind(start, hash_key, within, forward=forward)
     page = tx.items.query(
         table.id, hash_key, within, forward=forward, limit=limit, bytes_max=limits.PAGE_BYTES_MAX
     )  # fmt: skip
+    if is_single:
+        page = ItemPage(page.items, complete=True)
     return {
         **_answer(table, page, wanted, projection, is_count=select == "COUNT"),
         **read_capacity(table, return_consumed_capacity, _size_of(page), consistent_read),
@@ -171,10 +178,29 @@ def scan(
     page = tx.items.scan(
         table.id, after=after, segment=index, segments=count, limit=limit, bytes_max=limits.PAGE_BYTES_MAX
     )
-    return {
-        **_answer(table, page, wanted, projection, is_count=select == "COUNT"),
-        **read_capacity(table, return_consumed_capacity, _size_of(page), consistent_read),
-    }
+    answer = _answer(table, page, wanted, projection, is_count=select == "COUNT")
+    if is_capacity_wanted(return_consumed_capacity):
+        sizes = _sizes_by_partition(table, page, after, index, count)
+        answer |= scan_capacity(table, return_consumed_capacity, sizes, consistent_read)
+    return answer
+
+
+def _sizes_by_partition(
+    table: Table, page: ItemPage, after: ItemKey | None, segment: int, segments: int
+) -> dict[int, int]:
+    """How many bytes of each partition a page of a scan holds; those without items too, as far as it has come."""
+    partitions = table.billing.partitions
+    first, last = (
+        segment * partitions // segments, ((segment + 1) * partitions - 1) // segments,
+    )  # fmt: skip
+    if after is not None:
+        first = segment_of(after, partitions)
+    if not page.complete:
+        last = segment_of(page.items[-1].key, partitions)
+    sizes = dict.fromkeys(range(first, last + 1), 0)
+    for stored in page.items:
+        sizes[segment_of(stored.key, partitions)] += stored.size_bytes
+    return sizes
 
 
 def _filter_of(

@@ -9,7 +9,7 @@ from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
-from redrive.languages.dynamo import Item, Placeholders, check_expressions_given, item_size, project
+from redrive.languages.dynamo import EmptyKey, Item, Placeholders, check_expressions_given, item_size, project
 from redrive.services.dynamodb import limits
 from redrive.services.dynamodb.api_items import find_item, store_item
 from redrive.services.dynamodb.api_tables import authorize, require_table
@@ -54,8 +54,7 @@ def transact_write_items(
     references = [authorize(tx, caller, PERMISSIONS[action.kind], action.table_name) for action in actions]
     tables = [require_table(tx, caller, reference) for reference in references]
     keys = _keys_of(actions, tables)
-    if len({(table.id, key) for table, key in zip(tables, keys, strict=True)}) != len(actions):
-        raise invalid("Transaction request cannot include multiple operations on one item")
+    _check_distinct(tables, keys)
     _check_size(sum(action.size_bytes for action in actions))
     olds = [find_item(tx, table, key) for table, key in zip(tables, keys, strict=True)]
     if client_request_token is not None and not _is_first(tx, caller, client_request_token, digest_of(transact_items)):
@@ -93,13 +92,9 @@ def transact_get_items(
         placeholders.check_all_used()
     references = [authorize(tx, caller, "GetItem", get["TableName"]) for get in gets]
     tables = [require_table(tx, caller, reference) for reference in references]
-    items: list[Item | None] = []
-    for place, (get, table) in enumerate(zip(gets, tables, strict=True)):
-        try:
-            _, key = read_key(table, get["Key"])
-        except ServiceError as error:
-            raise _blamed(place, error, len(gets)) from None
-        items.append(find_item(tx, table, key))
+    keys = [_key_of_get(place, gets[place], table, len(gets)) for place, table in enumerate(tables)]
+    _check_distinct(tables, keys)
+    items = [find_item(tx, table, key) for table, key in zip(tables, keys, strict=True)]
     _check_size(sum(item_size(item) for item in items if item is not None))
     shown = [
         item if item is None or projection is None else project(projection, item)
@@ -111,15 +106,31 @@ def transact_get_items(
     }
 
 
+def _key_of_get(place: int, get: Document, table: Table, count: int) -> ItemKey:
+    """The key that a Get names. Errors: TransactionCanceledException."""
+    try:
+        return read_key(table, get["Key"])[1]
+    except ServiceError as error:
+        raise _blamed(place, error, count) from None
+
+
+def _check_distinct(tables: Sequence[Table], keys: Sequence[ItemKey]) -> None:
+    """Refuse two actions on one item. Errors: ValidationException."""
+    if len({(table.id, key) for table, key in zip(tables, keys, strict=True)}) != len(keys):
+        raise invalid("Transaction request cannot include multiple operations on one item")
+
+
 def _keys_of(actions: Sequence[Action], tables: Sequence[Table]) -> list[ItemKey]:
     """The keys that the actions are about. The first that is not valid cancels the transaction, whatever comes after.
 
-    Errors: TransactionCanceledException.
+    Errors: TransactionCanceledException; ValidationException for a key with an empty value.
     """
     keys: list[ItemKey] = []
     for place, (action, table) in enumerate(zip(actions, tables, strict=True)):
         try:
             keys.append(action.key(table))
+        except EmptyKey:
+            raise
         except ServiceError as error:
             raise _blamed(place, error, len(actions)) from None
     return keys

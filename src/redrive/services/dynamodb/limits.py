@@ -52,3 +52,11 @@ EXPIRED_ITEMS_PER_STEP_MAX = 500
 EXPIRY_S_MAX = 253_402_300_799  # The last second of the year 9999.
 THROUGHPUT_UNITS_MAX = 1_000_000_000_000
 ENDPOINT_CACHE_MINUTES = 1_440
+
+# What an on-demand table serves at once from the beginning, and what one partition serves. Sources:
+# https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/warm-throughput.html and
+# https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html
+WARM_READ_UNITS = 12_000
+WARM_WRITE_UNITS = 4_000
+PARTITION_READ_UNITS = 3_000
+PARTITION_WRITE_UNITS = 1_000

@@ -40,6 +40,25 @@ class Billing:
     on_demand_max: Mapping[str, int] = field(default_factory=dict)
     warm: Mapping[str, int] = field(default_factory=dict)
 
+    @property
+    def warm_units(self) -> Mapping[str, int]:
+        """What the table can serve at once: what was asked for, but no less than what it has from the beginning."""
+        if self.mode is BillingMode.PAY_PER_REQUEST:
+            least = {"ReadUnitsPerSecond": limits.WARM_READ_UNITS, "WriteUnitsPerSecond": limits.WARM_WRITE_UNITS}
+        else:
+            least = {"ReadUnitsPerSecond": self.read_units, "WriteUnitsPerSecond": self.write_units}
+        return {name: max(units, self.warm.get(name, 0)) for name, units in least.items()}
+
+    @property
+    def partitions(self) -> int:
+        """Into how many partitions the table is divided, as its throughput tells; a power of two."""
+        warm = self.warm_units
+        wanted = max(
+            -(-warm["ReadUnitsPerSecond"] // limits.PARTITION_READ_UNITS),
+            -(-warm["WriteUnitsPerSecond"] // limits.PARTITION_WRITE_UNITS),
+        )
+        return 1 << (wanted - 1).bit_length() if wanted > 1 else 1
+
     def decreases_today(self, now: Instant) -> int:
         """How often the throughput was lowered since midnight UTC."""
         is_today = self.decreased_at is not None and self.decreased_at // DAY_MS == now // DAY_MS
@@ -197,8 +216,7 @@ def _describe_billing(billing: Billing, now: Instant) -> Document:
         }
     if billing.on_demand_max:
         described["OnDemandThroughput"] = dict(billing.on_demand_max)
-    if billing.warm:
-        described["WarmThroughput"] = {**billing.warm, "Status": "ACTIVE"}
+    described["WarmThroughput"] = {**billing.warm_units, "Status": "ACTIVE"}
     return described
 
 

@@ -38,6 +38,17 @@ def write_capacity(table: Table, return_consumed_capacity: str | None, items: Se
     return _consumed(table.name, return_consumed_capacity, write_units(items))
 
 
+def scan_capacity(
+    table: Table, return_consumed_capacity: str | None, sizes: Mapping[int, int], consistent: bool | None
+) -> Document:
+    """ConsumedCapacity of a scan, which reads so many bytes of each of these partitions; nothing if it is not wanted.
+
+    Each partition that was looked at costs as if it were read alone, also one that is empty.
+    """
+    units = sum(read_units(size_bytes, consistent=consistent) for size_bytes in sizes.values())
+    return _consumed(table.name, return_consumed_capacity, units)
+
+
 def read_units(size_bytes: int, *, consistent: bool | None) -> float:
     """What a read of so many bytes costs."""
     units = _units(size_bytes, limits.READ_UNIT_BYTES)

@@ -86,6 +86,34 @@ def projection_of(
     return None if names is None else attributes_to_get(names)
 
 
+class _Detected:
+    """Has refusals of a text or of placeholders begin as AWS's validators do, for requests on a single item.
+
+    Since 2026 AWS does so for PutItem, UpdateItem and DeleteItem, and not for queries, scans or transactions.
+    """
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, ServiceError) and error.message.startswith(_DETECTED):
+            raise invalid(f"1 validation error detected: {error.message}") from None
+
+
+_DETECTED = (
+    "Invalid UpdateExpression:", "Invalid ConditionExpression:", "Value provided in ExpressionAttribute",
+    "ExpressionAttributeNames must not be empty", "ExpressionAttributeValues must not be empty",
+    "One or more parameter values were invalid: An string set",
+    "One or more parameter values were invalid: An number set",
+    "One or more parameter values were invalid: Binary sets",
+)  # fmt: skip
+
+detected = _Detected()
+"""Around what reads the expressions and values of PutItem, UpdateItem and DeleteItem."""
+
+
 def check_returned(return_values: str | None, *allowed: str) -> None:
     """Refuse ReturnValues that the operation does not know. Errors: ValidationException."""
     if return_values not in (None, "NONE", *allowed):
@@ -163,8 +191,10 @@ def _attributes_of(condition: Condition) -> Iterator[str]:
             yield from _named_by(operand, low, high)
         case In(operand, choices):
             yield from _named_by(operand, *choices)
-        case AttributeExists(path) | AttributeNotExists(path) | AttributeType(path, _):
+        case AttributeExists(path) | AttributeNotExists(path):
             yield path.attribute
+        case AttributeType(operand, _):
+            yield from _named_by(operand)
         case BeginsWith(operand, other) | Contains(operand, other):
             yield from _named_by(operand, other)
         case _:

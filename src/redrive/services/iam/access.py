@@ -7,6 +7,7 @@ Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_eval
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Mapping
 
@@ -82,7 +83,7 @@ def user_of(tx: Transaction, caller: Caller, access_key_id: str, service: str) -
         tx.resources.put(KEYS, key.used(tx.now, service, caller.region))
     user = tx.resources.get(User, home(key.account), key.user_name.lower())
     assert user is not None, "a user is deleted after their keys"
-    return Caller(Scope(key.account, caller.region), caller.request_id, host=caller.host, user_arn=user.arn)
+    return dataclasses.replace(caller, scope=Scope(key.account, caller.region), user_arn=user.arn)
 
 
 def authorize(

@@ -111,7 +111,7 @@ def get_policy(tx: Transaction, caller: Caller, *, policy_arn: str) -> Document:
     """
     policy = policy_for(tx, caller, policy_arn, "iam:GetPolicy")
     described = _listed(policy, _usage(tx, caller))
-    return {"Policy": described | {"Description": policy.description, "Tags": tag_list(policy.tags) or None}}
+    return {"Policy": described | {"Description": policy.description, "Tags": tag_list(policy.tags)}}
 
 
 @operation("ListPolicies")

@@ -103,7 +103,8 @@ def get_role(tx: Transaction, caller: Caller, *, role_name: str) -> Document:
     Errors: NoSuchEntityException.
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_GetRole.html
     """
-    return {"Role": _described(role_for(tx, caller, role_name, "iam:GetRole"))}
+    # When a role was last used is not noted; AWS shows an empty one for a role that was never used.
+    return {"Role": _described(role_for(tx, caller, role_name, "iam:GetRole")) | {"RoleLastUsed": {}}}
 
 
 @operation("ListRoles")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from urllib.parse import quote
 
 from redrive.core.errors import ServiceError
-from redrive.languages.iam import Policy, PolicyError, PolicyKind, parse_policy
+from redrive.languages.iam import CURRENT_VERSION, Policy, PolicyError, PolicyKind, parse_policy
 from redrive.services.iam import limits
 from redrive.services.iam.model_requests import over_quota
 
@@ -33,6 +33,9 @@ def check_trust(document: str) -> None:
 def check_managed(document: str) -> None:
     """Refuse what cannot be a managed policy. Errors: MalformedPolicyDocumentException; LimitExceededException."""
     _check(document, PolicyKind.IDENTITY)
+    if parsed(document).version != CURRENT_VERSION:
+        message = f"Policy document must be version {CURRENT_VERSION} or greater."
+        raise ServiceError("MalformedPolicyDocumentException", message)
     if _size(document) > limits.MANAGED_POLICY_CHARACTERS_MAX:
         raise over_quota("PolicySize", limits.MANAGED_POLICY_CHARACTERS_MAX)
 

@@ -51,7 +51,7 @@ def put_log_events(
         stream = _store(tx, caller, group, stream, batch)
         _publish_metrics(tx, caller, batch)
     return {
-        "nextSequenceToken": stream.sequence_token,
+        "nextSequenceToken": stream.next_token,
         "rejectedLogEventsInfo": batch.rejected,
         "rejectedEntityInfo": rejected_entity(entity),
     }

@@ -96,7 +96,12 @@ class LogStream:
     @property
     def sequence_token(self) -> str | None:
         """A token that changes with each upload. AWS gives one and looks at none."""
-        return f"{self.uploads:056d}" if self.uploads else None
+        return self.next_token if self.uploads else None
+
+    @property
+    def next_token(self) -> str:
+        """The token that PutLogEvents answers, also where it took nothing."""
+        return f"{self.uploads:056d}"
 
     def described(self, arn_of_group: str) -> Document:
         """As DescribeLogStreams shows it. Stored bytes of streams have been zero since 2019."""
@@ -133,7 +138,7 @@ def group_name_of(scope: Scope, name: str | None, identifier: str | None) -> str
     Errors: InvalidParameterException; ResourceNotFoundException.
     """
     if name is not None and identifier is not None:
-        raise invalid_parameter("LogGroup name and LogGroup identifier cannot both be specified.")
+        raise invalid_parameter("LogGroup name and LogGroup ARN are mutually exclusive parameters.")
     if name is not None:
         return name
     if identifier is None:

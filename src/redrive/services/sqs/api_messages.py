@@ -60,7 +60,7 @@ def send_message(
     draft = draft_message(
         queue, message_body, delay_s=delay_seconds, attributes=message_attributes,
         system_attributes=message_system_attributes, deduplication_id=message_deduplication_id,
-        group_id=message_group_id,
+        group_id=message_group_id, trace_header=caller.trace_header,
     )  # fmt: skip
     if draft.size > queue.attributes.message_bytes_max:
         raise _too_long("One or more parameters are invalid.", queue)
@@ -86,7 +86,7 @@ def send_message_batch(tx: Transaction, caller: Caller, *, queue_url: str, entri
     failed: list[Document] = []
     for entry in entries:
         try:
-            drafts[entry["Id"]] = _draft_entry(queue, entry)
+            drafts[entry["Id"]] = _draft_entry(queue, entry, caller.trace_header)
         except ServiceError as error:
             failed.append(failed_entry(entry["Id"], error))
     size = sum(draft.size for draft in drafts.values())
@@ -129,23 +129,22 @@ def _accept_in_order(tx: Transaction, queue: Queue, message: NewMessage, draft: 
     assert group_id is not None
     scope = dedup_scope(queue, group_id)
     message_id = message.message_id
-    seq = tx.messages.put_in_order(message, remembered_by=queue.id, scope=scope)
+    seq = tx.messages.put_in_order(message, remembered_by=queue.contents, scope=scope)
     if seq is None:
-        earlier = tx.dedup.find_send(queue.id, scope, dedup_id, tx.now)
+        earlier = tx.dedup.find_send(queue.contents, scope, dedup_id, tx.now)
         assert earlier is not None
         message_id, seq = earlier
     else:
-        tx.dedup.remember_send(
-            queue.id, scope, dedup_id, message_id=message_id, seq=seq, expires_at=tx.now + limits.DEDUPLICATION_MS
-        )
+        expires_at = tx.now + limits.DEDUPLICATION_MS
+        tx.dedup.remember_send(queue.contents, scope, dedup_id, message_id=message_id, seq=seq, expires_at=expires_at)
     return {**_sent(message_id, draft), "SequenceNumber": sequence_number(seq)}
 
 
-def _draft_entry(queue: Queue, entry: Document) -> Draft:
+def _draft_entry(queue: Queue, entry: Document, trace_header: str) -> Draft:
     return draft_message(
         queue, entry["MessageBody"], delay_s=entry.get("DelaySeconds"), attributes=entry.get("MessageAttributes"),
         system_attributes=entry.get("MessageSystemAttributes"), deduplication_id=entry.get("MessageDeduplicationId"),
-        group_id=entry.get("MessageGroupId"),
+        group_id=entry.get("MessageGroupId"), trace_header=trace_header,
     )  # fmt: skip
 
 

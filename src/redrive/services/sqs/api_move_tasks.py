@@ -8,6 +8,7 @@ from redrive.core.errors import ServiceError
 from redrive.core.limits import Limits
 from redrive.core.scope import Caller, Scope
 from redrive.delivery.operation import operation
+from redrive.languages.iam import account_of
 from redrive.services.sqs import limits
 from redrive.services.sqs.api_queues import authorized_queue, dead_letter_sources
 from redrive.services.sqs.model import Queue
@@ -77,11 +78,13 @@ def cancel_message_move_task(tx: Transaction, caller: Caller, *, task_handle: st
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_CancelMessageMoveTask.html
     """
     task_id, source_arn = decode_task_handle(task_handle)
+    if account_of(source_arn) not in (None, "", caller.account):
+        raise _not_found("The resource that you specified for the SourceArn parameter doesn't exist.")
     _authorize(tx, caller, source_arn, "CancelMessageMoveTask", *_ALSO_NEEDED)
     source = _find(tx, source_arn, "SourceArn")
     task = next((task for task in _tasks_of(tx, source) if task.id == task_id), None)
     if task is None:
-        raise ServiceError("ResourceNotFoundException", "Task does not exist.")
+        raise _not_found("Task does not exist.")
     if not task.is_active:
         raise invalid_parameter("Only active tasks can be cancelled.")
     end_task(tx, source.scope, task, MoveStatus.CANCELLED)
@@ -125,10 +128,12 @@ def _find(tx: Transaction, arn: str, parameter: str) -> Queue:
         raise invalid_value(arn, parameter, "It is not the ARN of a queue.") from None
     queue = _queue_of(tx, arn)
     if queue is None:
-        raise ServiceError(
-            "ResourceNotFoundException", f"The resource that you specified for the {parameter} parameter doesn't exist."
-        )
+        raise _not_found(f"The resource that you specified for the {parameter} parameter doesn't exist.")
     return queue
+
+
+def _not_found(message: str) -> ServiceError:
+    return ServiceError("ResourceNotFoundException", message, http_status=404)
 
 
 def _queue_of(tx: Transaction, arn: str) -> Queue | None:

@@ -21,6 +21,7 @@ from redrive.languages.iam import Context, request_tags, resource_tags
 from redrive.services.sqs import limits
 from redrive.services.sqs.model import Queue, QueueAttributes, check_name, parse_queue_url, queue_arn, queue_url
 from redrive.services.sqs.model_attributes import change_attributes, differing_attribute
+from redrive.services.sqs.model_metrics import metrics_of
 from redrive.services.sqs.model_policy import binding_policy, check_policy
 from redrive.services.sqs.model_requests import (
     check_page_size,
@@ -41,9 +42,10 @@ def find_queue(tx: Transaction, caller: Caller, url: str, action: str, context: 
     """
     if not url:
         raise missing_parameter("QueueUrl")
-    account, name = parse_queue_url(url)
+    region, account, name = parse_queue_url(url)
     own = caller.scope
-    scope = own if account in ("", own.account) else Scope(account, own.region)
+    is_own = account in ("", own.account) and region in ("", own.region)
+    scope = own if is_own else Scope(account, region or own.region)
     queue = authorized_queue(tx, caller, scope, name, action, context)
     if queue is None:
         raise no_such_queue()
@@ -88,11 +90,11 @@ def check_redrive(tx: Transaction, source_arn: str, scope: Scope, source: QueueA
     if policy is None:
         return
     target_arn = policy.dead_letter_arn
-    if target_arn == source_arn:
-        raise invalid_value(target_arn, "RedrivePolicy", "A queue cannot be its own dead-letter queue.")
     if target_arn != queue_arn(scope, policy.dead_letter_name):
         reason = "Dead letter target must be in the same account and region as the source."
         raise invalid_value(target_arn, "RedrivePolicy", reason)
+    if target_arn == source_arn:
+        return  # AWS takes a queue as its own dead-letter queue.
     target = tx.resources.get(Queue, scope, policy.dead_letter_name)
     if target is None:
         raise invalid_value(target_arn, "RedrivePolicy", "Dead letter target does not exist.")
@@ -135,7 +137,7 @@ def create_queue(
     asked = request_tags(tags or {})
     tx.services.authorize(tx, caller, "sqs:CreateQueue", arn, context=asked)
     given = attributes or {}
-    is_fifo = given.get("FifoQueue") == "true"
+    is_fifo = given.get("FifoQueue", "").lower() == "true"
     check_name(queue_name, is_fifo=is_fifo)
     existing = tx.resources.get(Queue, caller.scope, queue_name)
     if existing is not None:
@@ -159,6 +161,7 @@ def create_queue(
     tx.resources.put(caller.scope, queue)
     arrived(tx, arn, tx.now)  # Who read from an earlier queue of this name reads from this one.
     wake_sweep(tx, RETENTION)  # Here, and so not in the first send.
+    tx.metrics.watch(metrics_of(arn).visible, tx.now)
     return {"QueueUrl": queue_url(caller, queue)}
 
 
@@ -230,9 +233,10 @@ def list_dead_letter_source_queues(
 
 @operation("PurgeQueue")
 def purge_queue(tx: Transaction, caller: Caller, *, queue_url: str) -> Document:
-    """Forget all messages of a queue, those in flight and delayed included.
+    """Forget all messages of a queue, those in flight and delayed included, and a FIFO queue's deduplication ids.
 
-    None of them is seen any more from now on. Many are forgotten in pieces: the queue goes on with empty contents.
+    None of them is seen any more from now on. Many are forgotten in pieces: the queue goes on with empty contents. So
+    does every FIFO queue, whose sends are remembered by its contents.
 
     Errors: QueueDoesNotExist; PurgeQueueInProgress (a second purge within 60 seconds).
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_PurgeQueue.html
@@ -246,7 +250,7 @@ def purge_queue(tx: Transaction, caller: Caller, *, queue_url: str) -> Document:
             f"Only one PurgeQueue operation on {queue.name} is allowed every {seconds} seconds.",
         )
     is_empty = forget_rows(tx, "messages", queue.contents)
-    contents_id = queue.contents_id if is_empty else tx.entropy.hex(12)
+    contents_id = queue.contents_id if is_empty and not queue.is_fifo else tx.entropy.hex(12)
     tx.resources.put(queue.scope, dataclasses.replace(queue, last_purged_at=tx.now, contents_id=contents_id))
     return {}
 

@@ -65,11 +65,11 @@ def change_message_visibility(
 ) -> Document:
     """Hide a received message for so many seconds from now; 0 makes it visible at once.
 
-    It works on a message whose timeout has passed too, until that is received again, but not in a FIFO queue. The next
-    receive starts from the queue's own timeout.
+    It works on a message whose timeout has passed too, and by the handle of an earlier receive; neither does in a FIFO
+    queue. The next receive starts from the queue's own timeout.
 
     Errors: QueueDoesNotExist; ReceiptHandleIsInvalid; InvalidParameterValueException (out of range, more than 12 hours
-    after the receive, or the message is gone or received anew); MissingRequiredParameterException (an empty handle).
+    after the latest receive, or the message is gone); MissingRequiredParameterException (an empty handle).
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_ChangeMessageVisibility.html
     """
     queue = find_queue(tx, caller, queue_url, "sqs:ChangeMessageVisibility")
@@ -115,18 +115,18 @@ def _change_visibility(tx: Transaction, queue: Queue, handle: str, timeout_s: in
     check_range(
         timeout_s, name, 0, limits.VISIBILITY_TIMEOUT_S_MAX, "VisibilityTimeout must be an integer between 0 and 43200."
     )
-    held = tx.messages.held(queue.contents, receipt.seq, receipt.nonce)
-    if held is None or (queue.is_fifo and held[0] <= tx.now):
+    held = tx.messages.held(queue.contents, receipt.seq)
+    if held is None or (queue.is_fifo and (held[0] <= tx.now or held[2] != receipt.nonce)):
         reason = "Message does not exist or is not available for visibility timeout change."
         raise invalid_value(handle, "ReceiptHandle", reason)
-    _, received_at = held
+    _, received_at, _ = held
     visible_at = tx.now + timeout_s * SECOND_MS
     if visible_at > received_at + limits.VISIBILITY_TIMEOUT_S_MAX * SECOND_MS:
         reason = (
             f"Total VisibilityTimeout for the message is beyond the limit [{limits.VISIBILITY_TIMEOUT_S_MAX} seconds]"
         )
         raise invalid_value(timeout_s, name, reason)
-    tx.messages.release(queue.contents, receipt.seq, receipt.nonce, visible_at=visible_at)
+    tx.messages.release(queue.contents, receipt.seq, visible_at=visible_at)
     arrived(tx, queue.arn, visible_at)
     if timeout_s <= limits.WAIT_S_MAX:
         tx.notify(queue.topic)

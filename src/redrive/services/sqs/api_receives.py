@@ -1,7 +1,7 @@
 """Receiving messages.
 
-standard               oldest first
-standard, with groups  oldest first, those of quiet groups before those of noisy ones
+standard               in the order of sending
+standard, with groups  in the order of sending, those of quiet groups before those of noisy ones
 FIFO                   by group, each in order, none while an earlier message of its group is hidden
 """
 
@@ -109,13 +109,13 @@ def _receive(
     if attempt_id is not None and messages:
         seqs = tuple(message.seq for message in messages)
         remembered = RememberedReceive(nonce, seqs, hidden_until, tx.now + limits.RECEIVE_REPLAY_MS)
-        tx.dedup.remember_receive(queue.id, attempt_id, remembered)
+        tx.dedup.remember_receive(queue.contents, attempt_id, remembered)
     return messages
 
 
 def _replay(tx: Transaction, queue: Queue, attempt_id: str, hidden_until: Instant) -> list[ReceivedMessage]:
     """What the receive of this attempt gave, hidden anew; empty if there was none, or if anything has changed since."""
-    before = tx.dedup.find_receive(queue.id, attempt_id, tx.now)
+    before = tx.dedup.find_receive(queue.contents, attempt_id, tx.now)
     if before is None:
         return []
     messages = tx.messages.hold_again(
@@ -125,19 +125,19 @@ def _replay(tx: Transaction, queue: Queue, attempt_id: str, hidden_until: Instan
     if messages:
         # The five minutes count from the first receive, however often it is repeated.
         again = RememberedReceive(before.receipt, before.seqs, hidden_until, before.expires_at)
-        tx.dedup.remember_receive(queue.id, attempt_id, again)
+        tx.dedup.remember_receive(queue.contents, attempt_id, again)
     return messages
 
 
 def _take(tx: Transaction, queue: Queue, *, visible_at: Instant, nonce: str, limit: int) -> list[ReceivedMessage]:
     """Claim messages, moving those that were received too often, until there are enough or no more.
 
-    A queue without a redrive policy, or whose dead-letter queue is gone, moves nothing.
+    A queue without a redrive policy, whose dead-letter queue is gone, or that is its own one, moves nothing.
     """
     claim_some = _claim_of(tx, queue, visible_at=visible_at, receipt=nonce, limit=limit)
     policy = queue.attributes.redrive
     target = tx.resources.get(Queue, queue.scope, policy.dead_letter_name) if policy is not None else None
-    if policy is None or target is None or target.is_fifo != queue.is_fifo:
+    if policy is None or target is None or target.is_fifo != queue.is_fifo or target.id == queue.id:
         return claim_some(limit)
     taken: list[ReceivedMessage] = []
     for _ in range(limits.REDRIVE_ROUNDS_MAX):
@@ -223,7 +223,7 @@ def _dead_letter_in_order(
                 expires_at=tx.now + target.attributes.retention_ms, deduplication_id=message.message_id,
                 cause=message.cause,
             ),
-            remembered_by=target.id, scope=dedup_scope(target, message.group_id),
+            remembered_by=target.contents, scope=dedup_scope(target, message.group_id),
             receive_count=message.receive_count - 1, first_received_at=message.first_received_at,
             source_queue_arn=queue.arn,
         )  # fmt: skip

@@ -15,6 +15,7 @@ from redrive.services.sqs.model_requests import invalid_parameter
 
 FIFO_SUFFIX = ".fifo"
 
+_FIRST_REGION = "us-east-1"
 _QUEUE_NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -135,13 +136,18 @@ def queue_arn(scope: Scope, name: str) -> str:
 
 
 def queue_url(caller: Caller, queue: Queue) -> str:
-    """The URL by which this caller reaches a queue: on the host that the caller reached us by."""
-    return f"http://{caller.host}/{queue.scope.account}/{queue.name}"
+    """The URL by which this caller reaches a queue: on the host that the caller reached us by.
+
+    Outside of the first region, whose URLs are older than regions, it names the region: two queues have two URLs.
+    """
+    scope = queue.scope
+    place = "" if scope.region == _FIRST_REGION else f"queue/{scope.region}/"
+    return f"http://{caller.host}/{place}{scope.account}/{queue.name}"
 
 
 @functools.lru_cache(maxsize=4_096)
-def parse_queue_url(url: str) -> tuple[str, str]:
-    """(account, name) of the queue that a URL means; the account is empty if the URL names none.
+def parse_queue_url(url: str) -> tuple[str, str, str]:
+    """(region, account, name) of the queue that a URL means; region and account are empty if the URL names none.
 
     Only the end of the path counts, so URLs of every host and style mean the same queue:
     `http://127.0.0.1:4566/123456789012/orders`, `https://sqs.eu-west-1.amazonaws.com/123456789012/orders`,
@@ -152,4 +158,6 @@ def parse_queue_url(url: str) -> tuple[str, str]:
     segments = [segment for segment in path.split("/") if segment]
     name = segments[-1] if segments else ""
     account = segments[-2] if len(segments) > 1 else ""
-    return (account, name) if len(account) == 12 and account.isdigit() else ("", name)
+    if len(account) != 12 or not account.isdigit():
+        return "", "", name
+    return (segments[-3] if len(segments) > 3 and segments[-4] == "queue" else ""), account, name

@@ -55,7 +55,7 @@ def change_attributes(current: QueueAttributes, given: Mapping[str, str]) -> Que
     Errors: InvalidAttributeName (unknown, or read-only, or of FIFO queues alone); InvalidAttributeValue;
     InvalidParameterValueException for the redrive policies.
     """
-    if given.get("SqsManagedSseEnabled") == "true" and given.get("KmsMasterKeyId"):
+    if given.get("SqsManagedSseEnabled", "").lower() == "true" and given.get("KmsMasterKeyId"):
         raise _invalid_attribute("You can use one type of server-side encryption (SSE) at one time. "
                                  "You can either enable KMS SSE or SQS SSE.")  # fmt: skip
     changed = _changed(current, given)
@@ -71,7 +71,7 @@ def _changed(current: QueueAttributes, given: Mapping[str, str]) -> QueueAttribu
     changes: dict[str, object] = {}
     for name, value in given.items():
         if name in FIFO_NAMES and not current.is_fifo:
-            raise _unknown_attribute(name)
+            raise _unknown_attribute(name) if name == "FifoQueue" else _of_fifo_queues(name)
         changes |= _change(name, value)
     return dataclasses.replace(current, **changes)  # type: ignore[arg-type] # Every change is made by _change below.
 
@@ -154,26 +154,29 @@ def _kms_key(key_id: str) -> dict[str, object]:
 
 
 def _sqs_encryption(text: str) -> dict[str, object]:
-    if text not in ("true", "false"):
-        raise _invalid_attribute("Invalid value for the parameter SqsManagedSseEnabled.")
-    return {"is_sqs_encrypted": True, "kms_key_id": ""} if text == "true" else {"is_sqs_encrypted": False}
+    if _flag("SqsManagedSseEnabled", text):
+        return {"is_sqs_encrypted": True, "kms_key_id": ""}
+    return {"is_sqs_encrypted": False}
 
 
 def _fifo(text: str) -> dict[str, object]:
     """A queue is of one type for ever; saying again that it is a FIFO queue changes nothing."""
-    if text == "false":
+    if not _flag("FifoQueue", text):
         raise _invalid_attribute(
             "Invalid value for the parameter FifoQueue. Reason: Modifying queue type is not supported."
         )
-    if text != "true":
-        raise _invalid_attribute("Invalid value for the parameter FifoQueue.")
     return {}
 
 
 def _content_deduplication(text: str) -> dict[str, object]:
-    if text not in ("true", "false"):
-        raise _invalid_attribute("Invalid value for the parameter ContentBasedDeduplication.")
-    return {"is_deduplicated_by_content": text == "true"}
+    return {"is_deduplicated_by_content": _flag("ContentBasedDeduplication", text)}
+
+
+def _flag(name: str, text: str) -> bool:
+    """A truth value in any case of letters. Errors: InvalidAttributeValue."""
+    if text.lower() not in ("true", "false"):
+        raise _invalid_attribute(f"Invalid value for the parameter {name}.")
+    return text.lower() == "true"
 
 
 def _deduplication_scope(text: str) -> dict[str, object]:
@@ -265,6 +268,10 @@ def _is_queue_arn(value: object) -> bool:
 
 def _unknown_attribute(name: str) -> ServiceError:
     return ServiceError("InvalidAttributeName", f"Unknown Attribute {name}.")
+
+
+def _of_fifo_queues(name: str) -> ServiceError:
+    return ServiceError("InvalidAttributeName", f"You can specify the {name} only when FifoQueue is set to true.")
 
 
 def _invalid_attribute(message: str) -> ServiceError:

@@ -30,9 +30,10 @@ TRACE_HEADER = "AWSTraceHeader"
 # Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _FORBIDDEN_ASCII = bytes(code for code in range(0x20) if chr(code) not in "\t\n\r")
-_ATTRIBUTE_NAME = re.compile(r"(?!(?i:aws|amazon)\.)(?!\.)(?!.*\.\.)[A-Za-z0-9_.-]*[A-Za-z0-9_-]")
+_ATTRIBUTE_NAME = re.compile(r"(?!(?i:aws|amazon)\.)(?!\.)(?!.*\.\.)[\w.-]*[\w-]")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_SEQUENCE_NUMBER_BASE = 10**19
+_SEQUENCE_NUMBER_BASE = 18_731_952_846_173_905_152
+_SEQUENCE_NUMBER_STEP = 256
 _TRANSPORT = {"String": 1, "Number": 1, "Binary": 2}
 
 SYSTEM_ATTRIBUTE_NAMES = frozenset(
@@ -70,9 +71,11 @@ def draft_message(
     system_attributes: Mapping[str, Document] | None,
     deduplication_id: str | None,
     group_id: str | None,
+    trace_header: str = "",
 ) -> Draft:
     """Check all of a message that is sent to this queue but its size.
 
+    `trace_header` is that of the request; the message's own one, a system attribute, goes before it.
     Errors: InvalidMessageContents; InvalidParameterValueException; UnsupportedOperation.
     """
     if _has_forbidden(body):
@@ -95,7 +98,7 @@ def draft_message(
         deduplication_id = _deduplication_id(queue, content, deduplication_id)
     elif deduplication_id is not None:
         raise invalid_value(deduplication_id, "MessageDeduplicationId", NOT_OF_THIS_QUEUE_TYPE)
-    if not attributes and not system_attributes:
+    if not attributes and not system_attributes and not trace_header:
         return Draft(body, body_md5, len(content), delay_s, group_id, deduplication_id)
     given, given_system = attributes or {}, system_attributes or {}
     _check_attributes(given)
@@ -103,7 +106,8 @@ def draft_message(
     return Draft(
         body, body_md5, len(content) + _attributes_size(given), delay_s, group_id, deduplication_id,
         attributes=_store_attributes(given), attributes_md5=digest_attributes(given),
-        system_attributes=_store_attributes(given_system), system_attributes_md5=digest_attributes(given_system),
+        system_attributes=_store_attributes(given_system or _traced(trace_header)),
+        system_attributes_md5=digest_attributes(given_system),
     )  # fmt: skip
 
 
@@ -154,13 +158,16 @@ def show_message(message: ReceivedMessage, handle: str, system_names: frozenset[
 
 
 def sequence_number(seq: int) -> str:
-    """The SequenceNumber of a message: 20 digits that grow within a group as within the store."""
-    return str(_SEQUENCE_NUMBER_BASE + seq)
+    """The SequenceNumber of a message: 20 digits that grow within a group as within the store.
+
+    No long run of zeros is in it that log scrubbers and snapshot tests take for an account's number.
+    """
+    return str(_SEQUENCE_NUMBER_BASE + _SEQUENCE_NUMBER_STEP * seq)
 
 
 def select_attributes(attributes: Mapping[str, Document], names: Sequence[str]) -> dict[str, Document]:
-    """The attributes that are asked for: by name, by the start of their name (`order.*`), or all (`All`, `.*`)."""
-    if ALL in names or ".*" in names:
+    """The attributes that are asked for: by name, by the start of their name (`order.*`), or all (`All`, `.*`, `*`)."""
+    if ALL in names or ".*" in names or "*" in names:
         return dict(attributes)
     prefixes = tuple(name.removesuffix(".*") for name in names if name.endswith(".*"))
     return {name: value for name, value in attributes.items() if name in names or name.startswith(prefixes)}
@@ -191,6 +198,11 @@ def _system_attributes(message: ReceivedMessage, names: frozenset[str]) -> dict[
         stored = _load_attributes(message.system_attributes)
         values[TRACE_HEADER] = stored[TRACE_HEADER]["StringValue"]
     return {name: value for name, value in values.items() if value is not None and name in names}
+
+
+def _traced(trace_header: str) -> dict[str, Document]:
+    """The system attributes of a message that was given none."""
+    return {TRACE_HEADER: {"DataType": "String", "StringValue": trace_header}} if trace_header else {}
 
 
 def _deduplication_id(queue: Queue, content: bytes, given: str | None) -> str:

@@ -118,7 +118,7 @@ def _move(tx: Transaction, source: Queue, target: Queue, message: ReceivedMessag
     if target.is_fifo:
         assert message.group_id is not None
         tx.messages.take_out_in_order(source.contents, message.seq, message.group_id)
-        tx.messages.put_in_order(moved, remembered_by=target.id, scope=dedup_scope(target, message.group_id))
+        tx.messages.put_in_order(moved, remembered_by=target.contents, scope=dedup_scope(target, message.group_id))
     else:
         tx.messages.take_out(message.seq)
         tx.messages.put_many((moved,))

@@ -31,6 +31,7 @@ class OracleMessage:
     receives: int = 0
     receipt: int | None = None
     received_at: Instant = 0
+    turn: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +129,16 @@ class OracleQueue:
             return OracleOutcome.EXPIRED
         if is_latest:
             self.messages.remove(message)
+            self._send_group_behind(message, now)
         return OracleOutcome.DONE
 
     def change_visibility(self, now: Instant, receipt: OracleReceipt, timeout_s: int) -> OracleOutcome:
-        """Hide a message for so long from now, if this receipt is its latest."""
+        """Hide a message for so long from now; in a FIFO queue only if this receipt is its latest, and hides it."""
         message = self._of(receipt.number)
         visible_at = now + timeout_s * SECOND_MS
-        if message is None or message.receipt != receipt.receipt or (self.is_fifo and message.visible_at <= now):
+        if message is None or message.receipt is None:
+            return OracleOutcome.REFUSED
+        if self.is_fifo and (message.receipt != receipt.receipt or message.visible_at <= now):
             return OracleOutcome.REFUSED
         if visible_at > message.received_at + TWELVE_HOURS_MS:
             return OracleOutcome.REFUSED
@@ -149,8 +153,9 @@ class OracleQueue:
         self.delay_s = delay_s
 
     def purge(self) -> None:
-        """Forget all messages, but not that they were sent."""
+        """Forget all messages, and that they were sent."""
         self.messages.clear()
+        self.sends.clear()
 
     def counts(self, now: Instant) -> tuple[int, int, int]:
         """How many messages are visible, in flight, and delayed."""
@@ -161,13 +166,27 @@ class OracleQueue:
 
     def _choose(self, now: Instant, limit: int, receipt: int, taken: list[OracleMessage]) -> list[OracleMessage]:
         """The messages that come next, in the order in which they stand in the queue, none of them twice."""
-        candidates = self._in_groups(now)[:limit] if self.is_fifo else self._oldest_first(now)
-        fresh = [message for message in candidates if message.receipt != receipt]
-        return sorted(fresh[: limit - len(taken)], key=lambda message: message.position)
+        room = limit - len(taken)
+        if not self.is_fifo:
+            return self._oldest_first(now, receipt, room)
+        fresh = [message for message in self._in_groups(now)[:limit] if message.receipt != receipt]
+        return sorted(fresh[:room], key=lambda message: message.position)
 
-    def _oldest_first(self, now: Instant) -> list[OracleMessage]:
-        visible = [message for message in self.messages if message.visible_at <= now]
-        return sorted(visible, key=lambda message: (message.visible_at, message.position))
+    def _oldest_first(self, now: Instant, receipt: int, room: int) -> list[OracleMessage]:
+        """In the order of sending: of what is visible the longest, and of what was received and came back."""
+        visible = [one for one in self.messages if one.visible_at <= now and one.receipt != receipt]
+        visible.sort(key=lambda one: (one.visible_at, one.position))
+        returned = [one for one in visible if one.receipt is not None]
+        candidates = visible[:room] + [one for one in returned[:room] if one not in visible[:room]]
+        return sorted(candidates, key=lambda one: one.position)[:room]
+
+    def _send_group_behind(self, deleted: OracleMessage, now: Instant) -> None:
+        """Have the group of a deleted message stand behind the groups that are visible already."""
+        group = [one for one in self.messages if one.group == deleted.group]
+        first = min(group, key=lambda one: one.position, default=None)
+        if self.is_fifo and first is not None and first.position > deleted.position:
+            first.visible_at = max(first.visible_at, now)
+            first.turn = max(first.turn, deleted.turn)
 
     def _in_groups(self, now: Instant) -> list[OracleMessage]:
         """Of each group what stands before its first hidden message; the group that could first be had comes first."""
@@ -175,7 +194,7 @@ class OracleQueue:
         for message in sorted(self.messages, key=lambda message: message.position):
             groups.setdefault(message.group, []).append(message)
         runs = [list(itertools.takewhile(lambda one: one.visible_at <= now, group)) for group in groups.values()]
-        runs = sorted(filter(None, runs), key=lambda run: (run[0].visible_at, run[0].position))
+        runs = sorted(filter(None, runs), key=lambda run: (run[0].visible_at, run[0].turn, run[0].position))
         return [message for run in runs for message in run]
 
     def _repeat(self, now: Instant, hidden_until: Instant, attempt: str) -> list[OracleMessage]:
@@ -202,6 +221,7 @@ class OracleQueue:
 
     def _hide(self, message: OracleMessage, now: Instant, until: Instant, receipt: int) -> None:
         message.receives += 1
+        message.turn += 1
         message.receipt = receipt
         message.received_at = now
         message.visible_at = until
@@ -215,6 +235,7 @@ class OracleQueue:
         if self.is_fifo:
             message.position = next(self.counter)
             message.sent_at = now
+            message.turn = 0
         message.expires_at = message.sent_at + self.dead_letters.retention_s * SECOND_MS
         self.dead_letters.messages.append(message)
 

@@ -13,13 +13,24 @@ INSERT INTO messages (queue, message_id, body, body_md5, sender_id, sent_at, vis
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: claim_visible -- hot
+-- In the order of sending, among those that are visible the longest and those that a receive took and gave back.
 -- A message that this same receive took a moment ago, and that a timeout of 0 left visible, is not taken twice.
 -- The plus signs keep the planner from walking all that is visible, or unexpired, in place of the few chosen rows.
 UPDATE messages SET visible_at = :visible_at, receive_count = receive_count + 1, receipt = :receipt,
   received_at = :now, first_received_at = coalesce(first_received_at, :now)
 WHERE seq IN (
-    SELECT seq FROM messages WHERE queue = :queue AND visible_at <= :now AND +expires_at > :now AND receipt <> :receipt
-    ORDER BY visible_at, seq LIMIT :limit
+    SELECT seq FROM (
+      SELECT seq FROM messages WHERE queue = :queue AND visible_at <= :now AND +expires_at > :now AND +receipt <> :receipt
+      ORDER BY visible_at, seq LIMIT :limit
+    )
+    UNION
+    SELECT seq FROM (
+      SELECT seq FROM messages INDEXED BY messages_returned
+      WHERE queue = :queue AND visible_at <= :now AND receipt <> '' AND deduplication_id IS NULL
+        AND +expires_at > :now AND +receipt <> :receipt
+      ORDER BY visible_at LIMIT :limit
+    )
+    ORDER BY seq LIMIT :limit
   ) AND +queue = :queue AND +visible_at <= :now
 RETURNING seq, message_id, body, body_md5, attributes, system_attributes, sender_id, group_id, deduplication_id, sent_at,
   receive_count, first_received_at, receipt, source_queue_arn, cause;
@@ -36,10 +47,10 @@ UPDATE messages SET visible_at = :now, receipt = '', receive_count = receive_cou
 WHERE queue = :queue AND visible_at = :visible_at AND receipt = :receipt;
 
 -- name: held
-SELECT visible_at, received_at FROM messages WHERE seq = :seq AND queue = :queue AND receipt = :receipt;
+SELECT visible_at, received_at, receipt FROM messages WHERE seq = :seq AND queue = :queue AND receipt <> '';
 
 -- name: release
-UPDATE messages SET visible_at = :visible_at WHERE seq = :seq AND queue = :queue AND receipt = :receipt;
+UPDATE messages SET visible_at = :visible_at WHERE seq = :seq AND queue = :queue AND receipt <> '';
 
 -- name: restore_receipt
 UPDATE messages SET receipt = :receipt WHERE seq = :seq AND queue = :queue AND receipt <> '';
@@ -103,22 +114,22 @@ RETURNING seq;
 -- name: claim_in_order -- hot
 -- Walks from the heads that are visible, each group to the end of what is visible of it before the next group.
 -- What this same receive took a moment ago, and a timeout of 0 left visible, is stepped over and not taken twice.
-UPDATE messages SET visible_at = :visible_at, receive_count = receive_count + 1, receipt = :receipt,
+UPDATE messages SET visible_at = :visible_at, receive_count = receive_count + 1, receipt = :receipt, turn = turn + 1,
   received_at = :now, first_received_at = coalesce(first_received_at, :now)
 WHERE seq IN (
-    WITH RECURSIVE walk (head_visible_at, head, seq, group_id, receipt) AS (
+    WITH RECURSIVE walk (head_visible_at, head_turn, head, seq, group_id, receipt) AS (
       SELECT * FROM (
-        SELECT visible_at, seq, seq, group_id, receipt FROM messages
-        WHERE queue = :queue AND is_head = 1 AND visible_at <= :now ORDER BY visible_at, seq LIMIT :walk
+        SELECT visible_at, turn, seq, seq, group_id, receipt FROM messages
+        WHERE queue = :queue AND is_head = 1 AND visible_at <= :now ORDER BY visible_at, turn, seq LIMIT :walk
       )
       UNION ALL
-      SELECT walk.head_visible_at, walk.head, next.seq, walk.group_id, next.receipt
+      SELECT walk.head_visible_at, walk.head_turn, walk.head, next.seq, walk.group_id, next.receipt
       FROM walk CROSS JOIN messages AS next
       WHERE next.seq = (
           SELECT seq FROM messages WHERE queue = :queue AND group_id = walk.group_id AND seq > walk.seq
           ORDER BY seq LIMIT 1
         ) AND next.visible_at <= :now
-      ORDER BY 1, 2, 3 LIMIT :walk
+      ORDER BY 1, 2, 3, 4 LIMIT :walk
     )
     SELECT seq FROM walk WHERE receipt <> :receipt LIMIT :limit
   ) AND +queue = :queue AND +visible_at <= :now
@@ -127,13 +138,19 @@ RETURNING seq, message_id, body, body_md5, attributes, system_attributes, sender
 
 -- name: delete_in_order
 DELETE FROM messages WHERE seq = :seq AND queue = :queue AND receipt = :receipt AND visible_at > :now
-RETURNING group_id;
+RETURNING group_id, turn;
 
 -- name: take_out
 DELETE FROM messages WHERE seq = :seq;
 
 -- name: promote -- hot
 UPDATE messages SET is_head = 1
+WHERE is_head = 0
+  AND seq = (SELECT seq FROM messages WHERE queue = :queue AND group_id = :group_id ORDER BY seq LIMIT 1);
+
+-- name: promote_to_the_back -- hot
+-- The group was received from: it comes after the groups that are visible already.
+UPDATE messages SET is_head = 1, visible_at = max(visible_at, :now), turn = max(turn, :turn)
 WHERE is_head = 0
   AND seq = (SELECT seq FROM messages WHERE queue = :queue AND group_id = :group_id ORDER BY seq LIMIT 1);
 
@@ -204,7 +221,7 @@ FROM messages WHERE queue = :queue AND visible_at <= :now AND +expires_at > :now
 SELECT seq, message_id, body, body_md5, attributes, system_attributes, sender_id, group_id, deduplication_id, sent_at,
   receive_count, first_received_at, receipt, source_queue_arn, cause
 FROM messages WHERE queue = :queue AND is_head = 1 AND visible_at <= :now AND +expires_at > :now
-ORDER BY visible_at, seq LIMIT :limit;
+ORDER BY visible_at, turn, seq LIMIT :limit;
 
 -- name: executions_of -- ten at a time: a statement over json_each does not outlive `deserialize`, and SQLite crashes
 SELECT coalesce(cause, message_id), message_id, receive_count FROM messages

@@ -6,7 +6,6 @@ its id, so that a table of the same name, made later, begins empty.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -14,6 +13,7 @@ from redrive.core.clock import Instant
 from redrive.store.database import Database, Params
 from redrive.store.earliest import Earliest
 from redrive.store.queries import load_queries
+from redrive.store.slots import SLOTS, slot_of
 
 _SQL = load_queries("items")
 
@@ -23,7 +23,6 @@ _EXPIRY = "expiry"
 NO_RANGE_KEY = b""
 """The range key of items in a table that has none."""
 
-_SLOTS = 1 << 32
 _FIRST_CHUNK_ROWS = 32
 _CHUNK_ROWS_MAX = 4_096
 
@@ -110,7 +109,7 @@ class ItemTable:
     def scan(
         self, table_id: str, *, after: ItemKey | None, segment: int, segments: int, limit: int | None, bytes_max: int
     ) -> ItemPage:
-        """Items of one segment of a table behind a key, in an order of no meaning that stays the same.
+        """Items of one segment of a table behind a key, hash keys in the order of their slots.
 
         The page ends as that of `query` does.
         """
@@ -188,21 +187,17 @@ def just_after(key: bytes) -> bytes:
 
 def segment_of(key: ItemKey, segments: int) -> int:
     """In which segment of a scan an item is found."""
-    return _slot_of(key.hash_key) * segments // _SLOTS
-
-
-def _slot_of(hash_key: bytes) -> int:
-    return zlib.crc32(hash_key)
+    return slot_of(key.hash_key) * segments // SLOTS
 
 
 def _slots_of(segment: int, segments: int) -> tuple[int, int]:
     """The slots of a segment, from the first up to the first of the next one: those that `segment_of` gives it."""
-    return -(-segment * _SLOTS // segments), -(-(segment + 1) * _SLOTS // segments)
+    return -(-segment * SLOTS // segments), -(-(segment + 1) * SLOTS // segments)
 
 
 def _located(table_id: str, key: ItemKey) -> dict[str, object]:
     return {
-        "table_id": table_id, "slot": _slot_of(key.hash_key), "hash_key": key.hash_key, "range_key": key.range_key,
+        "table_id": table_id, "slot": slot_of(key.hash_key), "hash_key": key.hash_key, "range_key": key.range_key,
     }  # fmt: skip
 
 

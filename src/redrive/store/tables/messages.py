@@ -4,7 +4,7 @@
     visible_at reached                     visible: the next receive may take it
     visible_at in the future, a receipt    in flight: until then only the receipt's holder may delete it
 
-A receipt names one receive. A newer receive gives a newer one, and the older then deletes and changes nothing.
+A receipt names one receive. A newer receive gives a newer one, and the older then deletes nothing.
 
 Verbs that end in `in_order` are those of FIFO queues. Of each group such a queue receives only what is visible before
 the first message that is not: so one message in flight keeps back all that were sent after it, and none before.
@@ -109,9 +109,10 @@ class MessageTable:
     def claim_visible(
         self, queue: str, now: Instant, *, visible_at: Instant, receipt: str, limit: int
     ) -> list[ReceivedMessage]:
-        """Take visible messages, oldest first, and hide them until `visible_at` under a new receipt.
+        """Take visible messages, in the order of sending, and hide them until `visible_at` under a new receipt.
 
-        Claiming again under the same receipt takes further messages.
+        What was taken before and became visible again is among them with what is visible the longest. Claiming
+        again under the same receipt takes further messages.
         """
         rows = self._database.all(
             _SQL["claim_visible"],
@@ -143,16 +144,14 @@ class MessageTable:
             _SQL["give_back"], {"queue": queue, "now": now, "visible_at": visible_at, "receipt": receipt}
         )
 
-    def held(self, queue: str, seq: int, receipt: str) -> tuple[Instant, Instant] | None:
-        """(visible_at, received_at) of a message whose latest receive is this one, else None."""
-        row = self._database.one(_SQL["held"], {"queue": queue, "seq": seq, "receipt": receipt})
-        return None if row is None else (int(row[0]), int(row[1]))
+    def held(self, queue: str, seq: int) -> tuple[Instant, Instant, str] | None:
+        """(visible_at, received_at, receipt) of the latest receive of a message; None if it has none, or is gone."""
+        row = self._database.one(_SQL["held"], {"queue": queue, "seq": seq})
+        return None if row is None else (int(row[0]), int(row[1]), str(row[2]))
 
-    def release(self, queue: str, seq: int, receipt: str, *, visible_at: Instant) -> bool:
-        """Change when a received message becomes visible again; False if a newer receive holds it, or it is gone."""
-        return self._database.run(
-            _SQL["release"], {"queue": queue, "seq": seq, "receipt": receipt, "visible_at": visible_at}
-        ) > 0  # fmt: skip
+    def release(self, queue: str, seq: int, *, visible_at: Instant) -> bool:
+        """Change when a received message becomes visible again, whoever received it; False if it is gone."""
+        return self._database.run(_SQL["release"], {"queue": queue, "seq": seq, "visible_at": visible_at}) > 0
 
     def restore_receipt(self, queue: str, seq: int, receipt: str) -> None:
         """Let an older receive of a message that is in flight hold it once more, in place of the newest."""
@@ -259,7 +258,8 @@ class MessageTable:
     ) -> list[ReceivedMessage]:
         """Take messages of each group up to the first that is hidden, and hide them until `visible_at`.
 
-        One group is taken as far as it goes before the next. What has expired must be gone: `expire_in_order`. `taken`
+        One group is taken as far as it goes before the next; groups that were taken from stand behind those that were
+        visible before. What has expired must be gone: `expire_in_order`. `taken`
         is how many messages were claimed under the same receipt before.
         """
         rows = self._database.all(
@@ -272,11 +272,14 @@ class MessageTable:
         return _received(rows)
 
     def delete_in_order(self, queue: str, seq: int, receipt: str, now: Instant) -> bool:
-        """Forget a message in flight; False if it is not in flight under this receipt."""
+        """Forget a message in flight, and send its group behind the others; False if this receipt does not hold it."""
         row = self._database.one(_SQL["delete_in_order"], {"queue": queue, "seq": seq, "receipt": receipt, "now": now})
         if row is None:
             return False
-        self._promote(queue, row[0])
+        group_id, turn = row
+        self._database.run(
+            _SQL["promote_to_the_back"], {"queue": queue, "group_id": group_id, "turn": turn, "now": now}
+        )
         return True
 
     def visible_in_order(self, queue: str, now: Instant, *, limit: int) -> list[ReceivedMessage]:

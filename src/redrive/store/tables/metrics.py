@@ -126,10 +126,11 @@ class Accumulator:
         """Take a sample in."""
         counted, at, value, times = sample
         minute = at - at % MINUTE_MS
-        underway = self.minutes.get((counted, minute))
-        if underway is None:
-            underway = self.minutes[counted, minute] = _Minute()
-        underway.add(value, times)
+        if times:
+            underway = self.minutes.get((counted, minute))
+            if underway is None:
+                underway = self.minutes[counted, minute] = _Minute()
+            underway.add(value, times)
         if isinstance(counted, SeriesGroup):
             for watched in counted.watched:
                 self.watched[watched] = at
@@ -163,6 +164,10 @@ class MetricTable:
     def count(self, series: Series | SeriesGroup, at: Instant, value: float = 1.0, *, times: int = 1) -> None:
         """Count a value so many times, if this transaction commits. Costs no statement."""
         self._counted.append((series, at, value, times))
+
+    def watch(self, series: Series, at: Instant) -> None:
+        """Have what the series is of be measured, though nothing was counted yet. Costs no statement."""
+        self._counted.append((series, at, 0.0, 0))
 
     def due_at(self) -> Instant | None:
         """When there is next something to measure or to write; None while nothing was counted."""

@@ -71,8 +71,8 @@ class Printer:
                 return f"attribute_exists({self.path(path)})"
             case AttributeNotExists(path):
                 return f"attribute_not_exists({self.path(path)})"
-            case AttributeType(path, name):
-                return f"attribute_type({self.path(path)}, {self.value({'S': name})})"
+            case AttributeType(operand, name):
+                return f"attribute_type({self.node(operand)}, {self.value({'S': name})})"
             case BeginsWith(operand, prefix):
                 return f"begins_with({self.node(operand)}, {self.node(prefix)})"
             case Contains(operand, member):

@@ -114,7 +114,7 @@ TERMS = st.one_of(
     ),
     st.builds(AttributeExists, PATHS),
     st.builds(AttributeNotExists, PATHS),
-    st.builds(AttributeType, PATHS, st.sampled_from(TYPES)),
+    st.builds(AttributeType, OPERANDS, st.sampled_from(TYPES)),
     st.builds(BeginsWith, PATHS, PREFIXES),
     st.builds(Contains, PATHS, VALUES.map(Literal)),
 )

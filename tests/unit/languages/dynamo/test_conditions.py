@@ -36,6 +36,7 @@ from tests.unit.languages.dynamo.printing import Printer
 from tests.unit.languages.dynamo.refused import refusal
 from tests.unit.languages.dynamo.strategies import CONDITIONS, ITEMS
 
+TOO_MANY = "The expression contains too many operators; operator count: 301"
 NAMES = {"#a": "a", "#status": "status", "#dots": "with.dots"}
 VALUES: dict[str, object] = {
     ":n": {"N": "1"},
@@ -492,7 +493,56 @@ def test_expression_has_at_most_4_kb() -> None:
 @pytest.mark.parametrize("text", ["(" * 4000, "NOT " * 1000 + "a = :n", "size(" * 800])
 def test_deep_nesting_is_refused(text: str) -> None:
     """No text, however nested, exhausts the stack."""
-    assert refused(text) == "The expression is nested too deeply;"
+    assert refused(text) == TOO_MANY
+
+
+def nested(operators: int) -> str:
+    """`n = :n AND (n = :n AND (…))`, with so many operators: an odd number."""
+    return "n = :n AND (" * (operators // 2) + "n = :n" + ")" * (operators // 2)
+
+
+@pytest.mark.parametrize("text", [nested(299), "NOT " * 299 + "n = :n", "NOT (" * 299 + "n = :n" + ")" * 299])
+def test_300_operators_may_stand_together_however_they_nest(text: str) -> None:
+    """The condition is read, judged, and read again from what was kept."""
+    for _ in range(2):
+        condition = parse_condition(text, Placeholders(None, {":n": {"N": "1"}}))
+
+        assert holds(condition, {"n": {"N": "1"}}) == (not text.startswith("NOT"))
+
+
+@pytest.mark.parametrize(
+    "text", [nested(301), "NOT " * 300 + "n = :n", " OR ".join(["n = :n"] * 151), "n IN (:n) AND " * 150 + "n = :n"]
+)
+def test_301_operators_are_too_many(text: str) -> None:
+    assert refused(text) == TOO_MANY
+
+
+def test_type_of_a_value_may_be_asked() -> None:
+    condition = parse_condition(
+        "attribute_type(:n, :type)", Placeholders(None, {":n": {"N": "1"}, ":type": {"S": "N"}})
+    )
+
+    assert holds(condition, {})
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("a" + ".a" * 31, None),
+        ("a" + ".a" * 32, "The document path has too many nesting elements; nesting levels: 33"),
+        ("a[2147483647]", None),
+        ("a[2147483648]", "List index is not within the allowable range; index: [2147483648]"),
+        (f"a[{'9' * 4000}]", f"List index is not within the allowable range; index: [{'9' * 4000}]"),
+    ],
+)
+def test_paths_have_32_levels_and_bounded_indexes(path: str, message: str | None) -> None:
+    """Source: https://github.com/scylladb/scylladb/issues/25947"""
+    if message is None:
+        parse_projection(path, Placeholders())
+        return
+    with pytest.raises(ServiceError) as caught:
+        parse_projection(path, Placeholders())
+    assert caught.value.message == f"Invalid ProjectionExpression: {message}"
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map(" ".join) | st.text(max_size=12))

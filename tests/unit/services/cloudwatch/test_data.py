@@ -181,7 +181,7 @@ def test_ids_are_unique_and_queries_are_at_most_five_hundred(desk: Any, query: A
 @pytest.mark.parametrize(
     ("begin", "end", "text", "code"),
     [
-        (1, 1, "The parameter StartTime must not equal parameter EndTime.", INVALID),
+        (1, 1, "The parameter StartTime must be less than the parameter EndTime.", COMBINATION),
         (2, 1, "The parameter StartTime must be less than the parameter EndTime.", COMBINATION),
     ],
 )
@@ -302,3 +302,20 @@ def test_label_is_filled_in(desk: Any, query: Any, label: str, shown: str) -> No
 @pytest.mark.parametrize("zone", ["UTC", "0130", "+2400", "+0160"])
 def test_timezone_of_labels_is_an_offset(desk: Any, query: Any, refusal: Any, zone: str) -> None:
     assert refusal(desk.data, query("m"), LabelOptions={"Timezone": zone})[0] == VALIDATION
+
+
+@pytest.mark.parametrize(
+    ("asked", "labels"),
+    [
+        ([("Sum", 60), ("Average", 60)], ["m Sum", "m Average"]),
+        ([("Sum", 60), ("Sum", 120)], ["m 60", "m 120"]),
+        ([("Sum", 60), ("Average", 120)], ["m Sum 60", "m Average 120"]),
+        ([("Sum", 60), ("Sum", 60)], ["m", "m"]),
+    ],
+)
+def test_equal_labels_are_told_apart_by_what_differs(desk: Any, query: Any, asked: Any, labels: list[str]) -> None:
+    """By statistic and period; the unit is never named."""
+    desk.publish("m", {0: 1})
+    queries = [query("m", stat, query_id=f"q{at}", period=period) for at, (stat, period) in enumerate(asked)]
+
+    assert [result["Label"] for result in desk.data(*queries)] == labels

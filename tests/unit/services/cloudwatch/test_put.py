@@ -310,3 +310,13 @@ def test_role_without_permission_may_not_publish(desk: Any, refusal: Any) -> Non
         code, message = refusal(call, **params)
         assert code == "AccessDenied"
         assert "is not authorized to perform: cloudwatch:" in message
+
+
+def test_statistic_set_may_stand_beside_values(desk: Any) -> None:
+    """Both count."""
+    together = {"StatisticValues": {"SampleCount": 2, "Sum": 5, "Minimum": 1, "Maximum": 4}, "Values": [7]}
+    desk.put(minutes=0, **together)
+
+    (point,) = desk.statistics(begin=0, end=1, Statistics=["Sum", "SampleCount", "Minimum", "Maximum"])
+
+    assert [point[name] for name in ("Sum", "SampleCount", "Minimum", "Maximum")] == [12, 3, 1, 7]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
+from redrive.wire.message import HttpRequest
 from tests.unit.services.dynamodb.conftest import key
 
+DETECTED = "1 validation error detected: "
 INVALID = "One or more parameter values were invalid: "
 SCHEMA = "The provided key element does not match the schema"
 FAILED = ("ConditionalCheckFailedException", "The conditional request failed")
@@ -90,7 +94,7 @@ def test_get_returns_only_what_the_projection_names(call, orders, put):
         ),
         (
             {**key("ann", 1), "set": {"SS": []}},
-            INVALID + "An string set  may not be empty",
+            DETECTED + INVALID + "An string set  may not be empty",
         ),
     ],
 )
@@ -334,7 +338,7 @@ def test_expected_guards_a_put(refusal, orders, put):
         (
             "PutItem",
             {"Item": key("a", 1), **ABSENT, "ExpressionAttributeNames": {"#x": "x"}},
-            "Value provided in ExpressionAttributeNames unused in expressions: keys: {#x}",
+            DETECTED + "Value provided in ExpressionAttributeNames unused in expressions: keys: {#x}",
         ),
         (
             "UpdateItem",
@@ -342,7 +346,7 @@ def test_expected_guards_a_put(refusal, orders, put):
                 "Key": key("a", 1), "UpdateExpression": "REMOVE x",
                 "ExpressionAttributeValues": {":x": {"S": "x"}},
             },
-            "Value provided in ExpressionAttributeValues unused in expressions: keys: {:x}",
+            DETECTED + "Value provided in ExpressionAttributeValues unused in expressions: keys: {:x}",
         ),
     ],
 )  # fmt: skip
@@ -409,3 +413,56 @@ def test_hot_operations_cost_few_statements(put, statements, operation, params, 
     put("ann", 1)
 
     assert statements(operation, TableName="orders", **params) == count
+
+
+BAD_UPDATE = {"UpdateExpression": "SET a = :v)", "ExpressionAttributeValues": {":v": {"S": "x"}}}
+BAD_CONDITION = {"ConditionExpression": "a = = b"}
+
+
+@pytest.mark.parametrize(
+    ("operation", "params", "begins"),
+    [
+        ("UpdateItem", {"Key": key("ann", 1), **BAD_UPDATE}, "Invalid UpdateExpression: Syntax error;"),
+        ("PutItem", {"Item": key("ann", 1), **BAD_CONDITION}, "Invalid ConditionExpression: Syntax error;"),
+        ("DeleteItem", {"Key": key("ann", 1), **BAD_CONDITION}, "Invalid ConditionExpression: Syntax error;"),
+        (
+            "UpdateItem",
+            {"Key": key("ann", 1), "UpdateExpression": "REMOVE a", "ExpressionAttributeValues": {}},
+            "ExpressionAttributeValues must not be empty",
+        ),
+    ],
+)
+def test_refused_expression_of_a_single_write_is_a_validation_error(refusal, orders, operation, params, begins):
+    code, message = refusal(operation, TableName=orders, **params)
+
+    assert code == "ValidationException"
+    assert message.startswith(DETECTED + begins)
+
+
+def test_refused_expression_of_a_transaction_or_a_read_is_told_as_it_is(refusal, orders):
+    update = {"Update": {"TableName": orders, "Key": key("ann", 1), **BAD_UPDATE}}
+
+    written = refusal("TransactWriteItems", TransactItems=[update])[1]
+    scanned = refusal("Scan", TableName=orders, FilterExpression="a = b", ExpressionAttributeNames={"#x": "a"})[1]
+
+    assert written.startswith("Invalid UpdateExpression: Syntax error;")
+    assert scanned.startswith("Value provided in ExpressionAttributeNames unused in expressions")
+
+
+def test_removing_within_an_item_that_is_not_there_does_nothing(call, orders):
+    asked = {"UpdateExpression": "REMOVE a.b", "ReturnValues": "ALL_NEW"}
+
+    assert call("UpdateItem", TableName=orders, Key=key("ann", 1), **asked) == {}
+    assert call("GetItem", TableName=orders, Key=key("ann", 1)) == {}
+
+
+def test_large_answers_come_in_gzip_to_clients_that_accept_it(world, call, orders):
+    """boto3 does not ask for it by itself, and checks no checksum that it does not read."""
+    call("PutItem", TableName=orders, Item={**key("ann", 1), "text": {"S": "x" * 5_000}})
+    body = json.dumps({"TableName": orders, "Key": key("ann", 1)}).encode()
+    headers = {"x-amz-target": "DynamoDB_20120810.GetItem", "accept-encoding": "gzip"}
+
+    answer = world.gateway.respond(HttpRequest("POST", "/", "", headers, body))
+
+    assert ("Content-Encoding", "gzip") in answer.headers
+    assert json.loads(gzip.decompress(answer.body))["Item"]["text"] == {"S": "x" * 5_000}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from typing import Any
 
@@ -414,3 +415,72 @@ def test_pages_are_what_sorting_and_cutting_gives(stored, low, high, limit, forw
     world.close()
 
     assert found == sorted((number for number in stored if low <= number <= high), reverse=not forward)
+
+
+@pytest.mark.parametrize(
+    "text", [{"FilterExpression": "attribute_exists(order_no_2)"}, {"ProjectionExpression": "order_no"}]
+)
+def test_key_conditions_stand_beside_expressions(call, orders, put, text):
+    put("ann", 1, order_no_2={"S": "x"})
+    conditions = {"customer": {"ComparisonOperator": "EQ", "AttributeValueList": [{"S": "ann"}]}}
+
+    assert call("Query", TableName=orders, KeyConditions=conditions, **text)["Count"] == 1
+
+
+def test_key_conditions_of_both_kinds_are_refused(refusal, orders):
+    conditions = {"customer": {"ComparisonOperator": "EQ", "AttributeValueList": [{"S": "ann"}]}}
+
+    assert (
+        "Can not use both expression and non-expression"
+        in refusal("Query", TableName=orders, KeyConditions=conditions, **OF_ANN)[1]
+    )
+
+
+SINGLE = {
+    "TableName": "single",
+    "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+    "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+    "BillingMode": "PAY_PER_REQUEST",
+}
+OF_A = {"KeyConditionExpression": "id = :i", "ExpressionAttributeValues": {":i": {"S": "A"}}}
+CANNOT_RESTART = "The query can return at most one row and cannot be restarted"
+
+
+def test_query_that_finds_one_item_at_most_ends_and_cannot_be_restarted(call, refusal, orders, put):
+    call("CreateTable", **SINGLE)
+    call("PutItem", TableName="single", Item={"id": {"S": "A"}})
+    put("ann", 1)
+    exact = {
+        "KeyConditionExpression": "customer = :c AND order_no = :n",
+        "ExpressionAttributeValues": {":c": {"S": "ann"}, ":n": {"N": "1"}},
+    }
+
+    for params in ({"TableName": "single", **OF_A}, {"TableName": orders, **exact}):
+        assert "LastEvaluatedKey" not in call("Query", Limit=1, **params)
+    assert refusal("Query", TableName="single", ExclusiveStartKey={"id": {"S": "A"}}, **OF_A)[1] == CANNOT_RESTART
+    assert refusal("Query", TableName=orders, ExclusiveStartKey=key("ann", 1), **exact)[1] == CANNOT_RESTART
+
+
+def test_scan_goes_through_hash_keys_in_the_order_of_digests(call):
+    """As recorded: A before B; the digest is that of MD5 over a salt and the key."""
+    call("CreateTable", **SINGLE)
+    for letter in "DCBA":
+        call("PutItem", TableName="single", Item={"id": {"S": letter}})
+
+    found = [item["id"]["S"] for item in call("Scan", TableName="single")["Items"]]
+
+    assert found == sorted("ABCD", key=lambda letter: hashlib.md5(b"Outliers" + letter.encode()).digest())
+    assert found.index("A") < found.index("B")
+
+
+def test_scan_costs_a_unit_for_each_partition_that_it_looks_at(call, orders, put):
+    """An on-demand table has four from the beginning."""
+    put("ann", 1)
+
+    def cost(**params: object) -> float:
+        answer = call("Scan", TableName=orders, ReturnConsumedCapacity="TOTAL", **params)
+        return float(answer["ConsumedCapacity"]["CapacityUnits"])
+
+    assert (cost(), cost(ConsistentRead=True)) == (2.0, 4.0)
+    assert sum(cost(Segment=number, TotalSegments=4) for number in range(4)) == 2.0
+    assert cost(Limit=1) + cost(ExclusiveStartKey=key("ann", 1)) == 2.5

@@ -67,7 +67,7 @@ def test_settings_of_a_new_table_are_shown(call):
     }  # fmt: skip
     assert described["TableClassSummary"] == {"TableClass": "STANDARD_INFREQUENT_ACCESS"}
     assert described["DeletionProtectionEnabled"] is True
-    assert described["WarmThroughput"] == {"ReadUnitsPerSecond": 7, "Status": "ACTIVE"}
+    assert described["WarmThroughput"] == {"ReadUnitsPerSecond": 7, "WriteUnitsPerSecond": 6, "Status": "ACTIVE"}
     assert "BillingModeSummary" not in described
 
 
@@ -368,3 +368,10 @@ def test_quotas_and_endpoint_of_the_account_are_shown(call):
         "TableMaxReadCapacityUnits": 40_000, "TableMaxWriteCapacityUnits": 40_000,
     }  # fmt: skip
     assert call("DescribeEndpoints")["Endpoints"][0]["Address"] == "127.0.0.1:4566"
+
+
+def test_table_shows_what_it_can_serve_at_once(call, orders):
+    """On demand 12,000 reads and 4,000 writes, before anybody asks for more."""
+    shown = call("DescribeTable", TableName=orders)["Table"]["WarmThroughput"]
+
+    assert shown == {"ReadUnitsPerSecond": 12_000, "WriteUnitsPerSecond": 4_000, "Status": "ACTIVE"}

@@ -204,3 +204,22 @@ def test_key_that_is_none_cancels_the_getting(refusal, orders):
 
     assert code == "TransactionCanceledException"
     assert message.endswith("[None, ValidationError]")
+
+
+def test_one_item_is_not_got_twice(refusal, orders):
+    get = {"Get": {"TableName": "orders", "Key": key("ann", 1)}}
+
+    assert refusal("TransactGetItems", TransactItems=[get, get]) == (
+        "ValidationException", "Transaction request cannot include multiple operations on one item",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["Put", "Delete"])
+def test_empty_value_in_a_key_refuses_the_transaction_and_cancels_none(refusal, orders, kind):
+    member = "Item" if kind == "Put" else "Key"
+    action = {kind: {"TableName": "orders", member: key("", 1)}}
+
+    code, message = refusal("TransactWriteItems", TransactItems=[put_action(2), action])
+
+    assert code == "ValidationException"
+    assert message.endswith("cannot contain an empty string value. Key: customer")

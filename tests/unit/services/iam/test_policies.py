@@ -263,3 +263,44 @@ def test_tags_of_a_policy_are_given_and_taken_away(iam, managed):
     iam.untag_policy(PolicyArn=ARN, TagKeys=["team"])
 
     assert iam.list_policy_tags(PolicyArn=ARN)["Tags"] == [{"Key": "cost", "Value": "1"}]
+
+
+def test_policy_without_tags_shows_an_empty_list(iam, allow):
+    arn = iam.create_policy(PolicyName="plain", PolicyDocument=allow("sqs:*"))["Policy"]["Arn"]
+
+    assert iam.get_policy(PolicyArn=arn)["Policy"]["Tags"] == []
+
+
+@pytest.mark.parametrize("version", [{}, {"Version": "2008-10-17"}])
+def test_managed_policy_is_of_the_current_version(iam, managed, allow, version):
+    """Source: https://github.com/Meteor-Community-Packages/Meteor-CollectionFS/issues/630"""
+    document = json.dumps({**version, "Statement": json.loads(allow("sqs:*"))["Statement"]})
+    message = "Policy document must be version 2012-10-17 or greater."
+
+    with pytest.raises(iam.exceptions.MalformedPolicyDocumentException, match=message):
+        iam.create_policy(PolicyName="old", PolicyDocument=document)
+    with pytest.raises(iam.exceptions.MalformedPolicyDocumentException, match=message):
+        iam.create_policy_version(PolicyArn=ARN, PolicyDocument=document)
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ({"Resource": "arn:aws:iam::xxx:role/bastion"}, "The policy failed legacy parsing"),
+        ({"Action": "s q s:SendMessage"}, "Vendor s q s is not valid"),
+    ],
+)
+def test_policy_with_an_impossible_account_or_vendor_is_refused(iam, statement, message):
+    """Source: https://github.com/99designs/iamy/issues/65"""
+    whole = {"Effect": "Allow", "Action": "sqs:*", "Resource": "*", **statement}
+    document = json.dumps({"Version": "2012-10-17", "Statement": whole})
+
+    with pytest.raises(iam.exceptions.MalformedPolicyDocumentException, match=message):
+        iam.create_policy(PolicyName="bad", PolicyDocument=document)
+
+
+@pytest.mark.parametrize("account", ["", "*", "12345678901?", "${aws:PrincipalAccount}", "aws", "123456789012"])
+def test_accounts_in_patterns_are_taken(iam, account):
+    whole = {"Effect": "Allow", "Action": "iam:*", "Resource": f"arn:aws:iam::{account}:role/x"}
+
+    iam.create_policy(PolicyName="p", PolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": whole}))

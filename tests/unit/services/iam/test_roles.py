@@ -21,7 +21,7 @@ def test_created_role_has_an_id_an_arn_and_the_documented_defaults(iam, trust):
     assert len(role["RoleId"]) == 21
     assert role["CreateDate"] == datetime(2025, 1, 1, tzinfo=UTC)
     assert role["AssumeRolePolicyDocument"] == json.loads(trust)
-    assert iam.get_role(RoleName="worker")["Role"] == role
+    assert iam.get_role(RoleName="worker")["Role"] == {**role, "RoleLastUsed": {}}
 
 
 def test_policy_documents_are_percent_encoded_on_the_wire(world, role, allow):
@@ -39,7 +39,8 @@ def test_policy_documents_are_percent_encoded_on_the_wire(world, role, allow):
 
 
 def test_roles_have_no_region_but_an_account(world, iam, role):
-    assert world.client("iam", region="eu-west-1").get_role(RoleName="worker")["Role"] == role
+    found = world.client("iam", region="eu-west-1").get_role(RoleName="worker")["Role"]
+    assert found == {**role, "RoleLastUsed": {}}
     assert world.client("iam", account="111111111111").list_roles()["Roles"] == []
 
 
@@ -268,3 +269,8 @@ def test_role_has_at_most_50_tags(iam, refusal, role):
 )
 def test_every_operation_refuses_a_role_that_is_not_there(refusal, operation, params):
     assert refusal(operation, RoleName="ghost", **params) == MISSING
+
+
+def test_role_that_was_found_shows_when_it_was_last_used(iam, role):
+    """Never, as far as is noted: an empty one, as AWS's of a role that was not used."""
+    assert iam.get_role(RoleName="worker")["Role"]["RoleLastUsed"] == {}

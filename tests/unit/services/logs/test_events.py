@@ -376,3 +376,10 @@ def test_deleted_stream_takes_its_events_out_of_the_group(world: World) -> None:
 
     assert search(world)[0] == ["t1"]
     assert world.call("logs", "DescribeLogGroups")["logGroups"][0]["storedBytes"] == 28
+
+
+def test_put_that_rejects_all_events_answers_a_token(world: World) -> None:
+    answer = put(world, ["old"], at=-15 * DAY_MS)
+
+    assert answer["rejectedLogEventsInfo"] == {"tooOldLogEventEndIndex": 1}
+    assert len(answer["nextSequenceToken"]) == 56

@@ -170,10 +170,9 @@ def test_redrive_policy_that_cannot_be_read_is_refused(refusal, queue, text, rea
         DLQ_ARN,
         "arn:aws:sqs:eu-west-1:000000000000:other",
         "arn:aws:sqs:us-east-1:111111111111:other",
-        "arn:aws:sqs:us-east-1:000000000000:orders",
     ],
 )
-def test_dead_letter_queue_that_is_missing_or_elsewhere_or_itself_is_refused(call, refusal, queue, target):
+def test_dead_letter_queue_that_is_missing_or_elsewhere_is_refused(call, refusal, queue, target):
     call("CreateQueue", QueueName="other")
 
     answer = refusal("SetQueueAttributes", QueueUrl=queue, Attributes=redrive(target))
@@ -256,3 +255,30 @@ def test_counts_tell_visible_from_in_flight_and_delayed(call, queue):
     assert attributes["ApproximateNumberOfMessages"] == "2"
     assert attributes["ApproximateNumberOfMessagesNotVisible"] == "1"
     assert attributes["ApproximateNumberOfMessagesDelayed"] == "1"
+
+
+@pytest.mark.parametrize("name", ["ContentBasedDeduplication", "DeduplicationScope", "FifoThroughputLimit"])
+def test_attribute_of_fifo_queues_is_refused_in_its_own_words(refusal, queue, name):
+    refused = ("InvalidAttributeName", f"You can specify the {name} only when FifoQueue is set to true.")
+
+    assert refusal("SetQueueAttributes", QueueUrl=queue, Attributes={name: "true"}) == refused
+    assert refusal("CreateQueue", QueueName="other", Attributes={name: "true"}) == refused
+
+
+@pytest.mark.parametrize("text", ["True", "TRUE", "tRUE"])
+def test_truth_is_read_in_any_case_and_shown_in_one(call, text):
+    flags = {"FifoQueue": text, "ContentBasedDeduplication": text, "SqsManagedSseEnabled": text}
+    url = call("CreateQueue", QueueName="a.fifo", Attributes=flags)["QueueUrl"]
+
+    shown = call("GetQueueAttributes", QueueUrl=url, AttributeNames=list(flags))["Attributes"]
+
+    assert shown == dict.fromkeys(flags, "true")
+
+
+def test_queue_may_be_its_own_dead_letter_queue_and_keeps_its_messages(world, call, queue):
+    call("SetQueueAttributes", QueueUrl=queue, Attributes=redrive("arn:aws:sqs:us-east-1:000000000000:orders"))
+    call("SendMessage", QueueUrl=queue, MessageBody="1")
+
+    received = [len(call("ReceiveMessage", QueueUrl=queue, VisibilityTimeout=0)["Messages"]) for _ in range(4)]
+
+    assert received == [1, 1, 1, 1]

@@ -225,7 +225,7 @@ def test_all_attributes_of_a_fifo_message_are_shown(call, fifo, send):
         "ApproximateReceiveCount": "1",
         "MessageGroupId": "a",
         "MessageDeduplicationId": "a1",
-        "SequenceNumber": "10000000000000000001",
+        "SequenceNumber": "18731952846173905408",
     }
 
 
@@ -363,3 +363,30 @@ def test_dead_letter_queue_is_of_the_same_type(call, refusal, source, target):
             "Reason: Dead-letter queue must be same type of queue as the source."
         ),
     )
+
+
+def test_group_that_was_received_from_comes_after_the_others_when_it_is_visible_again(world, call, fifo, send, receive):
+    """Also within one instant, when the timeout is ended by hand."""
+    send("a1", "b1", "c1", "a2")
+    (handle,) = receive(1).values()
+    call("ChangeMessageVisibility", QueueUrl=fifo, ReceiptHandle=handle, VisibilityTimeout=0)
+
+    assert list(receive(1)) == ["b1"]
+    assert list(receive(1)) == ["c1"]
+    assert list(receive(1)) == ["a1"]
+
+
+def test_group_whose_timeout_has_ended_comes_after_the_others(world, send, receive):
+    send("a1", "b1")
+    assert list(receive(1)) == ["a1"]
+    world.advance(minutes=1)
+
+    assert list(receive(1)) == ["b1"]
+
+
+def test_group_of_a_deleted_message_comes_after_the_others(send, receive, delete):
+    send("a1", "a2", "b1")
+    delete(receive(1)["a1"])
+
+    assert list(receive(1)) == ["b1"]
+    assert list(receive(1)) == ["a2"]

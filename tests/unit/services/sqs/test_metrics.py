@@ -158,3 +158,10 @@ def test_series_of_a_scope_are_known_by_name(world, call, queue):
 
     assert METRICS.sent in series
     assert METRICS.oldest_age_s in series
+
+
+def test_queue_that_was_only_created_is_measured(world, queue):
+    world.advance(minutes=1)
+
+    assert [sums(world, series) for series in (METRICS.visible, METRICS.in_flight, METRICS.delayed)] == [[0], [0], [0]]
+    assert sums(world, METRICS.sent) == []

@@ -27,14 +27,14 @@ ATTRIBUTES = st.dictionaries(st.text(min_size=1), STRINGS | BINARIES, min_size=1
 @pytest.mark.parametrize(
     ("url", "place"),
     [
-        ("http://127.0.0.1:4566/123456789012/orders", ("123456789012", "orders")),
-        ("https://sqs.eu-west-1.amazonaws.com/123456789012/orders", ("123456789012", "orders")),
-        ("http://localhost/queue/eu-west-1/123456789012/orders", ("123456789012", "orders")),
-        ("123456789012/orders", ("123456789012", "orders")),
-        ("orders", ("", "orders")),
-        ("http://localhost/orders", ("", "orders")),
-        ("http://localhost/", ("", "")),
-        ("http://123456789012/orders", ("", "orders")),
+        ("http://127.0.0.1:4566/123456789012/orders", ("", "123456789012", "orders")),
+        ("https://sqs.eu-west-1.amazonaws.com/123456789012/orders", ("", "123456789012", "orders")),
+        ("http://localhost/queue/eu-west-1/123456789012/orders", ("eu-west-1", "123456789012", "orders")),
+        ("123456789012/orders", ("", "123456789012", "orders")),
+        ("orders", ("", "", "orders")),
+        ("http://localhost/orders", ("", "", "orders")),
+        ("http://localhost/", ("", "", "")),
+        ("http://123456789012/orders", ("", "", "orders")),
     ],
 )
 def test_queue_url_means_the_end_of_its_path(url, place):

@@ -7,7 +7,9 @@ import json
 import pytest
 
 from redrive.core.clock import HOUR_MS
+from redrive.core.errors import ServiceError
 from redrive.core.limits import Limits
+from redrive.core.scope import Caller, Scope
 from redrive.delivery.worker import FreeSlots
 from redrive.services.sqs.limits import ACTIVE_TASKS_MAX, MOVED_PER_STEP_MAX
 from redrive.services.sqs.model_move_tasks import MoveStatus, MoveTask, movable, next_move_at
@@ -377,3 +379,18 @@ def test_fifo_messages_go_back_in_order(world, call):
     assert [message["Body"] for message in received if message["Body"][0] == "a"] == ["a1", "a2"]
     assert all(message["Attributes"]["MessageDeduplicationId"] == message["MessageId"] for message in received)
     assert bodies(call, dead) == []
+
+
+def test_source_that_is_not_there_is_404_and_so_is_a_task_of_another_account(world, call, dead):
+    source = make_source(call, "source")
+    kill(call, source, "1")
+    handle = call("StartMessageMoveTask", SourceArn=DLQ_ARN)["TaskHandle"]
+    stranger = Caller(Scope("111111111111", "us-east-1"), "r")
+
+    with pytest.raises(ServiceError) as missing:
+        call("StartMessageMoveTask", SourceArn=arn("missing"))
+    with pytest.raises(ServiceError) as foreign:
+        world.engine.call(stranger, "sqs", "CancelMessageMoveTask", {"TaskHandle": handle})
+
+    answers = [(error.value.code, error.value.http_status) for error in (missing, foreign)]
+    assert answers == [("ResourceNotFoundException", 404)] * 2

@@ -336,6 +336,16 @@ class TestWhatAPolicyMayBe:
         assert call("ListQueues")["QueueUrls"] == [queue]
         assert call("GetQueueAttributes", QueueUrl=queue, AttributeNames=["Policy"]) == {}
 
+    def test_resource_that_is_no_arn_is_taken_and_allows_nothing(self, call, queue, act, stranger):
+        condition = {"ArnEquals": {"aws:SourceArn": "arn:aws:sns:us-east-1:000000000000:topic"}}
+        taken = document(
+            {"Principal": "*", "Resource": "orders", "Condition": condition}, {"Principal": "*", "Resource": "o"}
+        )
+
+        call("SetQueueAttributes", QueueUrl=queue, Attributes={"Policy": taken})
+
+        assert "no resource-based policy allows" in act(stranger, "SendMessage", **MESSAGE)
+
     def test_owners_actions_cannot_be_given_away_by_name(self, call, refusal, queue):
         """Recorded: https://github.com/hashicorp/terraform-provider-aws/pull/42209"""
         given = {"Principal": {"AWS": STRANGER}, "Action": ["sqs:SendMessage", "sqs:ListQueues"]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from redrive.core.scope import Caller, Scope
 from redrive.testing.world import World
 
 MISSING = ("QueueDoesNotExist", "The specified queue does not exist.")
@@ -224,3 +225,15 @@ def test_queue_is_created_with_its_tags(call):
 )
 def test_tag_outside_the_rules_is_refused(refusal, queue, tags, message):
     assert refusal("TagQueue", QueueUrl=queue, Tags=tags) == ("InvalidParameterValueException", message)
+
+
+def test_queues_of_one_name_in_two_regions_have_two_urls_and_each_url_means_its_own(world):
+    regions = ("us-east-1", "eu-west-1", "ap-south-1")
+    callers = [Caller(Scope("000000000000", region), "r") for region in regions]
+    urls = [world.engine.call(one, "sqs", "CreateQueue", {"QueueName": "orders"})["QueueUrl"] for one in callers]
+    asked = [{"QueueUrl": url, "AttributeNames": ["QueueArn"]} for url in urls]
+
+    arns = [world.engine.call(callers[0], "sqs", "GetQueueAttributes", one)["Attributes"]["QueueArn"] for one in asked]
+
+    assert len(set(urls)) == 3
+    assert arns == [f"arn:aws:sqs:{region}:000000000000:orders" for region in regions]

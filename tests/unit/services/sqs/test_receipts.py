@@ -170,13 +170,22 @@ def test_timeout_of_a_deleted_message_cannot_be_changed(call, refusal, queue, ha
     )
 
 
-def test_older_handle_cannot_change_the_timeout_of_a_newer_receive(world, refusal, handle, receive):
+def test_older_handle_changes_the_timeout_of_a_newer_receive(world, call, handle, receive):
     world.advance(minutes=1)
     receive()
 
-    answer = refusal("ChangeMessageVisibility", QueueUrl="orders", ReceiptHandle=handle, VisibilityTimeout=0)
+    call("ChangeMessageVisibility", QueueUrl="orders", ReceiptHandle=handle, VisibilityTimeout=0)
 
-    assert answer[0] == INVALID
+    assert len(call("ReceiveMessage", QueueUrl="orders")["Messages"]) == 1
+
+
+def test_older_handle_in_a_fifo_queue_changes_no_timeout(world, call, refusal, fifo):
+    call("SendMessage", QueueUrl=fifo, MessageBody="1", MessageGroupId="g", MessageDeduplicationId="1")
+    older = call("ReceiveMessage", QueueUrl=fifo)["Messages"][0]["ReceiptHandle"]
+    world.advance(minutes=1)
+    call("ReceiveMessage", QueueUrl=fifo)
+
+    assert refusal("ChangeMessageVisibility", QueueUrl=fifo, ReceiptHandle=older, VisibilityTimeout=0)[0] == INVALID
 
 
 def test_batch_deletes_what_it_can(call, queue, handle):

@@ -240,5 +240,29 @@ def test_about_120000_messages_in_flight_refuse_a_short_poll(world, call, begin,
 
     assert waiting.again_at == world.now + 1_000
     world.advance(seconds=30)
-    received = call("ReceiveMessage", QueueUrl=queue, AttributeNames=["ApproximateReceiveCount"])["Messages"][0]
-    assert received["Attributes"] == {"ApproximateReceiveCount": "1"}
+    (kept,) = world.store.run(lambda tx: tx.messages.visible(queue_id, tx.now, limit=1))
+    assert (kept.message_id, kept.receive_count) == ("00", 0)
+
+
+def test_message_that_came_back_is_received_before_those_that_were_sent_after_it(world, call, queue):
+    call("SendMessage", QueueUrl=queue, MessageBody="1")
+    assert bodies(call("ReceiveMessage", QueueUrl=queue, VisibilityTimeout=10)) == ["1"]
+    world.advance(seconds=5)
+    for body in "23":
+        call("SendMessage", QueueUrl=queue, MessageBody=body)
+    world.advance(seconds=5)
+
+    assert bodies(call("ReceiveMessage", QueueUrl=queue, MaxNumberOfMessages=2)) == ["1", "2"]
+
+
+@pytest.mark.parametrize("name", ["*", ".*", "All"])
+def test_all_attributes_are_asked_for_by_each_of_their_signs(call, queue, name):
+    attributes = {
+        "größe": {"DataType": "Number", "StringValue": "1"},
+        "数量.a": {"DataType": "String", "StringValue": "x"},
+    }
+    call("SendMessage", QueueUrl=queue, MessageBody="1", MessageAttributes=attributes)
+
+    (message,) = call("ReceiveMessage", QueueUrl=queue, MessageAttributeNames=[name])["Messages"]
+
+    assert message["MessageAttributes"] == attributes

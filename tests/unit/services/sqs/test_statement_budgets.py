@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from importlib import resources
@@ -123,7 +124,7 @@ def test_group_ids_on_a_standard_queue_cost_one_statement_more_per_receive(call,
 
 
 def test_hot_statements_go_by_an_index_and_sort_nothing_that_grows(world):
-    """Neither a walk over all messages, nor a sort of more than one call's worth of them."""
+    """Neither a walk over all messages, nor a sort of more than one call's worth: that of a subquery with a limit."""
     text = resources.files("redrive.store").joinpath("sql", "messages.sql").read_text("utf-8")
     hot = re.findall(r"^-- name: (\w+) -- hot", text, re.MULTILINE)
 
@@ -132,7 +133,12 @@ def test_hot_statements_go_by_an_index_and_sort_nothing_that_grows(world):
         named = dict.fromkeys(re.findall(r":(\w+)", statement), 1)
         params = named or (1,) * statement.count("?")
         plan = [step[3] for step in world.store.connection.execute(f"EXPLAIN QUERY PLAN {statement}", params)]
-        assert [step for step in plan if step.startswith("SCAN messages") or "TEMP B-TREE" in step] == [], name
+        grown = [
+            step
+            for before, step in itertools.pairwise(["", *plan])
+            if step.startswith("SCAN messages") or ("TEMP B-TREE" in step and not before.startswith("SCAN (subquery"))
+        ]
+        assert grown == [], name
 
 
 def test_claim_in_order_goes_from_heads_along_their_groups(world):
@@ -155,8 +161,8 @@ def test_claim_finds_its_messages_by_key_whatever_the_backlog(world):
 
     plan = world.store.connection.execute(f"EXPLAIN QUERY PLAN {load_queries('messages')['claim_visible']}", params)
 
-    assert [step[3] for step in plan] == [
+    assert [step[3] for step in plan if step[3].startswith("SEARCH")] == [
         "SEARCH messages USING INTEGER PRIMARY KEY (rowid=?)",
-        "LIST SUBQUERY 1",
         "SEARCH messages USING INDEX messages_by_visibility (queue=? AND visible_at<?)",
+        "SEARCH messages USING INDEX messages_returned (queue=? AND visible_at<?)",
     ]
