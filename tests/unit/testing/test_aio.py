@@ -76,11 +76,12 @@ def test_items_and_numbers_come_back(world: World) -> None:
     async def use() -> object:
         async with aio_session.get_session().create_client("dynamodb") as dynamodb:
             await dynamodb.create_table(
-                TableName="t", BillingMode="PAY_PER_REQUEST", KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+                TableName="items", BillingMode="PAY_PER_REQUEST",
+                KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
                 AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
             )  # fmt: skip
-            await dynamodb.put_item(TableName="t", Item={"id": {"S": "a"}, "n": {"N": "1.5"}})
-            return (await dynamodb.get_item(TableName="t", Key={"id": {"S": "a"}}))["Item"]["n"]
+            await dynamodb.put_item(TableName="items", Item={"id": {"S": "a"}, "n": {"N": "1.5"}})
+            return (await dynamodb.get_item(TableName="items", Key={"id": {"S": "a"}}))["Item"]["n"]
 
     assert run(use()) == {"N": "1.5"}
 
