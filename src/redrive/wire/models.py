@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import importlib.util
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,11 @@ from redrive.wire.services import SERVICES, ServiceSpec
 
 _MODEL_FILE = "service-2.json.gz"
 
+_VERSION = re.compile(r"""^__version__ = ['"](\d+(?:\.\d+)*)['"]""", re.MULTILINE)
+
+WRITTEN_WITH = (1, 44, 5)
+"""The botocore whose models the operations agree with, by a test. With an older one they do what that one knows."""
+
 
 class Models:
     """The models of a table of services. Reading one takes some milliseconds, once."""
@@ -26,6 +32,7 @@ class Models:
     def __init__(self, services: Iterable[ServiceSpec] = SERVICES, *, folder: Path | None = None) -> None:
         self.specs: Mapping[str, ServiceSpec] = {spec.name: spec for spec in services}
         self._folder = folder
+        self._is_current = folder is not None or _botocore_version() >= WRITTEN_WITH
         self._loaded: dict[str, ServiceModel] = {}
 
     def service(self, name: str) -> ServiceModel:
@@ -43,7 +50,7 @@ class Models:
     def _read(self, spec: ServiceSpec) -> ServiceModel:
         version = self._newest(spec.name)
         document = orjson.loads(gzip.decompress((version / _MODEL_FILE).read_bytes()))
-        return _Builder(document, spec).service(version.name)
+        return _Builder(document, spec, is_current=self._is_current).service(version.name)
 
     def _newest(self, name: str) -> Path:
         if self._folder is None:
@@ -64,10 +71,17 @@ def _botocore_data() -> Path:
     return Path(spec.submodule_search_locations[0]) / "data"
 
 
+def _botocore_version() -> tuple[int, ...]:
+    """The version of the botocore that is installed; () if that cannot be told. importlib.metadata would take 20 ms."""
+    found = _VERSION.search((_botocore_data().parent / "__init__.py").read_text("utf-8"))
+    return () if found is None else tuple(map(int, found[1].split(".")))
+
+
 class _Builder:
     """Turns one model document into shapes and operations."""
 
-    def __init__(self, document: Mapping[str, Any], spec: ServiceSpec) -> None:
+    def __init__(self, document: Mapping[str, Any], spec: ServiceSpec, *, is_current: bool) -> None:
+        self._is_current = is_current
         self._document = document
         self._spec = spec
         self._shapes: dict[str, Shape] = {}
@@ -127,6 +141,7 @@ class _Builder:
             payload=raw.get("payload"),
             timestamp_format=raw.get("timestampFormat"),
             error=self._error_traits(name, raw) if raw.get("exception") else None,
+            is_current=self._is_current,
         )
         # A shape may contain itself, so it is registered first and filled afterwards.
         for member, reference in raw.get("members", {}).items():

@@ -18,7 +18,7 @@ from redrive.engine.build import SERVICES
 from redrive.engine.registry import Registry, differences
 from redrive.store.api import Transaction
 from redrive.testing.world import World
-from redrive.wire.models import Models
+from redrive.wire.models import WRITTEN_WITH, Models
 from scripts.write_reference import PAGES, REFERENCE
 
 MODELS = Models()
@@ -31,7 +31,7 @@ def world() -> Iterator[World]:
     world.close()
 
 
-IS_NEWEST = tuple(map(int, version("botocore").split(".")[:2])) >= (1, 43)
+IS_NEWEST = tuple(map(int, version("botocore").split("."))) >= WRITTEN_WITH
 
 
 def registry_of(implementation: Callable[..., Document], service: str = "sqs", *, models: Models = MODELS) -> Registry:
