@@ -76,6 +76,9 @@ def redrive_factory(pytestconfig: pytest.Config) -> WorldFactory:
         *, template: str | Path | None = None, stack: str = "stack", parameters: Mapping[str, str] | None = None,
         seed: int = 0, start: str | None = None, account: str | None = None,
     ) -> Iterator[World]:  # fmt: skip
+        from redrive.core.portable import refuse_windows  # noqa: PLC0415 - see the module's docstring.
+
+        refuse_windows()
         from redrive.core.clock import parse_instant  # noqa: PLC0415 - see the module's docstring.
         from redrive.testing.world import DEFAULT_ACCOUNT, START, World  # noqa: PLC0415 - as above.
 
