@@ -54,7 +54,7 @@ floors: setup ## Run the tests that depend on boto3 with the oldest that is allo
 	@floor=$$(sed -n 's/^ *"botocore>=\(.*\)",$$/\1/p' pyproject.toml); \
 	scripts/with_python.sh $(or $(python),3.11) $(VENV)/floor $(TEST_TOOLS) "boto3==$$floor" "botocore==$$floor" \
 		'aioboto3>=13' 'celery>=5.4' -- -m pytest -n auto tests/unit/testing tests/unit/engine/test_registry.py \
-		tests/unit/wire/test_models.py tests/unit/services/sqs $(if $(k),-k '$(k)')
+		tests/unit/wire/test_models.py $(if $(k),-k '$(k)')
 
 fuzz: setup ## Look for what breaks with new seeds: make fuzz t=SECONDS k=NAME (300 seconds by default)
 	REDRIVE_FUZZ_SECONDS=$(or $(t),300) $(BIN)/python -m pytest tests/fuzz $(if $(k),-k '$(k)')

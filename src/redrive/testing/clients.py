@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import os
+from collections.abc import Callable
 from typing import Any
 
 import boto3
@@ -18,16 +19,30 @@ from redrive.gateway.botocore_http import request_of, response_to
 from redrive.gateway.chain import Gateway
 from redrive.testing.interception import ENDPOINT_URL
 
-
-def client_of(gateway: Gateway, service: str, *, region: str, account: str, **options: Any) -> Any:
-    """A boto3 client that talks to this gateway, as the account itself unless `options` bring other credentials."""
-    return _bound(gateway, _session().client(service, **(_settings(region, account) | options)))
+OwnUrl = Callable[[], str]
 
 
-def resource_of(gateway: Gateway, service: str, *, region: str, account: str, **options: Any) -> Any:
+def in_process() -> str:
+    """Where a gateway is reached that listens nowhere."""
+    return ENDPOINT_URL
+
+
+def client_of(
+    gateway: Gateway, service: str, *, region: str, account: str, own_url: OwnUrl = in_process, **options: Any
+) -> Any:
+    """A boto3 client that talks to this gateway, as the account itself unless `options` bring other credentials.
+
+    `own_url` is where the gateway listens just now, if it does.
+    """
+    return _bound(gateway, own_url, _session().client(service, **(_settings(region, account) | options)))
+
+
+def resource_of(
+    gateway: Gateway, service: str, *, region: str, account: str, own_url: OwnUrl = in_process, **options: Any
+) -> Any:
     """The same as a resource of boto3."""
     resource = _session().resource(service, **(_settings(region, account) | options))
-    _bound(gateway, resource.meta.client)
+    _bound(gateway, own_url, resource.meta.client)
     return resource
 
 
@@ -38,8 +53,8 @@ def _settings(region: str, account: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _bound(gateway: Gateway, client: Any) -> Any:
-    client.meta.events.register_first("before-send", _Responder(gateway))
+def _bound(gateway: Gateway, own_url: OwnUrl, client: Any) -> Any:
+    client.meta.events.register_first("before-send", _Responder(gateway, own_url))
     return client
 
 
@@ -54,8 +69,9 @@ def _session() -> Any:
 class _Responder:
     """Answers a prepared request from a gateway."""
 
-    def __init__(self, gateway: Gateway) -> None:
+    def __init__(self, gateway: Gateway, own_url: OwnUrl) -> None:
         self._gateway = gateway
+        self._own_url = own_url
 
     def __call__(self, request: AWSPreparedRequest, **_: object) -> AWSResponse:
-        return response_to(request, self._gateway.respond(request_of(request)))
+        return response_to(request, self._gateway.respond(request_of(request, reached_by=self._own_url())))

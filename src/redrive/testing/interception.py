@@ -18,7 +18,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
@@ -79,9 +79,7 @@ class Reachable:
 
     def respond(self, request: AWSPreparedRequest) -> HttpResponse:
         """The world's answer. Errors: UserError if it does not serve what is asked for."""
-        asked = request_of(request)
-        # What the answer says of addresses, such as a queue's, is true whichever host was asked.
-        asked = replace(asked, headers={**asked.headers, "host": urlsplit(self.own_url()).netloc})
+        asked = request_of(request, reached_by=self.own_url())
         try:
             _router().route(asked)
         except Unroutable as error:

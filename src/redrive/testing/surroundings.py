@@ -57,7 +57,7 @@ def surroundings(account: str) -> Iterator[None]:
         try:
             yield
         finally:
-            _put(inside, saved)
+            _put({**inside, _ENDPOINT: ""}, saved)  # The world may have been exported.
             if session is None:
                 boto3.DEFAULT_SESSION = None  # It was made inside, and would be this account for ever.
 

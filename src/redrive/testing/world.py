@@ -102,6 +102,10 @@ class World:
         """This process's variables, with AWS's leading to this engine: `subprocess.run(…, env=redrive.environment)`."""
         return without_outside(os.environ) | settings_for(self.account, self.endpoint_url)
 
+    def export(self) -> None:
+        """Have processes that are started from now on reach this engine; undone with the fixture, or with `reached`."""
+        os.environ.update(settings_for(self.account, self.endpoint_url))
+
     @contextmanager
     def reached(self) -> Iterator[None]:
         """While inside, every botocore and aiobotocore client of this process talks to this engine, and none to AWS.
@@ -113,13 +117,17 @@ class World:
 
     def client(self, service: str, *, region: str = DEFAULT_REGION, account: str | None = None, **options: Any) -> Any:
         """A boto3 client of this world. `account` is 12 digits."""
-        return client_of(self.gateway, service, region=region, account=account or self.account, **options)
+        return client_of(
+            self.gateway, service, region=region, account=account or self.account, own_url=self._own_url, **options
+        )
 
     def resource(
         self, service: str, *, region: str = DEFAULT_REGION, account: str | None = None, **options: Any
     ) -> Any:
         """The same as a resource of boto3."""
-        return resource_of(self.gateway, service, region=region, account=account or self.account, **options)
+        return resource_of(
+            self.gateway, service, region=region, account=account or self.account, own_url=self._own_url, **options
+        )
 
     def caller(self, *, region: str = DEFAULT_REGION, account: str | None = None) -> Caller:
         """The account itself, as a caller."""

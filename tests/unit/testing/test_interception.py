@@ -296,6 +296,19 @@ def test_child_process_reaches_the_same_world_at_the_same_virtual_time(world: Wo
 
 
 @pytest.mark.usefixtures("bare")
+def test_exported_world_is_that_of_the_processes_started_after_it(world: World) -> None:
+    program = 'import boto3; boto3.client("sqs").create_queue(QueueName="orders")'
+    with world.reached():
+        world.export()
+
+        subprocess.run([sys.executable, "-c", program], check=True)
+
+        boto3.client("sqs").create_queue(QueueName="after")
+    assert queues_of(world) == ["after", "orders"]
+    assert "AWS_ENDPOINT_URL" not in os.environ
+
+
+@pytest.mark.usefixtures("bare")
 def test_queue_url_made_in_process_is_one_that_other_processes_reach(world: World) -> None:
     url = world.endpoint_url
 
