@@ -13,6 +13,7 @@ What the engine needs is imported when a test asks for a fixture, so that other 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
     from redrive.testing.world import World
 
 _MARKER = (
-    "redrive(template=None, stack='stack', parameters=None, seed=0, start=None, account=None): the test gets an engine "
-    "as by the fixture `redrive`, with this CloudFormation template deployed (a path from the test's folder or from "
-    "rootdir) and AWS's clock at this UTC time, such as 2025-01-01T00:00:00Z."
+    "redrive(template=None, stack='stack', parameters=None, seed=0, start=None, account=None, region=None): "
+    "the test gets an engine as by the fixture `redrive`, with this CloudFormation template deployed (a path from the "
+    "test's folder or from rootdir) and AWS's clock at this UTC time, such as 2025-01-01T00:00:00Z."
 )
 
 WorldFactory = Callable[..., AbstractContextManager["World"]]
@@ -74,16 +75,19 @@ def redrive_factory(pytestconfig: pytest.Config) -> WorldFactory:
     @contextmanager
     def make(
         *, template: str | Path | None = None, stack: str = "stack", parameters: Mapping[str, str] | None = None,
-        seed: int = 0, start: str | None = None, account: str | None = None,
+        seed: int = 0, start: str | None = None, account: str | None = None, region: str | None = None,
     ) -> Iterator[World]:  # fmt: skip
         from redrive.core.portable import refuse_windows  # noqa: PLC0415 - see the module's docstring.
 
         refuse_windows()
         from redrive.core.clock import parse_instant  # noqa: PLC0415 - see the module's docstring.
+        from redrive.testing.surroundings import region_of  # noqa: PLC0415 - as above.
         from redrive.testing.world import DEFAULT_ACCOUNT, START, World  # noqa: PLC0415 - as above.
 
         begins_at = START if start is None else parse_instant(start)
-        world = World(seed=seed, start=begins_at, account=account or DEFAULT_ACCOUNT)
+        world = World(
+            seed=seed, start=begins_at, account=account or DEFAULT_ACCOUNT, region=region or region_of(os.environ)
+        )
         try:
             with world.reached():
                 if template is not None:
@@ -98,7 +102,7 @@ def redrive_factory(pytestconfig: pytest.Config) -> WorldFactory:
 
 def _options_of(marker: pytest.Mark, request: pytest.FixtureRequest) -> dict[str, object]:
     """What a marker asks for. Errors: pytest's UsageError."""
-    unknown = set(marker.kwargs) - {"account", "parameters", "seed", "stack", "start", "template"}
+    unknown = set(marker.kwargs) - {"account", "parameters", "region", "seed", "stack", "start", "template"}
     if marker.args or unknown:
         given = ", ".join([*map(repr, marker.args), *sorted(unknown)])
         raise pytest.UsageError(f"@pytest.mark.redrive does not take {given}. It takes: {_MARKER}")

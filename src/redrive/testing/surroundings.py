@@ -28,11 +28,16 @@ _ENDPOINT = "AWS_ENDPOINT_URL"
 _ENDPOINT_LINE = re.compile(r"^\s*endpoint_url\s*=.*$", re.MULTILINE)
 
 
-def settings_for(account: str, endpoint_url: str | None = None) -> dict[str, str]:
+def region_of(variables: Mapping[str, str]) -> str:
+    """The region that these variables name, which whoever runs the tests has chosen; else us-east-1."""
+    return variables.get("AWS_DEFAULT_REGION") or variables.get("AWS_REGION") or DEFAULT_REGION
+
+
+def settings_for(account: str, region: str, endpoint_url: str | None = None) -> dict[str, str]:
     """The variables by which any SDK is this account, and asks this endpoint."""
     variables = {
-        "AWS_ACCESS_KEY_ID": account, "AWS_SECRET_ACCESS_KEY": "in-process", "AWS_DEFAULT_REGION": DEFAULT_REGION,
-        "AWS_REGION": DEFAULT_REGION, "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_ACCESS_KEY_ID": account, "AWS_SECRET_ACCESS_KEY": "in-process", "AWS_DEFAULT_REGION": region,
+        "AWS_REGION": region, "AWS_EC2_METADATA_DISABLED": "true",
     }  # fmt: skip
     return variables if endpoint_url is None else {**variables, _ENDPOINT: endpoint_url}
 
@@ -43,13 +48,13 @@ def without_outside(variables: Mapping[str, str]) -> dict[str, str]:
 
 
 @contextmanager
-def surroundings(account: str) -> Iterator[None]:
-    """While inside, a client that is made without arguments is this account's, in the default region.
+def surroundings(account: str, region: str) -> Iterator[None]:
+    """While inside, a client that is made without arguments is this account's, in this region.
 
     Profiles can still be named. An `endpoint_url` in the configuration file does not count: it is the developer's.
     """
     saved, session = dict(os.environ), boto3.DEFAULT_SESSION
-    inside = without_outside(saved) | settings_for(account)
+    inside = without_outside(saved) | settings_for(account, region)
     with _config_without_endpoints(Path(saved.get("AWS_CONFIG_FILE", "~/.aws/config")).expanduser()) as config:
         if config is not None:
             inside["AWS_CONFIG_FILE"] = str(config)

@@ -53,6 +53,7 @@ class World:
         seed: int = 0,
         start: Instant = START,
         account: str = DEFAULT_ACCOUNT,
+        region: str = DEFAULT_REGION,
         invoker: Invoker | None = None,
         settings: Settings = DEFAULTS,
         knobs: Knobs = PRODUCTION,
@@ -60,6 +61,7 @@ class World:
         self.clock = VirtualClock(start)
         self.entropy = SeededEntropy(seed)
         self.account = account
+        self.region = region
         log = LineLog(self.clock)
         models = _models()
         self.store = SqliteStore(None, clock=self.clock, entropy=self.entropy, knobs=knobs)
@@ -100,38 +102,46 @@ class World:
     @property
     def environment(self) -> dict[str, str]:
         """This process's variables, with AWS's leading to this engine: `subprocess.run(…, env=redrive.environment)`."""
-        return without_outside(os.environ) | settings_for(self.account, self.endpoint_url)
+        return without_outside(os.environ) | settings_for(self.account, self.region, self.endpoint_url)
 
     def export(self) -> None:
         """Have processes that are started from now on reach this engine; undone with the fixture, or with `reached`."""
-        os.environ.update(settings_for(self.account, self.endpoint_url))
+        os.environ.update(settings_for(self.account, self.region, self.endpoint_url))
 
     @contextmanager
     def reached(self) -> Iterator[None]:
         """While inside, every botocore and aiobotocore client of this process talks to this engine, and none to AWS.
 
-        The fixture `redrive` does this for its test. Clients are the account's, in us-east-1, unless they say more.
+        The fixture `redrive` does this for its test. Clients are the account's, in its region, unless they say more.
         """
-        with surroundings(self.account), reached(self._reachable):
+        with surroundings(self.account, self.region), reached(self._reachable):
             yield
 
-    def client(self, service: str, *, region: str = DEFAULT_REGION, account: str | None = None, **options: Any) -> Any:
+    def client(self, service: str, *, region: str | None = None, account: str | None = None, **options: Any) -> Any:
         """A boto3 client of this world. `account` is 12 digits."""
         return client_of(
-            self.gateway, service, region=region, account=account or self.account, own_url=self._own_url, **options
+            self.gateway,
+            service,
+            region=region or self.region,
+            account=account or self.account,
+            own_url=self._own_url,
+            **options,
         )
 
-    def resource(
-        self, service: str, *, region: str = DEFAULT_REGION, account: str | None = None, **options: Any
-    ) -> Any:
+    def resource(self, service: str, *, region: str | None = None, account: str | None = None, **options: Any) -> Any:
         """The same as a resource of boto3."""
         return resource_of(
-            self.gateway, service, region=region, account=account or self.account, own_url=self._own_url, **options
+            self.gateway,
+            service,
+            region=region or self.region,
+            account=account or self.account,
+            own_url=self._own_url,
+            **options,
         )
 
-    def caller(self, *, region: str = DEFAULT_REGION, account: str | None = None) -> Caller:
+    def caller(self, *, region: str | None = None, account: str | None = None) -> Caller:
         """The account itself, as a caller."""
-        return Caller(Scope(account or self.account, region), new_uuid(self.entropy))
+        return Caller(Scope(account or self.account, region or self.region), new_uuid(self.entropy))
 
     def call(self, service: str, operation: str, **params: object) -> Document:
         """Run one operation without the wire. Errors: ServiceError."""

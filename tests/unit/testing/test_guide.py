@@ -23,7 +23,7 @@ def test_every_block_of_the_guide_is_a_recipe() -> None:
 
 
 @pytest.mark.parametrize("heading", RECIPES)
-def test_recipe_passes(heading: str, pytester: pytest.Pytester) -> None:
+def test_recipe_of_the_guide_is_a_file_of_tests_that_pass(heading: str, pytester: pytest.Pytester) -> None:
     number = heading.partition(".")[0]
     needed = NEEDED.get(number)
     if needed is not None and importlib.util.find_spec(needed) is None:

@@ -136,6 +136,29 @@ def test_marker_that_asks_for_nothing_known_says_what_there_is(pytester: pytest.
     result.stdout.fnmatch_lines(["*There is no template missing.yaml in *"])
 
 
+def test_region_is_the_one_that_the_tests_are_run_with(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-2")
+    pytester.makepyfile(
+        """
+        import boto3
+        import pytest
+
+        def test_region_of_the_environment(redrive):
+            boto3.client("sqs").create_queue(QueueName="orders")
+            assert len(redrive.client("sqs").list_queues()["QueueUrls"]) == 1
+            assert len(boto3.client("sqs", region_name="eu-west-2").list_queues()["QueueUrls"]) == 1
+
+        @pytest.mark.redrive(region="ap-south-1")
+        def test_region_of_the_test(redrive):
+            assert boto3.client("sqs").meta.region_name == redrive.client("sqs").meta.region_name == "ap-south-1"
+        """
+    )
+
+    run(pytester).assert_outcomes(passed=2)
+
+
 def test_factory_makes_an_engine_of_any_scope(pytester: pytest.Pytester) -> None:
     pytester.makefile(".yaml", template=TEMPLATE)
     pytester.makepyfile(
