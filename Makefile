@@ -9,23 +9,36 @@ AWSCLI := $(VENV)/awscli/bin/aws
 # Clients that are not ours, for the examples that use them: they pin a botocore of their own, too.
 CLIENTS := $(VENV)/clients/.setup-stamp
 
+# pip tells of each package as it comes; one line for each is enough. What goes wrong is shown whole, and ends make.
+SHELL := /bin/bash -o pipefail
+PROGRESS := awk '/^Collecting/ { print "  " $$2; fflush() } /^(ERROR|error:)/ { shown = 1 } shown { print } /^Success/ { print "  " $$0 }'
+
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test fuzz check format bench docs new-service clean
+.PHONY: help setup demo test test-all floors fuzz check format bench docs new-service clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 setup: $(STAMP) $(AWSCLI) $(CLIENTS) ## Make .venv with the engine and the tools for development (skipped when up to date)
 
+# What another interpreter, or the oldest boto3, needs for the tests: neither linters nor types.
+TEST_TOOLS := cfn-lint hypothesis 'pytest>=8.3' pytest-xdist
+INTERPRETERS := $(or $(pythons),3.11 3.12 3.13 3.14)
+# One folder of tests for each way that has an alternative (core/portable.py), and a server that is killed.
+PORTABLE := tests/unit/core/test_portable.py tests/unit/invoke/test_descendants.py tests/unit/invoke/test_process.py \
+	tests/unit/gateway/test_server.py
+
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "redrive needs Python 3.11 or newer; name one: make setup PYTHON=python3.11")'
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable '.[engine,dev]'
+	@test -x $(BIN)/python || { echo "make setup: a virtual environment in $(VENV)"; $(PYTHON) -m venv $(VENV); }
+	@echo "make setup: redrive, and the packages that pyproject.toml names (a minute or two at the first time)"
+	@$(BIN)/python -m pip install --editable '.[engine,dev]' 2>&1 | $(PROGRESS)
 	@touch $@
 
 $(AWSCLI):
+	@echo "make setup: the aws CLI for the end-to-end tests, in $(VENV)/awscli"
 	@$(PYTHON) -m venv $(VENV)/awscli
-	$(VENV)/awscli/bin/python -m pip install --quiet awscli
+	@$(VENV)/awscli/bin/python -m pip install awscli 2>&1 | $(PROGRESS)
 
 $(CLIENTS): examples/clients/requirements.txt examples/clients/javascript/package-lock.json
 	@$(PYTHON) -m venv $(VENV)/clients
@@ -39,8 +52,20 @@ $(CLIENTS): examples/clients/requirements.txt examples/clients/javascript/packag
 demo: $(STAMP) ## See redrive at work
 	$(BIN)/redrive demo
 
-test: setup ## Run the tests; make test k=NAME runs those whose name contains NAME
-	$(BIN)/python -m pytest -n auto $(if $(k),-k '$(k)')
+test: setup ## Run the tests; k=NAME those whose name contains NAME; portable=1 without Linux's own ways (short=1 a few)
+	$(if $(portable),REDRIVE_PORTABLE=1 )$(BIN)/python -m pytest -n auto $(if $(k),-k '$(k)') $(if $(short),$(PORTABLE))
+
+test-all: setup ## Run the unit tests on every installed Python from 3.11 on; pythons="3.12 3.14" on these
+	@for version in $(INTERPRETERS); do \
+		scripts/with_python.sh $$version $(VENV)/python$$version \
+			$(TEST_TOOLS) -- -m pytest -n auto tests/unit $(if $(k),-k '$(k)') || exit 1; \
+	done
+
+floors: setup ## Run the tests that depend on boto3 with the oldest that is allowed, beside aioboto3 and Celery
+	@floor=$$(sed -n 's/^ *"botocore>=\(.*\)",$$/\1/p' pyproject.toml); \
+	scripts/with_python.sh $(or $(python),3.11) $(VENV)/floor $(TEST_TOOLS) "boto3==$$floor" "botocore==$$floor" \
+		'aioboto3>=13' 'celery>=5.4' -- -m pytest -n auto tests/unit/testing tests/unit/engine/test_registry.py \
+		tests/unit/wire/test_models.py $(if $(k),-k '$(k)')
 
 fuzz: setup ## Look for what breaks with new seeds: make fuzz t=SECONDS k=NAME (300 seconds by default)
 	REDRIVE_FUZZ_SECONDS=$(or $(t),300) $(BIN)/python -m pytest tests/fuzz $(if $(k),-k '$(k)')

@@ -17,6 +17,7 @@ except ImportError:
     sys.exit("The redrive command needs the engine's packages. Install them with: pip install 'redrive[engine]'")
 
 from redrive.core.errors import UserError
+from redrive.core.portable import refuse_windows
 
 COMMANDS = {
     "clock": ("redrive.cli.clock", "Show a server's clock, or move it."),
@@ -84,6 +85,7 @@ class _Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
+            refuse_windows()
             return super().invoke(ctx)
         except UserError as error:
             click.echo(f"redrive: {error.what}", err=True)

@@ -133,7 +133,12 @@ class Registry:
             raise ServiceError(
                 "MissingRequiredParameterException", f"The request must contain the parameter {missing}."
             )
-        return entry.implementation(tx, caller, **{keywords[member]: value for member, value in params.items()})
+        try:
+            given = {keywords[member]: value for member, value in params.items()}
+        except KeyError as error:
+            what = f"redrive does not know the parameter {error.args[0]} of {entry.model.service} {entry.model.name}."
+            raise ServiceError("UnknownOperationException", what, http_status=501) from None
+        return entry.implementation(tx, caller, **given)
 
     def _of_service(self, service: str) -> Mapping[str, Implementation]:
         """The implementations of a service's operations; none if there is no such service."""
@@ -148,11 +153,18 @@ class Registry:
         implementation = self._of_service(service).get(operation)
         if implementation is None:
             raise Unserved(service, operation)
-        model = self._models.service(service).operations[operation]
-        keywords = {member: snake_case(member) for member in (model.input.members if model.input else ())}
-        required = model.input.required if model.input else frozenset()
-        _check_signature(implementation, model.name, keywords, required)
-        return Entry(implementation, model, keywords, required)
+        model = self._models.service(service).operations.get(operation)
+        if model is None:
+            message = f"The botocore that is installed knows no {service} {operation}; a newer one does."
+            raise ServiceError("UnknownOperationException", message, http_status=501)
+        members = {snake_case(member): member for member in (model.input.members if model.input else ())}
+        parameters = _parameters(implementation)
+        required = {name for name, is_required in parameters.items() if is_required}
+        # Models of other versions of botocore have fewer members, or more: what both know can be called.
+        keywords = {member: keyword for keyword, member in members.items() if keyword in parameters}
+        if not required <= members.keys():
+            raise Bug(f"{operation}: AWS's model has no {sorted(required - members.keys())}")
+        return Entry(implementation, model, keywords, frozenset(members[name] for name in required))
 
 
 def collect(modules: Iterable[ModuleType]) -> dict[str, Implementation]:
@@ -166,15 +178,15 @@ def collect(modules: Iterable[ModuleType]) -> dict[str, Implementation]:
     return found
 
 
-def _check_signature(
-    implementation: Implementation, name: str, keywords: Mapping[str, str], required: frozenset[str]
-) -> None:
-    """Every member of the model is a parameter, nothing else is, and just the required ones have no default."""
+def differences(implementation: Implementation, model: OperationModel) -> list[str]:
+    """How a function's parameters differ from AWS's model; for a test, which runs on the newest models."""
+    parameters = _parameters(implementation)
+    members = {snake_case(member): member for member in (model.input.members if model.input else ())}
+    wanted = {name: model.input is not None and members[name] in model.input.required for name in members}
+    return sorted(name for name in parameters.keys() | wanted.keys() if parameters.get(name) != wanted.get(name))
+
+
+def _parameters(implementation: Implementation) -> dict[str, bool]:
+    """The parameters of an operation after the transaction and the caller, and whether each is required."""
     parameters = list(inspect.signature(implementation).parameters.values())[2:]
-    differing = {parameter.name for parameter in parameters} ^ set(keywords.values())
-    if differing:
-        raise Bug(f"{name}: parameters differ from AWS's model: {sorted(differing)}")
-    without_default = {parameter.name for parameter in parameters if parameter.default is inspect.Parameter.empty}
-    differing = {keywords[member] for member in required} ^ without_default
-    if differing:
-        raise Bug(f"{name}: required parameters differ from AWS's model: {sorted(differing)}")
+    return {parameter.name: parameter.default is inspect.Parameter.empty for parameter in parameters}

@@ -14,11 +14,16 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from redrive.wire.message import HttpRequest, HttpResponse
 
 
-def request_of(request: AWSPreparedRequest) -> HttpRequest:
-    """What botocore is about to send, as a server would have received it."""
+def request_of(request: AWSPreparedRequest, *, reached_by: str = "") -> HttpRequest:
+    """What botocore is about to send, as a server would have received it; by the URL `reached_by`, if one is given.
+
+    Answers tell addresses, such as a queue's, on the host that was asked.
+    """
     url = urlsplit(str(request.url))
     headers = {name.lower(): _text(value) for name, value in request.headers.items()}
     headers.setdefault("host", url.netloc)
+    if reached_by:
+        headers["host"] = urlsplit(reached_by).netloc
     return HttpRequest(str(request.method), url.path or "/", url.query, headers, body_of(request.body))
 
 

@@ -27,6 +27,7 @@ from redrive.core.clock import (
 from redrive.core.entropy import Entropy, SeededEntropy, SystemEntropy
 from redrive.core.errors import Bug, UserError
 from redrive.core.log import Log
+from redrive.core.portable import IS_FORCED
 from redrive.core.sessions import Issuer
 from redrive.engine.bring_near import bring_near
 from redrive.engine.build import DEFAULTS, Settings, build_engine
@@ -344,6 +345,8 @@ def _posts_to(loop: asyncio.AbstractEventLoop) -> Callable[[Callable[[], None]],
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    if IS_FORCED:
+        return None
     try:
         import uvloop  # noqa: PLC0415 - it does not build everywhere.
     except ImportError:

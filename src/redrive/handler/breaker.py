@@ -5,6 +5,9 @@
     HALF_OPEN  one probe is under way and no other call goes through; it succeeds → CLOSED, it fails → OPEN;
                a probe that does not come back within `probe_s` is given up, and the next caller is the probe
 
+A failure counts unless it is known to be the request's own fault: an exception that nobody here knows may well mean
+that the downstream is gone, and a breaker that does not count it never opens and says nothing.
+
 The state is one cell. In a ledger's cells it is shared by all processes, at the price of a read for each call.
 """
 
@@ -14,14 +17,15 @@ import enum
 import functools
 import json
 from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import ParamSpec, TypeVar, cast
+from typing import ParamSpec, Self, TypeVar, cast
 
 from redrive.handler.cells import Cell, Cells, LocalCells
 from redrive.handler.clock import Clock, Instant, now_ms
 from redrive.handler.entropy import NewNonce, new_nonce
 from redrive.handler.errors import CircuitOpen
-from redrive.handler.failures import Kind, classify
+from redrive.handler.failures import is_of_request
 from redrive.handler.functions import is_async, refuse_unrun
 
 P = ParamSpec("P")
@@ -39,8 +43,8 @@ class State(enum.StrEnum):
 
 
 def is_outage(error: Exception) -> bool:
-    """Whether a failure says that the downstream is in trouble, and not that the request was wrong."""
-    return classify(error) is not Kind.PERMANENT
+    """Whether a failure may mean that the downstream is in trouble: all do but those that blame the request."""
+    return not is_of_request(error)
 
 
 class CircuitBreaker:
@@ -48,6 +52,12 @@ class CircuitBreaker:
 
     breaker = CircuitBreaker("payments", cells=ledger)
     receipt = breaker.call(charge, order)
+
+    with breaker:  # async with, in a coroutine
+        receipt = charge(order)
+
+    @breaker
+    def charge(order): ...
     """
 
     def __init__(
@@ -62,7 +72,7 @@ class CircuitBreaker:
         clock: Clock = now_ms,
         nonce: NewNonce = new_nonce,
     ) -> None:
-        """`cells` is where the state is kept: a ledger, to share it; by default this object, for one thread."""
+        """`cells` is where the state is kept: a ledger, to share it; by default this object, for all its threads."""
         if failures_max < 1:
             raise ValueError(f"a breaker that opens after {failures_max} failures is never closed: at least 1")
         self.name = name
@@ -107,6 +117,33 @@ class CircuitBreaker:
         await to_thread(self._succeeded, probe)
         return result
 
+    def __enter__(self) -> Self:
+        """Go through the breaker with all that the block does. Errors: CircuitOpen."""
+        _ENTERED.set(((self, self._admit()), *_ENTERED.get()))
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Count how the block ended; what it raised goes on."""
+        self._ended(self._left(), error)
+
+    async def __aenter__(self) -> Self:
+        """As `with`; a shared state is read in a thread."""
+        from asyncio import to_thread
+
+        probe = await to_thread(self._admit)
+        _ENTERED.set(((self, probe), *_ENTERED.get()))
+        return self
+
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """See `__exit__`."""
+        from asyncio import to_thread
+
+        await to_thread(self._ended, self._left(), error)
+
+    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
+        """As `protect`: the breaker is a decorator."""
+        return self.protect(function)
+
     def protect(self, function: Callable[P, R]) -> Callable[P, R]:
         """Make a function, plain or async, go through the breaker whenever it is called."""
         if is_async(function):
@@ -138,6 +175,20 @@ class CircuitBreaker:
             ):
                 return probe
         raise CircuitOpen(self.name, self._probe_ms / 1000)
+
+    def _left(self) -> str | None:
+        """The probe's name of the block that is left: that of this breaker which was entered last, here."""
+        entered = _ENTERED.get()
+        at = next(at for at, (breaker, _) in enumerate(entered) if breaker is self)
+        _ENTERED.set((*entered[:at], *entered[at + 1 :]))
+        return entered[at][1]
+
+    def _ended(self, probe: str | None, error: BaseException | None) -> None:
+        """Count how a block ended. One that was killed or cancelled says nothing."""
+        if error is None:
+            self._succeeded(probe)
+        elif isinstance(error, Exception):
+            self._failed(probe, error)
 
     def _succeeded(self, probe: str | None) -> None:
         def change(circuit: _Circuit) -> _Circuit:
@@ -193,3 +244,7 @@ def _circuit_from(text: str) -> _Circuit:
         return _Circuit()
     state, failures, closed_until, probe = json.loads(text)
     return _Circuit(State(state), failures, closed_until, probe)
+
+
+_ENTERED: ContextVar[tuple[tuple[CircuitBreaker, str | None], ...]] = ContextVar("redrive_breakers", default=())
+"""The breakers of the blocks around, in this thread or task, the innermost first; each with its probe's name."""

@@ -5,6 +5,7 @@ A cell changes only if it is still as it was read. Every ledger keeps cells besi
 
 from __future__ import annotations
 
+from _thread import allocate_lock  # All of `threading` that is needed here; the rest would cost each cold start.
 from typing import NamedTuple, Protocol
 
 RESERVED = "redrive:"  # A ledger that has one place for both keeps cells under this; no execution's key begins so.
@@ -30,16 +31,18 @@ class Cells(Protocol):
 
 
 class LocalCells:
-    """Cells of one process, which are gone with it. Used by one thread at a time."""
+    """Cells of one process, which are gone with it. Safe across its threads."""
 
     def __init__(self) -> None:
         self._cells: dict[str, Cell] = {}
+        self._guard = allocate_lock()
 
     def load_cell(self, name: str) -> Cell:
         return self._cells.get(name, Cell())
 
     def swap_cell(self, name: str, version: int, text: str) -> bool:
-        if self.load_cell(name).version != version:
-            return False
-        self._cells[name] = Cell(version + 1, text)
-        return True
+        with self._guard:
+            if self.load_cell(name).version != version:
+                return False
+            self._cells[name] = Cell(version + 1, text)
+            return True

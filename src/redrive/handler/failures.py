@@ -13,6 +13,8 @@ import errno
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from redrive.handler.errors import CircuitOpen, FunctionFailed, HandlerError
+
 
 class Kind(enum.Enum):
     """How a failure counts."""
@@ -63,6 +65,9 @@ _TRANSIENT_NAMES = (
     "Timeout", "ConnectionError", "ConnectError", "ConnectionClosed", "ReadError", "ProtocolError", "gaierror",
 )  # fmt: skip
 
+_NEVER_SENT = frozenset({"MissingParametersError", "ParamValidationError", "UnknownParameterError", "ValidationError"})
+"""What botocore raises before it sends anything, because of the parameters alone."""
+
 
 @dataclass(frozen=True, slots=True)
 class Classes:
@@ -98,6 +103,25 @@ def classify(error: BaseException, classes: Classes | None = None) -> Kind:
     is_network = isinstance(error, ConnectionError | TimeoutError) or _is_called_transient(error)
     is_unreachable = isinstance(error, OSError) and error.errno in _TRANSIENT_ERRNOS
     return Kind.TRANSIENT if is_network or is_unreachable else Kind.PERMANENT
+
+
+def is_of_request(error: BaseException) -> bool:
+    """Whether a failure is known to be the request's own: the other side has answered so, or was never asked.
+
+    An answer says so by an HTTP status of 4xx, or by an AWS error code, that no retry would change. A request that
+    botocore refuses to send is the request's own fault, and so is what this library says of an execution. Of all other
+    failures nobody knows that: an OSError, a class of a user's, an answer that cannot be read.
+    """
+    if isinstance(error, HandlerError):
+        return not isinstance(error, CircuitOpen | FunctionFailed)
+    kind = type(error)
+    if kind.__name__ in _NEVER_SENT and kind.__module__.startswith("botocore."):
+        return True
+    status = http_status(error)
+    if status is None and error_code(error) is None:
+        reason = getattr(error, "reason", None)
+        return isinstance(reason, BaseException) and is_of_request(reason)
+    return (status is None or 400 <= status < 500) and classify(error) is Kind.PERMANENT
 
 
 def kind_of_code(code: str) -> Kind | None:

@@ -58,7 +58,7 @@ class RetryPolicy:
     ) -> float | str:
         """How long to wait before the next try, or why there is none. `failures` counts the one just seen."""
         if kind is Kind.PERMANENT:
-            return "permanent failures are not retried"
+            return "neither permanent failures nor unknown ones are retried; classes=Classes(transient=…) names yours"
         if failures >= self.attempts_max:
             return f"{failures} attempts are all it may make"
         wait_s = self.wait_s(kind, failures, draw)

@@ -11,7 +11,10 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Iterable
+
+from redrive.core.portable import USES_LINUX
 
 FOUND_MAX = 4_096
 """How many descendants are listed at most: more are found when these have ended."""
@@ -19,7 +22,7 @@ FOUND_MAX = 4_096
 FILE_BYTES_MAX = 1024 * 1024
 READ_BYTES = 64 * 1024
 
-HAS_PROC = os.path.exists(f"/proc/self/task/{os.getpid()}/children")  # noqa: PTH110 - pathlib takes milliseconds to import.
+HAS_PROC = USES_LINUX and os.path.exists(f"/proc/self/task/{os.getpid()}/children")  # noqa: PTH110 - pathlib takes milliseconds to import.
 """Whether the system tells the children of a process by a file. Reading it costs some microseconds; `ps` a process."""
 
 
@@ -55,6 +58,12 @@ def end_marked(variables: Iterable[bytes]) -> None:
     """
     wanted = list(variables)
     signal_all((pid for pid in _marked(wanted) if pid != os.getpid()), signal.SIGKILL)
+
+
+def resident_kb(pids: Iterable[int]) -> dict[int, int]:
+    """What each of these processes holds in memory now, by `ps`; those that have ended are not in it."""
+    held = {int(pid): int(kb) for pid, kb in (line.split() for line in _ps("pid=,rss="))}
+    return {pid: held[pid] for pid in pids if pid in held}
 
 
 def read_proc(path: str) -> bytes:
@@ -124,6 +133,6 @@ def _marked(wanted: list[bytes]) -> list[int]:
 def _ps(columns: str, *, with_environment: bool = False) -> list[bytes]:
     import subprocess  # noqa: PLC0415 - it takes milliseconds, and Linux does not need it.
 
-    options = "-axEww" if with_environment else "-ax"
-    listed = subprocess.run(["/bin/ps", options, "-o", columns], capture_output=True, check=False)
+    shown = ("axeww" if sys.platform.startswith("linux") else "-axEww") if with_environment else "-ax"
+    listed = subprocess.run(["/bin/ps", shown, "-o", columns], capture_output=True, check=False)
     return listed.stdout.splitlines()

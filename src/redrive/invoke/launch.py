@@ -4,8 +4,10 @@
                   ▲                            │
                   └── orphans become its own ──┘
 
-    python launch.py LIFELINE TASK_ROOT OPT_ROOT PACKAGE_ROOT RUNTIME HANDLER [VIRTUAL_NOW_MS TIMEOUT_MS]
-    python launch.py LIFELINE TASK_ROOT OPT_ROOT PACKAGE_ROOT - PROGRAM ARGUMENT …
+    python launch.py WAYS LIFELINE TASK_ROOT OPT_ROOT PACKAGE_ROOT RUNTIME HANDLER [VIRTUAL_NOW_MS TIMEOUT_MS]
+    python launch.py WAYS LIFELINE TASK_ROOT OPT_ROOT PACKAGE_ROOT - PROGRAM ARGUMENT …
+
+WAYS is `linux` if what only Linux has may be used, else `portable` (`core/portable.py`).
 
 LIFELINE is the reading end of a pipe whose only writing end the engine holds. When the engine lets go of it, or is
 gone, however it went, the keeper ends everything under it. It does the same when the runtime has ended, and then ends
@@ -42,11 +44,12 @@ ROUNDS_MAX = 500
 PAUSE_S_FIRST, PAUSE_S_MAX = 0.0005, 0.02
 
 
-def keep(runtime: int, lifeline: int, adopted: int, package_root: str) -> None:
+def keep(runtime: int, lifeline: int, adopted: int, package_root: str, *, uses_linux: bool) -> None:
     """Stand above the runtime until it ends or the engine lets go; then end all that is left, and this process."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # The function knows this process's id: it is its parent's.
-    adopt_orphans()
+    if uses_linux:
+        adopt_orphans()
     os.write(adopted, b"\0")
     os.close(adopted)
     let_go_of_output()
@@ -56,11 +59,11 @@ def keep(runtime: int, lifeline: int, adopted: int, package_root: str) -> None:
     signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, _note_nothing)
     status = await_end(runtime, lifeline, woken)
-    end_all(woken, package_root)
+    end_all(woken, package_root, uses_linux=uses_linux)
     end_as(status)
 
 
-def end_all(woken: int, package_root: str) -> None:
+def end_all(woken: int, package_root: str, *, uses_linux: bool) -> None:
     """End every process below this one."""
     sys.path.append(package_root)
     from redrive.invoke import descendants  # noqa: PLC0415 - the path was set just now; starting does not wait for it.
@@ -73,7 +76,7 @@ def end_all(woken: int, package_root: str) -> None:
         select.select([woken], [], [], pause_s)
         drain(woken)
         pause_s = min(2 * pause_s, PAUSE_S_MAX)
-    if not sys.platform.startswith("linux"):
+    if not uses_linux:
         names = ("AWS_LAMBDA_RUNTIME_API", "AWS_LAMBDA_LOG_STREAM_NAME")
         descendants.end_marked(f"{name}={os.environ[name]}".encode() for name in names if name in os.environ)
 
@@ -101,9 +104,7 @@ def drain(woken: int) -> None:
 
 
 def adopt_orphans() -> None:
-    """Become the parent of each descendant whose own parent ends. Linux only; elsewhere nothing happens."""
-    if not sys.platform.startswith("linux"):
-        return
+    """Become the parent of each descendant whose own parent ends. Linux only."""
     import ctypes  # noqa: PLC0415 - it takes some milliseconds, and is needed here alone.
 
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -154,9 +155,9 @@ def _note_nothing(number: int, frame: object) -> None:
     """A signal that has a handler wakes whoever waits; what it tells is found out there."""
 
 
-def tie_to(lifeline: int) -> None:
+def tie_to(lifeline: int, *, uses_linux: bool) -> None:
     """Let this process group die with the writer of the pipe, even if its keeper was ended before."""
-    if hasattr(fcntl, "F_SETSIG"):
+    if uses_linux:
         fcntl.fcntl(lifeline, fcntl.F_SETSIG, signal.SIGKILL)
         fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpgrp())
         fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC | os.O_NONBLOCK)
@@ -238,17 +239,18 @@ def run(task_root: str, opt_root: str, runtime: str, handler: str, virtual_time:
 
 def main(arguments: list[str]) -> None:
     """Part into keeper and runtime."""
-    lifeline, task_root, opt_root, package_root, runtime, handler, *virtual_time = arguments
+    ways, lifeline, task_root, opt_root, package_root, runtime, handler, *virtual_time = arguments
+    uses_linux = ways == "linux"
     bound_resources()
     adopted, adopting = os.pipe()
     child = os.fork()
     if child:
         os.close(adopted)
-        keep(child, int(lifeline), adopting, package_root)
+        keep(child, int(lifeline), adopting, package_root, uses_linux=uses_linux)
         return
     os.close(adopting)
     os.setsid()
-    tie_to(int(lifeline))
+    tie_to(int(lifeline), uses_linux=uses_linux)
     if runtime != "-":
         load_ahead(package_root, runtime)
     os.read(adopted, 1)  # No code of the function runs before there is a keeper for what it starts.

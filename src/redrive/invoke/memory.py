@@ -1,11 +1,14 @@
-"""How much memory the processes of a sandbox hold, as far as the system tells (Linux does)."""
+"""How much memory the processes of a sandbox hold, as far as the system tells.
+
+Without /proc `ps` tells what each holds now. Programs and libraries, and what several share, then count for each.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-from redrive.invoke.descendants import read_proc
+from redrive.invoke.descendants import HAS_PROC, read_proc, resident_kb
 
 _PEAK = re.compile(rb"^VmHWM:\s+(\d+) kB", re.MULTILINE)
 _OWN = re.compile(rb"^Rss(?:Anon|Shmem):\s+(\d+) kB", re.MULTILINE)
@@ -18,11 +21,15 @@ def memory_kb(pids: Sequence[int]) -> int:
     Of the others, the first one's descendants, programs and libraries do not count, and what several processes share
     (after a fork, all of it) counts once in all, a share for each. To find that out takes 0.1 ms for each of them.
     """
+    if not HAS_PROC:
+        return memory_kb_at_most(pids)
     return _peak(pids) + sum(_sum(f"/proc/{pid}/smaps_rollup", _SHARE) for pid in pids[1:])
 
 
 def memory_kb_at_most(pids: Sequence[int]) -> int:
     """The same, where what is shared counts for each that shares it: no less than it is, and quicker to find out."""
+    if not HAS_PROC:
+        return sum(resident_kb(pids).values())
     return _peak(pids) + sum(_sum(f"/proc/{pid}/status", _OWN) for pid in pids[1:])
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from redrive.core.clock import MINUTE_MS, SECOND_MS, Clock, Instant, SystemClock, monotonic_ms
 from redrive.core.entropy import Entropy
 from redrive.core.log import Log, SilentLog
+from redrive.core.portable import USES_LINUX
 from redrive.core.sessions import Issuer
 from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.invoke.endings import Exited, Ran, Ready, Reported, TimedOut, log_text_of, payload_of
@@ -290,7 +291,7 @@ class ProcessInvoker:
 
 def default_runtime() -> str:
     """AWS's runtime interface client if it is installed, ours if not."""
-    return AWS_RUNTIME if importlib.util.find_spec(AWS_RUNTIME) else OWN_RUNTIME
+    return AWS_RUNTIME if USES_LINUX and importlib.util.find_spec(AWS_RUNTIME) else OWN_RUNTIME
 
 
 def trace_id(request_id: str, begun_at: Instant) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import redrive
 from redrive.core.clock import Instant
+from redrive.core.portable import IS_FORCED, USES_LINUX, VARIABLE
 from redrive.invoke.environment import process_variables
 
 PACKAGE_ROOT = Path(redrive.__file__).parents[1]
@@ -65,13 +66,18 @@ def start(program: Program, runtime_api: str, lifeline: int) -> subprocess.Popen
     # -u: a line is in the log when it was printed, even if the process is killed after it.
     # -s and -P: neither this user's packages nor the launcher's own directory are on the search path.
     opt_root = "" if program.opt_root is None else str(program.opt_root)
-    launcher = [sys.executable, "-u", "-s", "-P", str(LAUNCHER), str(lifeline), root, opt_root, str(PACKAGE_ROOT)]
+    ways = "linux" if USES_LINUX else "portable"
+    launcher = [sys.executable, "-u", "-s", "-P", str(LAUNCHER), ways, str(lifeline), root, opt_root, str(PACKAGE_ROOT)]
     virtual_time = [] if program.virtual_now is None else [str(program.virtual_now), str(program.timeout_ms)]
     runtime = ["-", *program.command] if program.command else [program.runtime, program.handler, *virtual_time]
     return subprocess.Popen(
         [*launcher, *runtime],
         cwd=root,
-        env={**process_variables(root, runtime_api, opt_root), **program.variables},
+        env={
+            **process_variables(root, runtime_api, opt_root),
+            **program.variables,
+            **({VARIABLE: "1"} if IS_FORCED else {}),
+        },
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -103,7 +103,8 @@ class Sandbox:
         connection, self._waiting = self._waiting, None
         self._hand_over(connection, event)
         ended = self._serve(lambda: self._api.report is not None, end - monotonic_ms())
-        if ended is None and HAS_PROC:
+        # Where looking takes long, it is done once for a run that is over before the first look.
+        if ended is None and (HAS_PROC or not self._processes.memory_kb):
             ended = self._excess()
         if ended is not None:
             return ended

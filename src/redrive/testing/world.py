@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redrive.core.clock import Instant, VirtualClock, parse_instant
 from redrive.core.documents import Document
@@ -22,8 +24,13 @@ from redrive.gateway.chain import Gateway
 from redrive.gateway.identity import DEFAULT_REGION, Identity
 from redrive.invoke.inline import InlineInvoker
 from redrive.store.sqlite import SqliteStore
-from redrive.testing.clients import ENDPOINT_URL, client_of, reached_by_user_code
+from redrive.testing.clients import client_of, resource_of
+from redrive.testing.interception import ENDPOINT_URL, Reachable, reached
+from redrive.testing.surroundings import settings_for, surroundings, without_outside
 from redrive.wire.models import Models
+
+if TYPE_CHECKING:
+    from redrive.testing.endpoint import Endpoint
 
 START = parse_instant("2025-01-01T00:00:00Z")
 DEFAULT_ACCOUNT = "000000000000"
@@ -46,6 +53,7 @@ class World:
         seed: int = 0,
         start: Instant = START,
         account: str = DEFAULT_ACCOUNT,
+        region: str = DEFAULT_REGION,
         invoker: Invoker | None = None,
         settings: Settings = DEFAULTS,
         knobs: Knobs = PRODUCTION,
@@ -53,6 +61,7 @@ class World:
         self.clock = VirtualClock(start)
         self.entropy = SeededEntropy(seed)
         self.account = account
+        self.region = region
         log = LineLog(self.clock)
         models = _models()
         self.store = SqliteStore(None, clock=self.clock, entropy=self.entropy, knobs=knobs)
@@ -61,13 +70,15 @@ class World:
             self._load_code, endpoint_url=ENDPOINT_URL, clock=self.clock, entropy=self.entropy.fork("functions"),
             issuer=issuer,
         )  # fmt: skip
+        self.outputs: dict[str, str] = {}
+        self._endpoint: Endpoint | None = None
         within = _Within(invoker or self.functions)
         self.engine = build_engine(
             self.store, run=self.store.run, models=models, invoker=within, log=log, settings=settings, knobs=knobs
         )
         identity = Identity(issuer, account=account, clocks=[self.clock])
         self.gateway = Gateway(self.engine, models, identity=identity, entropy=self.entropy.fork("gateway"), log=log)
-        within.gateway = self.gateway
+        self._reachable = within.world = Reachable(self.gateway, account, self._own_url)
         self._time = VirtualTime(self.engine, self.clock, stops_max=knobs.stops_per_transaction)
 
     @property
@@ -75,20 +86,69 @@ class World:
         """The virtual time, in milliseconds since the epoch."""
         return self.clock.now()
 
-    def client(self, service: str, *, region: str = DEFAULT_REGION, account: str | None = None, **options: Any) -> Any:
-        """A boto3 client of this world. `account` is 12 digits."""
-        return client_of(self.gateway, service, region=region, account=account or self.account, **options)
+    @property
+    def endpoint_url(self) -> str:
+        """Where other processes, and clients in other languages, reach this engine: it listens once this is asked for.
 
-    def caller(self, *, region: str = DEFAULT_REGION, account: str | None = None) -> Caller:
+        Botocore's clients in this process need no endpoint. One function runs at a time: while another process invokes
+        one, the test should not run another.
+        """
+        if self._endpoint is None:
+            from redrive.testing.endpoint import Endpoint  # noqa: PLC0415 - few tests need a server.
+
+            self._endpoint = Endpoint(self.gateway)
+        return self._endpoint.url
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """This process's variables, with AWS's leading to this engine: `subprocess.run(…, env=redrive.environment)`."""
+        return without_outside(os.environ) | settings_for(self.account, self.region, self.endpoint_url)
+
+    def export(self) -> None:
+        """Have processes that are started from now on reach this engine; undone with the fixture, or with `reached`."""
+        os.environ.update(settings_for(self.account, self.region, self.endpoint_url))
+
+    @contextmanager
+    def reached(self) -> Iterator[None]:
+        """While inside, every botocore and aiobotocore client of this process talks to this engine, and none to AWS.
+
+        The fixture `redrive` does this for its test. Clients are the account's, in its region, unless they say more.
+        """
+        with surroundings(self.account, self.region), reached(self._reachable):
+            yield
+
+    def client(self, service: str, *, region: str | None = None, account: str | None = None, **options: Any) -> Any:
+        """A boto3 client of this world. `account` is 12 digits."""
+        return client_of(
+            self.gateway,
+            service,
+            region=region or self.region,
+            account=account or self.account,
+            own_url=self._own_url,
+            **options,
+        )
+
+    def resource(self, service: str, *, region: str | None = None, account: str | None = None, **options: Any) -> Any:
+        """The same as a resource of boto3."""
+        return resource_of(
+            self.gateway,
+            service,
+            region=region or self.region,
+            account=account or self.account,
+            own_url=self._own_url,
+            **options,
+        )
+
+    def caller(self, *, region: str | None = None, account: str | None = None) -> Caller:
         """The account itself, as a caller."""
-        return Caller(Scope(account or self.account, region), new_uuid(self.entropy))
+        return Caller(Scope(account or self.account, region or self.region), new_uuid(self.entropy))
 
     def call(self, service: str, operation: str, **params: object) -> Document:
         """Run one operation without the wire. Errors: ServiceError."""
         return self.engine.call(self.caller(), service, operation, params)
 
     def deploy(self, template: str | Path, *, stack: str = "stack", **parameters: str) -> dict[str, str]:
-        """Deploy a CloudFormation template (a path, or its text) and answer its outputs.
+        """Deploy a CloudFormation template (a path, or its text) and answer its outputs, which `outputs` keeps as well.
 
         Errors: UserError with the reason, if the stack cannot be created.
         """
@@ -104,7 +164,8 @@ class World:
             events = client.describe_stack_events(StackName=stack)["StackEvents"]
             reasons = [event.get("ResourceStatusReason", "") for event in events if "FAILED" in event["ResourceStatus"]]
             raise UserError(f"The stack {stack} was not created: {made['StackStatus']}: {'; '.join(reasons)}")
-        return {output["OutputKey"]: output["OutputValue"] for output in made.get("Outputs", [])}
+        self.outputs = {output["OutputKey"]: output["OutputValue"] for output in made.get("Outputs", [])}
+        return self.outputs
 
     def advance(
         self, *, seconds: float = 0, minutes: float = 0, hours: float = 0, days: float = 0,
@@ -124,8 +185,13 @@ class World:
 
     def close(self) -> None:
         """Let go of everything."""
+        if self._endpoint is not None:
+            self._endpoint.close()
         self.engine.invoker.close()
         self.store.close()
+
+    def _own_url(self) -> str:
+        return ENDPOINT_URL if self._endpoint is None else self._endpoint.url
 
     def _load_code(self, digest: str) -> bytes:
         content = self.store.run(lambda tx: tx.blobs.get(digest))
@@ -143,13 +209,13 @@ def _models() -> Models:
 class _Within:
     """An invoker whose functions' own boto3 clients reach the world that runs them."""
 
-    gateway: Gateway
+    world: Reachable
 
     def __init__(self, invoker: Invoker) -> None:
         self._invoker = invoker
 
     def invoke(self, invocation: Invocation) -> InvocationResult:
-        with reached_by_user_code(self.gateway):
+        with reached(self.world):
             return self._invoker.invoke(invocation)
 
     def close(self) -> None:

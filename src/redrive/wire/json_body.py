@@ -332,7 +332,8 @@ class JsonWriter:
                 if item is None:
                     continue
                 if name not in fields:
-                    raise Bug(f"{shape.name} has no member {name!r} in the body")
+                    shape.refuse_member(name)
+                    continue
                 key, as_is, convert = fields[name]
                 result[key] = item if type(item) is as_is else convert(item)
             return result

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from redrive.core.errors import Bug
 from redrive.wire.services import ServiceSpec
 
 
@@ -34,7 +35,7 @@ class Shape:
     """A type of the model. Shapes refer to one another, also in circles, so a shape is equal only to itself.
 
     `members` are a structure's; `parts` are a list's `member`, or a map's `key` and `value`. `payload` names the member
-    that is the HTTP body.
+    that is the HTTP body. `is_current` is False if the model is older than those that the operations were written with.
     """
 
     name: str
@@ -49,6 +50,12 @@ class Shape:
     payload: str | None = None
     timestamp_format: str | None = None
     error: ErrorTraits | None = None
+    is_current: bool = True
+
+    def refuse_member(self, name: str) -> None:
+        """A value has a member that this structure lacks: an older model leaves it out. Errors: Bug of any other."""
+        if self.is_current:
+            raise Bug(f"{self.name} has no member {name!r}")
 
     @property
     def element(self) -> Member:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import importlib.util
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,11 @@ OWN_DATA = Path(__file__).parent / "data"
 _MODEL_FILE = "service-2.json.gz"
 _OWN_MODEL_FILE = "service-2.json"
 
+_VERSION = re.compile(r"""^__version__ = ['"](\d+(?:\.\d+)*)['"]""", re.MULTILINE)
+
+WRITTEN_WITH = (1, 44, 5)
+"""The botocore whose models the operations agree with, by a test. With an older one they do what that one knows."""
+
 
 class Models:
     """The models of a table of services. Reading one takes some milliseconds, once."""
@@ -32,6 +38,7 @@ class Models:
     ) -> None:
         self.specs: Mapping[str, ServiceSpec] = {spec.name: spec for spec in services}
         self._folder = folder
+        self._is_current = folder is not None or _botocore_version() >= WRITTEN_WITH
         self._loaded: dict[str, ServiceModel] = {}
 
     def service(self, name: str) -> ServiceModel:
@@ -52,7 +59,8 @@ class Models:
 
     def _read(self, spec: ServiceSpec) -> ServiceModel:
         file = self._newest(spec)
-        return _Builder(_read_document(file), spec).service(file.parent.name)
+        is_current = self._is_current or bool(spec.root)
+        return _Builder(_read_document(file), spec, is_current=is_current).service(file.parent.name)
 
     def _newest(self, spec: ServiceSpec) -> Path:
         """The file of the newest model of a service."""
@@ -82,10 +90,17 @@ def _botocore_data() -> Path:
     return Path(spec.submodule_search_locations[0]) / "data"
 
 
+def _botocore_version() -> tuple[int, ...]:
+    """The version of the botocore that is installed; () if that cannot be told. importlib.metadata would take 20 ms."""
+    found = _VERSION.search((_botocore_data().parent / "__init__.py").read_text("utf-8"))
+    return () if found is None else tuple(map(int, found[1].split(".")))
+
+
 class _Builder:
     """Turns one model document into shapes and operations."""
 
-    def __init__(self, document: Mapping[str, Any], spec: ServiceSpec) -> None:
+    def __init__(self, document: Mapping[str, Any], spec: ServiceSpec, *, is_current: bool) -> None:
+        self._is_current = is_current
         self._document = document
         self._spec = spec
         self._shapes: dict[str, Shape] = {}
@@ -145,6 +160,7 @@ class _Builder:
             payload=raw.get("payload"),
             timestamp_format=raw.get("timestampFormat"),
             error=self._error_traits(name, raw) if raw.get("exception") else None,
+            is_current=self._is_current,
         )
         # A shape may contain itself, so it is registered first and filled afterwards.
         for member, reference in raw.get("members", {}).items():

@@ -139,8 +139,8 @@ class RestJsonCodec:
         if plan.payload is None:
             return _JSON, self._dump(plan.write_body(members))
         value = members.pop(plan.payload.name, None)
-        if members:
-            raise Bug(f"{shape.name} has no members {sorted(members)} beside its payload")
+        for name in members:
+            shape.refuse_member(name)
         match plan.payload.shape.type:
             case "blob":
                 return _BYTES, b"" if value is None else bytes(value)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from redrive.core.errors import Bug
 from redrive.wire import scalars, timestamps
 from redrive.wire.model import Member, Shape
 
@@ -45,7 +44,8 @@ class XmlWriter:
                 if item is None:
                     continue
                 if name not in fields:
-                    raise Bug(f"{shape.name} has no member {name!r}")
+                    shape.refuse_member(name)
+                    continue
                 fields[name](out, item)
 
         self._structures[shape.name] = write

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+from urllib.error import URLError
 
 import pytest
+from botocore.exceptions import ClientError, ParamValidationError
 
-from redrive.handler import CircuitBreaker, CircuitOpen, Ledger
+from redrive.handler import CircuitBreaker, CircuitOpen, FunctionFailed, KeyRefused, Ledger, StillRunning
 from redrive.handler.breaker import State
 from tests.unit.handler.conftest import HandClock
 
@@ -49,12 +52,63 @@ def test_success_between_failures_starts_the_count_anew(breaker: CircuitBreaker)
     assert breaker.state is State.CLOSED
 
 
-def test_failure_that_says_nothing_about_the_downstream_does_not_count(breaker: CircuitBreaker) -> None:
-    for _ in range(5):
-        with pytest.raises(ValueError):
-            breaker.call(int, "x")
+class Busy(Exception):
+    """What a user's own client raises; nobody here knows it."""
 
-    assert breaker.state is State.CLOSED
+
+class Refused(Exception):
+    """What an HTTP library raises for a status."""
+
+    def __init__(self, status: int) -> None:
+        self.status = status
+
+
+def aws_error(code: str, status: int | None = 400) -> ClientError:
+    metadata = {} if status is None else {"ResponseMetadata": {"HTTPStatusCode": status}}
+    return ClientError({"Error": {"Code": code, "Message": ""}, **metadata}, "PutItem")
+
+
+@pytest.mark.parametrize(
+    ("error", "counts"),
+    [
+        (TimeoutError(), True),
+        (OSError(), True),
+        (OSError(errno.EIO, "Input/output error"), True),
+        (Busy(), True),
+        (ValueError("what is no JSON"), True),
+        (KeyError("items"), True),
+        (Refused(503), True),
+        (Refused(501), True),
+        (Refused(429), True),
+        (Refused(408), True),
+        (Refused(304), True),
+        (Refused(404), False),
+        (Refused(422), False),
+        (aws_error("ThrottlingException"), True),
+        (aws_error("InternalServerError", 500), True),
+        (aws_error("UnknownToUs", 500), True),
+        (aws_error("ValidationException"), False),
+        (aws_error("ConditionalCheckFailedException"), False),
+        (aws_error("ConditionalCheckFailedException", None), False),
+        (ParamValidationError(report="no Key"), False),
+        (URLError(OSError("unknown host")), True),
+        (FunctionFailed("pay", "Unhandled", "Busy", "", ()), True),
+        (CircuitOpen("bank", 3), True),
+        (StillRunning("order-1", 0), False),
+        (KeyRefused("no key"), False),
+    ],
+)
+def test_failure_counts_unless_it_is_known_to_be_the_requests_own(
+    breaker: CircuitBreaker, error: Exception, counts: bool
+) -> None:
+    def fail() -> None:
+        raise error
+
+    for _ in range(3):
+        with pytest.raises(type(error)):
+            breaker.call(fail)
+
+    assert breaker.state is (State.OPEN if counts else State.CLOSED)
 
 
 def test_probe_that_succeeds_closes_the_circuit(breaker: CircuitBreaker, clock: HandClock) -> None:
@@ -82,8 +136,11 @@ def test_probe_whose_request_was_wrong_closes_the_circuit_too(breaker: CircuitBr
     trip(breaker)
     clock.advance(60)
 
-    with pytest.raises(ValueError):
-        breaker.call(int, "x")
+    def wrong() -> None:
+        raise Refused(404)
+
+    with pytest.raises(Refused):
+        breaker.call(wrong)
 
     assert breaker.state is State.CLOSED
 
@@ -180,3 +237,95 @@ def test_decorated_functions_go_through_the_breaker(breaker: CircuitBreaker) -> 
 def test_breaker_that_never_closes_is_refused() -> None:
     with pytest.raises(ValueError):
         CircuitBreaker("x", failures_max=0)
+
+
+def test_block_goes_through_the_breaker(breaker: CircuitBreaker, clock: HandClock) -> None:
+    for _ in range(3):
+        with pytest.raises(Busy), breaker:
+            raise Busy
+    with pytest.raises(CircuitOpen), breaker:
+        raise AssertionError("the block ran")
+    clock.advance(60)
+
+    with breaker as entered:
+        assert (entered, breaker.state) == (breaker, State.HALF_OPEN)
+
+    assert breaker.state is State.CLOSED
+
+
+def test_async_block_goes_through_the_breaker(breaker: CircuitBreaker, clock: HandClock) -> None:
+    async def use(error: Exception | None) -> str:
+        async with breaker:
+            await asyncio.sleep(0)
+            if error is not None:
+                raise error
+        return "ok"
+
+    for _ in range(3):
+        with pytest.raises(Busy):
+            asyncio.run(use(Busy()))
+    with pytest.raises(CircuitOpen):
+        asyncio.run(use(None))
+    clock.advance(60)
+
+    assert (asyncio.run(use(None)), breaker.state) == ("ok", State.CLOSED)
+
+
+def test_probes_of_blocks_that_overlap_are_told_apart(breaker: CircuitBreaker, clock: HandClock) -> None:
+    """A block that begins while a probe is under way is refused, and its refusal ends no probe."""
+    bank = CircuitBreaker("bank", clock=clock)
+    trip(breaker)
+    clock.advance(60)
+
+    with breaker, bank:
+        with pytest.raises(CircuitOpen), breaker:
+            raise AssertionError("the block ran")
+        assert breaker.state is State.HALF_OPEN
+
+    assert (breaker.state, bank.state) == (State.CLOSED, State.CLOSED)
+
+
+def test_tasks_of_one_breaker_do_not_take_each_others_probe(clock: HandClock) -> None:
+    breaker = CircuitBreaker("payments", failures_max=1, open_s=60, clock=clock)
+
+    async def both() -> None:
+        begun, opened = asyncio.Event(), asyncio.Event()
+
+        async def early() -> None:
+            async with breaker:  # Admitted while the circuit is closed; ends while a probe is under way.
+                begun.set()
+                await opened.wait()
+
+        task = asyncio.create_task(early())
+        await begun.wait()
+        with pytest.raises(Busy):
+            async with breaker:
+                raise Busy
+        clock.advance(60)
+        async with breaker:
+            opened.set()
+            await task
+            assert breaker.state is State.HALF_OPEN
+
+    asyncio.run(both())
+
+    assert breaker.state is State.CLOSED
+
+
+def test_breaker_is_a_decorator(breaker: CircuitBreaker) -> None:
+    @breaker
+    def plain(fail: bool) -> str:
+        if fail:
+            raise Busy
+        return "ok"
+
+    @breaker
+    async def downstream() -> str:
+        return "ok"
+
+    assert (plain(False), asyncio.run(downstream()), plain.__name__) == ("ok", "ok", "plain")
+    for _ in range(3):
+        with pytest.raises(Busy):
+            plain(True)
+    with pytest.raises(CircuitOpen):
+        asyncio.run(downstream())

@@ -18,7 +18,6 @@ import boto3
 import pytest
 import time_machine
 
-from redrive.testing.clients import ENDPOINT_URL, reached_by_user_code
 from redrive.testing.world import World
 from tests.unit.handler.conftest import TABLE, create_table
 
@@ -29,9 +28,6 @@ ARN = "arn:aws:sqs:us-east-1:000000000000:jobs"
 @pytest.fixture
 def example(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., SimpleNamespace]]:
     """Runs an example's module, whose boto3 clients reach the world."""
-    credentials = {"AWS_ACCESS_KEY_ID": "000000000000", "AWS_SECRET_ACCESS_KEY": "x", "AWS_REGION": "us-east-1"}
-    for name, value in {**credentials, "AWS_DEFAULT_REGION": "us-east-1", "AWS_ENDPOINT_URL": ENDPOINT_URL}.items():
-        monkeypatch.setenv(name, value)
     monkeypatch.setenv("EXECUTIONS_TABLE", TABLE)
     monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)  # It would keep the credentials of whoever made it.
 
@@ -40,7 +36,7 @@ def example(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
             monkeypatch.setenv(variable, value)
         return SimpleNamespace(**runpy.run_path(str(EXAMPLES / f"{name}.py")))
 
-    with reached_by_user_code(world.gateway):
+    with world.reached():
         yield load
 
 

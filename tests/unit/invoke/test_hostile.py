@@ -21,15 +21,15 @@ import pytest
 
 from redrive.core.clock import VirtualClock
 from redrive.core.entropy import SeededEntropy
+from redrive.core.portable import USES_LINUX
 from redrive.core.sessions import Issuer
 from redrive.delivery.invocation import InvocationResult, InvocationStatus
 from redrive.invoke.output import LINE_OVERHEAD_BYTES, OUTPUT_BYTES_MAX, TRUNCATED
-from redrive.invoke.peers import TABLE
 from redrive.invoke.process import ProcessInvoker
 from redrive.invoke.program import OWN_RUNTIME, PACKAGE_ROOT
 from tests.unit.invoke.functions import ENDPOINT_URL, REQUEST_ID, archive, invocation
 
-linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux has reapers of descendants")
+linux = pytest.mark.skipif(not USES_LINUX, reason="only Linux has reapers of descendants")
 
 HOSTILE = """
 import atexit, http.client, os, signal, socket, sys, threading, time
@@ -470,7 +470,7 @@ def test_connections_to_the_runtime_api_are_bounded_and_the_runtimes_own_stays(i
     assert [answer(first), answer(second)] == ["kept", "kept"]
 
 
-@pytest.mark.skipif(not TABLE.exists(), reason="only Linux tells whose connection it is")
+@pytest.mark.skipif(not USES_LINUX, reason="only Linux tells whose connection it is")
 def test_process_outside_of_the_sandbox_is_not_heard_by_its_runtime_api(
     invoker: ProcessInvoker, tmp_path: Path
 ) -> None:

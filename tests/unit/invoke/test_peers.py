@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from redrive.core.portable import USES_LINUX
 from redrive.invoke import peers
 from redrive.invoke.peers import TABLE, is_of_one_of
 
@@ -25,6 +26,7 @@ def nothing(*ends: object) -> None:
     """What the kernel answers to questions that it does not know."""
 
 
+@pytest.mark.skipif(not USES_LINUX, reason="only Linux tells whose connection it is")
 @pytest.mark.parametrize("left_out", [None, "_inode_by_question", "_inode_by_table"])
 def test_connection_belongs_to_the_process_that_made_it(monkeypatch: pytest.MonkeyPatch, left_out: str | None) -> None:
     """By a question to the kernel or, where it has no answer to such, by the table: each of them is enough."""

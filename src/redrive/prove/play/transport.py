@@ -237,9 +237,14 @@ def _known_request(model: botocore.model.OperationModel, params: bytes) -> HttpR
     return _written(model, marshal.loads(params))  # noqa: S302 - we have written it.
 
 
+def _protocol_of(service: botocore.model.ServiceModel) -> str:
+    """The protocol that botocore speaks to a service. Before 1.35.30 a model named just one."""
+    return str(getattr(service, "resolved_protocol", None) or service.metadata["protocol"])
+
+
 def _written(model: botocore.model.OperationModel, params: Params) -> HttpRequest:
     service = model.service_model
-    made = _serializer(service.resolved_protocol).serialize_to_request(params, model)
+    made = _serializer(_protocol_of(service)).serialize_to_request(params, model)
     credential = f"{SCOPE.account}/20250101/{SCOPE.region}/{service.signing_name}/aws4_request"
     headers = {name.lower(): str(value) for name, value in made["headers"].items()}
     headers |= {
@@ -281,7 +286,7 @@ def _known_answer(model: botocore.model.OperationModel, response: HttpResponse) 
 
 
 def _read(model: botocore.model.OperationModel, response: HttpResponse) -> dict[str, object]:
-    parser = _parser(model.service_model.resolved_protocol)
+    parser = _parser(_protocol_of(model.service_model))
     document: dict[str, object] = {
         "headers": HeadersDict(dict(response.headers)), "status_code": response.status, "body": response.body,
         "context": {"operation_name": model.name},

@@ -81,7 +81,7 @@ def usual_trigger(stage: Stage, bodies: tuple[str, ...]) -> Trigger:
     url = stage.call("sqs", "CreateQueue", QueueName="messages", Attributes=attributes)["QueueUrl"]
     queue_arn = f"arn:aws:sqs:{SCOPE.region}:{SCOPE.account}:messages"
     stage.call(
-        "lambda", "CreateFunction", FunctionName="handler", Runtime="python3.13", Role=role["Arn"],
+        "lambda", "CreateFunction", FunctionName="handler", Runtime="python3.12", Role=role["Arn"],
         Handler="index.handler", Timeout=TIMEOUT_S, Code={"ZipFile": empty_archive()},
     )  # fmt: skip
     stage.call(

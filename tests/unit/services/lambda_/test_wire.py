@@ -66,8 +66,7 @@ def create(client: Any, **params: Any) -> Any:
     return client.create_function(**given)
 
 
-def test_operations_have_the_parameters_of_the_model(world: World) -> None:
-    """The registry refuses a signature that differs from the model's."""
+def test_operations_are_found_by_the_names_of_the_model(world: World) -> None:
     registry = world.engine.registry
     operations = registry.services["lambda"]
 
