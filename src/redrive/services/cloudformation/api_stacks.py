@@ -147,7 +147,7 @@ def create_stack(
     """
     existing = find_stack(tx, caller, stack_name, "CreateStack")
     check_stack_name(stack_name)
-    refuse_given(ResourceTypes=resource_types, StackPolicyURL=stack_policy_url, DeploymentConfig=deployment_config)
+    refuse_given(ResourceTypes=resource_types, StackPolicyURL=stack_policy_url)
     if existing is not None:
         if client_request_token is not None and existing.client_request_token == client_request_token:
             return {"StackId": existing.id, "OperationId": existing.operation}
@@ -155,11 +155,12 @@ def create_stack(
     blueprint = Blueprint(
         template_body=template_of(template_body, template_url), parameters=given_parameters(parameters, {}),
         tags=tags_of(tags), capabilities=tuple(capabilities or ()), notification_arns=tuple(notification_arns or ()),
-        role_arn=role_arn, rollback_configuration=rollback_configuration,
+        role_arn=role_arn, rollback_configuration=rollback_configuration, deployment_config=deployment_config,
     )  # fmt: skip
     stack = dataclasses.replace(
         new_stack(tx, caller, stack_name, blueprint, StackStatus.CREATE_IN_PROGRESS),
-        on_failure=on_failure_of(disable_rollback, on_failure), timeout_minutes=timeout_in_minutes,
+        on_failure=on_failure_of(disable_rollback or blueprint.disables_rollback or None, on_failure),
+        timeout_minutes=timeout_in_minutes,
         stack_policy=stack_policy_body, client_request_token=client_request_token,
         is_protected=bool(enable_termination_protection), retains_except_on_create=bool(retain_except_on_create),
     )  # fmt: skip
@@ -194,14 +195,14 @@ def update_stack(
     stack = stack_to_change(tx, caller, stack_name, "UpdateStack")
     pass_role(tx, caller, role_arn, stack.id)
     refuse_given(
-        ResourceTypes=resource_types, StackPolicyURL=stack_policy_url, DeploymentConfig=deployment_config,
+        ResourceTypes=resource_types, StackPolicyURL=stack_policy_url,
         StackPolicyDuringUpdateURL=stack_policy_during_update_url,
         StackPolicyDuringUpdateBody=stack_policy_during_update_body,
     )  # fmt: skip
     blueprint = changed_blueprint(
         stack, template_body, template_url, use_previous=bool(use_previous_template), parameters=parameters,
         capabilities=capabilities, role_arn=role_arn, rollback_configuration=rollback_configuration,
-        notification_arns=notification_arns, tags=tags,
+        notification_arns=notification_arns, tags=tags, deployment_config=deployment_config,
     )  # fmt: skip
     plan = checked_plan(blueprint, stack.scope, stack.stack_name, stack.uid)
     check_updatable(stack)
@@ -211,7 +212,7 @@ def update_stack(
         raise validation_error(NO_UPDATES)
     begin_update(
         run, stack.blueprint, acting(tx, caller, blueprint, stack.id),
-        on_failure="DO_NOTHING" if disable_rollback else "ROLLBACK",
+        on_failure="DO_NOTHING" if disable_rollback or blueprint.disables_rollback else "ROLLBACK",
         retains_except_on_create=bool(retain_except_on_create), client_request_token=client_request_token,
         stack_policy=stack_policy_body if stack_policy_body is not None else stack.stack_policy,
     )  # fmt: skip
@@ -222,6 +223,7 @@ def changed_blueprint(
     stack: Stack, template_body: str | None, template_url: str | None, *, use_previous: bool,
     parameters: Sequence[Document] | None, capabilities: Sequence[str] | None, role_arn: str | None,
     rollback_configuration: Document | None, notification_arns: Sequence[str] | None, tags: Sequence[Document] | None,
+    deployment_config: Document | None = None,
 ) -> Blueprint:  # fmt: skip
     """The blueprint that a request for an update means, over the one that the stack has. Errors: ValidationError."""
     old = stack.blueprint
@@ -234,6 +236,7 @@ def changed_blueprint(
         notification_arns=old.notification_arns if notification_arns is None else tuple(notification_arns),
         role_arn=role_arn or old.role_arn,
         rollback_configuration=rollback_configuration or old.rollback_configuration,
+        deployment_config=deployment_config,
     )
 
 
@@ -262,7 +265,7 @@ def delete_stack(
     tx: Transaction, caller: Caller, *,
     stack_name: str, retain_resources: Sequence[str] | None = None, role_arn: str | None = None,
     client_request_token: str | None = None, deletion_mode: str | None = None,
-    deployment_config: Document | None = None,
+    deployment_config: Document | None = None,  # noqa: ARG001 -- a deletion here is the same in every mode.
 ) -> Document:  # fmt: skip
     """Begin to delete a stack; nothing happens if there is none, or if another stack imports what it exports.
 
@@ -270,7 +273,6 @@ def delete_stack(
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DeleteStack.html
     """
     stack = find_stack(tx, caller, stack_name, "DeleteStack")
-    refuse_given(DeploymentConfig=deployment_config)
     if stack is None or stack.status in (StackStatus.DELETE_COMPLETE, StackStatus.DELETE_IN_PROGRESS):
         return {}
     pass_role(tx, caller, role_arn, stack.id)

@@ -78,6 +78,12 @@ class Blueprint:
     notification_arns: tuple[str, ...] = ()
     role_arn: str | None = None
     rollback_configuration: Document | None = None
+    deployment_config: Document | None = None
+
+    @property
+    def disables_rollback(self) -> bool:
+        """Whether the deployment's own configuration says that what fails is left as it is."""
+        return bool((self.deployment_config or {}).get("DisableRollback"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +135,7 @@ class Stack:
     kept: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
     events: int = 0
+    last_event_at: Instant = 0
 
     @property
     def name(self) -> str:

@@ -126,12 +126,14 @@ class Run:
         event_id = new_uuid(self.tx.entropy)
         if type_name != STACK_TYPE:
             event_id = f"{logical_id}-{status}-{event_id}"
-        self.stack = dataclasses.replace(self.stack, events=number)
+        # Tools sort events by time, and ask for those after the latest one: no two may share an instant.
+        at = max(self.tx.now, self.stack.last_event_at + 1)
+        self.stack = dataclasses.replace(self.stack, events=number, last_event_at=at)
         self.tx.resources.put(
             self.scope,
             StackEvent(
                 stack=self.stack.uid, number=number, event_id=event_id, logical_id=logical_id, physical_id=physical_id,
-                type=type_name, status=status, at=self.tx.now, operation=self.stack.operation, reason=reason,
+                type=type_name, status=status, at=at, operation=self.stack.operation, reason=reason,
                 properties=properties, client_request_token=self.stack.client_request_token,
             ),
         )  # fmt: skip

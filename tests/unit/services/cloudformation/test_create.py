@@ -373,3 +373,13 @@ def test_waiter_of_boto3_ends_when_the_stack_is_created(stacks: Stacks) -> None:
 
     waiter = stacks.client.get_waiter("stack_create_complete")
     waiter.wait(StackName="shop", WaiterConfig={"Delay": 0, "MaxAttempts": 1})
+
+
+def test_no_two_events_of_a_stack_share_an_instant(stacks: Stacks) -> None:
+    stacks.create("shop", {"A": queue(), "B": queue()})
+
+    events = stacks.client.describe_stack_events(StackName="shop")["StackEvents"]
+
+    instants = [event["Timestamp"] for event in reversed(events)]
+    assert instants == sorted(set(instants))
+    assert len(instants) == 8

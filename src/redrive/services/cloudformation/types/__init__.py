@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from redrive.services.cloudformation.types.cloudformation import WAIT_CONDITION_HANDLE
+from redrive.services.cloudformation.types.cloudformation import CDK_METADATA, WAIT_CONDITION_HANDLE
 from redrive.services.cloudformation.types.dynamodb import TABLE
 from redrive.services.cloudformation.types.iam import MANAGED_POLICY, POLICY, ROLE
 from redrive.services.cloudformation.types.iam_users import ACCESS_KEY, USER
@@ -21,6 +21,7 @@ from redrive.services.cloudformation.types.sqs import QUEUE, QUEUE_POLICY
 
 _ALL: tuple[ResourceType, ...] = (
     ACCESS_KEY,
+    CDK_METADATA,
     EVENT_INVOKE_CONFIG,
     EVENT_SOURCE_MAPPING,
     FUNCTION,

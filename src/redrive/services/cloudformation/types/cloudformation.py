@@ -1,4 +1,4 @@
-"""AWS::CloudFormation::WaitConditionHandle.
+"""AWS::CloudFormation::WaitConditionHandle, and AWS::CDK::Metadata, which does nothing on AWS either.
 
 Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-cloudformation-waitconditionhandle.html
 """
@@ -9,6 +9,11 @@ from urllib.parse import quote
 
 from redrive.core.documents import Document
 from redrive.services.cloudformation.types.resource import Existing, Place, ResourceType, not_updatable
+from redrive.services.cloudformation.types.schema import TEXT
+
+
+# Ours: the id of a resource that exists nowhere else.
+_NAME_LENGTH_MAX = 128
 
 
 def _create_handle(place: Place, properties: Document) -> Existing:
@@ -21,10 +26,25 @@ def _delete_handle(place: Place, existing: Existing) -> None:
     """There is nothing to delete: a handle is only a URL."""
 
 
+def _note_metadata(place: Place, properties: Document) -> Existing:
+    """What the CDK tells AWS of its constructs; it is for statistics only."""
+    name = place.name(None, _NAME_LENGTH_MAX)
+    return Existing(name, properties, {"Id": name})
+
+
 WAIT_CONDITION_HANDLE = ResourceType(
     name="AWS::CloudFormation::WaitConditionHandle",
     properties={},
     create=_create_handle,
+    update=not_updatable,
+    delete=_delete_handle,
+)
+
+CDK_METADATA = ResourceType(
+    name="AWS::CDK::Metadata",
+    properties={"Analytics": TEXT, "Modules": TEXT},
+    attributes=frozenset({"Id"}),
+    create=_note_metadata,
     update=not_updatable,
     delete=_delete_handle,
 )
