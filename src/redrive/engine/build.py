@@ -22,6 +22,7 @@ from redrive.engine.services import BoundServices
 from redrive.invoke.http_calls import HttpCalls
 from redrive.services.cloudformation.workers import StackWorker
 from redrive.services.dynamodb.workers import ExpiryWorker
+from redrive.services.iam.workers_warnings import log_unknown
 from redrive.services.lambda_.source import LambdaSource
 from redrive.services.lambda_.source_queues import QueueEvents
 from redrive.services.lambda_.workers import MappingWorker
@@ -128,6 +129,7 @@ def build_engine(
     In real time, functions that a fault slows down take that long; in virtual time they take none.
     """
     store.on_commit(lambda topics: log_misspellings(log, topics))
+    store.on_commit(lambda topics: log_unknown(log, topics))
     faulty = FaultyInvoker(invoker, run, real_time=real_time, commits=store)
     registry, workers = bind_registry(store, models, settings), build_workers(log, settings, knobs)
     return Engine(run, registry, workers, faulty, log, http=HttpCalls())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from redrive.languages.iam.errors import PolicyError
 from redrive.languages.iam.evaluate import Allowed, Decision, ExplicitDeny, ImplicitDeny, PolicySource, decide
-from redrive.languages.iam.managed import ManagedPolicy, managed_policies
+from redrive.languages.iam.managed import ManagedPolicy, is_unknown, managed_policies, unknown_policy, warning_of
 from redrive.languages.iam.messages import denial_message
 from redrive.languages.iam.model import Effect, Policy, PolicyKind, Statement
 from redrive.languages.iam.parse import parse_policy
@@ -42,7 +42,10 @@ __all__ = [
     "decide",
     "denial_message",
     "keys_of_tags",
+    "is_unknown",
     "managed_policies",
+    "unknown_policy",
+    "warning_of",
     "parse_policy",
     "passed_to",
     "request_tags",

@@ -102,7 +102,9 @@ def prepare(run: Run, plan: Plan, scope: StackScope, logical_id: str) -> tuple[M
     warning = "" if run.is_strict else unknown_warning(known, given)
     if warning:
         given = {name: value for name, value in given.items() if name in known}
-    return dataclasses.replace(wanted, properties=check_properties(logical_id, known, given)), warning
+    properties = check_properties(logical_id, known, given)
+    said = " ".join(sentence for sentence in (warning, TYPES[wanted.type].warn(properties)) if sentence)
+    return dataclasses.replace(wanted, properties=properties), said
 
 
 def wanted_as_written(run: Run, plan: Plan, scope: StackScope, logical_id: str) -> Made:

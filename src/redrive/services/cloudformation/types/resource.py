@@ -47,13 +47,18 @@ class Existing:
     attributes: Document
 
 
+def no_warning(properties: Document) -> str:  # noqa: ARG001 -- the signature of every warning.
+    """What is said of a resource of most types: nothing."""
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class ResourceType:
     """A type. `create` and `update` answer the resource as it then is; its physical id is the value of Ref.
 
     `name_property` is what a template may name it by. `has_tags`: the stack's tags become its own.
     `missing` are the errors by which its service says that it is gone. `is_pending` answers whether the service is
-    still at work on it.
+    still at work on it. `warn` says what a resource of these properties does not do here, for the stack's events.
     """
 
     name: str
@@ -66,6 +71,7 @@ class ResourceType:
     has_tags: bool = False
     missing: frozenset[str] = frozenset()
     is_pending: Callable[[Place, Existing], bool] | None = None
+    warn: Callable[[Document], str] = no_warning
 
 
 def not_updatable(
