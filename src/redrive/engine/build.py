@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from redrive.core.knobs import PRODUCTION, Knobs
+from redrive.core.leniency import OnUnknown
 from redrive.core.limits import Limits
 from redrive.core.log import Log
 from redrive.delivery.cleaning import CleaningWorker
@@ -109,12 +110,14 @@ class Settings:
 
     `limits`: whether quotas hold. `strict_templates`: whether a property that a resource type does not have fails the
     stack, as on AWS; otherwise it is left out with a warning in the stack's events (docs/decisions/0009).
+    `on_unknown`: what becomes of the resource types and properties that AWS has and redrive does not serve (0013).
     `execution_ids`: whether a schedule's execution has one id, or each of its attempts.
     """
 
     limits: Limits = Limits.STRICT
     strict_templates: bool = False
     execution_ids: ExecutionIds = ExecutionIds.PER_OCCURRENCE
+    on_unknown: OnUnknown = OnUnknown.REFUSE
 
 
 DEFAULTS = Settings()
@@ -138,7 +141,7 @@ def build_engine(
 def bind_registry(store: Store, models: Models, settings: Settings = DEFAULTS) -> Registry:
     """The operations of all services, which the store's transactions can call from now on. Once for each store."""
     registry = Registry(models, SERVICES)
-    store.bind(BoundServices(registry, limits=settings.limits))
+    store.bind(BoundServices(registry, limits=settings.limits, on_unknown=settings.on_unknown))
     return registry
 
 

@@ -20,7 +20,6 @@ from types import MappingProxyType
 from redrive.languages.iam.model import Policy
 from redrive.languages.iam.parse import parse_policy
 
-
 _PREFIX = "arn:aws:iam::aws:policy/"
 
 # https://docs.aws.amazon.com/IAM/latest/APIReference/API_CreatePolicy.html: the pattern of PolicyName, after a path.

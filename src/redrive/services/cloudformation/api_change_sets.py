@@ -110,7 +110,7 @@ def create_change_set(
             capabilities=capabilities, role_arn=role_arn, rollback_configuration=rollback_configuration,
             notification_arns=notification_arns, tags=tags, deployment_config=deployment_config,
         )  # fmt: skip
-    plan = checked_plan(blueprint, stack.scope, stack.stack_name, stack.uid)
+    plan = checked_plan(tx, blueprint, stack.scope, stack.stack_name, stack.uid)
     check_same_types(tx, stack, plan)
     change_set = ChangeSet(
         stack=stack.uid, stack_name=stack.stack_name, stack_id=stack.id, change_set_name=change_set_name,

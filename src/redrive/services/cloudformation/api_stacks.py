@@ -23,6 +23,7 @@ from redrive.services.cloudformation.model import (
 )
 from redrive.services.cloudformation.model_acting import acting, pass_role
 from redrive.services.cloudformation.model_change_sets import NO_UPDATES, ChangeSet
+from redrive.services.cloudformation.model_leniency import leniency_of
 from redrive.services.cloudformation.model_requests import check_stack_name, refuse_given, tags_of
 from redrive.services.cloudformation.model_templates import (
     Plan,
@@ -95,10 +96,10 @@ def _forget_long_deleted(tx: Transaction, scope: Scope) -> None:
         tx.resources.delete(Stack, scope, stack.name)
 
 
-def checked_plan(blueprint: Blueprint, scope: Scope, stack_name: str, uid: str) -> Plan:
+def checked_plan(tx: Transaction, blueprint: Blueprint, scope: Scope, stack_name: str, uid: str) -> Plan:
     """What a blueprint makes, if it may be deployed. Errors: ValidationError; InsufficientCapabilitiesException."""
     plan = make_plan(blueprint, scope, stack_name, uid)
-    check_types(plan.template)
+    check_types(plan.template, leniency_of(blueprint.tags, tx.services.on_unknown))
     check_capabilities(plan.template, blueprint.capabilities)
     return plan
 
@@ -165,7 +166,7 @@ def create_stack(
         is_protected=bool(enable_termination_protection), retains_except_on_create=bool(retain_except_on_create),
     )  # fmt: skip
     pass_role(tx, caller, role_arn, stack.id)
-    checked_plan(blueprint, caller.scope, stack_name, stack.uid)
+    checked_plan(tx, blueprint, caller.scope, stack_name, stack.uid)
     run = Run(tx, stack)
     run.begin(StackStatus.CREATE_IN_PROGRESS, acting(tx, caller, blueprint, stack.id))
     run.save()
@@ -204,7 +205,7 @@ def update_stack(
         capabilities=capabilities, role_arn=role_arn, rollback_configuration=rollback_configuration,
         notification_arns=notification_arns, tags=tags, deployment_config=deployment_config,
     )  # fmt: skip
-    plan = checked_plan(blueprint, stack.scope, stack.stack_name, stack.uid)
+    plan = checked_plan(tx, blueprint, stack.scope, stack.stack_name, stack.uid)
     check_updatable(stack)
     check_same_types(tx, stack, plan)
     run = Run(tx, dataclasses.replace(stack, blueprint=blueprint))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
+from redrive.core.leniency import OnUnknown
 from redrive.core.scope import Scope
 from redrive.languages.template import (
     ActiveTemplate,
@@ -25,7 +26,8 @@ from redrive.languages.template import (
 from redrive.languages.template.references import AttributeOf, Reference, output_references, resource_references
 from redrive.services.cloudformation import limits
 from redrive.services.cloudformation.model import Blueprint, stack_arn
-from redrive.services.cloudformation.types import CUSTOM_NAMES, IAM_PREFIX, TYPES
+from redrive.services.cloudformation.model_leniency import STUB_HINT, check_known
+from redrive.services.cloudformation.types import CUSTOM_NAMES, IAM_PREFIX, is_served, resource_type
 
 _DYNAMIC_REFERENCE = re.compile(r"\{\{resolve:(?:ssm|ssm-secure|secretsmanager):")
 
@@ -88,20 +90,18 @@ def make_plan(blueprint: Blueprint, scope: Scope, stack_name: str, uid: str) -> 
         raise validation_error(error.message) from None
 
 
-def check_types(template: Template) -> None:
+def check_types(template: Template, leniency: OnUnknown) -> None:
     """Refuse types that do not exist here, and what the known ones cannot do. Errors: ValidationError."""
-    unknown = unknown_types(template)
-    if unknown:
-        raise validation_error(f"Template format error: Unrecognized resource types: [{', '.join(unknown)}]")
+    check_known(unknown_types(template), leniency)
     for resource in template.resources.values():
         if "Snapshot" in (resource.deletion_policy, resource.update_replace_policy):
             raise validation_error(
                 f"Template error: resource type {resource.type} does not support deletion policy Snapshot"
             )
-        _check_attributes(template, resource_references(resource))
+        _check_attributes(template, resource_references(resource), leniency)
         _refuse_dynamic_references(resource.properties)
     for output in template.outputs.values():
-        _check_attributes(template, output_references(output))
+        _check_attributes(template, output_references(output), leniency)
 
 
 def dynamic_reference(text: str) -> str | None:
@@ -135,12 +135,19 @@ def _refuse_dynamic_references(value: object) -> None:
                 _refuse_dynamic_references(part)
 
 
-def _check_attributes(template: Template, found: Iterable[Reference]) -> None:
+def _check_attributes(template: Template, found: Iterable[Reference], leniency: OnUnknown) -> None:
     """Refuse attributes that their type does not have; those whose names a function gives are seen when resolved."""
     for reference in found:
         if not isinstance(reference, AttributeOf) or reference.attribute.startswith("{"):
             continue
-        if reference.attribute not in TYPES[template.resources[reference.name].type].attributes:
+        type_name = template.resources[reference.name].type
+        known = resource_type(type_name)
+        if not is_served(type_name) and leniency is not OnUnknown.STUB:
+            raise validation_error(
+                f"redrive does not serve {type_name}, so {reference.name} has no attribute {reference.attribute} here. "
+                f"{STUB_HINT}"
+            )
+        if not known.has_any_attribute and reference.attribute not in known.attributes:
             raise validation_error(
                 f"Template error: resource {reference.name} does not support attribute type "
                 f"{reference.attribute} in Fn::GetAtt"
@@ -149,7 +156,7 @@ def _check_attributes(template: Template, found: Iterable[Reference]) -> None:
 
 def unknown_types(template: Template) -> list[str]:
     """The types of a template that do not exist here, in order of the alphabet."""
-    return sorted({resource.type for resource in template.resources.values()} - TYPES.keys())
+    return sorted(name for name in {resource.type for resource in template.resources.values()} if not is_served(name))
 
 
 def needed_capabilities(template: Template) -> list[str]:

@@ -16,7 +16,7 @@ from redrive.core.clock import Instant
 from redrive.core.errors import ServiceError
 from redrive.services.cloudformation import limits
 from redrive.services.cloudformation.model import Made, ResourceStatus, StackResource, StackStatus
-from redrive.services.cloudformation.types import TYPES
+from redrive.services.cloudformation.types import resource_type
 from redrive.services.cloudformation.types.resource import Existing, handler_failure
 from redrive.services.cloudformation.types.schema import PropertyError
 from redrive.services.cloudformation.workers_forward import IN_PROGRESS, is_pending
@@ -87,7 +87,7 @@ def _revert(run: Run, resource: StackResource) -> Instant:
         with run.tx.savepoint():
             if made.properties != before.properties:
                 existing = Existing(made.physical_id, made.properties, made.attributes)
-                TYPES[made.type].update(place, existing, before.properties)
+                resource_type(made.type).update(place, existing, before.properties)
     except (ServiceError, PropertyError) as error:
         run.report(resource, ResourceStatus.UPDATE_FAILED, handler_failure(error, place.caller.request_id))
         reason = f"The following resource(s) failed to update: [{resource.logical_id}]. "
@@ -142,7 +142,7 @@ def _delete(run: Run, resource: StackResource) -> Instant:
         return run.tx.now
     resource = run.report(resource, ResourceStatus.DELETE_IN_PROGRESS)
     place = run.place(resource.logical_id)
-    known = TYPES[made.type]
+    known = resource_type(made.type)
     try:
         with run.tx.savepoint():
             known.delete(place, Existing(made.physical_id, made.properties, made.attributes))

@@ -16,7 +16,7 @@ from redrive.languages.template import TemplateError
 from redrive.services.cloudformation import limits
 from redrive.services.cloudformation.model import Made, ResourceStatus, StackResource, StackStatus
 from redrive.services.cloudformation.model_templates import Plan
-from redrive.services.cloudformation.types import TYPES
+from redrive.services.cloudformation.types import resource_type
 from redrive.services.cloudformation.types.resource import Existing, ResourceType, changed_keys, handler_failure
 from redrive.services.cloudformation.types.schema import PropertyError
 from redrive.services.cloudformation.workers_outputs import OutputFailure, publish_outputs
@@ -79,7 +79,7 @@ def _converge(run: Run, plan: Plan, logical_id: str, resource: StackResource | N
         kept = dataclasses.replace(wanted, physical_id=made.physical_id, attributes=made.attributes)
         run.put(dataclasses.replace(current, made=kept, operation=run.stack.operation))
         return False
-    elif needs_replacement(TYPES[type_name], made, wanted):
+    elif needs_replacement(resource_type(type_name), made, wanted):
         _replace(run, current, made, wanted)
     else:
         _update(run, current, made, wanted, warning)
@@ -110,7 +110,7 @@ def _create(run: Run, current: StackResource, wanted: Made, warning: str) -> Non
 
 def _replace(run: Run, current: StackResource, made: Made, wanted: Made) -> None:
     """Create the new resource; the old one is left for the cleanup."""
-    name = TYPES[made.type].name_property
+    name = resource_type(made.type).name_property
     explicit = None if name is None else wanted.properties.get(name)
     if explicit is not None and explicit == made.properties.get(name or ""):
         _begin(run, current)
@@ -138,7 +138,7 @@ def _update(run: Run, current: StackResource, made: Made, wanted: Made, warning:
     try:
         with run.tx.savepoint():
             if made.properties != wanted.properties:
-                existing = TYPES[made.type].update(place, existing, wanted.properties)
+                existing = resource_type(made.type).update(place, existing, wanted.properties)
     except (ServiceError, PropertyError) as error:
         _fail(run, current, handler_failure(error, place.caller.request_id))
         return
@@ -151,7 +151,7 @@ def _made_anew(run: Run, current: StackResource, wanted: Made) -> Made | None:
     place = run.place(current.logical_id)
     try:
         with run.tx.savepoint():
-            created = TYPES[wanted.type].create(place, wanted.properties)
+            created = resource_type(wanted.type).create(place, wanted.properties)
     except (ServiceError, PropertyError) as error:
         _fail(run, current, handler_failure(error, place.caller.request_id))
         return None
@@ -190,7 +190,7 @@ def _look_again(run: Run, resource: StackResource) -> Instant:
 
 def is_pending(run: Run, resource: StackResource) -> bool:
     """Whether the resource's service is still at work on it. Errors: ServiceError if nobody may ask."""
-    made, probe = resource.made, TYPES[resource.type].is_pending
+    made, probe = resource.made, resource_type(resource.type).is_pending
     if made is None or probe is None:
         return False
     existing = Existing(made.physical_id, made.properties, made.attributes)

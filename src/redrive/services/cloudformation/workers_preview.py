@@ -11,7 +11,7 @@ from redrive.languages.template.references import AttributeOf, RefTo, references
 from redrive.services.cloudformation.model import UPDATABLE, Made, Stack, StackStatus
 from redrive.services.cloudformation.model_change_sets import Cause, Change, PropertyChange
 from redrive.services.cloudformation.model_templates import NO_ECHO, Plan, make_plan
-from redrive.services.cloudformation.types import TYPES
+from redrive.services.cloudformation.types import resource_type
 from redrive.services.cloudformation.types.resource import changed_keys
 from redrive.services.cloudformation.types.schema import PropertyError, as_text, check_properties
 from redrive.services.cloudformation.workers_outputs import evaluate
@@ -146,7 +146,9 @@ def _hiding(plan: Plan) -> Callable[[str], str]:
 
 def _checked(logical_id: str, wanted: Made) -> Document:
     """The properties held against their type, as far as that is possible while some are unknown."""
-    known = TYPES[wanted.type].properties
+    if resource_type(wanted.type).is_open:
+        return wanted.properties
+    known = resource_type(wanted.type).properties
     given = {name: value for name, value in wanted.properties.items() if name in known}
     try:
         return check_properties(logical_id, known, given)
@@ -157,7 +159,7 @@ def _checked(logical_id: str, wanted: Made) -> Document:
 def _property_changes(
     made: Made, wanted: Document, written: Mapping[str, Node], changed: _Changed, hide: Callable[[str], str]
 ) -> list[PropertyChange]:
-    known = TYPES[made.type].properties
+    known = resource_type(made.type).properties
     changes = []
     for name in sorted(changed_keys(made.properties, wanted)):
         replaces = name in known and known[name].replaces

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from redrive.core.documents import dump_json
 from redrive.core.entropy import new_uuid
+from redrive.core.leniency import OnUnknown
 from redrive.core.scope import Caller, Scope
 from redrive.services.cloudformation.model import (
     STACK_TYPE,
@@ -20,6 +21,7 @@ from redrive.services.cloudformation.model import (
     StackStatus,
 )
 from redrive.services.cloudformation.model_exports import Export
+from redrive.services.cloudformation.model_leniency import leniency_of
 from redrive.services.cloudformation.model_templates import Plan, make_plan
 from redrive.services.cloudformation.types.resource import Place
 from redrive.services.cloudformation.workers_timers import STACK_TIMER, timer_name
@@ -37,6 +39,11 @@ class Run:
         self.is_strict = is_strict
         self.stack = stack
         self.scope = stack.scope
+
+    @property
+    def leniency(self) -> OnUnknown:
+        """How the stack takes what AWS has and redrive does not serve."""
+        return leniency_of(self.stack.blueprint.tags, self.tx.services.on_unknown)
 
     def begin(self, status: StackStatus, acting: Caller, *, reason: str = "User Initiated") -> None:
         """Start an operation on the stack, as `acting`, and have the worker take it up at once."""

@@ -30,8 +30,11 @@ def test_change_set_of_a_new_stack_puts_it_under_review(stacks: Stacks) -> None:
         (
             "Resource",
             {
-                "Action": "Add", "LogicalResourceId": "Q", "ResourceType": "AWS::SQS::Queue",
-                "Scope": [], "Details": [],
+                "Action": "Add",
+                "LogicalResourceId": "Q",
+                "ResourceType": "AWS::SQS::Queue",
+                "Scope": [],
+                "Details": [],
             },
         )
     ]
@@ -285,6 +288,8 @@ def test_creation_without_any_active_resource_is_complete(stacks: Stacks, world:
 
 
 def test_what_the_cdk_notes_of_an_app_does_nothing(stacks: Stacks) -> None:
-    stacks.create("shop", {"CDKMetadata": {"Type": "AWS::CDK::Metadata", "Properties": {"Analytics": "v2:deflate64:x"}}})
+    stacks.create(
+        "shop", {"CDKMetadata": {"Type": "AWS::CDK::Metadata", "Properties": {"Analytics": "v2:deflate64:x"}}}
+    )
 
     assert stacks.status("shop") == "CREATE_COMPLETE"

@@ -281,8 +281,8 @@ def test_acknowledged_permissions_are_deployed(stacks: Stacks, role: dict[str, o
         ({}, "Either Template URL or Template Body must be specified."),
         ({"TemplateBody": "{}"}, "Template format error: At least one Resources member must be defined."),
         (
-            {"TemplateBody": json.dumps({"Resources": {"B": {"Type": "AWS::S3::Bucket"}, "Q": queue()}})},
-            "Template format error: Unrecognized resource types: [AWS::S3::Bucket]",
+            {"TemplateBody": json.dumps({"Resources": {"B": {"Type": "AWS::S3::Pail"}, "Q": queue()}})},
+            "Template format error: Unrecognized resource types: [AWS::S3::Pail]",
         ),
         (
             {"TemplateBody": json.dumps({"Resources": {"Q": queue(QueueName={"Fn::Sub": "{{resolve:ssm:name:1}}"})}})},

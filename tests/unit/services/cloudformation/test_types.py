@@ -364,7 +364,10 @@ def test_scalar_is_converted_to_the_kind_that_is_wanted(kind: Kind, value: Any, 
 def test_feature_that_does_not_exist_here_is_refused_by_name(stacks: Stacks) -> None:
     stacks.create("l", {"Logs": of("AWS::Logs::LogGroup", DataProtectionPolicy={"Version": "1"})})
 
-    assert stacks.reason("l", "Logs", "CREATE_FAILED") == "Property DataProtectionPolicy is not supported here."
+    assert stacks.reason("l", "Logs", "CREATE_FAILED") == (
+        "redrive does not serve the property DataProtectionPolicy, which AWS has. Take it out, or have it left out: "
+        "redrive deploy --on-unknown warn, or the tag redrive:on-unknown=warn of the stack."
+    )
 
 
 @pytest.mark.parametrize("name", sorted(TYPES))
@@ -389,6 +392,9 @@ def test_role_with_an_unknown_policy_of_aws_is_made_with_a_warning(stacks: Stack
 
     reasons = [reason for logical_id, status, reason in stacks.events("shop") if logical_id == "R"]
     assert stacks.status("shop") == "CREATE_COMPLETE"
-    assert "redrive has no document of the AWS managed policy AmazonMarsRoverFullAccess: it allows nothing here." in reasons
+    assert (
+        "redrive has no document of the AWS managed policy AmazonMarsRoverFullAccess: it allows nothing here."
+        in reasons
+    )
     policy = stacks.world.client("iam").get_policy(PolicyArn=arn)["Policy"]
     assert (policy["PolicyName"], policy["AttachmentCount"]) == ("AmazonMarsRoverFullAccess", 1)

@@ -18,6 +18,7 @@ from redrive.services.cloudformation.types.logs import LOG_GROUP, LOG_STREAM
 from redrive.services.cloudformation.types.resource import ResourceType
 from redrive.services.cloudformation.types.scheduler import SCHEDULE, SCHEDULE_GROUP
 from redrive.services.cloudformation.types.sqs import QUEUE, QUEUE_POLICY
+from redrive.services.cloudformation.types.stand_ins import stand_in
 
 _ALL: tuple[ResourceType, ...] = (
     ACCESS_KEY,
@@ -42,6 +43,17 @@ _ALL: tuple[ResourceType, ...] = (
 
 TYPES = MappingProxyType({each.name: each for each in _ALL})
 """Every type by its name."""
+
+
+def resource_type(name: str) -> ResourceType:
+    """The type of this name; for one that is not served, that of its stand-ins."""
+    return TYPES.get(name) or stand_in(name)
+
+
+def is_served(name: str) -> bool:
+    """Whether resources of this type are made here."""
+    return name in TYPES
+
 
 CUSTOM_NAMES = MappingProxyType({each.name: each.name_property for each in _ALL if each.name_property is not None})
 """The property by which a template names a resource of a type itself."""

@@ -11,7 +11,6 @@ from redrive.core.documents import Document
 from redrive.services.cloudformation.types.resource import Existing, Place, ResourceType, not_updatable
 from redrive.services.cloudformation.types.schema import TEXT
 
-
 # Ours: the id of a resource that exists nowhere else.
 _NAME_LENGTH_MAX = 128
 

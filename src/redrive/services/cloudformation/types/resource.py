@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
+from redrive.languages.template import Node
 from redrive.services.cloudformation.model_names import generate_name
 from redrive.services.cloudformation.types.schema import Properties, PropertyError
 from redrive.store.api import Transaction
@@ -59,6 +60,9 @@ class ResourceType:
     `name_property` is what a template may name it by. `has_tags`: the stack's tags become its own.
     `missing` are the errors by which its service says that it is gone. `is_pending` answers whether the service is
     still at work on it. `warn` says what a resource of these properties does not do here, for the stack's events.
+    `is_open`: it takes any property, as written. `attribute_of` answers attributes that are not kept with the resource.
+    `progress` answers how a resource has become once whoever works on it is done, None before that.
+    Errors of `progress`: ServiceError, PropertyError; it failed.
     """
 
     name: str
@@ -72,6 +76,14 @@ class ResourceType:
     missing: frozenset[str] = frozenset()
     is_pending: Callable[[Place, Existing], bool] | None = None
     warn: Callable[[Document], str] = no_warning
+    is_open: bool = False
+    attribute_of: Callable[[Place, str, Existing, str], Node] | None = None
+    progress: Callable[[Place, Existing], Existing | None] | None = None
+
+    @property
+    def has_any_attribute(self) -> bool:
+        """Whether nobody can tell before a resource is made which attributes it will have."""
+        return self.is_open
 
 
 def not_updatable(
