@@ -18,6 +18,7 @@ from redrive.gateway.admin_faults import FaultAdmin
 from redrive.gateway.admin_requests import Missing, Route, Routes, read_document, shown
 from redrive.gateway.admin_runs import RunAdmin
 from redrive.gateway.admin_schedules import ScheduleAdmin
+from redrive.gateway.admin_stacks import StackAdmin
 from redrive.gateway.admin_store import StoreAdmin
 from redrive.gateway.chain import json_response
 from redrive.gateway.refusals import own_refusal
@@ -61,6 +62,7 @@ class Admin:
         self._clock = clock
         self._driver = driver
         self._reset = reset
+        self._stacks = StackAdmin(run, facts.account)
         self._routes: Routes = {
             ("GET", "/_redrive/health"): self._health,
             ("GET", CLOCK_PATH): self._show_clock,
@@ -75,7 +77,7 @@ class Admin:
 
     @property
     def routes(self) -> Routes:
-        """What is answered here, but for functions' code."""
+        """What is answered here, but for functions' code, and for what stacks get from outside."""
         return self._routes
 
     def respond(self, request: HttpRequest, *, is_wanted: Callable[[], bool] = lambda: True) -> HttpResponse:
@@ -84,6 +86,8 @@ class Admin:
             return self._answered(partial(self._move_clock, is_wanted=is_wanted), request)
         # The server leaves out the body of an answer to a HEAD.
         method = "GET" if request.method == "HEAD" else request.method
+        if self._stacks.is_for(request):
+            return self._answered(self._stacks.respond, request)
         if method == "GET" and request.path.startswith(BLOBS_PATH):
             return self._blob(request.path.removeprefix(BLOBS_PATH))
         parent = request.path.rpartition("/")[0]

@@ -2,6 +2,7 @@
 
 GET /_redrive/health            everybody
 GET /_redrive/blobs/DIGEST      whoever has a URL that GetFunction gave, until it expires
+PUT /_redrive/answers/TOKEN     whoever has a URL that a stack gave, until it expires
 all others                      where signatures are required: whoever signs for the service `redrive` with a key of
                                 the server's own account, and may do `redrive:Administer` there
 """
@@ -17,6 +18,7 @@ from redrive.core.entropy import Entropy, new_uuid
 from redrive.core.errors import ServiceError
 from redrive.engine.engine import Runner
 from redrive.gateway.admin import BLOBS_PATH, Admin
+from redrive.gateway.admin_stacks import ANSWERS_PATH
 from redrive.gateway.chain import json_response
 from redrive.gateway.guard import HEALTH_PATH
 from redrive.gateway.identity import Identity, Signer
@@ -51,6 +53,8 @@ class IdentifiedAdmin:
         """Answer one request; see `Admin.respond`."""
         if request.method in _READS and request.path.startswith(BLOBS_PATH):
             return self._admin.respond(request) if self._is_signed_url(request) else _refused_url()
+        if request.method == "PUT" and request.path.startswith(ANSWERS_PATH):
+            return self._admin.respond(request) if self._is_signed_url(request) else _refused_answer()
         is_health = request.method in _READS and request.path == HEALTH_PATH
         if self._identity.requires_signatures and not is_health:
             try:
@@ -81,6 +85,11 @@ class IdentifiedAdmin:
             return False
         expected = self._identity.issuer.sign_path(request.path, int(expires))
         return hmac.compare_digest(expected.encode(), given.get("Signature", "").encode())
+
+
+def _refused_answer() -> HttpResponse:
+    message = "This URL is not one that a stack gave, or it has expired."
+    return json_response(403, {"error": message, "next": "Answer to the ResponseURL of the latest request."})
 
 
 def _refused_url() -> HttpResponse:

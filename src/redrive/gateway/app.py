@@ -25,6 +25,7 @@ from redrive.core.log import Log
 from redrive.delivery.operation import Outside, Wait
 from redrive.engine.engine import Engine
 from redrive.gateway.admin_identity import IdentifiedAdmin
+from redrive.gateway.admin_stacks import ASSETS_PATH
 from redrive.gateway.chain import Exchange, Gateway
 from redrive.gateway.guard import HEALTH_PATH, Guard, Preflight, Refused
 from redrive.gateway.http_connection import Reply
@@ -173,7 +174,7 @@ class App:
         """Answer on our own surface; its work blocks, so a thread does it. Health needs none, and never waits."""
         if request.path == HEALTH_PATH and request.method in ("GET", "HEAD"):
             reply.send(self._admin.respond(request))
-        elif len(request.body) > ADMIN_BODY_BYTES_MAX:
+        elif len(request.body) > ADMIN_BODY_BYTES_MAX and not request.path.startswith(ASSETS_PATH):
             what = f"The body has {len(request.body)} bytes; it may have {ADMIN_BODY_BYTES_MAX}."
             reply.send(own_refusal(413, what, "Send less."))
         elif self._admin_count >= ADMIN_AT_ONCE_MAX + ADMIN_WAITING_MAX:

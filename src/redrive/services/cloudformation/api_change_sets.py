@@ -36,6 +36,7 @@ from redrive.services.cloudformation.model_templates import (
     read_template,
     shown_parameters,
     template_of,
+    uploaded,
     validation_error,
 )
 from redrive.services.cloudformation.workers_preview import has_updates, preview
@@ -91,6 +92,7 @@ def create_change_set(
         raise validation_error("ChangeSetType IMPORT is not supported.")
     creates = change_set_type == "CREATE"
     stack = _stack_for(tx, caller, stack_name, change_set_name, creates=creates)
+    template_body, template_url = uploaded(tx, caller, template_body, template_url)
     pass_role(tx, caller, role_arn, stack.id)
     existing = tx.resources.get(ChangeSet, stack.scope, f"{stack.uid}/{change_set_name}")
     if existing is not None and client_token is not None and existing.client_token == client_token:

@@ -94,7 +94,8 @@ def _described(stack: Stack) -> Document:
         "Parameters": (shown_parameters(template, blueprint.parameters) if template else None) or None,
         "DeploymentConfig": blueprint.deployment_config, "TimeoutInMinutes": stack.timeout_minutes,
         "Capabilities": list(blueprint.capabilities) or None, "Outputs": outputs or None,
-        "RoleARN": blueprint.role_arn, "EnableTerminationProtection": None if is_gone else stack.is_protected,
+        "RoleARN": blueprint.role_arn, "ParentId": stack.parent_id,
+        "RootId": stack.root_id, "EnableTerminationProtection": None if is_gone else stack.is_protected,
     }  # fmt: skip
     return summary | always | without_empty(sometimes)
 

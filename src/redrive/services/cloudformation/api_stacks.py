@@ -32,6 +32,7 @@ from redrive.services.cloudformation.model_templates import (
     given_parameters,
     make_plan,
     template_of,
+    uploaded,
     validation_error,
 )
 from redrive.services.cloudformation.workers_outputs import export_in_use
@@ -147,6 +148,7 @@ def create_stack(
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_CreateStack.html
     """
     existing = find_stack(tx, caller, stack_name, "CreateStack")
+    template_body, template_url = uploaded(tx, caller, template_body, template_url)
     check_stack_name(stack_name)
     refuse_given(ResourceTypes=resource_types, StackPolicyURL=stack_policy_url)
     if existing is not None:
@@ -194,6 +196,7 @@ def update_stack(
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_UpdateStack.html
     """
     stack = stack_to_change(tx, caller, stack_name, "UpdateStack")
+    template_body, template_url = uploaded(tx, caller, template_body, template_url)
     pass_role(tx, caller, role_arn, stack.id)
     refuse_given(
         ResourceTypes=resource_types, StackPolicyURL=stack_policy_url,

@@ -16,6 +16,7 @@ from redrive.services.cloudformation.model_templates import (
     read_template,
     template_of,
     unknown_types,
+    uploaded,
     validation_error,
 )
 from redrive.services.cloudformation.types import CUSTOM_NAMES
@@ -62,7 +63,7 @@ def get_template_summary(
     else:
         arn = stack_arn(caller.scope, "*", "*")
         tx.services.authorize(tx, caller, "cloudformation:GetTemplateSummary", arn)
-        template = read_template(template_of(template_body, template_url))
+        template = read_template(template_of(*uploaded(tx, caller, template_body, template_url)))
     warns = bool((template_summary_config or {}).get("TreatUnrecognizedResourceTypesAsWarnings"))
     return _needs(template) | without_empty(
         {
@@ -87,7 +88,7 @@ def validate_template(
     """
     arn = stack_arn(caller.scope, "*", "*")
     tx.services.authorize(tx, caller, "cloudformation:ValidateTemplate", arn)
-    template = read_template(template_of(template_body, template_url))
+    template = read_template(template_of(*uploaded(tx, caller, template_body, template_url)))
     shown = ("ParameterKey", "DefaultValue", "NoEcho", "Description")
     parameters = [
         {name: value for name, value in parameter.items() if name in shown} for parameter in _parameters(template)

@@ -101,8 +101,9 @@ class Stack:
     """A stack. `operation` names what is being done to it; `previous` is what it goes back to if that fails.
 
     `acting` is who makes what the operation makes; None is the account itself. `imports` are the exports it uses,
-    `failed` the resources at which the running operation failed, `kept` those that its deletion leaves alone, `skipped`
-    those that its rollback leaves alone.
+    `failed` the resources at which the running operation failed, `failure` its
+    reason, `kept` those that its deletion leaves alone, `skipped`
+    those that its rollback leaves alone, `reverting` those that it is taking back.
     """
 
     KIND: ClassVar[str] = "cloudformation.stack"
@@ -134,6 +135,10 @@ class Stack:
     failed: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
+    parent_id: str | None = None
+    root_id: str | None = None
+    failure: str = ""
+    reverting: tuple[str, ...] = ()
     events: int = 0
     last_event_at: Instant = 0
 

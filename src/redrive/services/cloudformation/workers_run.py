@@ -19,13 +19,18 @@ from redrive.services.cloudformation.model import (
     StackEvent,
     StackResource,
     StackStatus,
+    parse_stack_id,
 )
+from redrive.services.cloudformation.model_answers import wake
 from redrive.services.cloudformation.model_exports import Export
 from redrive.services.cloudformation.model_leniency import leniency_of
-from redrive.services.cloudformation.model_templates import Plan, make_plan
+from redrive.services.cloudformation.model_templates import Plan, make_plan, read_template, ssm_warning
 from redrive.services.cloudformation.types.resource import Place
 from redrive.services.cloudformation.workers_timers import STACK_TIMER, timer_name
 from redrive.store.api import Transaction
+
+
+_MAKING = frozenset({StackStatus.CREATE_IN_PROGRESS, StackStatus.UPDATE_IN_PROGRESS})
 
 
 class Run:
@@ -47,10 +52,16 @@ class Run:
 
     def begin(self, status: StackStatus, acting: Caller, *, reason: str = "User Initiated") -> None:
         """Start an operation on the stack, as `acting`, and have the worker take it up at once."""
-        self.stack = dataclasses.replace(self.stack, operation=new_uuid(self.tx.entropy), acting=acting, failed=())
+        self.stack = dataclasses.replace(
+            self.stack, operation=new_uuid(self.tx.entropy), acting=acting, failed=(), failure=""
+        )
         if status is StackStatus.UPDATE_IN_PROGRESS:
             self._forget_changes()
         self.resume(status, reason)
+        body = self.stack.blueprint.template_body
+        warning = ssm_warning(read_template(body)) if status in _MAKING and body else ""
+        if warning:
+            self.enter(status, warning)
 
     def resume(self, status: StackStatus, reason: str) -> None:
         """Send the operation under way another way, and have the worker take it up at once."""
@@ -71,6 +82,8 @@ class Run:
         self.tx.resources.put(self.scope, self.stack)
         if not self.stack.is_under_way:
             self.tx.notify(self.stack.topic)
+            if self.stack.parent_id is not None:
+                wake(self.tx, self.scope, parse_stack_id(self.stack.parent_id)[0])
 
     def plan(self) -> Plan:
         """What the stack's blueprint makes. Errors: ServiceError ValidationError, which its operation has ruled out."""

@@ -23,7 +23,10 @@ TOO_LONG = (
     "Member must have length less than or equal to 51200"
 )
 NO_SECRETS = "Dynamic references are not supported: there is no SSM and no Secrets Manager here."
-BY_URL = "TemplateURL is not supported: there is no S3 here. Give the template as TemplateBody."
+BY_URL = (
+    "redrive does not serve S3, and nobody has uploaded a template for the TemplateURL https://bucket/template. "
+    "Give the template as TemplateBody, or deploy with: redrive deploy"
+)
 BROKEN = {"Dead": queue(), "Bad": {**queue(DelaySeconds=5_000), "DependsOn": "Dead"}}
 
 

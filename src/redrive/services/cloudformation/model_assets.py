@@ -1,0 +1,68 @@
+"""Files that `redrive deploy` has uploaded: what templates mean by a bucket and a key, as long as S3 is not served.
+
+An asset is a file under the name of a bucket and a key; templates and code are found by these names, or by a URL of S3
+that holds both.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import ClassVar
+from urllib.parse import unquote, urlsplit
+
+from redrive.core.scope import Scope
+from redrive.store.api import Transaction
+
+ASSETS_PATH = "/_redrive/assets/"
+# https://docs.aws.amazon.com/AmazonS3/latest/userguide/access-bucket-intro.html
+_PATH_STYLE = re.compile(r"s3[.-]([a-z0-9-]+\.)?amazonaws\.com(\.cn)?")
+_HOST_STYLE = re.compile(r"(?P<bucket>[a-z0-9.-]+)\.s3[.-]([a-z0-9-]+\.)?amazonaws\.com(\.cn)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """One uploaded file; its content is the blob of this digest."""
+
+    KIND: ClassVar[str] = "cloudformation.asset"
+
+    bucket: str
+    key: str
+    digest: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.bucket}/{self.key}"
+
+
+def keep_asset(tx: Transaction, account: str, bucket: str, key: str, digest: str, content: bytes) -> None:
+    """Keep a file under a bucket and a key, over what had that name."""
+    tx.blobs.put(_blob(digest), content)
+    tx.resources.put(_home(account), Asset(bucket, key, digest))
+
+
+def asset_content(tx: Transaction, account: str, bucket: str, key: str) -> bytes | None:
+    """The content of an uploaded file, or None."""
+    asset = tx.resources.get(Asset, _home(account), f"{bucket}/{key}")
+    return None if asset is None else tx.blobs.get(_blob(asset.digest))
+
+
+def asset_at(tx: Transaction, account: str, url: str) -> bytes | None:
+    """The content of the uploaded file that a URL of S3 means, in either of its two styles, or None."""
+    parts = urlsplit(url)
+    host, path = parts.hostname or "", unquote(parts.path).removeprefix("/")
+    if _PATH_STYLE.fullmatch(host):
+        bucket, _, key = path.partition("/")
+        return asset_content(tx, account, bucket, key)
+    matched = _HOST_STYLE.fullmatch(host)
+    return None if matched is None else asset_content(tx, account, matched["bucket"], path)
+
+
+def _blob(digest: str) -> str:
+    """The blob's name: one of its own, as functions forget the blobs of theirs."""
+    return f"asset-{digest}"
+
+
+def _home(account: str) -> Scope:
+    """Where an account's assets are kept: names of buckets have no region."""
+    return Scope(account, "global")
