@@ -46,14 +46,21 @@ def fetch(endpoint_url: str, path: str) -> bytes:
     return _asked(endpoint_url, path, None, None, _read_bytes)
 
 
+def upload(endpoint_url: str, path: str, content: bytes) -> dict[str, Any]:
+    """PUT some bytes to a server's own surface. Errors: as those of `ask`."""
+    return _asked(endpoint_url, path, content, "PUT", _read_document)
+
+
 def _asked(
-    endpoint_url: str, path: str, document: Mapping[str, object] | None, method: str | None,
+    endpoint_url: str, path: str, document: Mapping[str, object] | bytes | None, method: str | None,
     read: Callable[[http.client.HTTPResponse], T],
 ) -> T:  # fmt: skip
-    body = None if document is None else json.dumps(document).encode()
+    body = document if document is None or isinstance(document, bytes) else json.dumps(document).encode()
     url = f"{endpoint_url.rstrip('/')}/_redrive/{path}"
     try:
-        request = urllib.request.Request(url, data=body, method=method)  # noqa: S310 - the user's own URL
+        # urllib calls every body a form, which no PUT of ours is.
+        headers = {"content-type": "application/octet-stream"} if isinstance(document, bytes) else {}
+        request = urllib.request.Request(url, data=body, headers=headers, method=method)  # noqa: S310 - the user's own URL
         _sign(request)
         with urllib.request.urlopen(request) as response:  # noqa: S310
             return read(response)

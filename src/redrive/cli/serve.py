@@ -64,8 +64,8 @@ GARBAGE_THRESHOLD = 50_000
 def command(
     host: str, port: int, allowed_hosts: tuple[str, ...], allowed_origins: tuple[str, ...], data: Path | None,
     store: str | None, clock: str, start: str | None, seed: int, account: str,
-    slots: int, limits: str, strict_templates: bool, on_unknown: str, execution_id: str, require_signatures: bool | None,
-    keys: tuple[str, ...], verbose: bool,
+    slots: int, limits: str, strict_templates: bool, on_unknown: str, execution_id: str,
+    require_signatures: bool | None, keys: tuple[str, ...], verbose: bool,
 ) -> None:  # fmt: skip
     """Serve AWS's APIs from this machine.
 

@@ -81,7 +81,7 @@ def handle_of(url: str) -> tuple[Scope, str] | None:
     """Where the signals to the handle of this URL are kept; None for a URL of no handle."""
     _, found, rest = url.partition(ANSWERS_PATH)
     parts = rest.partition("?")[0].split(_SEPARATOR)
-    if not found or len(parts) != 5 or parts[4]:  # noqa: PLR2004 -- the parts that answer_url joins.
+    if not found or len(parts) != 5 or parts[4]:
         return None
     return Scope(parts[0], parts[1]), awaited_name(parts[2], parts[3])
 
@@ -92,7 +92,7 @@ def take(tx: Transaction, token: str, body: bytes) -> None:
     Errors: ValueError (no JSON object, or a longer one than AWS takes).
     """
     parts = token.split(_SEPARATOR)
-    if len(parts) != 5:  # noqa: PLR2004 -- the parts that answer_url joins.
+    if len(parts) != 5:
         raise ValueError("this is no URL that a stack gave")
     scope, name, request_id = Scope(parts[0], parts[1]), awaited_name(parts[2], parts[3]), parts[4]
     document = load_json(body) if len(body) <= limits.ANSWER_BYTES_MAX else _too_long(request_id)

@@ -190,7 +190,8 @@ class ChangeSet:
             "RollbackConfiguration": self.blueprint.rollback_configuration or {},
         }  # fmt: skip
         sometimes = {
-            "OnStackFailure": self.on_stack_failure, "Tags": tags or None, "DeploymentConfig": self.blueprint.deployment_config,
+            "OnStackFailure": self.on_stack_failure, "Tags": tags or None,
+            "DeploymentConfig": self.blueprint.deployment_config,
         }  # fmt: skip
         return self.summary() | always | without_empty(sometimes)
 

@@ -29,7 +29,6 @@ from redrive.services.cloudformation.types.resource import Place
 from redrive.services.cloudformation.workers_timers import STACK_TIMER, timer_name
 from redrive.store.api import Transaction
 
-
 _MAKING = frozenset({StackStatus.CREATE_IN_PROGRESS, StackStatus.UPDATE_IN_PROGRESS})
 
 

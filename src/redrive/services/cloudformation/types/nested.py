@@ -9,6 +9,7 @@ import dataclasses
 
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
+from redrive.languages.template import Node
 from redrive.services.cloudformation.model import STACK_TYPE, Stack, StackStatus, parse_stack_id
 from redrive.services.cloudformation.model_answers import Awaited, awaited_name
 from redrive.services.cloudformation.types.resource import Existing, Place, ResourceType
@@ -49,7 +50,7 @@ def _settings(place: Place, properties: Document) -> Document:
     }  # fmt: skip
 
 
-def _text(value: object) -> str:
+def _text(value: Node) -> str:
     items = value if isinstance(value, list) else [value]
     return ",".join(str(scalar("", "#/Parameters", Kind.TEXT, item)) for item in items)
 

@@ -25,7 +25,10 @@ def _create_handle(place: Place, properties: Document) -> Existing:
     return Existing(url, properties, {})
 
 
-def _delete_handle(place: Place, existing: Existing) -> None:
+def _delete_handle(
+    place: Place,
+    existing: Existing,  # noqa: ARG001 -- the signature of every deletion.
+) -> None:
     name = awaited_name(place.stack_uid, place.logical_id)
     place.tx.resources.delete(Signals, place.caller.scope, name)
 
@@ -69,7 +72,10 @@ def _progress(place: Place, existing: Existing) -> Existing | None:
     return Existing(existing.physical_id, existing.properties, {"Data": data})
 
 
-def _delete_condition(place: Place, existing: Existing) -> None:
+def _delete_condition(
+    place: Place,
+    existing: Existing,  # noqa: ARG001 -- the signature of every deletion.
+) -> None:
     name = awaited_name(place.stack_uid, place.logical_id)
     place.tx.resources.delete(Awaited, place.caller.scope, name)
 
