@@ -86,6 +86,7 @@ bench: setup ## Measure
 
 docs: setup ## Write the reference pages that follow from the code
 	$(BIN)/python -m scripts.write_reference
+	$(BIN)/python -m scripts.write_known_types
 
 new-service: setup ## Lay out a service: make new-service NAME=sns
 	$(BIN)/python scripts/new_service.py $(NAME)

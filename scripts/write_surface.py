@@ -115,7 +115,8 @@ def _path_item(model: Node, name: str, operation: Node) -> dict[str, object]:
         item["security"] = []
     if "input" in operation:
         item |= _request(model, model["shapes"][operation["input"]["shape"]])
-    responses: dict[str, object] = {"200": _response(model, operation["output"]["shape"])}
+    done = _response(model, operation["output"]["shape"]) if "output" in operation else {"description": "Done."}
+    responses: dict[str, object] = {"200": done}
     for error in operation.get("errors", ()):
         status = str(_status(model, error["shape"]))
         described = model["shapes"][error["shape"]]["documentation"]
@@ -137,7 +138,10 @@ def _request(model: Node, shape: Node) -> dict[str, object]:
         schema = _schema_of(model, member["shape"])
         parameters.append(parameter | {"description": member["documentation"], "schema": schema})
     made: dict[str, object] = {"parameters": parameters} if parameters else {}
-    if members:
+    if "payload" in shape:
+        binary = {"schema": {"type": "string", "format": "binary"}}
+        made["requestBody"] = {"required": True, "content": {"application/octet-stream": binary}}
+    elif members:
         schema = _schema(model, {**shape, "members": members}) | {"additionalProperties": False}
         made["requestBody"] = {"required": True, "content": {JSON: {"schema": schema}}}
     return made
@@ -238,7 +242,8 @@ def _answers(model: Node) -> list[str]:
                 pass
 
     for operation in model["operations"].values():
-        visit(operation["output"]["shape"])
+        if "output" in operation:
+            visit(operation["output"]["shape"])
     return list(found)
 
 

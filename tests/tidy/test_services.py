@@ -24,16 +24,20 @@ NOUNS = ("api", "model", "limits", "workers", "source")
 SHAPE_EXCEPTIONS: dict[str, str] = {
     "cloudformation/types/__init__.py": "the table of the resource types",
     "cloudformation/types/cloudformation.py": "the resource types of one service",
+    "cloudformation/types/custom.py": "resource types that functions back",
     "cloudformation/types/dynamodb.py": "the resource types of one service",
     "cloudformation/types/iam.py": "the resource types of one service",
     "cloudformation/types/iam_users.py": "the resource types of one service",
     "cloudformation/types/inline_code.py": "code in a template as an archive",
     "cloudformation/types/lambda_.py": "the resource types of one service",
     "cloudformation/types/logs.py": "the resource types of one service",
+    "cloudformation/types/nested.py": "the resource type of stacks",
     "cloudformation/types/resource.py": "what a resource type is",
     "cloudformation/types/scheduler.py": "the resource types of one service",
     "cloudformation/types/schema.py": "the kinds of a type's properties",
     "cloudformation/types/sqs.py": "the resource types of one service",
+    "cloudformation/types/stand_ins.py": "what stands for types that are not served",
+    "cloudformation/types/waits.py": "the resource types that wait for signals",
     "iam/access.py": "no operation and no model: the engine asks it whether a role may make a call",
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,13 @@ from botocore.exceptions import BotoCoreError, ClientError
 from rich.console import Console
 from rich.table import Table
 
+from redrive.cli.assembly import is_assembly, read_files, read_stacks, upload_files
 from redrive.cli.endpoint import ask, endpoint_option
 from redrive.core.errors import UserError
+from redrive.core.leniency import OnUnknown
+
+TEMPLATE_BYTES_MAX = 51_200
+"""Longer templates are given by a URL, as on AWS."""
 
 CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"]
 
@@ -27,18 +32,21 @@ CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAN
 @click.option("-p", "--parameter", "parameters", multiple=True, metavar="KEY=VALUE", help="A parameter; repeatable.")
 @click.option("--role-arn", help="The role with whose rights the stack is made, now and later; otherwise yours.")
 @click.option("--region", envvar="AWS_DEFAULT_REGION", default="us-east-1", show_default=True, help="The region.")
+@click.option(
+    "--on-unknown", type=click.Choice([one.value for one in OnUnknown]),
+    help="What becomes of what AWS has and redrive does not serve; otherwise the server's setting holds.",
+)  # fmt: skip
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to print the outputs.")
 @endpoint_option
 def command(
-    template: Path, stack: str | None, parameters: tuple[str, ...], role_arn: str | None, region: str, output: str,
-    endpoint_url: str,
+    template: Path, stack: str | None, parameters: tuple[str, ...], role_arn: str | None, region: str,
+    on_unknown: str | None, output: str, endpoint_url: str,
 ) -> None:  # fmt: skip
     """Deploy a CloudFormation template to a server, creating the stack or updating it.
 
+    TEMPLATE may be a cdk.out, too: all stacks of the app are deployed, or the one that --stack names, with their files.
     Prints what happens to each resource, then the stack's outputs.
     """
-    body = _read(template)
-    name = stack or template.resolve().parent.name
     ask(endpoint_url, "health")
     session = boto3.session.Session(
         os.environ.get("AWS_ACCESS_KEY_ID", "test"), os.environ.get("AWS_SECRET_ACCESS_KEY", "test"),
@@ -46,9 +54,54 @@ def command(
     )  # fmt: skip
     config = Config(retries={"total_max_attempts": 1})
     client = session.client("cloudformation", endpoint_url=endpoint_url, config=config)
+    tags = {} if on_unknown is None else {"redrive:on-unknown": on_unknown}
+    more: dict[str, object] = {} if role_arn is None else {"RoleARN": role_arn}
+    if is_assembly(template):
+        for each, settings in _of_assembly(template, stack, session, endpoint_url):
+            own = {key: value for key, value in settings.items() if key != "Tags"}
+            given = own | {"Parameters": _parameters(parameters)} if parameters else own
+            _deploy_one(client, template, each, given | more | _tagged(dict(settings.get("Tags", {})) | tags), output)
+        return
+    given = {"TemplateBody": _read(template), "Parameters": _parameters(parameters)} | more | _tagged(tags)
+    _deploy_one(client, template, stack or template.resolve().parent.name, given, output)
+
+
+def _of_assembly(
+    assembly: Path, only: str | None, session: Any, endpoint_url: str
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The stacks of an app with what they are deployed with, once the app's files are uploaded. Errors: UserError."""
+    account = session.client("sts", endpoint_url=endpoint_url).get_caller_identity()["Account"]
+    region = session.region_name
+    stacks = read_stacks(assembly, account=account, region=region)
+    chosen = [each for each in stacks if only in (None, each.name)]
+    if not chosen:
+        known = ", ".join(each.name for each in stacks)
+        raise UserError(f"{assembly} has no stack {only}.", next_step=f"There is: {known}.", exit_code=2)
+    count = upload_files(read_files(assembly, account=account, region=region), endpoint_url, account)
+    click.echo(f"{count} files of {assembly} are uploaded.", err=True)
+    for each in chosen:
+        text = _read(each.template)
+        is_long = len(text.encode()) > TEMPLATE_BYTES_MAX and each.template_url
+        yield (
+            each.name,
+            {
+                **({"TemplateURL": each.template_url} if is_long else {"TemplateBody": text}),
+                "Parameters": [
+                    {"ParameterKey": key, "ParameterValue": value} for key, value in each.parameters.items()
+                ],
+                "Tags": each.tags,
+            },
+        )
+
+
+def _tagged(tags: Mapping[str, str]) -> dict[str, object]:
+    return {"Tags": [{"Key": key, "Value": value} for key, value in tags.items()]} if tags else {}
+
+
+def _deploy_one(client: Any, template: Path, name: str, settings: Mapping[str, object], output: str) -> None:
+    """Deploy one stack and print its outputs. Errors: UserError if it was not deployed."""
     try:
-        given = {"StackName": name, "TemplateBody": body, "Parameters": _parameters(parameters)}
-        status = _deploy(client, name, given | ({} if role_arn is None else {"RoleARN": role_arn}))
+        status = _deploy(client, name, {"StackName": name, **settings})
     except (ClientError, BotoCoreError) as error:
         message = error.response["Error"]["Message"] if isinstance(error, ClientError) else str(error)
         raise UserError(f"{template} was not deployed: {message}", exit_code=1) from error

@@ -71,8 +71,11 @@ def _called(
     return _asked(endpoint_url, path, document, operation.method, read)
 
 
-def _written(operation: OperationModel, params: Mapping[str, object]) -> tuple[str, Mapping[str, object] | None]:
+def _written(
+    operation: OperationModel, params: Mapping[str, object]
+) -> tuple[str, Mapping[str, object] | bytes | None]:
     """The path below `/_redrive/` with its query, and the body, that say these parameters."""
+    payload = operation.input.payload if operation.input is not None else None
     path, query, body = operation.uri.removeprefix(OWN_SERVICE.root), {}, {}
     members = operation.input.members if operation.input is not None else {}
     for name, value in params.items():
@@ -80,12 +83,18 @@ def _written(operation: OperationModel, params: Mapping[str, object]) -> tuple[s
         match member.location:
             case "uri":
                 path = path.replace(f"{{{member.location_name}}}", quote(str(value), safe=""))
+                path = path.replace(f"{{{member.location_name}+}}", quote(str(value)))
             case "querystring":
                 query[member.location_name] = value
             case _:
                 body[member.location_name] = value
     has_body = any(member.location is None for member in members.values())
-    return f"{path}?{urlencode(query)}" if query else path, body if has_body else None
+    written = f"{path}?{urlencode(query)}" if query else path
+    if payload is not None:
+        content = params.get(payload, b"")
+        assert isinstance(content, bytes), "a body that is no JSON is bytes"
+        return written, content
+    return written, body if has_body else None
 
 
 def ask(
@@ -100,13 +109,15 @@ def ask(
 
 
 def _asked(
-    endpoint_url: str, path: str, document: Mapping[str, object] | None, method: str | None,
+    endpoint_url: str, path: str, document: Mapping[str, object] | bytes | None, method: str | None,
     read: Callable[[http.client.HTTPResponse], T],
 ) -> T:  # fmt: skip
-    body = None if document is None else json.dumps(document).encode()
+    body = document if document is None or isinstance(document, bytes) else json.dumps(document).encode()
     url = f"{endpoint_url.rstrip('/')}/_redrive/{path}"
     try:
-        request = urllib.request.Request(url, data=body, method=method)  # noqa: S310 - the user's own URL
+        # urllib calls every body a form, which no PUT of ours is.
+        headers = {"content-type": "application/octet-stream"} if isinstance(document, bytes) else {}
+        request = urllib.request.Request(url, data=body, headers=headers, method=method)  # noqa: S310 - the user's own URL
         _sign(request)
         with urllib.request.urlopen(request) as response:  # noqa: S310
             return read(response)

@@ -10,6 +10,7 @@ import click
 
 from redrive.core.clock import SystemClock, parse_instant
 from redrive.core.errors import UserError
+from redrive.core.leniency import OnUnknown
 from redrive.core.limits import Limits
 from redrive.core.log import LineLog
 from redrive.engine.build import Settings
@@ -44,6 +45,10 @@ GARBAGE_THRESHOLD = 50_000
     "--strict-templates", is_flag=True, help="Refuse unknown template properties, as AWS does, instead of warning."
 )
 @click.option(
+    "--on-unknown", type=click.Choice([one.value for one in OnUnknown]), default="refuse", show_default=True,
+    help="What becomes of the parts of templates that AWS has and redrive does not serve.",
+)  # fmt: skip
+@click.option(
     "--execution-id", type=click.Choice([ids.value for ids in ExecutionIds]), default="per-occurrence",
     show_default=True, help="Whether retries of a schedule's occurrence keep its execution id.",
 )  # fmt: skip
@@ -59,8 +64,8 @@ GARBAGE_THRESHOLD = 50_000
 def command(
     host: str, port: int, allowed_hosts: tuple[str, ...], allowed_origins: tuple[str, ...], data: Path | None,
     store: str | None, clock: str, start: str | None, seed: int, account: str,
-    slots: int, limits: str, strict_templates: bool, execution_id: str, require_signatures: bool | None,
-    keys: tuple[str, ...], verbose: bool,
+    slots: int, limits: str, strict_templates: bool, on_unknown: str, execution_id: str,
+    require_signatures: bool | None, keys: tuple[str, ...], verbose: bool,
 ) -> None:  # fmt: skip
     """Serve AWS's APIs from this machine.
 
@@ -72,7 +77,7 @@ def command(
         host=host, port=port, allowed_hosts=allowed_hosts, allowed_origins=allowed_origins,
         data=_data(data, store), account=account, virtual=clock == "virtual",
         start=None if start is None else _instant(start), seed=seed, slots=slots,
-        settings=Settings(Limits(limits), strict_templates, ExecutionIds(execution_id)),
+        settings=Settings(Limits(limits), strict_templates, ExecutionIds(execution_id), OnUnknown(on_unknown)),
         require_signatures=require_signatures,
         keys=read_keys([*keys, *os.environ.get(VARIABLE, "").split()], account=account),
     )  # fmt: skip

@@ -252,6 +252,15 @@ class Status(TypedDict):
     status: str
 
 
+class Asset(TypedDict):
+    """`Asset` of the model."""
+
+    bucket: str
+    key: str
+    sha256: str | None
+    size_bytes: int | None
+
+
 class Surface:
     """A server's own surface. Errors of each method: UserError."""
 
@@ -425,3 +434,28 @@ class Surface:
     def delete_backup(self) -> Status:
         """Forget the copy."""
         return cast(Status, call(self._endpoint_url, "DeleteBackup", {}))
+
+    def put_asset(
+        self,
+        *,
+        bucket: str,
+        key: str,
+        content: bytes | None = None,
+        account: str | None = None,
+        piece: int | None = None,
+        pieces: int | None = None,
+    ) -> Asset:
+        """Keep the body as the file that templates mean by a bucket and a key, as S3 is not served."""
+        given: dict[str, object] = {
+            "bucket": bucket,
+            "key": key,
+            "content": content,
+            "account": account,
+            "piece": piece,
+            "pieces": pieces,
+        }
+        return cast(Asset, call(self._endpoint_url, "PutAsset", given))
+
+    def get_asset(self, *, bucket: str, key: str, account: str | None = None) -> Asset:
+        """Tell whether a file is there, by its digest and its size."""
+        return cast(Asset, call(self._endpoint_url, "GetAsset", {"bucket": bucket, "key": key, "account": account}))

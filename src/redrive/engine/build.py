@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from redrive.core.knobs import PRODUCTION, Knobs
+from redrive.core.leniency import OnUnknown
 from redrive.core.limits import Limits
 from redrive.core.log import Log
 from redrive.delivery.cleaning import CleaningWorker
@@ -23,6 +24,7 @@ from redrive.engine.services import BoundServices
 from redrive.invoke.http_calls import HttpCalls
 from redrive.services.cloudformation.workers import StackWorker
 from redrive.services.dynamodb.workers import ExpiryWorker
+from redrive.services.iam.workers_warnings import log_unknown
 from redrive.services.lambda_.source import LambdaSource
 from redrive.services.lambda_.source_queues import QueueEvents
 from redrive.services.lambda_.workers import MappingWorker
@@ -91,7 +93,8 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
     "logs": _modules("logs", "api_events", "api_groups", "api_streams", "api_tags"),
     # Our own surface: what it tells of a service's resources stands in that service.
     "redrive": (
-        *_modules("redrive", "api_clock", "api_faults", "api_runs", "api_server", "api_store"),
+        *_modules("redrive", "api_assets", "api_clock", "api_faults", "api_runs", "api_server", "api_store"),
+        *_modules("cloudformation", "api_answers"),
         *_modules("scheduler", "api_occurrences"),
     ),
     "scheduler": _modules("scheduler", "api_groups", "api_schedules"),
@@ -115,12 +118,14 @@ class Settings:
 
     `limits`: whether quotas hold. `strict_templates`: whether a property that a resource type does not have fails the
     stack, as on AWS; otherwise it is left out with a warning in the stack's events (docs/decisions/0009).
+    `on_unknown`: what becomes of the resource types and properties that AWS has and redrive does not serve (0013).
     `execution_ids`: whether a schedule's execution has one id, or each of its attempts.
     """
 
     limits: Limits = Limits.STRICT
     strict_templates: bool = False
     execution_ids: ExecutionIds = ExecutionIds.PER_OCCURRENCE
+    on_unknown: OnUnknown = OnUnknown.REFUSE
 
 
 DEFAULTS = Settings()
@@ -135,6 +140,7 @@ def build_engine(
     In real time, functions that a fault slows down take that long; in virtual time they take none.
     """
     store.on_commit(lambda topics: log_misspellings(log, topics))
+    store.on_commit(lambda topics: log_unknown(log, topics))
     faulty = FaultyInvoker(invoker, run, real_time=real_time, commits=store)
     registry, workers = bind_registry(store, models, settings), build_workers(log, settings, knobs)
     return Engine(run, registry, workers, faulty, log, http=HttpCalls())
@@ -143,7 +149,7 @@ def build_engine(
 def bind_registry(store: Store, models: Models, settings: Settings = DEFAULTS) -> Registry:
     """The operations of all services, which the store's transactions can call from now on. Once for each store."""
     registry = Registry(models, SERVICES)
-    store.bind(BoundServices(registry, limits=settings.limits))
+    store.bind(BoundServices(registry, limits=settings.limits, on_unknown=settings.on_unknown))
     return registry
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
+from redrive.core.leniency import OnUnknown
 from redrive.core.limits import Limits
 from redrive.core.scope import Caller
 from redrive.delivery.operation import ByNode, Outside, OutsideNeeded, Wait
@@ -21,8 +22,11 @@ class BoundServices:
     authorize = staticmethod(access.authorize)
     user_of = staticmethod(access.user_of)
 
-    def __init__(self, registry: Registry, *, limits: Limits = Limits.STRICT) -> None:
+    def __init__(
+        self, registry: Registry, *, limits: Limits = Limits.STRICT, on_unknown: OnUnknown = OnUnknown.REFUSE
+    ) -> None:
         self.limits = limits
+        self.on_unknown = on_unknown
         self._registry = registry
 
     def call(

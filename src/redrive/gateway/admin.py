@@ -1,8 +1,8 @@
 """Our own surface of a server, under `/_redrive/`: the chain of `chain`, with what is different there.
 
     route      by method and path, HEAD as GET
-    identify   GET of health: nobody; GET of a blob: whoever has a URL that GetFunction gave, until it expires; all
-               others as on AWS's port, for the service `redrive`
+    identify   GET of health: nobody; GET of a blob and PUT of an answer: whoever has a URL that GetFunction or a stack
+               gave, until it expires; all others as on AWS's port, for the service `redrive`
     decode     wire.own, which names what it refuses
     run        an operation of the service `redrive`, which asks for `redrive:OPERATION` itself; what needs the node is
                done after the transaction
@@ -35,6 +35,8 @@ from redrive.wire.paths import PathTable
 from redrive.wire.services import OWN_SERVICE
 
 BLOBS_PATH = "/_redrive/blobs/"
+ANSWERS_PATH = "/_redrive/answers/"
+ASSETS_PATH = "/_redrive/assets/"
 
 _READS = ("GET", "HEAD")
 _KEY = (
@@ -100,16 +102,17 @@ class Admin:
 
     def _signer(self, request: HttpRequest, request_id: str) -> Signer:
         """Who asks. Errors: ServiceError: the signature, or the signed URL, is not genuine."""
-        if request.method in _READS and request.path.startswith(BLOBS_PATH):
+        given_by = _given_by(request)
+        if given_by is not None:
             if not self._is_signed_url(request):
-                message = "This URL is not one that GetFunction gave, or it has expired."
-                next_step = "Ask GetFunction for its Location; it is good for 10 minutes."
+                giver, next_step = given_by
+                message = f"This URL is not one that {giver} gave, or it has expired."
                 raise ServiceError("AccessDeniedException", message, members={NEXT: next_step})
             return Signer(Caller(Scope(self._account, DEFAULT_REGION), request_id))
         return self._identity.identify(request, request_id, OWN_SERVICE.signing_name)
 
     def _is_signed_url(self, request: HttpRequest) -> bool:
-        """Whether this is a URL that GetFunction gave, and still good."""
+        """Whether this is a URL that the server signed, and still good."""
         given = dict(parse_qsl(request.query))
         expires = given.get("Expires", "")
         if not (expires.isascii() and expires.isdecimal() and len(expires) < 16) or int(expires) <= self._clock.now():
@@ -142,6 +145,15 @@ class Admin:
         said = {NEXT: next_step} | dict(error.members)
         told = ServiceError(error.code, error.message, http_status=error.http_status, fault=error.fault, members=said)
         return self._codec.encode_error(told, request_id)
+
+
+def _given_by(request: HttpRequest) -> tuple[str, str] | None:
+    """Who gives the URLs of this kind, and how to get another one; None for URLs that nobody signs."""
+    if request.method in _READS and request.path.startswith(BLOBS_PATH):
+        return "GetFunction", "Ask GetFunction for its Location; it is good for 10 minutes."
+    if request.method == "PUT" and request.path.startswith(ANSWERS_PATH):
+        return "a stack", "Answer to the ResponseURL of the latest request."
+    return None
 
 
 def is_health(request: HttpRequest) -> bool:

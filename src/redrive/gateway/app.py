@@ -24,7 +24,7 @@ from redrive.core.entropy import Entropy, new_uuid
 from redrive.core.log import Log
 from redrive.delivery.operation import Outside, Wait
 from redrive.engine.engine import Engine
-from redrive.gateway.admin import Admin, is_health
+from redrive.gateway.admin import ASSETS_PATH, Admin, is_health
 from redrive.gateway.chain import Exchange, Gateway
 from redrive.gateway.guard import Guard, Preflight, Refused
 from redrive.gateway.http_ports import Reply
@@ -173,7 +173,7 @@ class App:
         """Answer on our own surface; its work blocks, so a thread does it. Health needs none, and never waits."""
         if is_health(request):
             reply.send(self._admin.respond(request))
-        elif len(request.body) > ADMIN_BODY_BYTES_MAX:
+        elif len(request.body) > ADMIN_BODY_BYTES_MAX and not request.path.startswith(ASSETS_PATH):
             what = f"The body has {len(request.body)} bytes; it may have {ADMIN_BODY_BYTES_MAX}."
             reply.send(own_refusal(413, what, "Send less."))
         elif self._admin_count >= ADMIN_AT_ONCE_MAX + ADMIN_WAITING_MAX:

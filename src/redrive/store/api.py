@@ -16,6 +16,7 @@ from redrive.core.clock import Instant
 from redrive.core.documents import Document
 from redrive.core.entropy import Entropy
 from redrive.core.knobs import PRODUCTION
+from redrive.core.leniency import OnUnknown
 from redrive.core.limits import Limits
 from redrive.core.scope import Caller
 from redrive.store.database import Database
@@ -48,6 +49,11 @@ class Services(Protocol):
     @property
     def limits(self) -> Limits:
         """Whether AWS's quotas hold in this engine."""
+        ...
+
+    @property
+    def on_unknown(self) -> OnUnknown:
+        """How templates are taken that have what AWS has and this engine does not serve, unless their stacks say so."""
         ...
 
     def call(

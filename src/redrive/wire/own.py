@@ -68,7 +68,11 @@ class OwnCodec(RestJsonCodec):
         query = dict(parse_qsl(request.query, keep_blank_values=True))
         _refuse_unknown(shape, query)
         has_body = any(member.location is None for member in shape.members.values())
-        params: dict[str, Any] = self._reader.of_shape(shape)(_document(request.body)) if has_body else {}
+        params: dict[str, Any] = {}
+        if shape.payload is not None:
+            params |= {shape.payload: request.body} if request.body else {}
+        elif has_body:
+            params = self._reader.of_shape(shape)(_document(request.body))
         for member in shape.members.values():
             match member.location:
                 case None:

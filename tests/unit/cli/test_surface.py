@@ -18,7 +18,7 @@ from redrive.wire.services import OWN_SERVICE
 
 NOBODY = "http://127.0.0.1:9"
 MODEL = Models().service(OWN_SERVICE.name)
-BY_URL_ALONE = {"GetCode"}
+BY_URL_ALONE = {"GetCode", "PutAnswer"}
 
 
 @pytest.fixture(scope="module")

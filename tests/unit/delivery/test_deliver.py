@@ -12,6 +12,7 @@ from redrive.core.documents import Document
 from redrive.core.entropy import SeededEntropy
 from redrive.core.errors import ServiceError
 from redrive.core.knobs import PRODUCTION
+from redrive.core.leniency import OnUnknown
 from redrive.core.limits import Limits
 from redrive.core.log import SilentLog
 from redrive.core.retry import (
@@ -60,6 +61,7 @@ class Post:
     writes_before_refusal: bool = False
     reads_aloud: bool = False
     limits: Limits = Limits.STRICT
+    on_unknown: OnUnknown = OnUnknown.REFUSE
 
     def call(
         self, tx: Transaction, caller: Caller, service: str, operation: str, params: Mapping[str, object]

@@ -10,6 +10,7 @@ import pytest
 from redrive.core.clock import VirtualClock
 from redrive.core.documents import Document
 from redrive.core.entropy import SeededEntropy
+from redrive.core.leniency import OnUnknown
 from redrive.core.limits import Limits
 from redrive.core.scope import Caller
 from redrive.store.api import NO_CONTEXT, Transaction
@@ -21,6 +22,7 @@ class NoServices:
     """A store of which no step calls a service."""
 
     limits = Limits.STRICT
+    on_unknown = OnUnknown.REFUSE
 
     def call(
         self, tx: Transaction, caller: Caller, service: str, operation: str, params: Mapping[str, object]

@@ -58,13 +58,16 @@ def test_request_of_botocore_finds_its_operation_and_decodes_to_its_parameters(s
 
         assert found is not None
         operation, labels = found
-        # A text without a character in it is as none, where it stands in the query.
-        expected = {key: value for key, value in params.items() if value != "" or not _in_query(shape, key)}
+        # A text without a character in it is as none, where it stands in the query; so is a body without a byte.
+        expected = {
+            key: value for key, value in params.items() if value not in ("", b"") or not _may_be_none(shape, key)
+        }
         assert (operation.name, CODEC.decode(operation, request, labels)) == (name, expected)
 
 
-def _in_query(shape: Any, member: str) -> bool:
-    return bool(shape.members[member].serialization.get("location") == "querystring")
+def _may_be_none(shape: Any, member: str) -> bool:
+    is_body = shape.serialization.get("payload") == member
+    return is_body or bool(shape.members[member].serialization.get("location") == "querystring")
 
 
 @every_seed
@@ -73,6 +76,8 @@ def test_answer_encodes_to_what_botocore_parses(seed: int) -> None:
     draw = Draw(seed)
     for name, operation in SERVICE.operations.items():
         shape = service_model(NAME).operation_model(name).output_shape
+        if shape is None:
+            continue
         result = draw.structure(shape)
 
         parsed = parse(NAME, name, CODEC.encode(operation, result, "id-1"))

@@ -17,7 +17,7 @@ from redrive.languages.iam.evaluate import (
     decide,
     may_somewhere,
 )
-from redrive.languages.iam.managed import ManagedPolicy, managed_policies
+from redrive.languages.iam.managed import ManagedPolicy, is_unknown, managed_policies, unknown_policy, warning_of
 from redrive.languages.iam.messages import denial_message
 from redrive.languages.iam.model import CURRENT_VERSION, Effect, Policy, PolicyKind, Statement
 from redrive.languages.iam.parse import parse_policy
@@ -53,6 +53,7 @@ __all__ = [
     "decide",
     "denial_message",
     "denied_code",
+    "is_unknown",
     "keys_of_tags",
     "managed_policies",
     "may_somewhere",
@@ -61,4 +62,6 @@ __all__ = [
     "prefix_of",
     "request_tags",
     "resource_tags",
+    "unknown_policy",
+    "warning_of",
 ]

@@ -1,7 +1,7 @@
 """The AWS managed policies that roles around these services use, as data.
 
 The documents are AWS's own, abridged in one place: of ReadOnlyAccess only the actions of services the engine
-can meet.
+can meet. AWS has many more policies: one whose document is not here can be attached all the same, and allows nothing.
 Source: https://docs.aws.amazon.com/aws-managed-policy/latest/reference/policy-list.html
 and docs/semantics/iam-policies.md
 """
@@ -9,14 +9,25 @@ and docs/semantics/iam-policies.md
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from difflib import get_close_matches
+from functools import cache, lru_cache
 from importlib import resources
 from types import MappingProxyType
 
 from redrive.languages.iam.model import Policy
 from redrive.languages.iam.parse import parse_policy
+
+_PREFIX = "arn:aws:iam::aws:policy/"
+
+# https://docs.aws.amazon.com/IAM/latest/APIReference/API_CreatePolicy.html: the pattern of PolicyName, after a path.
+_ARN = re.compile(r"arn:aws:iam::aws:policy(/(?:[A-Za-z0-9_+=,.@-]+/)*)([A-Za-z0-9_+=,.@-]{1,128})")
+
+UNKNOWN_KEPT = 256
+NOTHING = '{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"none:null","Resource":"*"}]}'
+"""What an unknown policy says: no service has this action, so it allows nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +52,39 @@ def managed_policies() -> Mapping[str, ManagedPolicy]:
     text = resources.files(__package__).joinpath("managed_policies.json").read_text(encoding="utf-8")
     policies = [_managed(entry) for entry in json.loads(text)]
     return MappingProxyType({policy.arn: policy for policy in policies})
+
+
+def is_unknown(arn: str) -> bool:
+    """Whether this is the ARN of a policy of AWS's whose document is not here, or that AWS does not have either.
+
+    A name that is known under another path is none: no two policies of AWS's share a name.
+    """
+    matched = _ARN.fullmatch(arn) if arn.startswith(_PREFIX) else None
+    return matched is not None and matched[2] not in _known_names()
+
+
+@cache
+def _known_names() -> frozenset[str]:
+    return frozenset(policy.name for policy in managed_policies().values())
+
+
+@lru_cache(maxsize=UNKNOWN_KEPT)
+def unknown_policy(arn: str) -> ManagedPolicy:
+    """What stands here for a policy of AWS's whose document is not here: it has the name, and allows nothing."""
+    matched = _ARN.fullmatch(arn)
+    assert matched is not None, "only ARNs that are unknown come here"
+    return ManagedPolicy(
+        arn=arn, name=matched[2], path=matched[1], description=warning_of(arn), version_id="v1", document=NOTHING
+    )
+
+
+def warning_of(arn: str) -> str:
+    """What is said where an unknown policy is attached, with the names of policies that are spelled much like it."""
+    name = arn.rpartition("/")[2]
+    known = {policy.name: policy.arn for policy in managed_policies().values()}
+    likely = [known[each] for each in get_close_matches(name, known, n=1, cutoff=0.8)]
+    hint = f" Did you mean {likely[0]}?" if likely else ""
+    return f"redrive has no document of the AWS managed policy {name}: it allows nothing here.{hint}"
 
 
 def _managed(entry: Mapping[str, object]) -> ManagedPolicy:

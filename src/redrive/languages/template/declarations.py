@@ -30,13 +30,15 @@ _FIELDS = frozenset(
         "NoEcho",
     }
 )
-_TYPES = frozenset({"String", "Number", "List<Number>", "CommaDelimitedList"})
+_TYPES = frozenset({"String", "Number", "List<Number>", "List<String>", "CommaDelimitedList"})
 # Types whose values AWS looks up in the account; here they are texts.
 _AWS_TYPE = re.compile(r"(List<)?AWS::(EC2|Route53)::[A-Za-z:]+(?(1)>)")
 PATTERN_COST_MAX = 1_000_000
 """What all AllowedPatterns of a template may cost together: characters of the values times the cost of the pattern."""
 
-_SSM_TYPE = "AWS::SSM::Parameter::"
+_SSM_VALUE = r"String|CommaDelimitedList|List<String>|(List<)?AWS::(EC2|Route53)::[A-Za-z:]+>?"
+# https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-supplied-parameter-types.html
+_SSM_TYPE = re.compile(rf"AWS::SSM::Parameter::(Name|Value<({_SSM_VALUE})>)")
 
 
 def read_parameter(name: str, node: Node) -> Parameter:
@@ -115,9 +117,7 @@ def _type(name: str, node: Mapping[str, Node]) -> str:
         raise TemplateError(
             f"Template format error: [/Parameters/{name}] Every Parameters object must contain a Type member."
         )
-    if isinstance(kind, str) and kind.startswith(_SSM_TYPE):
-        raise TemplateError(f"Template format error: parameter type {kind} of {name} is not supported here")
-    if not isinstance(kind, str) or (kind not in _TYPES and not _AWS_TYPE.fullmatch(kind)):
+    if not isinstance(kind, str) or not (kind in _TYPES or _AWS_TYPE.fullmatch(kind) or _SSM_TYPE.fullmatch(kind)):
         raise TemplateError(f"Template format error: Unrecognized parameter type: {kind}")
     return kind
 

@@ -14,6 +14,9 @@ ParameterValue = str | list[str]
 """A resolved parameter: numbers are texts here too, lists are lists of texts."""
 
 
+_SSM_VALUE = "AWS::SSM::Parameter::Value<"
+
+
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """What a template says of one of its parameters. Absent constraints are None."""
@@ -34,7 +37,13 @@ class Parameter:
     @property
     def is_list(self) -> bool:
         """Does a reference to it give a list?"""
-        return self.type == "CommaDelimitedList" or self.type.startswith("List<")
+        kind = self.type.removeprefix(_SSM_VALUE)
+        return kind.startswith(("CommaDelimitedList", "List<"))
+
+    @property
+    def is_ssm(self) -> bool:
+        """Is its value, on AWS, that of an SSM parameter whose name is given?"""
+        return self.type.startswith(_SSM_VALUE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,12 +30,13 @@ from redrive.services.cloudformation.model_change_sets import (
     ExecutionStatus,
     change_set_arn,
 )
-from redrive.services.cloudformation.model_requests import check_stack_name, page, refuse_given, tags_of
+from redrive.services.cloudformation.model_requests import check_stack_name, page, refuse_given, tags_of, without_empty
 from redrive.services.cloudformation.model_templates import (
     given_parameters,
     read_template,
     shown_parameters,
     template_of,
+    uploaded,
     validation_error,
 )
 from redrive.services.cloudformation.workers_preview import has_updates, preview
@@ -85,12 +86,13 @@ def create_change_set(
     """
     refuse_given(
         ResourceTypes=resource_types, ResourcesToImport=resources_to_import, DeploymentMode=deployment_mode,
-        ImportExistingResources=import_existing_resources, DeploymentConfig=deployment_config,
+        ImportExistingResources=import_existing_resources,
     )  # fmt: skip
     if change_set_type == "IMPORT":
         raise validation_error("ChangeSetType IMPORT is not supported.")
     creates = change_set_type == "CREATE"
     stack = _stack_for(tx, caller, stack_name, change_set_name, creates=creates)
+    template_body, template_url = uploaded(tx, caller, template_body, template_url)
     pass_role(tx, caller, role_arn, stack.id)
     existing = tx.resources.get(ChangeSet, stack.scope, f"{stack.uid}/{change_set_name}")
     if existing is not None and client_token is not None and existing.client_token == client_token:
@@ -102,14 +104,15 @@ def create_change_set(
             template_body=template_of(template_body, template_url), parameters=given_parameters(parameters, {}),
             tags=tags_of(tags), capabilities=tuple(capabilities or ()), role_arn=role_arn,
             notification_arns=tuple(notification_arns or ()), rollback_configuration=rollback_configuration,
+            deployment_config=deployment_config,
         )  # fmt: skip
     else:
         blueprint = changed_blueprint(
             stack, template_body, template_url, use_previous=bool(use_previous_template), parameters=parameters,
             capabilities=capabilities, role_arn=role_arn, rollback_configuration=rollback_configuration,
-            notification_arns=notification_arns, tags=tags,
+            notification_arns=notification_arns, tags=tags, deployment_config=deployment_config,
         )  # fmt: skip
-    plan = checked_plan(blueprint, stack.scope, stack.stack_name, stack.uid)
+    plan = checked_plan(tx, blueprint, stack.scope, stack.stack_name, stack.uid)
     check_same_types(tx, stack, plan)
     change_set = ChangeSet(
         stack=stack.uid, stack_name=stack.stack_name, stack_id=stack.id, change_set_name=change_set_name,
@@ -151,7 +154,7 @@ def _with_changes(run: Run, change_set: ChangeSet) -> ChangeSet:
         changes = tuple(preview(run))
     except TemplateError as error:
         return _failed(change_set, error.message)
-    if not changes and not has_updates(run):
+    if not changes and not change_set.creates_stack and not has_updates(run):
         return _failed(change_set, NO_CHANGES)
     return dataclasses.replace(change_set, changes=changes)
 
@@ -168,17 +171,16 @@ def describe_change_set(
     change_set_name: str, stack_name: str | None = None, next_token: str | None = None,
     include_property_values: bool | None = None,
 ) -> Document:  # fmt: skip
-    """A change set and what it changes.
+    """A change set and what it changes; on request with each property's value before and after.
 
-    Errors: ChangeSetNotFoundException; ValidationError (stack; IncludePropertyValues).
+    Errors: ChangeSetNotFoundException; ValidationError (stack).
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeChangeSet.html
     """
-    refuse_given(IncludePropertyValues=include_property_values)
     change_set = find_change_set(tx, caller, change_set_name, stack_name, "DescribeChangeSet")
     shown, more = page(change_set.changes, _key, next_token)
     template = read_template(change_set.blueprint.template_body)
-    parameters = shown_parameters(template, change_set.blueprint.parameters)
-    return {**change_set.page(shown), "Parameters": parameters, **more}
+    parameters = without_empty({"Parameters": shown_parameters(template, change_set.blueprint.parameters) or None})
+    return {**change_set.page(shown, with_values=bool(include_property_values)), **parameters, **more}
 
 
 def _key(change: Change) -> str:
@@ -187,13 +189,13 @@ def _key(change: Change) -> str:
 
 @operation("ListChangeSets")
 def list_change_sets(tx: Transaction, caller: Caller, *, stack_name: str, next_token: str | None = None) -> Document:
-    """The change sets of a stack, in order of their names.
+    """The change sets of a stack that are not executed yet, in order of their names.
 
     Errors: ValidationError (no such stack).
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_ListChangeSets.html
     """
     stack = existing_stack(tx, caller, stack_name, "ListChangeSets")
-    found = tx.resources.list(ChangeSet, stack.scope, prefix=f"{stack.uid}/")
+    found = [one for one in tx.resources.list(ChangeSet, stack.scope, prefix=f"{stack.uid}/") if not one.is_over]
     shown, more = page(found, lambda change_set: change_set.change_set_name, next_token)
     return {"Summaries": [change_set.summary() for change_set in shown], **more}
 
@@ -254,10 +256,11 @@ def execute_change_set(
             tx.resources.delete(ChangeSet, stack.scope, other.name)
     tx.resources.put(stack.scope, dataclasses.replace(change_set, execution_status=ExecutionStatus.EXECUTE_IN_PROGRESS))
     run = Run(tx, dataclasses.replace(stack, blueprint=change_set.blueprint, change_set_id=change_set.id))
-    on_failure = "DO_NOTHING" if disable_rollback else change_set.on_stack_failure or "ROLLBACK"
+    keeps_failures = disable_rollback or change_set.blueprint.disables_rollback
+    on_failure = "DO_NOTHING" if keeps_failures else change_set.on_stack_failure or "ROLLBACK"
     if stack.status is StackStatus.REVIEW_IN_PROGRESS:
         run.stack = dataclasses.replace(
-            run.stack, on_failure=on_failure, client_request_token=client_request_token,
+            run.stack, on_failure=on_failure, client_request_token=client_request_token, updated_at=tx.now,
             retains_except_on_create=bool(retain_except_on_create),
         )  # fmt: skip
         run.begin(StackStatus.CREATE_IN_PROGRESS, principal)

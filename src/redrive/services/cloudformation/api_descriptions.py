@@ -82,19 +82,22 @@ def _described(stack: Stack) -> Document:
     template = read_template(blueprint.template_body) if blueprint.template_body else None
     summary = _summary(stack)
     summary.pop("TemplateDescription", None)
-    return summary | without_empty(
-        {
-            "Description": _description(stack), "ChangeSetId": stack.change_set_id,
-            "Parameters": shown_parameters(template, blueprint.parameters) if template else [],
-            "RollbackConfiguration": blueprint.rollback_configuration or None,
-            "DisableRollback": stack.on_failure == "DO_NOTHING", "NotificationARNs": list(blueprint.notification_arns),
-            "TimeoutInMinutes": stack.timeout_minutes, "Capabilities": list(blueprint.capabilities),
-            "Outputs": [_output(output) for output in stack.outputs], "RoleARN": blueprint.role_arn,
-            "Tags": [{"Key": key, "Value": value} for key, value in blueprint.tags.items()],
-            "EnableTerminationProtection": stack.is_protected,
-            "RetainExceptOnCreate": stack.retains_except_on_create,
-        }
-    )  # fmt: skip
+    is_gone = stack.status is StackStatus.DELETE_COMPLETE
+    outputs = [] if is_gone else [_output(output) for output in stack.outputs]
+    always = {
+        "RollbackConfiguration": blueprint.rollback_configuration or {},
+        "DisableRollback": stack.on_failure == "DO_NOTHING", "NotificationARNs": list(blueprint.notification_arns),
+        "Tags": [{"Key": key, "Value": value} for key, value in blueprint.tags.items()],
+    }  # fmt: skip
+    sometimes = {
+        "Description": _description(stack), "ChangeSetId": None if stack.deleted_at else stack.change_set_id,
+        "Parameters": (shown_parameters(template, blueprint.parameters) if template else None) or None,
+        "DeploymentConfig": blueprint.deployment_config, "TimeoutInMinutes": stack.timeout_minutes,
+        "Capabilities": list(blueprint.capabilities) or None, "Outputs": outputs or None,
+        "RoleARN": blueprint.role_arn, "ParentId": stack.parent_id,
+        "RootId": stack.root_id, "EnableTerminationProtection": None if is_gone else stack.is_protected,
+    }  # fmt: skip
+    return summary | always | without_empty(sometimes)
 
 
 def _output(output: StackOutput) -> Document:

@@ -23,6 +23,7 @@ from redrive.services.cloudformation.model import (
 )
 from redrive.services.cloudformation.model_acting import acting, pass_role
 from redrive.services.cloudformation.model_change_sets import NO_UPDATES, ChangeSet
+from redrive.services.cloudformation.model_leniency import leniency_of
 from redrive.services.cloudformation.model_requests import check_stack_name, refuse_given, tags_of
 from redrive.services.cloudformation.model_templates import (
     Plan,
@@ -31,6 +32,7 @@ from redrive.services.cloudformation.model_templates import (
     given_parameters,
     make_plan,
     template_of,
+    uploaded,
     validation_error,
 )
 from redrive.services.cloudformation.workers_outputs import export_in_use
@@ -95,10 +97,10 @@ def _forget_long_deleted(tx: Transaction, scope: Scope) -> None:
         tx.resources.delete(Stack, scope, stack.name)
 
 
-def checked_plan(blueprint: Blueprint, scope: Scope, stack_name: str, uid: str) -> Plan:
+def checked_plan(tx: Transaction, blueprint: Blueprint, scope: Scope, stack_name: str, uid: str) -> Plan:
     """What a blueprint makes, if it may be deployed. Errors: ValidationError; InsufficientCapabilitiesException."""
     plan = make_plan(blueprint, scope, stack_name, uid)
-    check_types(plan.template)
+    check_types(plan.template, leniency_of(blueprint.tags, tx.services.on_unknown))
     check_capabilities(plan.template, blueprint.capabilities)
     return plan
 
@@ -146,8 +148,9 @@ def create_stack(
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_CreateStack.html
     """
     existing = find_stack(tx, caller, stack_name, "CreateStack")
+    template_body, template_url = uploaded(tx, caller, template_body, template_url)
     check_stack_name(stack_name)
-    refuse_given(ResourceTypes=resource_types, StackPolicyURL=stack_policy_url, DeploymentConfig=deployment_config)
+    refuse_given(ResourceTypes=resource_types, StackPolicyURL=stack_policy_url)
     if existing is not None:
         if client_request_token is not None and existing.client_request_token == client_request_token:
             return {"StackId": existing.id, "OperationId": existing.operation}
@@ -155,16 +158,17 @@ def create_stack(
     blueprint = Blueprint(
         template_body=template_of(template_body, template_url), parameters=given_parameters(parameters, {}),
         tags=tags_of(tags), capabilities=tuple(capabilities or ()), notification_arns=tuple(notification_arns or ()),
-        role_arn=role_arn, rollback_configuration=rollback_configuration,
+        role_arn=role_arn, rollback_configuration=rollback_configuration, deployment_config=deployment_config,
     )  # fmt: skip
     stack = dataclasses.replace(
         new_stack(tx, caller, stack_name, blueprint, StackStatus.CREATE_IN_PROGRESS),
-        on_failure=on_failure_of(disable_rollback, on_failure), timeout_minutes=timeout_in_minutes,
+        on_failure=on_failure_of(disable_rollback or blueprint.disables_rollback or None, on_failure),
+        timeout_minutes=timeout_in_minutes,
         stack_policy=stack_policy_body, client_request_token=client_request_token,
         is_protected=bool(enable_termination_protection), retains_except_on_create=bool(retain_except_on_create),
     )  # fmt: skip
     pass_role(tx, caller, role_arn, stack.id)
-    checked_plan(blueprint, caller.scope, stack_name, stack.uid)
+    checked_plan(tx, blueprint, caller.scope, stack_name, stack.uid)
     run = Run(tx, stack)
     run.begin(StackStatus.CREATE_IN_PROGRESS, acting(tx, caller, blueprint, stack.id))
     run.save()
@@ -192,18 +196,19 @@ def update_stack(
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_UpdateStack.html
     """
     stack = stack_to_change(tx, caller, stack_name, "UpdateStack")
+    template_body, template_url = uploaded(tx, caller, template_body, template_url)
     pass_role(tx, caller, role_arn, stack.id)
     refuse_given(
-        ResourceTypes=resource_types, StackPolicyURL=stack_policy_url, DeploymentConfig=deployment_config,
+        ResourceTypes=resource_types, StackPolicyURL=stack_policy_url,
         StackPolicyDuringUpdateURL=stack_policy_during_update_url,
         StackPolicyDuringUpdateBody=stack_policy_during_update_body,
     )  # fmt: skip
     blueprint = changed_blueprint(
         stack, template_body, template_url, use_previous=bool(use_previous_template), parameters=parameters,
         capabilities=capabilities, role_arn=role_arn, rollback_configuration=rollback_configuration,
-        notification_arns=notification_arns, tags=tags,
+        notification_arns=notification_arns, tags=tags, deployment_config=deployment_config,
     )  # fmt: skip
-    plan = checked_plan(blueprint, stack.scope, stack.stack_name, stack.uid)
+    plan = checked_plan(tx, blueprint, stack.scope, stack.stack_name, stack.uid)
     check_updatable(stack)
     check_same_types(tx, stack, plan)
     run = Run(tx, dataclasses.replace(stack, blueprint=blueprint))
@@ -211,7 +216,7 @@ def update_stack(
         raise validation_error(NO_UPDATES)
     begin_update(
         run, stack.blueprint, acting(tx, caller, blueprint, stack.id),
-        on_failure="DO_NOTHING" if disable_rollback else "ROLLBACK",
+        on_failure="DO_NOTHING" if disable_rollback or blueprint.disables_rollback else "ROLLBACK",
         retains_except_on_create=bool(retain_except_on_create), client_request_token=client_request_token,
         stack_policy=stack_policy_body if stack_policy_body is not None else stack.stack_policy,
     )  # fmt: skip
@@ -222,6 +227,7 @@ def changed_blueprint(
     stack: Stack, template_body: str | None, template_url: str | None, *, use_previous: bool,
     parameters: Sequence[Document] | None, capabilities: Sequence[str] | None, role_arn: str | None,
     rollback_configuration: Document | None, notification_arns: Sequence[str] | None, tags: Sequence[Document] | None,
+    deployment_config: Document | None = None,
 ) -> Blueprint:  # fmt: skip
     """The blueprint that a request for an update means, over the one that the stack has. Errors: ValidationError."""
     old = stack.blueprint
@@ -234,6 +240,7 @@ def changed_blueprint(
         notification_arns=old.notification_arns if notification_arns is None else tuple(notification_arns),
         role_arn=role_arn or old.role_arn,
         rollback_configuration=rollback_configuration or old.rollback_configuration,
+        deployment_config=deployment_config,
     )
 
 
@@ -262,7 +269,7 @@ def delete_stack(
     tx: Transaction, caller: Caller, *,
     stack_name: str, retain_resources: Sequence[str] | None = None, role_arn: str | None = None,
     client_request_token: str | None = None, deletion_mode: str | None = None,
-    deployment_config: Document | None = None,
+    deployment_config: Document | None = None,  # noqa: ARG001 -- a deletion here is the same in every mode.
 ) -> Document:  # fmt: skip
     """Begin to delete a stack; nothing happens if there is none, or if another stack imports what it exports.
 
@@ -270,7 +277,6 @@ def delete_stack(
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DeleteStack.html
     """
     stack = find_stack(tx, caller, stack_name, "DeleteStack")
-    refuse_given(DeploymentConfig=deployment_config)
     if stack is None or stack.status in (StackStatus.DELETE_COMPLETE, StackStatus.DELETE_IN_PROGRESS):
         return {}
     pass_role(tx, caller, role_arn, stack.id)

@@ -12,11 +12,11 @@ from redrive.services.cloudformation.model import stack_arn
 from redrive.services.cloudformation.model_requests import refuse_given, without_empty
 from redrive.services.cloudformation.model_templates import (
     capabilities_reason,
-    check_types,
     needed_capabilities,
     read_template,
     template_of,
     unknown_types,
+    uploaded,
     validation_error,
 )
 from redrive.services.cloudformation.types import CUSTOM_NAMES
@@ -49,7 +49,9 @@ def get_template_summary(
 ) -> Document:  # fmt: skip
     """What a template declares and needs: parameters, types, capabilities, what identifies its resources.
 
-    Errors: ValidationError (template; no such stack; types that do not exist here, unless they shall be warnings).
+    Types are not looked at, as on AWS; those that are not served are told as warnings on request.
+
+    Errors: ValidationError (template; no such stack).
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_GetTemplateSummary.html
     """
     refuse_given(StackSetName=stack_set_name, CallAs=call_as if call_as != "SELF" else None)
@@ -61,10 +63,8 @@ def get_template_summary(
     else:
         arn = stack_arn(caller.scope, "*", "*")
         tx.services.authorize(tx, caller, "cloudformation:GetTemplateSummary", arn)
-        template = read_template(template_of(template_body, template_url))
+        template = read_template(template_of(*uploaded(tx, caller, template_body, template_url)))
     warns = bool((template_summary_config or {}).get("TreatUnrecognizedResourceTypesAsWarnings"))
-    if not warns:
-        check_types(template)
     return _needs(template) | without_empty(
         {
             "Parameters": _parameters(template),
@@ -81,15 +81,14 @@ def get_template_summary(
 def validate_template(
     tx: Transaction, caller: Caller, *, template_body: str | None = None, template_url: str | None = None
 ) -> Document:
-    """Check a template's structure, references and types; answers its parameters and the capabilities it needs.
+    """Check a template's structure and references; answers its parameters and the capabilities it needs.
 
     Errors: ValidationError.
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_ValidateTemplate.html
     """
     arn = stack_arn(caller.scope, "*", "*")
     tx.services.authorize(tx, caller, "cloudformation:ValidateTemplate", arn)
-    template = read_template(template_of(template_body, template_url))
-    check_types(template)
+    template = read_template(template_of(*uploaded(tx, caller, template_body, template_url)))
     shown = ("ParameterKey", "DefaultValue", "NoEcho", "Description")
     parameters = [
         {name: value for name, value in parameter.items() if name in shown} for parameter in _parameters(template)

@@ -6,6 +6,9 @@ from redrive.core.clock import DAY_MS, SECOND_MS
 
 STACK_NAME_LENGTH_MAX = 128  # https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_CreateStack.html
 TEMPLATE_BYTES_MAX = 51_200  # https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html
+UPLOADED_BYTES_MAX = (
+    1_000_000  # https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html
+)
 STACKS_MAX = 2_000  # https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html
 INLINE_CODE_BYTES_MAX = 4_194_304  # https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-properties-lambda-function-code.html
 PAGE_ITEMS_MAX = 100  # https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_ListExports.html
@@ -14,3 +17,7 @@ STACKS_PER_CLAIM = 10  # Ours: how many stacks one transaction takes a step furt
 PENDING_POLL_MS = SECOND_MS // 4  # Ours: how soon to ask again whether a service has finished with a resource.
 TEMPLATES_READ_KEPT = 64  # Ours: how many templates stay read between the steps of their stacks.
 DESCRIPTION_HELD_MS = 10 * SECOND_MS  # Ours: how long the description of a stack under way is held back.
+ANSWER_BYTES_MAX = 4_096  # https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/crpg-ref-responses.html
+SERVICE_TIMEOUT_S_MAX = 3_600  # https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-cloudformation-customresource.html
+WAIT_TIMEOUT_S_MAX = 43_200  # https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-cloudformation-waitcondition.html
+HANDLE_MS = DAY_MS  # https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-cloudformation-waitconditionhandle.html

@@ -78,6 +78,12 @@ class Blueprint:
     notification_arns: tuple[str, ...] = ()
     role_arn: str | None = None
     rollback_configuration: Document | None = None
+    deployment_config: Document | None = None
+
+    @property
+    def disables_rollback(self) -> bool:
+        """Whether the deployment's own configuration says that what fails is left as it is."""
+        return bool((self.deployment_config or {}).get("DisableRollback"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +101,9 @@ class Stack:
     """A stack. `operation` names what is being done to it; `previous` is what it goes back to if that fails.
 
     `acting` is who makes what the operation makes; None is the account itself. `imports` are the exports it uses,
-    `failed` the resources at which the running operation failed, `kept` those that its deletion leaves alone, `skipped`
-    those that its rollback leaves alone.
+    `failed` the resources at which the running operation failed, `failure` its
+    reason, `kept` those that its deletion leaves alone, `skipped`
+    those that its rollback leaves alone, `reverting` those that it is taking back.
     """
 
     KIND: ClassVar[str] = "cloudformation.stack"
@@ -128,7 +135,12 @@ class Stack:
     failed: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
+    parent_id: str | None = None
+    root_id: str | None = None
+    failure: str = ""
+    reverting: tuple[str, ...] = ()
     events: int = 0
+    last_event_at: Instant = 0
 
     @property
     def name(self) -> str:

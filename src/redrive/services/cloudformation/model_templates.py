@@ -9,7 +9,9 @@ from dataclasses import dataclass
 
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
-from redrive.core.scope import Scope
+from redrive.core.leniency import OnUnknown
+from redrive.core.scope import Caller, Scope
+from redrive.delivery.assets import asset_at
 from redrive.languages.template import (
     ActiveTemplate,
     ParameterValue,
@@ -25,7 +27,9 @@ from redrive.languages.template import (
 from redrive.languages.template.references import AttributeOf, Reference, output_references, resource_references
 from redrive.services.cloudformation import limits
 from redrive.services.cloudformation.model import Blueprint, stack_arn
-from redrive.services.cloudformation.types import CUSTOM_NAMES, IAM_PREFIX, TYPES
+from redrive.services.cloudformation.model_leniency import STUB_HINT, check_known
+from redrive.services.cloudformation.types import CUSTOM_NAMES, IAM_PREFIX, is_served, resource_type
+from redrive.store.api import Transaction
 
 _DYNAMIC_REFERENCE = re.compile(r"\{\{resolve:(?:ssm|ssm-secure|secretsmanager):")
 
@@ -65,12 +69,9 @@ def _plan(body: str, parameters: tuple[tuple[str, str], ...], pseudo: PseudoPara
 
 
 def read_template(body: str) -> Template:
-    """Read a template. Errors: ValidationError; also for a body of more than 51,200 bytes."""
-    if len(body.encode()) > limits.TEMPLATE_BYTES_MAX:
-        raise validation_error(
-            "1 validation error detected: Value at 'templateBody' failed to satisfy constraint: "
-            f"Member must have length less than or equal to {limits.TEMPLATE_BYTES_MAX}"
-        )
+    """Read a template. Errors: ValidationError; also for one of more than a megabyte."""
+    if len(body.encode()) > limits.UPLOADED_BYTES_MAX:
+        raise validation_error(f"Template may not exceed {limits.UPLOADED_BYTES_MAX} bytes in size.")
     try:
         return _read(body)
     except TemplateError as error:
@@ -88,20 +89,18 @@ def make_plan(blueprint: Blueprint, scope: Scope, stack_name: str, uid: str) -> 
         raise validation_error(error.message) from None
 
 
-def check_types(template: Template) -> None:
+def check_types(template: Template, leniency: OnUnknown) -> None:
     """Refuse types that do not exist here, and what the known ones cannot do. Errors: ValidationError."""
-    unknown = unknown_types(template)
-    if unknown:
-        raise validation_error(f"Template format error: Unrecognized resource types: [{', '.join(unknown)}]")
+    check_known(unknown_types(template), leniency)
     for resource in template.resources.values():
         if "Snapshot" in (resource.deletion_policy, resource.update_replace_policy):
             raise validation_error(
                 f"Template error: resource type {resource.type} does not support deletion policy Snapshot"
             )
-        _check_attributes(template, resource_references(resource))
+        _check_attributes(template, resource_references(resource), leniency)
         _refuse_dynamic_references(resource.properties)
     for output in template.outputs.values():
-        _check_attributes(template, output_references(output))
+        _check_attributes(template, output_references(output), leniency)
 
 
 def dynamic_reference(text: str) -> str | None:
@@ -135,12 +134,30 @@ def _refuse_dynamic_references(value: object) -> None:
                 _refuse_dynamic_references(part)
 
 
-def _check_attributes(template: Template, found: Iterable[Reference]) -> None:
+def ssm_warning(template: Template) -> str:
+    """What is said of a template's parameters whose values AWS would look up; empty if there are none."""
+    names = [name for name, declared in template.parameters.items() if declared.is_ssm]
+    if not names:
+        return ""
+    return (
+        f"redrive does not serve SSM: the values given for the parameters [{', '.join(names)}], or their defaults, are "
+        "taken themselves, and not as names of SSM parameters."
+    )
+
+
+def _check_attributes(template: Template, found: Iterable[Reference], leniency: OnUnknown) -> None:
     """Refuse attributes that their type does not have; those whose names a function gives are seen when resolved."""
     for reference in found:
         if not isinstance(reference, AttributeOf) or reference.attribute.startswith("{"):
             continue
-        if reference.attribute not in TYPES[template.resources[reference.name].type].attributes:
+        type_name = template.resources[reference.name].type
+        known = resource_type(type_name)
+        if not is_served(type_name) and leniency is not OnUnknown.STUB:
+            raise validation_error(
+                f"redrive does not serve {type_name}, so {reference.name} has no attribute {reference.attribute} here. "
+                f"{STUB_HINT}"
+            )
+        if not known.has_any_attribute and reference.attribute not in known.attributes:
             raise validation_error(
                 f"Template error: resource {reference.name} does not support attribute type "
                 f"{reference.attribute} in Fn::GetAtt"
@@ -149,7 +166,7 @@ def _check_attributes(template: Template, found: Iterable[Reference]) -> None:
 
 def unknown_types(template: Template) -> list[str]:
     """The types of a template that do not exist here, in order of the alphabet."""
-    return sorted({resource.type for resource in template.resources.values()} - TYPES.keys())
+    return sorted(name for name in {resource.type for resource in template.resources.values()} if not is_served(name))
 
 
 def needed_capabilities(template: Template) -> list[str]:
@@ -180,10 +197,31 @@ def check_capabilities(template: Template, given: Sequence[str]) -> None:
 _IAM_CAPABILITIES = frozenset({"CAPABILITY_IAM", "CAPABILITY_NAMED_IAM"})
 
 
+def uploaded(tx: Transaction, caller: Caller, body: str | None, url: str | None) -> tuple[str | None, str | None]:
+    """The body and the URL that are left when the URL means a template that was uploaded. Errors: ValidationError."""
+    if body is not None and len(body.encode()) > limits.TEMPLATE_BYTES_MAX:
+        raise validation_error(
+            "1 validation error detected: Value at 'templateBody' failed to satisfy constraint: "
+            f"Member must have length less than or equal to {limits.TEMPLATE_BYTES_MAX}"
+        )
+    content = None if url is None else asset_at(tx, caller.account, url)
+    if content is None:
+        return body, url
+    if body is not None:
+        raise validation_error("You must specify only one of TemplateBody and TemplateURL.")
+    try:
+        return content.decode(), None
+    except UnicodeDecodeError:
+        raise validation_error("Template format error: the template is not UTF-8.") from None
+
+
 def template_of(body: str | None, url: str | None, *, use_previous: bool = False, previous: str | None = None) -> str:
     """The text of the template that a request means. Errors: ValidationError."""
     if url is not None:
-        raise validation_error("TemplateURL is not supported: there is no S3 here. Give the template as TemplateBody.")
+        raise validation_error(
+            f"redrive does not serve S3, and nobody has uploaded a template for the TemplateURL {url}. "
+            "Give the template as TemplateBody, or deploy with: redrive deploy"
+        )
     if use_previous:
         if body is not None:
             raise validation_error("You cannot specify both usePreviousTemplate and Template Body.")
@@ -221,5 +259,10 @@ def shown_parameters(template: Template, given: Mapping[str, str]) -> list[Docum
             "ParameterKey": name,
             "ParameterValue": NO_ECHO if declared.no_echo else given.get(name, declared.default or ""),
         }
+        | (
+            {"ResolvedValue": given.get(name, declared.default or "")}
+            if declared.is_ssm and not declared.no_echo
+            else {}
+        )
         for name, declared in template.parameters.items()
     ]

@@ -16,10 +16,10 @@ from redrive.core.clock import Instant
 from redrive.core.errors import ServiceError
 from redrive.services.cloudformation import limits
 from redrive.services.cloudformation.model import Made, ResourceStatus, StackResource, StackStatus
-from redrive.services.cloudformation.types import TYPES
+from redrive.services.cloudformation.types import resource_type
 from redrive.services.cloudformation.types.resource import Existing, handler_failure
 from redrive.services.cloudformation.types.schema import PropertyError
-from redrive.services.cloudformation.workers_forward import IN_PROGRESS, is_pending
+from redrive.services.cloudformation.workers_forward import IN_PROGRESS, settled
 from redrive.services.cloudformation.workers_outputs import withdraw_exports
 from redrive.services.cloudformation.workers_run import Run
 
@@ -56,6 +56,8 @@ def step_rollback_cleanup(run: Run) -> Instant | None:
 def step_revert(run: Run) -> Instant | None:
     """Take the next resource that a failed update has changed back to what it was."""
     for resource in run.resources():
+        if resource.status is ResourceStatus.UPDATE_IN_PROGRESS and _is_reverting(run, resource):
+            return _look_at_reverted(run, resource)
         if not resource.leftover and (resource.before is not None or _failed_unchanged(resource)):
             return _revert(run, resource)
     if run.stack.previous is not None:
@@ -87,13 +89,36 @@ def _revert(run: Run, resource: StackResource) -> Instant:
         with run.tx.savepoint():
             if made.properties != before.properties:
                 existing = Existing(made.physical_id, made.properties, made.attributes)
-                TYPES[made.type].update(place, existing, before.properties)
+                resource_type(made.type).update(place, existing, before.properties)
     except (ServiceError, PropertyError) as error:
         run.report(resource, ResourceStatus.UPDATE_FAILED, handler_failure(error, place.caller.request_id))
         reason = f"The following resource(s) failed to update: [{resource.logical_id}]. "
         run.enter(StackStatus.UPDATE_ROLLBACK_FAILED, reason)
         return run.tx.now
+    if resource_type(made.type).progress is not None and made.properties != before.properties:
+        return _look_at_reverted(run, resource)
     run.report(resource, ResourceStatus.UPDATE_COMPLETE, made=before, before=None)
+    return run.tx.now
+
+
+def _is_reverting(run: Run, resource: StackResource) -> bool:
+    return not resource.leftover and resource.before is not None and resource.logical_id in run.stack.reverting
+
+
+def _look_at_reverted(run: Run, resource: StackResource) -> Instant:
+    """See whether whoever takes a resource back to what it was has finished."""
+    run.stack = dataclasses.replace(run.stack, reverting=(resource.logical_id,))
+    try:
+        if settled(run, resource) is None:
+            return run.tx.now + limits.PENDING_POLL_MS
+    except (ServiceError, PropertyError) as error:
+        run.report(resource, ResourceStatus.UPDATE_FAILED, handler_failure(error, run.stack.operation))
+        reason = f"The following resource(s) failed to update: [{resource.logical_id}]. "
+        run.stack = dataclasses.replace(run.stack, reverting=())
+        run.enter(StackStatus.UPDATE_ROLLBACK_FAILED, reason)
+        return run.tx.now
+    run.stack = dataclasses.replace(run.stack, reverting=())
+    run.report(resource, ResourceStatus.UPDATE_COMPLETE, made=resource.before, before=None)
     return run.tx.now
 
 
@@ -142,7 +167,7 @@ def _delete(run: Run, resource: StackResource) -> Instant:
         return run.tx.now
     resource = run.report(resource, ResourceStatus.DELETE_IN_PROGRESS)
     place = run.place(resource.logical_id)
-    known = TYPES[made.type]
+    known = resource_type(made.type)
     try:
         with run.tx.savepoint():
             known.delete(place, Existing(made.physical_id, made.properties, made.attributes))
@@ -156,9 +181,9 @@ def _delete(run: Run, resource: StackResource) -> Instant:
 def _look_again(run: Run, resource: StackResource) -> Instant:
     """The resource is gone, unless its service is still at work on it."""
     try:
-        if is_pending(run, resource):
+        if settled(run, resource) is None:
             return run.tx.now + limits.PENDING_POLL_MS
-    except ServiceError as error:
+    except (ServiceError, PropertyError) as error:
         _deletion_failed(run, resource, handler_failure(error, run.stack.operation))
         return run.tx.now
     run.report(resource, ResourceStatus.DELETE_COMPLETE)

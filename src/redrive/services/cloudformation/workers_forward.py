@@ -16,8 +16,14 @@ from redrive.languages.template import TemplateError
 from redrive.services.cloudformation import limits
 from redrive.services.cloudformation.model import Made, ResourceStatus, StackResource, StackStatus
 from redrive.services.cloudformation.model_templates import Plan
-from redrive.services.cloudformation.types import TYPES
-from redrive.services.cloudformation.types.resource import Existing, ResourceType, changed_keys, handler_failure
+from redrive.services.cloudformation.types import resource_type
+from redrive.services.cloudformation.types.resource import (
+    Existing,
+    ProgressFailure,
+    ResourceType,
+    changed_keys,
+    handler_failure,
+)
 from redrive.services.cloudformation.types.schema import PropertyError
 from redrive.services.cloudformation.workers_outputs import OutputFailure, publish_outputs
 from redrive.services.cloudformation.workers_run import Run
@@ -79,7 +85,7 @@ def _converge(run: Run, plan: Plan, logical_id: str, resource: StackResource | N
         kept = dataclasses.replace(wanted, physical_id=made.physical_id, attributes=made.attributes)
         run.put(dataclasses.replace(current, made=kept, operation=run.stack.operation))
         return False
-    elif needs_replacement(TYPES[type_name], made, wanted):
+    elif needs_replacement(resource_type(type_name), made, wanted):
         _replace(run, current, made, wanted)
     else:
         _update(run, current, made, wanted, warning)
@@ -110,7 +116,7 @@ def _create(run: Run, current: StackResource, wanted: Made, warning: str) -> Non
 
 def _replace(run: Run, current: StackResource, made: Made, wanted: Made) -> None:
     """Create the new resource; the old one is left for the cleanup."""
-    name = TYPES[made.type].name_property
+    name = resource_type(made.type).name_property
     explicit = None if name is None else wanted.properties.get(name)
     if explicit is not None and explicit == made.properties.get(name or ""):
         _begin(run, current)
@@ -138,7 +144,7 @@ def _update(run: Run, current: StackResource, made: Made, wanted: Made, warning:
     try:
         with run.tx.savepoint():
             if made.properties != wanted.properties:
-                existing = TYPES[made.type].update(place, existing, wanted.properties)
+                existing = resource_type(made.type).update(place, existing, wanted.properties)
     except (ServiceError, PropertyError) as error:
         _fail(run, current, handler_failure(error, place.caller.request_id))
         return
@@ -151,7 +157,7 @@ def _made_anew(run: Run, current: StackResource, wanted: Made) -> Made | None:
     place = run.place(current.logical_id)
     try:
         with run.tx.savepoint():
-            created = TYPES[wanted.type].create(place, wanted.properties)
+            created = resource_type(wanted.type).create(place, wanted.properties)
     except (ServiceError, PropertyError) as error:
         _fail(run, current, handler_failure(error, place.caller.request_id))
         return None
@@ -165,13 +171,28 @@ def _with_identity(wanted: Made, existing: Existing) -> Made:
 def _complete(run: Run, resource: StackResource) -> None:
     """The resource is there, unless its service is still at work on it."""
     try:
-        pending = is_pending(run, resource)
-    except ServiceError as error:
-        _fail(run, resource, handler_failure(error, run.stack.operation))
+        latest = settled(run, resource)
+    except (ServiceError, PropertyError) as error:
+        _fail(run, as_left(resource, error), handler_failure(error, run.stack.operation))
         return
-    if not pending:
-        creating = resource.is_new and resource.before is None
-        run.report(resource, ResourceStatus.CREATE_COMPLETE if creating else ResourceStatus.UPDATE_COMPLETE)
+    if latest is None:
+        return
+    _leave_replaced(run, resource, latest)
+    creating = latest.is_new and latest.before is None
+    run.report(latest, ResourceStatus.CREATE_COMPLETE if creating else ResourceStatus.UPDATE_COMPLETE)
+
+
+def _leave_replaced(run: Run, resource: StackResource, latest: StackResource) -> None:
+    """Leave what a changed resource was to the cleanup, if whoever changed it answered with another id.
+
+    Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/crpg-ref-requesttypes-update.html
+    """
+    assert resource.made is not None
+    assert latest.made is not None
+    before = resource.before
+    if before is not None and before.physical_id == resource.made.physical_id != latest.made.physical_id:
+        leftover = dataclasses.replace(resource, leftover=run.stack.events, made=before, before=None, is_new=False)
+        run.put(leftover)
 
 
 def _look_again(run: Run, resource: StackResource) -> Instant:
@@ -188,13 +209,28 @@ def _look_again(run: Run, resource: StackResource) -> Instant:
     return run.tx.now + limits.PENDING_POLL_MS
 
 
-def is_pending(run: Run, resource: StackResource) -> bool:
-    """Whether the resource's service is still at work on it. Errors: ServiceError if nobody may ask."""
-    made, probe = resource.made, TYPES[resource.type].is_pending
-    if made is None or probe is None:
-        return False
-    existing = Existing(made.physical_id, made.properties, made.attributes)
-    return probe(run.place(resource.logical_id), existing)
+def settled(run: Run, resource: StackResource) -> StackResource | None:
+    """The resource as whoever works on it has left it; None while they are still at work.
+
+    Errors: ServiceError (nobody may ask); PropertyError (it failed).
+    """
+    made, known = resource.made, resource_type(resource.type)
+    if made is None or (known.is_pending is None and known.progress is None):
+        return resource
+    existing, place = Existing(made.physical_id, made.properties, made.attributes), run.place(resource.logical_id)
+    if known.is_pending is not None and known.is_pending(place, existing):
+        return None
+    if known.progress is None:
+        return resource
+    latest = known.progress(place, existing)
+    return None if latest is None else dataclasses.replace(resource, made=_with_identity(made, latest))
+
+
+def as_left(resource: StackResource, error: Exception) -> StackResource:
+    """The resource with the id that it has although it failed."""
+    if not isinstance(error, ProgressFailure) or resource.made is None or resource.before is not None:
+        return resource
+    return dataclasses.replace(resource, made=dataclasses.replace(resource.made, physical_id=error.physical_id))
 
 
 def _fail(run: Run, current: StackResource, reason: str) -> None:
@@ -208,6 +244,7 @@ def _fail(run: Run, current: StackResource, reason: str) -> None:
 
 def _give_up(run: Run, reason: str) -> None:
     """Go the way that the stack wants when something has failed."""
+    run.stack = dataclasses.replace(run.stack, failure=reason)
     match run.stack.status, run.stack.on_failure:
         case StackStatus.CREATE_IN_PROGRESS, "DO_NOTHING":
             run.enter(StackStatus.CREATE_FAILED, f"{reason} ")

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from redrive.core.documents import dump_json
 from redrive.core.entropy import new_uuid
+from redrive.core.leniency import OnUnknown
 from redrive.core.scope import Caller, Scope
 from redrive.services.cloudformation.model import (
     STACK_TYPE,
@@ -18,12 +19,17 @@ from redrive.services.cloudformation.model import (
     StackEvent,
     StackResource,
     StackStatus,
+    parse_stack_id,
 )
+from redrive.services.cloudformation.model_answers import wake
 from redrive.services.cloudformation.model_exports import Export
-from redrive.services.cloudformation.model_templates import Plan, make_plan
+from redrive.services.cloudformation.model_leniency import leniency_of
+from redrive.services.cloudformation.model_templates import Plan, make_plan, read_template, ssm_warning
 from redrive.services.cloudformation.types.resource import Place
 from redrive.services.cloudformation.workers_timers import STACK_TIMER, timer_name
 from redrive.store.api import Transaction
+
+_MAKING = frozenset({StackStatus.CREATE_IN_PROGRESS, StackStatus.UPDATE_IN_PROGRESS})
 
 
 class Run:
@@ -38,12 +44,23 @@ class Run:
         self.stack = stack
         self.scope = stack.scope
 
+    @property
+    def leniency(self) -> OnUnknown:
+        """How the stack takes what AWS has and redrive does not serve."""
+        return leniency_of(self.stack.blueprint.tags, self.tx.services.on_unknown)
+
     def begin(self, status: StackStatus, acting: Caller, *, reason: str = "User Initiated") -> None:
         """Start an operation on the stack, as `acting`, and have the worker take it up at once."""
-        self.stack = dataclasses.replace(self.stack, operation=new_uuid(self.tx.entropy), acting=acting, failed=())
+        self.stack = dataclasses.replace(
+            self.stack, operation=new_uuid(self.tx.entropy), acting=acting, failed=(), failure=""
+        )
         if status is StackStatus.UPDATE_IN_PROGRESS:
             self._forget_changes()
         self.resume(status, reason)
+        body = self.stack.blueprint.template_body
+        warning = ssm_warning(read_template(body)) if status in _MAKING and body else ""
+        if warning:
+            self.enter(status, warning)
 
     def resume(self, status: StackStatus, reason: str) -> None:
         """Send the operation under way another way, and have the worker take it up at once."""
@@ -64,6 +81,8 @@ class Run:
         self.tx.resources.put(self.scope, self.stack)
         if not self.stack.is_under_way:
             self.tx.notify(self.stack.topic)
+            if self.stack.parent_id is not None:
+                wake(self.tx, self.scope, parse_stack_id(self.stack.parent_id)[0])
 
     def plan(self) -> Plan:
         """What the stack's blueprint makes. Errors: ServiceError ValidationError, which its operation has ruled out."""
@@ -126,12 +145,14 @@ class Run:
         event_id = new_uuid(self.tx.entropy)
         if type_name != STACK_TYPE:
             event_id = f"{logical_id}-{status}-{event_id}"
-        self.stack = dataclasses.replace(self.stack, events=number)
+        # Tools sort events by time, and ask for those after the latest one: no two may share an instant.
+        at = max(self.tx.now, self.stack.last_event_at + 1)
+        self.stack = dataclasses.replace(self.stack, events=number, last_event_at=at)
         self.tx.resources.put(
             self.scope,
             StackEvent(
                 stack=self.stack.uid, number=number, event_id=event_id, logical_id=logical_id, physical_id=physical_id,
-                type=type_name, status=status, at=self.tx.now, operation=self.stack.operation, reason=reason,
+                type=type_name, status=status, at=at, operation=self.stack.operation, reason=reason,
                 properties=properties, client_request_token=self.stack.client_request_token,
             ),
         )  # fmt: skip

@@ -59,4 +59,6 @@ def _finish_change_set(run: Run) -> None:
         if change_set.execution_status is ExecutionStatus.EXECUTE_IN_PROGRESS:
             done = run.stack.status in _EXECUTED
             status = ExecutionStatus.EXECUTE_COMPLETE if done else ExecutionStatus.EXECUTE_FAILED
+            # Its name is free from now on: it is kept where only its id finds it.
+            run.tx.resources.delete(ChangeSet, run.scope, change_set.name)
             run.tx.resources.put(run.scope, dataclasses.replace(change_set, execution_status=status))

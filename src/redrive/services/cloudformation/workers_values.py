@@ -11,11 +11,14 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 
 from redrive.core.documents import Document, dump_json
+from redrive.core.leniency import OnUnknown
 from redrive.languages.template import Node, PseudoParameters, TemplateError, resolve
 from redrive.services.cloudformation.model import Made
+from redrive.services.cloudformation.model_leniency import TAG
 from redrive.services.cloudformation.model_templates import Plan
-from redrive.services.cloudformation.types import TYPES
-from redrive.services.cloudformation.types.schema import check_properties, unknown_warning
+from redrive.services.cloudformation.types import resource_type
+from redrive.services.cloudformation.types.resource import Existing
+from redrive.services.cloudformation.types.schema import check_properties, unknown_warning, without_unavailable
 from redrive.services.cloudformation.workers_run import Run
 
 UNKNOWN_YET = "{{changeSet:KNOWN_AFTER_APPLY}}"
@@ -51,7 +54,11 @@ class StackScope:
 
     def get_att(self, logical_id: str, attribute: str) -> Node:
         """See ResolutionScope."""
-        attributes = self._made(logical_id).attributes
+        made = self._made(logical_id)
+        attributes, computed = made.attributes, resource_type(made.type).attribute_of
+        if attribute not in attributes and computed is not None:
+            existing = Existing(made.physical_id, made.properties, attributes)
+            return computed(self._run.place(logical_id), made.type, existing, attribute)
         if attribute not in attributes:
             raise TemplateError(f"Attribute '{attribute}' does not exist")
         value: Node = attributes[attribute]
@@ -97,20 +104,28 @@ def prepare(run: Run, plan: Plan, scope: StackScope, logical_id: str) -> tuple[M
     Errors: TemplateError, PropertyError.
     """
     wanted = wanted_as_written(run, plan, scope, logical_id)
-    known = TYPES[wanted.type].properties
+    kind = resource_type(wanted.type)
+    if kind.is_open:
+        return wanted, kind.warn(wanted.properties)
     given = wanted.properties
-    warning = "" if run.is_strict else unknown_warning(known, given)
-    if warning:
-        given = {name: value for name, value in given.items() if name in known}
-    return dataclasses.replace(wanted, properties=check_properties(logical_id, known, given)), warning
+    warnings = [] if run.is_strict else [unknown_warning(kind.properties, given)]
+    if any(warnings):
+        given = {name: value for name, value in given.items() if name in kind.properties}
+    if run.leniency is not OnUnknown.REFUSE:
+        given, left_out = without_unavailable(kind.properties, given)
+        warnings += [f"redrive does not serve the property {name}: it is left out." for name in left_out]
+    properties = check_properties(logical_id, kind.properties, given)
+    warnings.append(kind.warn(properties))
+    return dataclasses.replace(wanted, properties=properties), " ".join(filter(None, warnings))
 
 
 def wanted_as_written(run: Run, plan: Plan, scope: StackScope, logical_id: str) -> Made:
     """A resource as the template wants it, its properties not yet held against its type. Errors: TemplateError."""
     resource = plan.template.resources[logical_id]
     properties = _object(resolve(dict(resource.properties), scope))
-    if TYPES[resource.type].has_tags and run.stack.blueprint.tags:
-        properties["Tags"] = _with_stack_tags(properties.get("Tags"), run.stack.blueprint.tags)
+    tags = {key: value for key, value in run.stack.blueprint.tags.items() if key != TAG}
+    if resource_type(resource.type).has_tags and tags:
+        properties["Tags"] = _with_stack_tags(properties.get("Tags"), tags)
     return Made(
         type=resource.type, physical_id="", properties=properties, attributes={},
         depends_on=tuple(sorted(plan.depends_on[logical_id])), deletion_policy=resource.deletion_policy,

@@ -34,7 +34,7 @@ from redrive.languages.iam import (
     prefix_of,
 )
 from redrive.services.iam import limits
-from redrive.services.iam.model import ManagedPolicy, Role, aws_policies, home
+from redrive.services.iam.model import ManagedPolicy, Role, aws_policy, home
 from redrive.services.iam.model_documents import parsed
 from redrive.services.iam.model_users import KEYS, AccessKey, User
 from redrive.store.api import NO_CONTEXT, Transaction
@@ -227,7 +227,7 @@ def _place_of_role(arn: str) -> tuple[Scope, str] | None:
 
 def find_policy(tx: Transaction, arn: str) -> ManagedPolicy | None:
     """The managed policy with this ARN, AWS's own or a customer's; its path counts."""
-    known = aws_policies().get(arn)
+    known = aws_policy(arn)
     if known is not None:
         return known
     parts = arn.split(":", 5)

@@ -11,6 +11,7 @@ from redrive.services.iam import access, limits
 from redrive.services.iam.api_roles import check_boundary, role_for, store_role
 from redrive.services.iam.model_documents import check_inline, encoded
 from redrive.services.iam.model_requests import invalid_input, no_such_entity, over_quota, page
+from redrive.services.iam.workers_warnings import tell_of_unknown
 from redrive.store.api import Transaction
 
 
@@ -93,6 +94,7 @@ def attach_role_policy(tx: Transaction, caller: Caller, *, role_name: str, polic
     if len(role.attached) >= limits.POLICIES_PER_ROLE_MAX:
         raise over_quota("PoliciesPerRole", limits.POLICIES_PER_ROLE_MAX)
     store_role(tx, dataclasses.replace(role, attached=(*role.attached, policy_arn)))
+    tell_of_unknown(tx, role.arn, policy_arn)
     return {}
 
 

@@ -12,6 +12,7 @@ from redrive.services.iam.api_roles import check_boundary
 from redrive.services.iam.api_users import store_user, user_for
 from redrive.services.iam.model_documents import check_inline, encoded
 from redrive.services.iam.model_requests import invalid_input, no_such_entity, over_quota, page
+from redrive.services.iam.workers_warnings import tell_of_unknown
 from redrive.store.api import Transaction
 
 
@@ -94,6 +95,7 @@ def attach_user_policy(tx: Transaction, caller: Caller, *, user_name: str, polic
     if len(user.attached) >= limits.POLICIES_PER_USER_MAX:
         raise over_quota("PoliciesPerUser", limits.POLICIES_PER_USER_MAX)
     store_user(tx, dataclasses.replace(user, attached=(*user.attached, policy_arn)))
+    tell_of_unknown(tx, user.arn, policy_arn)
     return {}
 
 

@@ -12,7 +12,8 @@ from typing import ClassVar
 from redrive.core.clock import Instant
 from redrive.core.entropy import Entropy
 from redrive.core.scope import Scope
-from redrive.languages.iam import managed_policies
+from redrive.languages.iam import ManagedPolicy as AwsPolicy
+from redrive.languages.iam import is_unknown, managed_policies, unknown_policy
 from redrive.services.iam import limits
 
 AWS_ACCOUNT = "aws"
@@ -137,12 +138,21 @@ def new_policy_id(entropy: Entropy) -> str:
 @functools.cache
 def aws_policies() -> Mapping[str, ManagedPolicy]:
     """AWS's own managed policies by ARN, each with the one version that is in force."""
-    policies = {}
-    for arn, known in managed_policies().items():
-        number = int(known.version_id.removeprefix("v"))
-        policies[arn] = ManagedPolicy(
-            policy_name=known.name, path=known.path, account=AWS_ACCOUNT, description=known.description,
-            id=f"ANPA{hashlib.sha256(arn.encode()).hexdigest()[:_ID_DIGITS].upper()}",
-            versions=(PolicyVersion(number, known.document),), default_number=number, latest_number=number,
-        )  # fmt: skip
-    return MappingProxyType(policies)
+    return MappingProxyType({arn: _aws_policy(known) for arn, known in managed_policies().items()})
+
+
+def aws_policy(arn: str) -> ManagedPolicy | None:
+    """The policy of AWS's with this ARN; one whose document is not here allows nothing. None for any other ARN."""
+    known = aws_policies().get(arn)
+    if known is None and is_unknown(arn):
+        return _aws_policy(unknown_policy(arn))
+    return known
+
+
+def _aws_policy(known: AwsPolicy) -> ManagedPolicy:
+    number = int(known.version_id.removeprefix("v"))
+    return ManagedPolicy(
+        policy_name=known.name, path=known.path, account=AWS_ACCOUNT, description=known.description or None,
+        id=f"ANPA{hashlib.sha256(known.arn.encode()).hexdigest()[:_ID_DIGITS].upper()}",
+        versions=(PolicyVersion(number, known.document),), default_number=number, latest_number=number,
+    )  # fmt: skip

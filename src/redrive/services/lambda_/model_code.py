@@ -34,7 +34,7 @@ def code_digest(content: bytes) -> str:
 
 
 def code_location(secret: bytes, host: str, digest: str, now: Instant) -> str:
-    """Where code may be fetched for ten minutes by whoever has this URL; the gateway's admin_identity verifies it."""
+    """Where code may be fetched for ten minutes by whoever has this URL; the gateway's `admin` verifies it."""
     path, expires_at = f"/_redrive/blobs/{digest}", now + CODE_URL_MS
     return f"http://{host}{path}?Expires={expires_at}&Signature={Issuer(secret).sign_path(path, expires_at)}"
 

@@ -10,8 +10,10 @@ from redrive.languages.iam import (
     Context,
     PrincipalInfo,
     decide,
+    is_unknown,
     managed_policies,
     passed_to,
+    unknown_policy,
 )
 
 ROLE = PrincipalInfo.session("arn:aws:iam::123456789012:role/worker", "s1")
@@ -31,7 +33,6 @@ def test_every_managed_policy_is_a_valid_identity_policy(arn: str) -> None:
 
     assert policy.parsed().version == "2012-10-17"
     assert arn == f"arn:aws:iam::aws:policy{policy.path}{policy.name}"
-    assert policy.description
     assert policy.version_id.startswith("v")
 
 
@@ -106,3 +107,29 @@ def test_role_may_be_passed_only_to_the_service_of_the_policy() -> None:
     assert allows(name, "iam:PassRole", role, passed_to("scheduler.amazonaws.com", "arn"))
     assert not allows(name, "iam:PassRole", role, passed_to("lambda.amazonaws.com", "arn"))
     assert not allows(name, "iam:PassRole", role)
+
+
+def test_policies_of_templates_for_functions_are_there() -> None:
+    assert allows("AWSXrayWriteOnlyAccess", "xray:PutTraceSegments")
+    assert allows("AmazonSNSFullAccess", "sns:Publish")
+    assert allows("service-role/AmazonAPIGatewayPushToCloudWatchLogs", "logs:PutLogEvents")
+    assert not allows("AWSXrayReadOnlyAccess", "xray:PutTraceSegments")
+
+
+def test_unknown_policy_allows_nothing_and_names_what_was_perhaps_meant() -> None:
+    policy = unknown_policy(f"{PREFIX}service-role/AWSLambdaBasicExecutonRole")
+
+    request = AccessRequest("logs:PutLogEvents", "*", ROLE, NO_CONTEXT)
+    assert not isinstance(decide(request, [policy.parsed()]), Allowed)
+    assert (policy.path, policy.name) == ("/service-role/", "AWSLambdaBasicExecutonRole")
+    assert policy.description == (
+        "redrive has no document of the AWS managed policy AWSLambdaBasicExecutonRole: it allows nothing here. "
+        f"Did you mean {PREFIX}service-role/AWSLambdaBasicExecutionRole?"
+    )
+
+
+@pytest.mark.parametrize(
+    "arn", [f"{PREFIX}AmazonSQSFullAccess", f"{PREFIX}with space", "arn:aws:iam::123456789012:policy/Mine", PREFIX]
+)
+def test_only_arns_of_policies_of_aws_are_unknown(arn: str) -> None:
+    assert not is_unknown(arn)

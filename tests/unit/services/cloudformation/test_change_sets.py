@@ -27,7 +27,16 @@ def test_change_set_of_a_new_stack_puts_it_under_review(stacks: Stacks) -> None:
 
     assert (change_set["Status"], change_set["ExecutionStatus"]) == ("CREATE_COMPLETE", "AVAILABLE")
     assert [(one["Type"], one["ResourceChange"]) for one in change_set["Changes"]] == [
-        ("Resource", {"Action": "Add", "LogicalResourceId": "Q", "ResourceType": "AWS::SQS::Queue"})
+        (
+            "Resource",
+            {
+                "Action": "Add",
+                "LogicalResourceId": "Q",
+                "ResourceType": "AWS::SQS::Queue",
+                "Scope": [],
+                "Details": [],
+            },
+        )
     ]
     assert stacks.status("shop") == "REVIEW_IN_PROGRESS"
 
@@ -76,8 +85,15 @@ def test_value_of_a_replaced_resource_is_not_known_yet(stacks: Stacks) -> None:
     change = next(
         one["ResourceChange"] for one in change_set["Changes"] if one["ResourceChange"]["LogicalResourceId"] == "B"
     )
-    assert change["Replacement"] == "Conditional"
-    assert change["Details"][0]["Evaluation"] == "Dynamic"
+    target = {"Attribute": "Properties", "Name": "QueueName", "RequiresRecreation": "Always"}
+    assert change["Replacement"] == "True"
+    assert change["Details"] == [
+        {
+            "Target": target, "Evaluation": "Static",
+            "ChangeSource": "ResourceAttribute", "CausingEntity": "A.QueueName",
+        },
+        {"Target": target, "Evaluation": "Dynamic", "ChangeSource": "DirectModification"},
+    ]  # fmt: skip
 
 
 def test_change_set_without_changes_fails_and_says_so(stacks: Stacks, refusal: Refusal) -> None:
@@ -104,18 +120,17 @@ def test_executed_change_set_updates_the_stack_and_drops_the_others(stacks: Stac
     world.settle()
 
     assert stacks.status("shop") == "UPDATE_COMPLETE"
-    summaries = stacks.client.list_change_sets(StackName="shop")["Summaries"]
-    assert [(one["ChangeSetName"], one["ExecutionStatus"]) for one in summaries] == [("next", "EXECUTE_COMPLETE")]
+    assert stacks.client.list_change_sets(StackName="shop")["Summaries"] == []
 
 
 def test_failed_execution_is_told_by_the_change_set(stacks: Stacks, world: World) -> None:
-    propose(stacks, {"Q": queue(DelaySeconds=5_000)}, kind="CREATE", OnStackFailure="DO_NOTHING")
+    proposed = propose(stacks, {"Q": queue(DelaySeconds=5_000)}, kind="CREATE", OnStackFailure="DO_NOTHING")
 
     stacks.client.execute_change_set(StackName="shop", ChangeSetName="next")
     world.settle()
 
     assert stacks.status("shop") == "CREATE_FAILED"
-    change_set = stacks.client.describe_change_set(StackName="shop", ChangeSetName="next")
+    change_set = stacks.client.describe_change_set(ChangeSetName=proposed["ChangeSetId"])
     assert change_set["ExecutionStatus"] == "EXECUTE_FAILED"
 
 
@@ -172,3 +187,109 @@ def test_waiter_of_boto3_ends_when_the_change_set_is_created(stacks: Stacks) -> 
 
     waiter = stacks.client.get_waiter("change_set_create_complete")
     waiter.wait(StackName="shop", ChangeSetName="next", WaiterConfig={"Delay": 0, "MaxAttempts": 1})
+
+
+def test_name_of_an_executed_change_set_is_free_again(stacks: Stacks, world: World, refusal: Refusal) -> None:
+    first = propose(stacks, {"Q": queue()}, kind="CREATE")
+    stacks.client.execute_change_set(StackName="shop", ChangeSetName="next")
+    world.settle()
+
+    assert refusal(stacks.client.describe_change_set, StackName="shop", ChangeSetName="next") == (
+        "ChangeSetNotFound", "ChangeSet [next] does not exist",
+    )  # fmt: skip
+    second = propose(stacks, {"Q": queue(DelaySeconds=1)})
+
+    assert second["ChangeSetId"] != first["ChangeSetId"]
+    again = stacks.client.describe_change_set(ChangeSetName=first["ChangeSetId"])
+    assert (again["ChangeSetName"], again["ExecutionStatus"]) == ("next", "EXECUTE_COMPLETE")
+
+
+def test_values_of_properties_are_told_on_request(stacks: Stacks) -> None:
+    stacks.create("shop", {"Old": queue(QueueName="old"), "Q": queue(QueueName="q", DelaySeconds=1)})
+    propose(stacks, {"New": queue(QueueName="new"), "Q": queue(QueueName="q", DelaySeconds=2)})
+
+    described = stacks.client.describe_change_set(StackName="shop", ChangeSetName="next", IncludePropertyValues=True)
+
+    added, removed, modified = (one["ResourceChange"] for one in described["Changes"])
+    assert json.loads(added["AfterContext"]) == {"Properties": {"QueueName": "new"}}
+    assert json.loads(removed["BeforeContext"]) == {"Properties": {"QueueName": "old"}}
+    assert ("BeforeContext" in added, "AfterContext" in removed) == (False, False)
+    assert json.loads(modified["BeforeContext"]) == {"Properties": {"QueueName": "q", "DelaySeconds": 1}}
+    assert json.loads(modified["AfterContext"]) == {"Properties": {"QueueName": "q", "DelaySeconds": 2}}
+    assert modified["Details"][0]["Target"] == {
+        "Attribute": "Properties", "Name": "DelaySeconds", "RequiresRecreation": "Never",
+        "Path": "/Properties/DelaySeconds", "BeforeValue": "1", "AfterValue": "2", "AttributeChangeType": "Modify",
+    }  # fmt: skip
+
+
+def test_secret_parameters_are_masked_in_values_of_properties(stacks: Stacks) -> None:
+    parameters = {"Secret": {"Type": "String", "NoEcho": True}}
+    body = json.dumps({"Parameters": parameters, "Resources": {"Q": queue(QueueName={"Ref": "Secret"})}})
+    given = [{"ParameterKey": "Secret", "ParameterValue": "hush"}]
+    stacks.client.create_change_set(
+        StackName="shop", ChangeSetName="next", TemplateBody=body, ChangeSetType="CREATE", Parameters=given
+    )
+
+    described = stacks.client.describe_change_set(StackName="shop", ChangeSetName="next", IncludePropertyValues=True)
+
+    context = described["Changes"][0]["ResourceChange"]["AfterContext"]
+    assert json.loads(context) == {"Properties": {"QueueName": "****"}}
+
+
+def test_changed_parameter_is_named_as_the_cause(stacks: Stacks) -> None:
+    body = json.dumps(
+        {
+            "Parameters": {"Delay": {"Type": "Number", "Default": 1}},
+            "Resources": {"Q": queue(DelaySeconds={"Ref": "Delay"})},
+        }
+    )
+    stacks.client.create_stack(StackName="shop", TemplateBody=body)
+    stacks.world.settle()
+    given = [{"ParameterKey": "Delay", "ParameterValue": "2"}]
+    stacks.client.create_change_set(StackName="shop", ChangeSetName="next", TemplateBody=body, Parameters=given)
+
+    described = stacks.client.describe_change_set(StackName="shop", ChangeSetName="next")
+
+    details = described["Changes"][0]["ResourceChange"]["Details"]
+    assert [(one["ChangeSource"], one.get("CausingEntity"), one["Evaluation"]) for one in details] == [
+        ("ParameterReference", "Delay", "Static"), ("DirectModification", None, "Dynamic"),
+    ]  # fmt: skip
+
+
+def test_deployment_config_is_taken_and_told(stacks: Stacks, world: World) -> None:
+    config = {"Mode": "STANDARD", "DisableRollback": True}
+
+    change_set = propose(stacks, {"Q": queue(DelaySeconds=5_000)}, kind="CREATE", DeploymentConfig=config)
+    stacks.client.execute_change_set(ChangeSetName=change_set["ChangeSetId"])
+    world.settle()
+
+    assert change_set["DeploymentConfig"] == config
+    assert stacks.describe("shop")["DeploymentConfig"] == config
+    assert stacks.status("shop") == "CREATE_FAILED"
+
+
+def test_creation_without_any_active_resource_is_complete(stacks: Stacks, world: World) -> None:
+    body = json.dumps(
+        {
+            "Conditions": {"Never": {"Fn::Equals": ["a", "b"]}},
+            "Resources": {"Q": {"Type": "AWS::SQS::Queue", "Condition": "Never"}},
+        }
+    )
+    made = stacks.client.create_change_set(
+        StackName="shop", ChangeSetName="next", TemplateBody=body, ChangeSetType="CREATE"
+    )
+
+    described = stacks.client.describe_change_set(ChangeSetName=made["Id"])
+    stacks.client.execute_change_set(ChangeSetName=made["Id"])
+    world.settle()
+
+    assert (described["Status"], described["Changes"]) == ("CREATE_COMPLETE", [])
+    assert stacks.status("shop") == "CREATE_COMPLETE"
+
+
+def test_what_the_cdk_notes_of_an_app_does_nothing(stacks: Stacks) -> None:
+    stacks.create(
+        "shop", {"CDKMetadata": {"Type": "AWS::CDK::Metadata", "Properties": {"Analytics": "v2:deflate64:x"}}}
+    )
+
+    assert stacks.status("shop") == "CREATE_COMPLETE"

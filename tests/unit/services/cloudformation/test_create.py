@@ -23,7 +23,10 @@ TOO_LONG = (
     "Member must have length less than or equal to 51200"
 )
 NO_SECRETS = "Dynamic references are not supported: there is no SSM and no Secrets Manager here."
-BY_URL = "TemplateURL is not supported: there is no S3 here. Give the template as TemplateBody."
+BY_URL = (
+    "redrive does not serve S3, and nobody has uploaded a template for the TemplateURL https://bucket/template. "
+    "Give the template as TemplateBody, or deploy with: redrive deploy"
+)
 BROKEN = {"Dead": queue(), "Bad": {**queue(DelaySeconds=5_000), "DependsOn": "Dead"}}
 
 
@@ -281,8 +284,8 @@ def test_acknowledged_permissions_are_deployed(stacks: Stacks, role: dict[str, o
         ({}, "Either Template URL or Template Body must be specified."),
         ({"TemplateBody": "{}"}, "Template format error: At least one Resources member must be defined."),
         (
-            {"TemplateBody": json.dumps({"Resources": {"B": {"Type": "AWS::S3::Bucket"}, "Q": queue()}})},
-            "Template format error: Unrecognized resource types: [AWS::S3::Bucket]",
+            {"TemplateBody": json.dumps({"Resources": {"B": {"Type": "AWS::S3::Pail"}, "Q": queue()}})},
+            "Template format error: Unrecognized resource types: [AWS::S3::Pail]",
         ),
         (
             {"TemplateBody": json.dumps({"Resources": {"Q": queue(QueueName={"Fn::Sub": "{{resolve:ssm:name:1}}"})}})},
@@ -373,3 +376,13 @@ def test_waiter_of_boto3_ends_when_the_stack_is_created(stacks: Stacks) -> None:
 
     waiter = stacks.client.get_waiter("stack_create_complete")
     waiter.wait(StackName="shop", WaiterConfig={"Delay": 0, "MaxAttempts": 1})
+
+
+def test_no_two_events_of_a_stack_share_an_instant(stacks: Stacks) -> None:
+    stacks.create("shop", {"A": queue(), "B": queue()})
+
+    events = stacks.client.describe_stack_events(StackName="shop")["StackEvents"]
+
+    instants = [event["Timestamp"] for event in reversed(events)]
+    assert instants == sorted(set(instants))
+    assert len(instants) == 8

@@ -159,3 +159,39 @@ def test_stack_policy_is_kept_with_the_stack(stacks: Stacks) -> None:
     stacks.client.set_stack_policy(StackName="shop", StackPolicyBody="{}")
 
     assert stacks.client.get_stack_policy(StackName="shop")["StackPolicyBody"] == "{}"
+
+
+def test_description_has_what_aws_tells(stacks: Stacks) -> None:
+    stack_id = stacks.create("shop", {"Q": queue()}, outputs={"Url": {"Value": {"Ref": "Q"}}})
+    bare = stacks.describe(stacks.create("bare", {"Q": queue()}))
+    described = stacks.describe("shop")
+    stacks.delete("shop")
+    deleted = stacks.describe(stack_id)
+
+    assert described["RollbackConfiguration"] == {}
+    assert described["EnableTerminationProtection"] is False
+    assert [name for name in ("Outputs", "Parameters", "Capabilities", "RetainExceptOnCreate") if name in bare] == []
+    assert (bare["Tags"], bare["NotificationARNs"]) == ([], [])
+    assert [name for name in ("Outputs", "ChangeSetId", "EnableTerminationProtection") if name in deleted] == []
+    assert deleted["DeletionTime"] >= deleted["CreationTime"]
+
+
+def test_first_execution_of_a_change_set_is_an_update_in_time(stacks: Stacks) -> None:
+    stacks.client.create_change_set(
+        StackName="shop", ChangeSetName="next", ChangeSetType="CREATE",
+        TemplateBody=json.dumps({"Resources": {"Q": queue()}}),
+    )  # fmt: skip
+    stacks.client.execute_change_set(StackName="shop", ChangeSetName="next")
+    stacks.world.settle()
+    stacks.create("plain", {"Q": queue()})
+
+    assert "LastUpdatedTime" in stacks.describe("shop")
+    assert "LastUpdatedTime" not in stacks.describe("plain")
+
+
+def test_types_are_not_looked_at_without_a_deployment(stacks: Stacks) -> None:
+    body = json.dumps({"Resources": {"X": {"Type": "AWS::Nothing::AtAll"}}})
+
+    stacks.client.validate_template(TemplateBody=body)
+
+    assert stacks.client.get_template_summary(TemplateBody=body)["ResourceTypes"] == ["AWS::Nothing::AtAll"]

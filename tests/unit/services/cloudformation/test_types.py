@@ -397,7 +397,10 @@ def test_scalar_is_converted_to_the_kind_that_is_wanted(kind: Kind, value: Any, 
 def test_feature_that_does_not_exist_here_is_refused_by_name(stacks: Stacks) -> None:
     stacks.create("l", {"Logs": of("AWS::Logs::LogGroup", DataProtectionPolicy={"Version": "1"})})
 
-    assert stacks.reason("l", "Logs", "CREATE_FAILED") == "Property DataProtectionPolicy is not supported here."
+    assert stacks.reason("l", "Logs", "CREATE_FAILED") == (
+        "redrive does not serve the property DataProtectionPolicy, which AWS has. Take it out, or have it left out: "
+        "redrive deploy --on-unknown warn, or the tag redrive:on-unknown=warn of the stack."
+    )
 
 
 @pytest.mark.parametrize("name", sorted(TYPES))
@@ -406,3 +409,25 @@ def test_every_type_knows_the_property_it_is_named_by(name: str) -> None:
 
     assert named is None or TYPES[name].properties[named].replaces
     assert TYPES[name].has_tags == ("Tags" in TYPES[name].properties)
+
+
+def test_role_with_an_unknown_policy_of_aws_is_made_with_a_warning(stacks: Stacks) -> None:
+    arn = "arn:aws:iam::aws:policy/AmazonMarsRoverFullAccess"
+    trust = {
+        "Version": "2012-10-17",
+        "Statement": [
+            {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}
+        ],
+    }
+    properties = {"AssumeRolePolicyDocument": trust, "ManagedPolicyArns": [arn]}
+
+    stacks.create("shop", {"R": {"Type": "AWS::IAM::Role", "Properties": properties}}, Capabilities=["CAPABILITY_IAM"])
+
+    reasons = [reason for logical_id, status, reason in stacks.events("shop") if logical_id == "R"]
+    assert stacks.status("shop") == "CREATE_COMPLETE"
+    assert (
+        "redrive has no document of the AWS managed policy AmazonMarsRoverFullAccess: it allows nothing here."
+        in reasons
+    )
+    policy = stacks.world.client("iam").get_policy(PolicyArn=arn)["Policy"]
+    assert (policy["PolicyName"], policy["AttachmentCount"]) == ("AmazonMarsRoverFullAccess", 1)

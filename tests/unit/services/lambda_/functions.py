@@ -12,6 +12,7 @@ from typing import Any
 from redrive.core.clock import VirtualClock, parse_instant
 from redrive.core.entropy import SeededEntropy, new_uuid
 from redrive.core.errors import ServiceError
+from redrive.core.leniency import OnUnknown
 from redrive.core.limits import Limits
 from redrive.core.log import SilentLog
 from redrive.core.scope import Caller, Scope
@@ -103,6 +104,7 @@ class Surroundings:
     """The port to the other services, where IAM refuses what a test says and CloudWatch Logs keeps what it is given."""
 
     limits = Limits.STRICT
+    on_unknown = OnUnknown.REFUSE
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry

@@ -16,10 +16,13 @@ PARAMS: dict[str, dict[str, Any]] = {
     "AddFault": {"target": "*", "error": "X", "times": 1},
     "AdvanceClock": {"advance_s": 1},
     "ClearFault": {"id": "x"},
+    "GetAsset": {"bucket": "b", "key": "k"},
     "GetBackupContent": {"id": 1},
     "GetCode": {"digest": "x"},
     "GetOccurrences": {"schedule": "nightly"},
     "GetRun": {"id": "x"},
+    "PutAnswer": {"token": "x"},
+    "PutAsset": {"bucket": "b", "key": "k"},
     "TriggerSchedule": {"schedule": "nightly"},
 }
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from redrive.services.cloudformation.types.cloudformation import WAIT_CONDITION_HANDLE
+from redrive.services.cloudformation.types.cloudformation import CDK_METADATA
+from redrive.services.cloudformation.types.custom import custom_type, is_custom
 from redrive.services.cloudformation.types.dynamodb import TABLE
 from redrive.services.cloudformation.types.iam import MANAGED_POLICY, POLICY, ROLE
 from redrive.services.cloudformation.types.iam_users import ACCESS_KEY, USER
@@ -17,12 +18,16 @@ from redrive.services.cloudformation.types.lambda_ import (
     PERMISSION,
 )
 from redrive.services.cloudformation.types.logs import LOG_GROUP, LOG_STREAM
+from redrive.services.cloudformation.types.nested import NESTED_STACK
 from redrive.services.cloudformation.types.resource import ResourceType
 from redrive.services.cloudformation.types.scheduler import SCHEDULE, SCHEDULE_GROUP
-from redrive.services.cloudformation.types.sqs import QUEUE, QUEUE_POLICY
+from redrive.services.cloudformation.types.sqs import QUEUE, QUEUE_INLINE_POLICY, QUEUE_POLICY
+from redrive.services.cloudformation.types.stand_ins import stand_in
+from redrive.services.cloudformation.types.waits import WAIT_CONDITION, WAIT_CONDITION_HANDLE
 
 _ALL: tuple[ResourceType, ...] = (
     ACCESS_KEY,
+    CDK_METADATA,
     EVENT_INVOKE_CONFIG,
     EVENT_SOURCE_MAPPING,
     FUNCTION,
@@ -31,20 +36,37 @@ _ALL: tuple[ResourceType, ...] = (
     LOG_GROUP,
     LOG_STREAM,
     MANAGED_POLICY,
+    NESTED_STACK,
     PERMISSION,
     POLICY,
     QUEUE,
+    QUEUE_INLINE_POLICY,
     QUEUE_POLICY,
     ROLE,
     SCHEDULE,
     SCHEDULE_GROUP,
     TABLE,
     USER,
+    WAIT_CONDITION,
     WAIT_CONDITION_HANDLE,
 )
 
 TYPES = MappingProxyType({each.name: each for each in _ALL})
 """Every type by its name."""
+
+
+def resource_type(name: str) -> ResourceType:
+    """The type of this name; for one that is not served, that of its stand-ins."""
+    known = TYPES.get(name)
+    if known is not None:
+        return known
+    return custom_type(name) if is_custom(name) else stand_in(name)
+
+
+def is_served(name: str) -> bool:
+    """Whether resources of this type are made here."""
+    return name in TYPES or is_custom(name)
+
 
 CUSTOM_NAMES = MappingProxyType({each.name: each.name_property for each in _ALL if each.name_property is not None})
 """The property by which a template names a resource of a type itself."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from redrive.core.documents import Document
+from redrive.languages.iam import is_unknown, warning_of
 from redrive.services.cloudformation.types.resource import (
     Existing,
     Place,
@@ -84,6 +85,12 @@ def set_policies(place: Place, kind: str, holder: str, old: Document, new: Docum
     for arn in wanted:
         if arn not in attached:
             place.call("iam", f"Attach{kind}Policy", PolicyArn=arn, **named)
+
+
+def warn_of_policies(properties: Document) -> str:
+    """The warnings of all managed policies that a role or user has, and that allow nothing here."""
+    arns = [*properties.get("ManagedPolicyArns", ()), properties.get("PermissionsBoundary", "")]
+    return " ".join(warning_of(arn) for arn in arns if is_unknown(arn))
 
 
 def set_boundary_and_tags(place: Place, kind: str, holder: str, old: Document, new: Document) -> None:
@@ -209,6 +216,7 @@ ROLE = ResourceType(
     name_property="RoleName",
     has_tags=True,
     missing=MISSING,
+    warn=warn_of_policies,
 )
 
 POLICY = ResourceType(

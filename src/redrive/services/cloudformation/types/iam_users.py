@@ -6,7 +6,7 @@ Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/A
 from __future__ import annotations
 
 from redrive.core.documents import Document
-from redrive.services.cloudformation.types.iam import MISSING, set_boundary_and_tags, set_policies
+from redrive.services.cloudformation.types.iam import MISSING, set_boundary_and_tags, set_policies, warn_of_policies
 from redrive.services.cloudformation.types.resource import Existing, Place, ResourceType
 from redrive.services.cloudformation.types.schema import (
     INTEGER,
@@ -86,6 +86,7 @@ USER = ResourceType(
     name_property="UserName",
     has_tags=True,
     missing=MISSING,
+    warn=warn_of_policies,
 )
 
 ACCESS_KEY = ResourceType(

@@ -11,6 +11,7 @@ import dataclasses
 from redrive.core.clock import SECOND_MS
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
+from redrive.delivery.assets import asset_content
 from redrive.services.cloudformation import limits
 from redrive.services.cloudformation.types.inline_code import zip_inline
 from redrive.services.cloudformation.types.resource import (
@@ -77,9 +78,12 @@ def _configuration(properties: Document, names: set[str]) -> Document:
     return chosen
 
 
-def _code(properties: Document) -> Document:
-    """The code as the operations take it: inline text becomes an archive."""
+def _code(place: Place, properties: Document) -> Document:
+    """The code as the operations take it: inline text becomes an archive, and an uploaded archive is taken as it is."""
     code: Document = dict(properties["Code"])
+    content = asset_content(place.tx, place.caller.account, code.get("S3Bucket", ""), code.get("S3Key", ""))
+    if content is not None:
+        return {"ZipFile": content}
     if "ZipFile" not in code:
         return code
     if len(code["ZipFile"].encode()) > limits.INLINE_CODE_BYTES_MAX:
@@ -90,7 +94,7 @@ def _code(properties: Document) -> Document:
 def _create_function(place: Place, properties: Document) -> Existing:
     name = place.name(properties.get("FunctionName"), _NAME_LENGTH_MAX)
     created = place.call(
-        "lambda", "CreateFunction", FunctionName=name, Code=_code(properties), Tags=tags_of(properties) or None,
+        "lambda", "CreateFunction", FunctionName=name, Code=_code(place, properties), Tags=tags_of(properties) or None,
         PackageType=properties.get("PackageType"), Architectures=properties.get("Architectures"),
         CodeSigningConfigArn=properties.get("CodeSigningConfigArn"), **_configuration(properties, set(properties)),
     )  # fmt: skip
@@ -107,7 +111,7 @@ def _update_function(place: Place, existing: Existing, properties: Document) -> 
     if changed & {"Code", "Architectures"}:
         place.call(
             "lambda", "UpdateFunctionCode", FunctionName=name, Architectures=properties.get("Architectures"),
-            **_code(properties),
+            **_code(place, properties),
         )  # fmt: skip
     made = Existing(name, properties, existing.attributes)
     _retag(place, str(made.attributes["Arn"]), existing.properties, properties)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
+from redrive.languages.template import Node
 from redrive.services.cloudformation.model_names import generate_name
 from redrive.services.cloudformation.types.schema import Properties, PropertyError
 from redrive.store.api import Transaction
@@ -28,6 +29,11 @@ class Place:
     stack_id: str
     logical_id: str
 
+    @property
+    def stack_uid(self) -> str:
+        """The stack's own part of its id."""
+        return self.stack_id.rpartition("/")[2]
+
     def call(self, service: str, operation: str, **params: object) -> Document:
         """Run an operation of a service; absent parameters may be None. Errors: ServiceError."""
         given = {name: value for name, value in params.items() if value is not None}
@@ -36,6 +42,14 @@ class Place:
     def name(self, given: str | None, length_max: int) -> str:
         """The name that the template gives, else a generated one."""
         return given or generate_name(self.tx.entropy, self.stack_name, self.logical_id, length_max)
+
+
+class ProgressFailure(PropertyError):
+    """What is being made or changed has failed; `physical_id` is what it is called all the same."""
+
+    def __init__(self, message: str, physical_id: str) -> None:
+        super().__init__(message)
+        self.physical_id = physical_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +61,22 @@ class Existing:
     attributes: Document
 
 
+def no_warning(properties: Document) -> str:  # noqa: ARG001 -- the signature of every warning.
+    """What is said of a resource of most types: nothing."""
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class ResourceType:
     """A type. `create` and `update` answer the resource as it then is; its physical id is the value of Ref.
 
     `name_property` is what a template may name it by. `has_tags`: the stack's tags become its own.
     `missing` are the errors by which its service says that it is gone. `is_pending` answers whether the service is
-    still at work on it.
+    still at work on it. `warn` says what a resource of these properties does not do here, for the stack's events.
+    `is_open`: it takes any property, as written. `has_outputs`: its attributes are another
+    template's outputs. `attribute_of` answers attributes that are not kept with the resource.
+    `progress` answers how a resource has become once whoever works on it is done, None before that.
+    Errors of `progress`: ServiceError, PropertyError; it failed.
     """
 
     name: str
@@ -66,6 +89,16 @@ class ResourceType:
     has_tags: bool = False
     missing: frozenset[str] = frozenset()
     is_pending: Callable[[Place, Existing], bool] | None = None
+    warn: Callable[[Document], str] = no_warning
+    is_open: bool = False
+    has_outputs: bool = False
+    attribute_of: Callable[[Place, str, Existing, str], Node] | None = None
+    progress: Callable[[Place, Existing], Existing | None] | None = None
+
+    @property
+    def has_any_attribute(self) -> bool:
+        """Whether nobody can tell before a resource is made which attributes it will have."""
+        return self.is_open or self.has_outputs
 
 
 def not_updatable(

@@ -111,6 +111,23 @@ def unknown_warning(known: Properties, given: Mapping[str, Node]) -> str:
     return " ".join(sentences)
 
 
+def without_unavailable(known: Properties, given: Mapping[str, Node]) -> tuple[dict[str, Node], list[str]]:
+    """The properties that are served, and the names of the others, with their paths."""
+    kept: dict[str, Node] = {}
+    left_out: list[str] = []
+    for name, value in given.items():
+        declared = known.get(name)
+        if declared is not None and declared.kind is Kind.UNAVAILABLE:
+            left_out.append(name)
+        elif declared is not None and declared.kind is Kind.GROUP and isinstance(value, dict):
+            inside, missing = without_unavailable(declared.members or {}, value)
+            kept[name] = inside
+            left_out += [f"{name}.{member}" for member in missing]
+        else:
+            kept[name] = value
+    return kept, left_out
+
+
 def _group(where: str, path: str, known: Properties, given: Mapping[str, Node]) -> Document:
     for name in given:
         if name not in known:
@@ -126,7 +143,11 @@ def _group(where: str, path: str, known: Properties, given: Mapping[str, Node]) 
 def _value(where: str, path: str, known: Property, value: Node) -> object:
     match known.kind, value:
         case Kind.UNAVAILABLE, _:
-            raise PropertyError(f"Property {path.rpartition('/')[2]} is not supported here.")
+            name = path.rpartition("/")[2]
+            raise PropertyError(
+                f"redrive does not serve the property {name}, which AWS has. Take it out, or have it left out: redrive "
+                "deploy --on-unknown warn, or the tag redrive:on-unknown=warn of the stack."
+            )
         case Kind.GROUP, dict():
             return _group(where, path, known.members or {}, value)
         case Kind.MAPPING, dict():

@@ -1,4 +1,4 @@
-"""AWS::SQS::Queue and AWS::SQS::QueuePolicy.
+"""AWS::SQS::Queue, AWS::SQS::QueuePolicy and AWS::SQS::QueueInlinePolicy.
 
 Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/AWS_SQS.html
 """
@@ -34,7 +34,8 @@ _FIFO_SUFFIX = ".fifo"
 _POLICY_ID_LENGTH_MAX = 255
 _MISSING = frozenset({"QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue"})
 
-# The attributes of a queue that are properties, and what they are where the template says nothing.
+# The attributes of a queue that are properties, and what they become when the template says nothing of them any more.
+# The size is recorded from AWS, which makes new queues with another one.
 # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SetQueueAttributes.html
 _ATTRIBUTES = {
     "ContentBasedDeduplication": "false",
@@ -44,7 +45,7 @@ _ATTRIBUTES = {
     "FifoThroughputLimit": "perQueue",
     "KmsDataKeyReusePeriodSeconds": "300",
     "KmsMasterKeyId": "",
-    "MaximumMessageSize": "1048576",
+    "MaximumMessageSize": "262144",
     "MessageRetentionPeriod": "345600",
     "ReceiveMessageWaitTimeSeconds": "0",
     "RedriveAllowPolicy": "",
@@ -52,6 +53,10 @@ _ATTRIBUTES = {
     "SqsManagedSseEnabled": "true",
     "VisibilityTimeout": "30",
 }
+
+
+# What stays as it was when it is gone from the template; recorded from AWS.
+_STAYING = frozenset({"DeduplicationScope", "FifoThroughputLimit"})
 
 
 def _attributes(properties: Document, names: set[str]) -> dict[str, str]:
@@ -95,14 +100,17 @@ def _name(place: Place, properties: Document) -> str:
 
 def _update_queue(place: Place, existing: Existing, properties: Document) -> Existing:
     url = existing.physical_id
-    attributes = _attributes(properties, changed_keys(existing.properties, properties))
+    changed = changed_keys(existing.properties, properties) - (_STAYING - properties.keys())
+    attributes = _attributes(properties, changed)
+    if "KmsMasterKeyId" in changed - properties.keys() and "SqsManagedSseEnabled" not in properties:
+        attributes["SqsManagedSseEnabled"] = "false"
     if attributes:
         place.call("sqs", "SetQueueAttributes", QueueUrl=url, Attributes=attributes)
-    changed, removed = tag_changes(existing.properties, properties)
+    tagged, removed = tag_changes(existing.properties, properties)
     if removed:
         place.call("sqs", "UntagQueue", QueueUrl=url, TagKeys=removed)
-    if changed:
-        place.call("sqs", "TagQueue", QueueUrl=url, Tags=changed)
+    if tagged:
+        place.call("sqs", "TagQueue", QueueUrl=url, Tags=tagged)
     return Existing(url, properties, existing.attributes)
 
 
@@ -125,6 +133,23 @@ def _update_policy(place: Place, existing: Existing, properties: Document) -> Ex
 
 def _delete_policy(place: Place, existing: Existing) -> None:
     _set_policy(place, existing.properties["Queues"], "")
+
+
+def _create_inline_policy(place: Place, properties: Document) -> Existing:
+    _set_policy(place, [properties["Queue"]], as_text(properties["PolicyDocument"]))
+    return Existing(properties["Queue"], properties, {})
+
+
+def _update_inline_policy(
+    place: Place,
+    existing: Existing,  # noqa: ARG001 -- the signature of every update.
+    properties: Document,
+) -> Existing:
+    return _create_inline_policy(place, properties)
+
+
+def _delete_inline_policy(place: Place, existing: Existing) -> None:
+    _set_policy(place, [existing.properties["Queue"]], "")
 
 
 def _set_policy(place: Place, urls: list[str], policy: str) -> None:
@@ -168,5 +193,14 @@ QUEUE_POLICY = ResourceType(
     update=_update_policy,
     delete=_delete_policy,
     attributes=frozenset({"Id"}),
+    missing=_MISSING,
+)
+
+QUEUE_INLINE_POLICY = ResourceType(
+    name="AWS::SQS::QueueInlinePolicy",
+    properties={"PolicyDocument": required(JSON), "Queue": replacing(required(TEXT))},
+    create=_create_inline_policy,
+    update=_update_inline_policy,
+    delete=_delete_inline_policy,
     missing=_MISSING,
 )

@@ -1,0 +1,150 @@
+"""Apps of the CDK after `cdk synth`: the stacks in a cdk.out, in the order in which they are deployed, and their files.
+
+Files are uploaded under the bucket and the key that the templates name, so that the templates are deployed unchanged.
+Source: https://github.com/aws/aws-cdk-cli/tree/main/packages/%40aws-cdk/cloud-assembly-schema
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from redrive.cli.surface import Surface
+from redrive.core.errors import UserError
+
+MANIFEST = "manifest.json"
+_STACK = "aws:cloudformation:stack"
+_ASSETS = "cdk:asset-manifest"
+# The earliest date an archive can name: the same files give the same bytes, whenever they are deployed.
+_DATE = (1980, 1, 1, 0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class SynthesizedStack:
+    """One stack of an app. `template_url` is where its template lies once the files are uploaded; empty if nowhere."""
+
+    name: str
+    template: Path
+    parameters: Mapping[str, str]
+    tags: Mapping[str, str]
+    template_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file of an app, or a directory that is uploaded as an archive."""
+
+    path: Path
+    is_archive: bool
+    bucket: str
+    key: str
+
+
+def is_assembly(path: Path) -> bool:
+    """Whether a path is what `cdk synth` writes."""
+    return (path / MANIFEST).is_file()
+
+
+def read_stacks(assembly: Path, *, account: str, region: str) -> list[SynthesizedStack]:
+    """The stacks of an app, each after those that it depends on. Errors: UserError."""
+    artifacts = _read(assembly / MANIFEST).get("artifacts", {})
+    stacks = []
+    for name in _in_order(artifacts):
+        if artifacts[name].get("type") != _STACK:
+            continue
+        properties = artifacts[name].get("properties", {})
+        url = str(properties.get("stackTemplateAssetObjectUrl") or "").removeprefix("s3://")
+        stacks.append(
+            SynthesizedStack(
+                name=str(properties.get("stackName") or name),
+                template=assembly / properties["templateFile"],
+                parameters={key: str(value) for key, value in properties.get("parameters", {}).items()},
+                tags={key: str(value) for key, value in properties.get("tags", {}).items()},
+                template_url=_filled(f"https://s3.amazonaws.com/{url}", account, region) if url else "",
+            )
+        )
+    return stacks
+
+
+def read_files(assembly: Path, *, account: str, region: str) -> Iterator[File]:
+    """The files of an app. Errors: UserError for a container image, which nothing here runs."""
+    for name, artifact in _read(assembly / MANIFEST).get("artifacts", {}).items():
+        if artifact.get("type") != _ASSETS:
+            continue
+        manifest = _read(assembly / artifact["properties"]["file"])
+        if manifest.get("dockerImages"):
+            raise UserError(
+                f"{name} of {assembly} has container images, which redrive does not run.",
+                next_step="Package the function as a directory: lambda.Code.from_asset.", exit_code=2,
+            )  # fmt: skip
+        for file in manifest.get("files", {}).values():
+            source = file["source"]
+            if "path" not in source:
+                raise UserError(f"A file of {name} is made by a command, which redrive does not run.", exit_code=2)
+            for destination in file["destinations"].values():
+                yield File(
+                    assembly / source["path"], source.get("packaging") == "zip",
+                    _filled(destination["bucketName"], account, region),
+                    _filled(destination["objectKey"], account, region),
+                )  # fmt: skip
+
+
+def upload_files(files: Iterator[File], endpoint_url: str, account: str) -> int:
+    """Upload the files of an app to a server; answers how many. Errors: UserError."""
+    count = 0
+    for file in files:
+        content = _archive(file.path) if file.is_archive else file.path.read_bytes()
+        Surface(endpoint_url).put_asset(bucket=file.bucket, key=file.key, content=content, account=account)
+        count += 1
+    return count
+
+
+def _in_order(artifacts: Mapping[str, Any]) -> Sequence[str]:
+    """The names of artifacts, each after those that it depends on."""
+    done: dict[str, None] = {}
+    waiting = list(artifacts)
+    while waiting:
+        ready = [
+            name
+            for name in waiting
+            if all(each in done or each not in artifacts for each in artifacts[name].get("dependencies", ()))
+        ]
+        if not ready:
+            raise UserError(f"The artifacts {', '.join(waiting)} depend on one another in a circle.", exit_code=2)
+        done |= dict.fromkeys(ready)
+        waiting = [name for name in waiting if name not in done]
+    return list(done)
+
+
+def _filled(text: str, account: str, region: str) -> str:
+    """A name with the places for the account, the region and the partition filled in."""
+    for place, value in (("AccountId", account), ("Region", region), ("Partition", "aws")):
+        text = text.replace(f"${{AWS::{place}}}", value)
+    return text
+
+
+def _archive(directory: Path) -> bytes:
+    """A directory as an archive, the same bytes for the same files; a file that is one already is taken as it is."""
+    if directory.is_file():
+        return directory.read_bytes()
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(each for each in directory.rglob("*") if each.is_file()):
+            entry = zipfile.ZipInfo(path.relative_to(directory).as_posix(), _DATE)
+            entry.external_attr = path.stat().st_mode << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, path.read_bytes())
+    return content.getvalue()
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        document: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path} cannot be read: {error}.", next_step="Run: cdk synth", exit_code=2) from error
+    return document

@@ -1,0 +1,101 @@
+"""Stacks over HTTP: a custom resource whose function answers by a PUT, and a synthesized app with its files."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import ServerProcess
+
+CODE = """
+import json, urllib.request
+def handler(event, context):
+    answer = {"Status": "SUCCESS", "PhysicalResourceId": "thing", "RequestId": event["RequestId"],
+              "StackId": event["StackId"], "LogicalResourceId": event["LogicalResourceId"],
+              "Data": {"Url": event["ResponseURL"], "Shout": event["ResourceProperties"]["Name"].upper()}}
+    body, headers = json.dumps(answer).encode(), {"content-type": ""}
+    urllib.request.urlopen(urllib.request.Request(event["ResponseURL"], body, headers, method="PUT"))
+"""
+TRUST = {
+    "Version": "2012-10-17",
+    "Statement": [{"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}],
+}
+BASIC = "arn:aws:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole"
+
+
+def function(code: dict[str, Any], **properties: Any) -> dict[str, Any]:
+    role = {"AssumeRolePolicyDocument": TRUST, "ManagedPolicyArns": [BASIC]}
+    return {
+        "Role": {"Type": "AWS::IAM::Role", "Properties": role},
+        "F": {
+            "Type": "AWS::Lambda::Function",
+            "Properties": {
+                "Runtime": "python3.11", "Handler": "index.handler", "Code": code, "Timeout": 20,
+                "Role": {"Fn::GetAtt": ["Role", "Arn"]}, **properties,
+            },
+        },
+    }  # fmt: skip
+
+
+def deployed(server: ServerProcess, path: Path, *options: str) -> dict[str, Any]:
+    """The stack that `redrive deploy` answers."""
+    answer: dict[str, Any] = json.loads(server.redrive("deploy", str(path), "--output", "json", *options))
+    return answer
+
+
+def test_function_of_a_custom_resource_answers_over_http(server: ServerProcess, tmp_path: Path) -> None:
+    thing = {
+        "Type": "Custom::Thing", "Properties": {"ServiceToken": {"Fn::GetAtt": ["F", "Arn"]}, "Name": "hello"}
+    }  # fmt: skip
+    outputs = {name: {"Value": {"Fn::GetAtt": ["T", name]}} for name in ("Shout", "Url")}
+    template = {"Resources": {**function({"ZipFile": CODE}), "T": thing}, "Outputs": outputs}
+    path = tmp_path / "template.json"
+    path.write_text(json.dumps(template))
+
+    made = deployed(server, path, "--stack", "custom")
+
+    assert (made["status"], made["outputs"]["Shout"]) == ("CREATE_COMPLETE", "HELLO")
+    forged = urllib.request.Request(
+        made["outputs"]["Url"].replace("Signature=", "Signature=x"), b"{}", {"content-type": ""}, method="PUT"
+    )
+    with pytest.raises(urllib.error.HTTPError, match="403"):
+        urllib.request.urlopen(forged)
+
+
+def test_synthesized_app_is_deployed_with_its_files_in_order(server: ServerProcess, tmp_path: Path) -> None:
+    bucket = "assets-${AWS::AccountId}-${AWS::Region}"
+    code = {"S3Bucket": {"Fn::Sub": bucket}, "S3Key": "code.zip"}
+    first = {"Resources": {"Q": {"Type": "AWS::SQS::Queue"}},
+             "Outputs": {"Q": {"Value": {"Fn::GetAtt": ["Q", "Arn"]}, "Export": {"Name": "queue"}}}}  # fmt: skip
+    second = {"Resources": function(code, Environment={"Variables": {"QUEUE": {"Fn::ImportValue": "queue"}}}),
+              "Outputs": {"F": {"Value": {"Ref": "F"}}}}  # fmt: skip
+    (tmp_path / "asset").mkdir()
+    (tmp_path / "asset" / "index.py").write_text("def handler(event, context):\n    return {'from': 'asset'}\n")
+    destination = {"here": {"bucketName": bucket, "objectKey": "code.zip"}}
+    files = {"code": {"source": {"path": "asset", "packaging": "zip"}, "destinations": destination}}
+    artifacts = {
+        "second": {"type": "aws:cloudformation:stack", "properties": {"templateFile": "second.json"},
+                   "dependencies": ["files", "first"]},
+        "first": {"type": "aws:cloudformation:stack", "properties": {"templateFile": "first.json", "stackName": "one"}},
+        "files": {"type": "cdk:asset-manifest", "properties": {"file": "assets.json"}},
+    }  # fmt: skip
+    documents = {
+        "first.json": first, "second.json": second, "assets.json": {"files": files},
+        "manifest.json": {"version": "1.0", "artifacts": artifacts},
+    }  # fmt: skip
+    for name, document in documents.items():
+        (tmp_path / name).write_text(json.dumps(document))
+
+    server.redrive("deploy", str(tmp_path))
+
+    stacks = server.client("cloudformation").describe_stacks()["Stacks"]
+    statuses = {stack["StackName"]: stack["StackStatus"] for stack in stacks if stack["StackName"] in ("one", "second")}
+    assert statuses == {"one": "CREATE_COMPLETE", "second": "CREATE_COMPLETE"}
+    name = next(stack["Outputs"][0]["OutputValue"] for stack in stacks if stack["StackName"] == "second")
+    answer = server.client("lambda").invoke(FunctionName=name)["Payload"].read()
+    assert json.loads(answer) == {"from": "asset"}
