@@ -33,6 +33,7 @@ from redrive.services.cloudformation.model_templates import (
     template_of,
     validation_error,
 )
+from redrive.services.cloudformation.transforms.expansion import expanded
 from redrive.services.cloudformation.workers_outputs import export_in_use
 from redrive.services.cloudformation.workers_preview import has_updates
 from redrive.services.cloudformation.workers_run import Run
@@ -164,8 +165,10 @@ def create_stack(
         is_protected=bool(enable_termination_protection), retains_except_on_create=bool(retain_except_on_create),
     )  # fmt: skip
     pass_role(tx, caller, role_arn, stack.id)
-    checked_plan(blueprint, caller.scope, stack_name, stack.uid)
-    run = Run(tx, stack)
+    blueprint = expanded(blueprint, caller.scope, stack_name, stack.uid)
+    if blueprint.is_whole:
+        checked_plan(blueprint, caller.scope, stack_name, stack.uid)
+    run = Run(tx, dataclasses.replace(stack, blueprint=blueprint))
     run.begin(StackStatus.CREATE_IN_PROGRESS, acting(tx, caller, blueprint, stack.id))
     run.save()
     return {"StackId": run.stack.id, "OperationId": run.stack.operation}
@@ -203,11 +206,13 @@ def update_stack(
         capabilities=capabilities, role_arn=role_arn, rollback_configuration=rollback_configuration,
         notification_arns=notification_arns, tags=tags,
     )  # fmt: skip
-    plan = checked_plan(blueprint, stack.scope, stack.stack_name, stack.uid)
+    blueprint = expanded(blueprint, stack.scope, stack.stack_name, stack.uid)
+    plan = checked_plan(blueprint, stack.scope, stack.stack_name, stack.uid) if blueprint.is_whole else None
     check_updatable(stack)
-    check_same_types(tx, stack, plan)
+    if plan is not None:
+        check_same_types(tx, stack, plan)
     run = Run(tx, dataclasses.replace(stack, blueprint=blueprint))
-    if not has_updates(run):
+    if plan is not None and not has_updates(run):
         raise validation_error(NO_UPDATES)
     begin_update(
         run, stack.blueprint, acting(tx, caller, blueprint, stack.id),

@@ -6,6 +6,9 @@ from redrive.core.clock import DAY_MS, SECOND_MS
 
 STACK_NAME_LENGTH_MAX = 128  # https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_CreateStack.html
 TEMPLATE_BYTES_MAX = 51_200  # https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html
+PROCESSED_BYTES_MAX = (
+    1_048_576  # https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html
+)
 STACKS_MAX = 2_000  # https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html
 INLINE_CODE_BYTES_MAX = 4_194_304  # https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-properties-lambda-function-code.html
 PAGE_ITEMS_MAX = 100  # https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_ListExports.html

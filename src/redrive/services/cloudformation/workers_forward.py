@@ -31,6 +31,11 @@ REPLACING = "Requested update requires the creation of a new physical resource; 
 
 def step_forward(run: Run) -> Instant | None:
     """Take the next resource as far as it goes; when to come again, or None when there is nothing left to do."""
+    if run.stack.blueprint.awaits_macros:
+        return None
+    if run.stack.blueprint.transform_failure:
+        _give_up(run, as_sentence(run.stack.blueprint.transform_failure))
+        return run.tx.now
     plan = run.plan()
     for logical_id in plan.order:
         resource = run.resource(logical_id)
@@ -50,9 +55,14 @@ def _finish(run: Run, plan: Plan) -> None:
     try:
         publish_outputs(run, plan)
     except OutputFailure as failure:
-        _give_up(run, failure.message if failure.message.endswith(".") else f"{failure.message}.")
+        _give_up(run, as_sentence(failure.message))
         return
     run.enter(StackStatus.CREATE_COMPLETE if creating else StackStatus.UPDATE_COMPLETE_CLEANUP_IN_PROGRESS)
+
+
+def as_sentence(text: str) -> str:
+    """A reason that further sentences can follow."""
+    return text if text.endswith(".") else f"{text}."
 
 
 def _converge(run: Run, plan: Plan, logical_id: str, resource: StackResource | None) -> bool:
