@@ -20,6 +20,11 @@ NOUNS = ("api", "model", "limits", "workers", "source")
 
 # Modules of a service beside the nouns above, as `service/module.py`, with the reason.
 SHAPE_EXCEPTIONS: dict[str, str] = {
+    "cloudformation/transforms/__init__.py": "what transforms are",
+    "cloudformation/transforms/expansion.py": "the order in which transforms are carried out",
+    "cloudformation/transforms/failure.py": "why a transform failed",
+    "cloudformation/transforms/serverless.py": "the transform of one service",
+    "cloudformation/transforms/translator.py": "AWS's translator, apart from what is imported at start",
     "cloudformation/types/__init__.py": "the table of the resource types",
     "cloudformation/types/cloudformation.py": "the resource types of one service",
     "cloudformation/types/dynamodb.py": "the resource types of one service",

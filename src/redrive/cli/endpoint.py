@@ -46,11 +46,27 @@ def fetch(endpoint_url: str, path: str) -> bytes:
     return _asked(endpoint_url, path, None, None, _read_bytes)
 
 
+def ask_with_bytes(endpoint_url: str, path: str, content: bytes) -> dict[str, Any]:
+    """A PUT of bytes to a server's own surface. Errors: as those of `ask`."""
+    return _asked(endpoint_url, path, content, "PUT", _read_document)
+
+
+def is_there(endpoint_url: str, path: str) -> bool:
+    """Whether a server's own surface has what a path names. Errors: as those of `ask`, but for what is not there."""
+    try:
+        ask(endpoint_url, path)
+    except UserError as error:
+        if isinstance(error.__cause__, urllib.error.HTTPError) and error.__cause__.code == http.client.NOT_FOUND:
+            return False
+        raise
+    return True
+
+
 def _asked(
-    endpoint_url: str, path: str, document: Mapping[str, object] | None, method: str | None,
+    endpoint_url: str, path: str, document: Mapping[str, object] | bytes | None, method: str | None,
     read: Callable[[http.client.HTTPResponse], T],
 ) -> T:  # fmt: skip
-    body = None if document is None else json.dumps(document).encode()
+    body = document if document is None or isinstance(document, bytes) else json.dumps(document).encode()
     url = f"{endpoint_url.rstrip('/')}/_redrive/{path}"
     try:
         request = urllib.request.Request(url, data=body, method=method)  # noqa: S310 - the user's own URL

@@ -14,6 +14,7 @@ from redrive.core.clock import Clock, Instant, format_instant, parse_instant
 from redrive.core.errors import UserError
 from redrive.engine.driver import Driver, VirtualDrive
 from redrive.engine.engine import Runner
+from redrive.gateway.admin_assets import AssetAdmin
 from redrive.gateway.admin_faults import FaultAdmin
 from redrive.gateway.admin_requests import Missing, Route, Routes, read_document, shown
 from redrive.gateway.admin_runs import RunAdmin
@@ -67,6 +68,7 @@ class Admin:
             ("POST", CLOCK_PATH): self._move_clock,
             ("DELETE", CLOCK_PATH): self._stop_clock,
             ("POST", "/_redrive/reset"): self._reset_all,
+            **AssetAdmin(run).routes,
             **FaultAdmin(run).routes,
             **RunAdmin(run, facts.account).routes,
             **ScheduleAdmin(run, facts.account).routes,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import tempfile
 from collections.abc import Iterator
@@ -42,7 +43,10 @@ QUERIES = {
     "/_redrive/schedules/next": "schedule=nightly",
     "/_redrive/store/backup/content": "id=1&offset=0",
 }
+ASSET = b"an archive"
+ASSET_DIGEST = hashlib.sha256(ASSET).hexdigest()
 BODIES = {
+    "/_redrive/assets/{id}": ASSET,
     "/_redrive/clock": b'{"advance_s": 60}',
     "/_redrive/faults": json.dumps(FAULT).encode(),
     "/_redrive/schedules/trigger": b'{"schedule": "nightly"}',
@@ -71,6 +75,7 @@ class Desk:
             Target={"Arn": queue, "RoleArn": role},
         )  # fmt: skip
         world.settle()
+        self.ask("PUT", f"/_redrive/assets/{ASSET_DIGEST}", body=ASSET)
         self.fault_id: str = self.ask("POST", "/_redrive/faults", body=BODIES["/_redrive/faults"])["id"]
         (run,) = self.ask("GET", "/_redrive/runs", QUERIES["/_redrive/runs"])["runs"]
         self.run_id: str = run["execution_id"]
@@ -111,7 +116,8 @@ def test_every_path_of_the_reference_answers() -> None:
     answers = {}
     for method, path in calls:
         with closing(Desk()) as desk:
-            there = path.format(digest="known", id=desk.fault_id if "faults" in path else desk.run_id)
+            ids = {"assets": ASSET_DIGEST, "faults": desk.fault_id}
+            there = path.format(digest="known", id=ids.get(path.split("/")[2], desk.run_id))
             answers[method, path] = desk.respond(method, there, QUERIES.get(path, ""), BODIES.get(path, b"")).status
 
     assert answers == dict.fromkeys(calls, 200)
@@ -121,7 +127,7 @@ def test_every_path_of_the_reference_answers() -> None:
 
 def _named(page: str) -> str:
     """The page with its placeholders as those of the other document."""
-    return page.replace("DIGEST", "{digest}").replace("/ID`", "/{id}`")
+    return page.replace("assets/DIGEST", "assets/{id}").replace("DIGEST", "{digest}").replace("/ID`", "/{id}`")
 
 
 def test_every_route_is_in_the_reference(desk: Desk) -> None:
@@ -211,3 +217,22 @@ def test_runs_come_in_pages_latest_first(desk: Desk) -> None:
 )
 def test_question_about_nothing_known_is_refused(path: str, query: str, desk: Desk) -> None:
     assert desk.respond("GET", f"/_redrive/{path}", query).status == 400
+
+
+def test_asset_that_comes_in_pieces_is_kept_when_the_last_one_is_there(desk: Desk) -> None:
+    digest = hashlib.sha256(b"onetwo").hexdigest()
+    path = f"/_redrive/assets/{digest}"
+
+    first = desk.ask("PUT", path, "piece=1&pieces=2", b"one")
+    before = desk.respond("GET", path).status
+    second = desk.ask("PUT", path, "piece=2&pieces=2", b"two")
+
+    assert (first, before) == ({"digest": digest, "pieces": 1}, 404)
+    assert second == {"digest": digest, "size_bytes": 6} == desk.ask("GET", path)
+
+
+@pytest.mark.parametrize(("query", "body"), [("", b"another"), ("piece=2&pieces=2", ASSET), ("pieces=65", ASSET)])
+def test_asset_of_another_digest_or_out_of_order_is_refused(desk: Desk, query: str, body: bytes) -> None:
+    refused = desk.respond("PUT", f"/_redrive/assets/{ASSET_DIGEST}", query, body)
+
+    assert refused.status == 400

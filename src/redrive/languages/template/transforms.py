@@ -92,8 +92,10 @@ def _innermost(node: Node, path: Path) -> Transform | None:
 
 def _at(node: Node, path: Path) -> Node:
     for key in path:
-        if (isinstance(node, dict) and isinstance(key, str)) or (isinstance(node, list) and isinstance(key, int)):
-            node = node[key]
+        if isinstance(node, dict):
+            node = node[str(key)]
+        elif isinstance(node, list):
+            node = node[int(key)]
     return node
 
 

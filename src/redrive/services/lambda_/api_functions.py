@@ -27,14 +27,13 @@ from redrive.services.lambda_.model import (
     refuse_given,
     unavailable,
 )
+from redrive.services.lambda_.model_assets import brought_code, find_asset
 from redrive.services.lambda_.model_code import (
-    check_archive,
     check_environment,
     check_runtime,
     check_sizes,
     code_digest,
     code_location,
-    zip_content,
 )
 from redrive.services.lambda_.model_event_invoke import EventInvokeConfig
 from redrive.services.lambda_.workers_queues import authorize_on_queue
@@ -123,12 +122,11 @@ def create_function(
         raise constraint_violation(
             function_name, "functionName", f"length less than or equal to {FUNCTION_NAME_CHARS_MAX}, without a version"
         )
-    content = zip_content(code)
+    content = brought_code(tx, code, "CreateFunction")
     if not runtime or not handler:
         raise invalid_parameter(
             "Runtime and Handler are mandatory parameters for functions created with deployment packages."
         )
-    check_archive(content, "CreateFunction")
     if len(tags or {}) > TAGS_MAX:
         raise invalid_parameter(f"Number of tags exceeds resource tag limit of {TAGS_MAX}.")
     if tx.resources.get(Function, caller.scope, reference.name) is not None:
@@ -244,13 +242,14 @@ def update_function_code(
     """
     function = authorized_function(tx, caller, "lambda:UpdateFunctionCode", function_name)
     refuse_given(Publish=publish, PublishTo=publish_to)
-    content = zip_content(
+    content = brought_code(
+        tx,
         {
             "ZipFile": zip_file, "S3Bucket": s3_bucket, "S3Key": s3_key, "S3ObjectVersion": s3_object_version,
             "S3ObjectStorageMode": s3_object_storage_mode, "ImageUri": image_uri,
-        }
+        },
+        "UpdateFunctionCode",
     )  # fmt: skip
-    check_archive(content, "UpdateFunctionCode")
     check_revision(function, revision_id)
     updated = replace(
         function,
@@ -395,7 +394,11 @@ def _check_role(tx: Transaction, caller: Caller, function: Function) -> None:
 
 
 def _forget_unused_code(tx: Transaction, digest: str) -> None:
-    """Let go of an archive, unless a function of any account still needs it."""
+    """Let go of an archive, unless a function of any account still needs it, or a deployment has brought it."""
     functions = (function for _, function in tx.resources.everywhere(Function))
-    if digest and all(digest not in (one.code_digest, one.replaced_digest) for one in functions):
+    if (
+        digest
+        and not find_asset(tx, digest)
+        and all(digest not in (one.code_digest, one.replaced_digest) for one in functions)
+    ):
         tx.blobs.delete(digest)

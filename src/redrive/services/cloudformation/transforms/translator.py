@@ -6,6 +6,7 @@ The translator would ask boto3 for a region and for credentials: it is told the 
 from __future__ import annotations
 
 import copy
+import logging
 import threading
 from collections.abc import Mapping
 from typing import cast
@@ -19,6 +20,9 @@ from samtranslator.utils.py27hash_fix import to_py27_compatible_template, undo_m
 
 from redrive.languages.template import ParameterValue, PseudoParameters
 from redrive.languages.template.source import Node
+
+# It warns of switches that only CloudFormation's own service has; what is wrong with a template, it raises.
+logging.getLogger("samtranslator").setLevel(logging.CRITICAL)
 
 _TURN = threading.Lock()
 """Held while a template is translated: the translator keeps the region in a class of its own."""
