@@ -21,6 +21,7 @@ from redrive.engine.registry import Registry
 from redrive.engine.services import BoundServices
 from redrive.invoke.http_calls import HttpCalls
 from redrive.services.cloudformation.workers import StackWorker
+from redrive.services.cloudformation.workers_macros import MacroWorker
 from redrive.services.dynamodb.workers import ExpiryWorker
 from redrive.services.lambda_.source import LambdaSource
 from redrive.services.lambda_.source_queues import QueueEvents
@@ -155,6 +156,7 @@ def build_workers(log: Log, settings: Settings = DEFAULTS, knobs: Knobs = PRODUC
         ExpiryWorker(),
         GroupDeletionWorker(),
         LogRetentionWorker(),
+        MacroWorker(),
         MappingWorker([queues], log),
         MetricsWorker([QueueSampler()]),
         MoveTaskWorker(),

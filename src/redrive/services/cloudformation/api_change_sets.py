@@ -39,6 +39,7 @@ from redrive.services.cloudformation.model_templates import (
     validation_error,
 )
 from redrive.services.cloudformation.transforms.expansion import expanded
+from redrive.services.cloudformation.workers_macros import await_macros, pending
 from redrive.services.cloudformation.workers_preview import has_updates, preview
 from redrive.services.cloudformation.workers_run import Run
 from redrive.store.api import Transaction
@@ -124,7 +125,11 @@ def create_change_set(
         run = Run(tx, stack)
         run.enter(StackStatus.REVIEW_IN_PROGRESS, "User Initiated")
         run.save()
-    tx.resources.put(stack.scope, _with_changes(Run(tx, dataclasses.replace(stack, blueprint=blueprint)), change_set))
+    if blueprint.awaits_macros:
+        tx.resources.put(stack.scope, pending(change_set))
+        await_macros(tx, stack, acting(tx, caller, blueprint, stack.id), change_set_name)
+        return {"Id": change_set.id, "StackId": stack.id}
+    tx.resources.put(stack.scope, with_changes(Run(tx, dataclasses.replace(stack, blueprint=blueprint)), change_set))
     return {"Id": change_set.id, "StackId": stack.id}
 
 
@@ -147,7 +152,7 @@ def _stack_for(tx: Transaction, caller: Caller, stack_name: str, change_set_name
     return stack
 
 
-def _with_changes(run: Run, change_set: ChangeSet) -> ChangeSet:
+def with_changes(run: Run, change_set: ChangeSet) -> ChangeSet:
     """The change set with what it changes, or with the reason why it cannot be executed."""
     failure = run.stack.blueprint.transform_failure
     if failure:

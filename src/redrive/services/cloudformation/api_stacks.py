@@ -34,6 +34,7 @@ from redrive.services.cloudformation.model_templates import (
     validation_error,
 )
 from redrive.services.cloudformation.transforms.expansion import expanded
+from redrive.services.cloudformation.workers_macros import await_macros
 from redrive.services.cloudformation.workers_outputs import export_in_use
 from redrive.services.cloudformation.workers_preview import has_updates
 from redrive.services.cloudformation.workers_run import Run
@@ -169,8 +170,11 @@ def create_stack(
     if blueprint.is_whole:
         checked_plan(blueprint, caller.scope, stack_name, stack.uid)
     run = Run(tx, dataclasses.replace(stack, blueprint=blueprint))
-    run.begin(StackStatus.CREATE_IN_PROGRESS, acting(tx, caller, blueprint, stack.id))
+    principal = acting(tx, caller, blueprint, stack.id)
+    run.begin(StackStatus.CREATE_IN_PROGRESS, principal)
     run.save()
+    if blueprint.awaits_macros:
+        await_macros(tx, run.stack, principal)
     return {"StackId": run.stack.id, "OperationId": run.stack.operation}
 
 
@@ -214,12 +218,15 @@ def update_stack(
     run = Run(tx, dataclasses.replace(stack, blueprint=blueprint))
     if plan is not None and not has_updates(run):
         raise validation_error(NO_UPDATES)
+    principal = acting(tx, caller, blueprint, stack.id)
     begin_update(
-        run, stack.blueprint, acting(tx, caller, blueprint, stack.id),
+        run, stack.blueprint, principal,
         on_failure="DO_NOTHING" if disable_rollback else "ROLLBACK",
         retains_except_on_create=bool(retain_except_on_create), client_request_token=client_request_token,
         stack_policy=stack_policy_body if stack_policy_body is not None else stack.stack_policy,
     )  # fmt: skip
+    if blueprint.awaits_macros:
+        await_macros(tx, run.stack, principal)
     return {"StackId": stack.id, "OperationId": run.stack.operation}
 
 

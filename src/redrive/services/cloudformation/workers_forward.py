@@ -34,7 +34,7 @@ def step_forward(run: Run) -> Instant | None:
     if run.stack.blueprint.awaits_macros:
         return None
     if run.stack.blueprint.transform_failure:
-        _give_up(run, as_sentence(run.stack.blueprint.transform_failure))
+        _give_up(run, f"{run.stack.blueprint.transform_failure}.")
         return run.tx.now
     plan = run.plan()
     for logical_id in plan.order:
@@ -55,14 +55,9 @@ def _finish(run: Run, plan: Plan) -> None:
     try:
         publish_outputs(run, plan)
     except OutputFailure as failure:
-        _give_up(run, as_sentence(failure.message))
+        _give_up(run, failure.message if failure.message.endswith(".") else f"{failure.message}.")
         return
     run.enter(StackStatus.CREATE_COMPLETE if creating else StackStatus.UPDATE_COMPLETE_CLEANUP_IN_PROGRESS)
-
-
-def as_sentence(text: str) -> str:
-    """A reason that further sentences can follow."""
-    return text if text.endswith(".") else f"{text}."
 
 
 def _converge(run: Run, plan: Plan, logical_id: str, resource: StackResource | None) -> bool:

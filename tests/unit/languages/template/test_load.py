@@ -222,7 +222,7 @@ TEMPLATE = "Template error: "
             "the map name, map key and the attribute for return value",
         ),
         ("{'Fn::Join': [',', [a]], Other: x}", TEMPLATE + "Fn::Join must be the only key of its object"),
-        ("!Transform {Name: X}", TEMPLATE + "Fn::Transform is not supported: macros do not run here."),
+        ("!Transform {Name: X}", TEMPLATE + "Fn::Transform has not been carried out here."),
     ],
 )
 def test_mistake_in_a_function_is_named(value: str, message: str) -> None:

@@ -15,6 +15,7 @@ from redrive.services.cloudformation.types.lambda_ import (
     PERMISSION,
 )
 from redrive.services.cloudformation.types.logs import LOG_GROUP, LOG_STREAM
+from redrive.services.cloudformation.types.macro import MACRO
 from redrive.services.cloudformation.types.resource import ResourceType
 from redrive.services.cloudformation.types.scheduler import SCHEDULE, SCHEDULE_GROUP
 from redrive.services.cloudformation.types.sqs import QUEUE, QUEUE_POLICY
@@ -26,6 +27,7 @@ _ALL: tuple[ResourceType, ...] = (
     FUNCTION,
     LOG_GROUP,
     LOG_STREAM,
+    MACRO,
     MANAGED_POLICY,
     PERMISSION,
     POLICY,
