@@ -77,7 +77,7 @@ def command(
     made = client.describe_stacks(StackName=name)["Stacks"][0]
     if status not in ("CREATE_COMPLETE", "UPDATE_COMPLETE"):
         raise _failed(client, made, template, text)
-    _print(made, output)
+    print_stack(made, output)
 
 
 def _client(endpoint_url: str, region: str) -> Any:
@@ -212,7 +212,8 @@ def _pairs(given: tuple[str, ...]) -> dict[str, str]:
     return {key: value for key, _, value in pairs}
 
 
-def _print(stack: Any, output: str) -> None:
+def print_stack(stack: Any, output: str) -> None:
+    """Print a stack and its outputs: a table on a terminal, whole values in a pipe, or JSON."""
     outputs = {one["OutputKey"]: one["OutputValue"] for one in stack.get("Outputs", [])}
     title = f"{stack['StackName']}: {stack['StackStatus']}"
     if output == "json":

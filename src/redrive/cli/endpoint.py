@@ -47,8 +47,8 @@ def fetch(endpoint_url: str, path: str) -> bytes:
 
 
 def ask_with_bytes(endpoint_url: str, path: str, content: bytes) -> dict[str, Any]:
-    """A PUT of bytes to a server's own surface. Errors: as those of `ask`."""
-    return _asked(endpoint_url, path, content, "PUT", _read_document)
+    """A POST of bytes to a server's own surface. Errors: as those of `ask`."""
+    return _asked(endpoint_url, path, content, "POST", _read_document)
 
 
 def is_there(endpoint_url: str, path: str) -> bool:

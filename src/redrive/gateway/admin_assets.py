@@ -34,17 +34,17 @@ class AssetAdmin:
         """What is answered here."""
         return {
             ("GET", "/_redrive/assets/{id}"): self._show,
-            ("PUT", "/_redrive/assets/{id}"): self._put,
+            ("POST", "/_redrive/assets/{id}"): self._bring,
         }
 
     def _show(self, request: HttpRequest) -> HttpResponse:
         digest = read_id(request)
         asset = self._run(lambda tx: find_asset(tx, digest))
         if asset is None:
-            raise Missing(f"There is no asset {digest}.", next_step=f"Bring it: PUT {request.path}")
+            raise Missing(f"There is no asset {digest}.", next_step=f"Bring it: POST {request.path}")
         return json_response(200, {"digest": asset.digest, "size_bytes": asset.size_bytes})
 
-    def _put(self, request: HttpRequest) -> HttpResponse:
+    def _bring(self, request: HttpRequest) -> HttpResponse:
         digest = read_id(request)
         query = read_query(request, "piece", "pieces")
         pieces = read_count(query, "pieces", default=1, count_max=PIECES_MAX)

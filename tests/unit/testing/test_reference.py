@@ -75,7 +75,7 @@ class Desk:
             Target={"Arn": queue, "RoleArn": role},
         )  # fmt: skip
         world.settle()
-        self.ask("PUT", f"/_redrive/assets/{ASSET_DIGEST}", body=ASSET)
+        self.ask("POST", f"/_redrive/assets/{ASSET_DIGEST}", body=ASSET)
         self.fault_id: str = self.ask("POST", "/_redrive/faults", body=BODIES["/_redrive/faults"])["id"]
         (run,) = self.ask("GET", "/_redrive/runs", QUERIES["/_redrive/runs"])["runs"]
         self.run_id: str = run["execution_id"]
@@ -223,9 +223,9 @@ def test_asset_that_comes_in_pieces_is_kept_when_the_last_one_is_there(desk: Des
     digest = hashlib.sha256(b"onetwo").hexdigest()
     path = f"/_redrive/assets/{digest}"
 
-    first = desk.ask("PUT", path, "piece=1&pieces=2", b"one")
+    first = desk.ask("POST", path, "piece=1&pieces=2", b"one")
     before = desk.respond("GET", path).status
-    second = desk.ask("PUT", path, "piece=2&pieces=2", b"two")
+    second = desk.ask("POST", path, "piece=2&pieces=2", b"two")
 
     assert (first, before) == ({"digest": digest, "pieces": 1}, 404)
     assert second == {"digest": digest, "size_bytes": 6} == desk.ask("GET", path)
@@ -233,6 +233,6 @@ def test_asset_that_comes_in_pieces_is_kept_when_the_last_one_is_there(desk: Des
 
 @pytest.mark.parametrize(("query", "body"), [("", b"another"), ("piece=2&pieces=2", ASSET), ("pieces=65", ASSET)])
 def test_asset_of_another_digest_or_out_of_order_is_refused(desk: Desk, query: str, body: bytes) -> None:
-    refused = desk.respond("PUT", f"/_redrive/assets/{ASSET_DIGEST}", query, body)
+    refused = desk.respond("POST", f"/_redrive/assets/{ASSET_DIGEST}", query, body)
 
     assert refused.status == 400
