@@ -22,6 +22,12 @@ NOUNS = ("api", "model", "limits", "workers", "source")
 
 # Modules of a service beside the nouns above, as `service/module.py`, with the reason.
 SHAPE_EXCEPTIONS: dict[str, str] = {
+    "cloudformation/transforms/__init__.py": "what transforms are",
+    "cloudformation/transforms/expansion.py": "the order in which transforms are carried out",
+    "cloudformation/transforms/failure.py": "why a transform failed",
+    "cloudformation/transforms/macros.py": "what macros are asked and answer",
+    "cloudformation/transforms/serverless.py": "the transform of one service",
+    "cloudformation/transforms/translator.py": "AWS's translator, apart from what is imported at start",
     "cloudformation/types/__init__.py": "the table of the resource types",
     "cloudformation/types/cloudformation.py": "the resource types of one service",
     "cloudformation/types/custom.py": "resource types that functions back",
@@ -32,6 +38,7 @@ SHAPE_EXCEPTIONS: dict[str, str] = {
     "cloudformation/types/lambda_.py": "the resource types of one service",
     "cloudformation/types/logs.py": "the resource types of one service",
     "cloudformation/types/nested.py": "the resource type of stacks",
+    "cloudformation/types/macro.py": "the resource type of macros",
     "cloudformation/types/resource.py": "what a resource type is",
     "cloudformation/types/scheduler.py": "the resource types of one service",
     "cloudformation/types/schema.py": "the kinds of a type's properties",

@@ -1,8 +1,7 @@
-"""`redrive deploy TEMPLATE`: what `aws cloudformation deploy` does, without the aws CLI."""
+"""`redrive deploy`: a SAM or CloudFormation template, or a synthesized CDK app, to a server, followed until done."""
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -11,14 +10,19 @@ from typing import Any
 import boto3
 import click
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
-from rich.console import Console
-from rich.table import Table
 
 from redrive.cli.assembly import is_assembly, read_files, read_stacks, upload_files
+from redrive.cli.assets import bring_to, template_url
+from redrive.cli.deployment import deploy_stack
 from redrive.cli.endpoint import ask, endpoint_option
 from redrive.core.errors import UserError
 from redrive.core.leniency import OnUnknown
+from redrive.languages.template import TemplateError
+from redrive.languages.template.places import keys_twice
+from redrive.packaging.bundle import Bundler
+from redrive.packaging.installer import cache_directory, interpreter_for
+from redrive.packaging.samconfig import SamConfig, find_config, read_config
+from redrive.packaging.template import packaged
 
 TEMPLATE_BYTES_MAX = 51_200
 """Longer templates are given by a URL, as on AWS."""
@@ -28,10 +32,12 @@ CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAN
 
 @click.command()
 @click.argument("template", type=click.Path(path_type=Path))
-@click.option("--stack", help="The stack's name; otherwise that of the template's folder.")
+@click.option("--stack", help="The stack's name; otherwise samconfig.toml's, or that of the template's folder.")
 @click.option("-p", "--parameter", "parameters", multiple=True, metavar="KEY=VALUE", help="A parameter; repeatable.")
 @click.option("--role-arn", help="The role with whose rights the stack is made, now and later; otherwise yours.")
-@click.option("--region", envvar="AWS_DEFAULT_REGION", default="us-east-1", show_default=True, help="The region.")
+@click.option("--region", envvar="AWS_DEFAULT_REGION", help="The region; otherwise samconfig.toml's, or us-east-1.")
+@click.option("--config-env", help="The environment in samconfig.toml whose settings are used.  [default: default]")
+@click.option("--config-file", type=click.Path(path_type=Path), help="Another file than the project's samconfig.toml.")
 @click.option(
     "--on-unknown", type=click.Choice([one.value for one in OnUnknown]),
     help="What becomes of what AWS has and redrive does not serve; otherwise the server's setting holds.",
@@ -39,37 +45,54 @@ CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAN
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to print the outputs.")
 @endpoint_option
 def command(
-    template: Path, stack: str | None, parameters: tuple[str, ...], role_arn: str | None, region: str,
-    on_unknown: str | None, output: str, endpoint_url: str,
+    template: Path, stack: str | None, parameters: tuple[str, ...], role_arn: str | None, region: str | None,
+    config_env: str | None, config_file: Path | None, on_unknown: str | None, output: str, endpoint_url: str,
 ) -> None:  # fmt: skip
-    """Deploy a CloudFormation template to a server, creating the stack or updating it.
+    """Deploy a SAM or CloudFormation template to a server, creating the stack or updating it.
 
+    Local code that the template names is packed first: a directory with a requirements.txt gets what that asks for.
     TEMPLATE may be a cdk.out, too: all stacks of the app are deployed, or the one that --stack names, with their files.
     Prints what happens to each resource, then the stack's outputs.
     """
+    config = read_config(find_config(template, config_file), config_env)
     ask(endpoint_url, "health")
-    session = boto3.session.Session(
+    session = _session(region or config.region or "us-east-1")
+    client = session.client(
+        "cloudformation", endpoint_url=endpoint_url, config=Config(retries={"total_max_attempts": 1})
+    )
+    given = {**config.parameters, **_pairs(parameters)}
+    role = role_arn or config.role_arn
+    more: dict[str, Any] = {"Capabilities": CAPABILITIES} | ({"RoleARN": role} if role else {})
+    tags = {} if on_unknown is None else {"redrive:on-unknown": on_unknown}
+    if is_assembly(template):
+        for each in _of_assembly(template, stack, session, endpoint_url):
+            name, file, text, own_tags, settings = each
+            chosen = settings | ({"Parameters": _parameters(given)} if given else {})
+            deploy_stack(client, file, text, {"StackName": name} | chosen | more | _tagged(own_tags | tags), output)
+        return
+    text = _read(template)
+    for key, line in keys_twice(text):
+        click.echo(f"{template}, line {line}: {key} stands twice; this one counts.", err=True)
+    name = stack or config.stack_name or _folder(template).name
+    body = _packaged(template, text, given, endpoint_url)
+    settings = {"StackName": name, "Parameters": _parameters(given)} | _given(body, "", endpoint_url)
+    deploy_stack(client, template, text, settings | more | _tagged(_own_tags(config) | tags), output)
+
+
+def _session(region: str) -> Any:
+    return boto3.session.Session(
         os.environ.get("AWS_ACCESS_KEY_ID", "test"), os.environ.get("AWS_SECRET_ACCESS_KEY", "test"),
         os.environ.get("AWS_SESSION_TOKEN"), region_name=region,
     )  # fmt: skip
-    config = Config(retries={"total_max_attempts": 1})
-    client = session.client("cloudformation", endpoint_url=endpoint_url, config=config)
-    tags = {} if on_unknown is None else {"redrive:on-unknown": on_unknown}
-    more: dict[str, object] = {} if role_arn is None else {"RoleARN": role_arn}
-    if is_assembly(template):
-        for each, settings in _of_assembly(template, stack, session, endpoint_url):
-            own = {key: value for key, value in settings.items() if key != "Tags"}
-            given = own | {"Parameters": _parameters(parameters)} if parameters else own
-            _deploy_one(client, template, each, given | more | _tagged(dict(settings.get("Tags", {})) | tags), output)
-        return
-    given = {"TemplateBody": _read(template), "Parameters": _parameters(parameters)} | more | _tagged(tags)
-    _deploy_one(client, template, stack or template.resolve().parent.name, given, output)
 
 
 def _of_assembly(
     assembly: Path, only: str | None, session: Any, endpoint_url: str
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The stacks of an app with what they are deployed with, once the app's files are uploaded. Errors: UserError."""
+) -> Iterator[tuple[str, Path, str, dict[str, str], dict[str, Any]]]:
+    """The stacks of an app, once its files are uploaded: name, file and text of the template, tags, settings.
+
+    Errors: UserError.
+    """
     account = session.client("sts", endpoint_url=endpoint_url).get_caller_identity()["Account"]
     region = session.region_name
     stacks = read_stacks(assembly, account=account, region=region)
@@ -81,70 +104,46 @@ def _of_assembly(
     click.echo(f"{count} files of {assembly} are uploaded.", err=True)
     for each in chosen:
         text = _read(each.template)
-        is_long = len(text.encode()) > TEMPLATE_BYTES_MAX and each.template_url
-        yield (
-            each.name,
-            {
-                **({"TemplateURL": each.template_url} if is_long else {"TemplateBody": text}),
-                "Parameters": [
-                    {"ParameterKey": key, "ParameterValue": value} for key, value in each.parameters.items()
-                ],
-                "Tags": each.tags,
-            },
-        )
+        settings = {"Parameters": _parameters(each.parameters)} | _given(text, each.template_url, endpoint_url)
+        yield each.name, each.template, text, dict(each.tags), settings
 
 
-def _tagged(tags: Mapping[str, str]) -> dict[str, object]:
+def _given(body: str, url: str, endpoint_url: str) -> dict[str, Any]:
+    """A template as a request gives it: as it is, or by the URL of where it was uploaded if it is long."""
+    if len(body.encode()) <= TEMPLATE_BYTES_MAX:
+        return {"TemplateBody": body}
+    return {"TemplateURL": url or template_url(endpoint_url, body)}
+
+
+def _own_tags(config: SamConfig) -> dict[str, str]:
+    return dict(config.tags)
+
+
+def _tagged(tags: Mapping[str, str]) -> dict[str, Any]:
     return {"Tags": [{"Key": key, "Value": value} for key, value in tags.items()]} if tags else {}
 
 
-def _deploy_one(client: Any, template: Path, name: str, settings: Mapping[str, object], output: str) -> None:
-    """Deploy one stack and print its outputs. Errors: UserError if it was not deployed."""
+def _parameters(given: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"ParameterKey": key, "ParameterValue": value} for key, value in given.items()]
+
+
+def _packaged(template: Path, text: str, parameters: Mapping[str, str], endpoint_url: str) -> str:
+    """The template with its local code brought to the server."""
+    bundler = Bundler(cache_directory(dict(os.environ)), interpreter_for, lambda line: click.echo(line, err=True))
+    directory = template.resolve().parent
     try:
-        status = _deploy(client, name, {"StackName": name, **settings})
-    except (ClientError, BotoCoreError) as error:
-        message = error.response["Error"]["Message"] if isinstance(error, ClientError) else str(error)
-        raise UserError(f"{template} was not deployed: {message}", exit_code=1) from error
-    made = client.describe_stacks(StackName=name)["Stacks"][0]
-    _print(made, output)
-    if status not in ("CREATE_COMPLETE", "UPDATE_COMPLETE"):
-        next_step = f"Delete it before you deploy anew: aws cloudformation delete-stack --stack-name {name}"
-        raise UserError(f"The stack {name} ended as {status}.", next_step=next_step, exit_code=1)
+        return packaged(
+            text, directory, bundler, bring_to(endpoint_url), parameters=parameters,
+            is_built=directory.name == "build" and directory.parent.name == ".aws-sam",
+        )  # fmt: skip
+    except TemplateError:
+        return text  # The server says what is wrong with it, in CloudFormation's words.
 
 
-def _deploy(client: Any, name: str, settings: Mapping[str, object]) -> str:
-    """Create or update the stack and follow it to its end; answers its status."""
-    given = {**settings, "Capabilities": CAPABILITIES}
-    seen = {event["EventId"] for event in _events(client, name)}
-    try:
-        if seen:
-            client.update_stack(**given)
-        else:
-            client.create_stack(**given)
-    except ClientError as error:
-        if "No updates are to be performed" in str(error):
-            click.echo(f"The stack {name} is up to date.", err=True)
-            return "UPDATE_COMPLETE"
-        raise
-    while True:
-        # While a stack is under way, the server holds this answer until something changes.
-        status: str = client.describe_stacks(StackName=name)["Stacks"][0]["StackStatus"]
-        for event in reversed(_events(client, name)):
-            if event["EventId"] not in seen:
-                seen.add(event["EventId"])
-                reason = event.get("ResourceStatusReason", "")
-                click.echo(f"{event['ResourceStatus']:<20} {event['LogicalResourceId']}  {reason}".rstrip(), err=True)
-        if not status.endswith("_IN_PROGRESS"):
-            return status
-
-
-def _events(client: Any, name: str) -> list[Any]:
-    """The stack's events, newest first; none if there is no such stack."""
-    try:
-        pages = client.get_paginator("describe_stack_events").paginate(StackName=name)
-        return [event for page in pages for event in page["StackEvents"]]
-    except ClientError:
-        return []
+def _folder(template: Path) -> Path:
+    """The folder of the project: not that in which `sam build` leaves what it has built."""
+    folder = template.resolve().parent
+    return folder.parent.parent if folder.name == "build" and folder.parent.name == ".aws-sam" else folder
 
 
 def _read(template: Path) -> str:
@@ -154,22 +153,9 @@ def _read(template: Path) -> str:
         raise UserError(f"The template {template} cannot be read: {error}.", exit_code=2) from error
 
 
-def _parameters(given: tuple[str, ...]) -> list[dict[str, str]]:
+def _pairs(given: tuple[str, ...]) -> dict[str, str]:
     pairs = [text.partition("=") for text in given]
     for key, equals, _ in pairs:
         if not key or not equals:
             raise UserError(f"--parameter {key!r} is not KEY=VALUE.", exit_code=2)
-    return [{"ParameterKey": key, "ParameterValue": value} for key, _, value in pairs]
-
-
-def _print(stack: Any, output: str) -> None:
-    outputs = {one["OutputKey"]: one["OutputValue"] for one in stack.get("Outputs", [])}
-    if output == "json":
-        click.echo(
-            json.dumps({"stack": stack["StackName"], "status": stack["StackStatus"], "outputs": outputs}, indent=2)
-        )
-        return
-    table = Table("output", "value", title=f"{stack['StackName']}: {stack['StackStatus']}", title_justify="left")
-    for key, value in outputs.items():
-        table.add_row(key, value)
-    Console().print(table)
+    return {key: value for key, _, value in pairs}

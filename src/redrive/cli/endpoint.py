@@ -97,6 +97,11 @@ def _written(
     return written, body if has_body else None
 
 
+def is_missing(error: UserError) -> bool:
+    """Whether a call was refused because what it names is not there."""
+    return isinstance(error.__cause__, urllib.error.HTTPError) and error.__cause__.code == http.client.NOT_FOUND
+
+
 def ask(
     endpoint_url: str, path: str, document: Mapping[str, object] | None = None, *, method: str | None = None
 ) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from redrive.engine.registry import Registry
 from redrive.engine.services import BoundServices
 from redrive.invoke.http_calls import HttpCalls
 from redrive.services.cloudformation.workers import StackWorker
+from redrive.services.cloudformation.workers_macros import MacroWorker
 from redrive.services.dynamodb.workers import ExpiryWorker
 from redrive.services.iam.workers_warnings import log_unknown
 from redrive.services.lambda_.source import LambdaSource
@@ -167,6 +168,7 @@ def build_workers(log: Log, settings: Settings = DEFAULTS, knobs: Knobs = PRODUC
         CleaningWorker(),
         ExpiryWorker(),
         GroupDeletionWorker(),
+        MacroWorker(),
         MappingWorker([queues], log),
         MetricsWorker([QueueSampler()]),
         MoveTaskWorker(),

@@ -28,7 +28,7 @@ from redrive.prove.search.search import Found, Progress, Search, Searched
 from redrive.prove.stage.stage import SCOPE, Stage
 from redrive.prove.stage.tables import Improvised
 from redrive.prove.stage.tape import Saved
-from redrive.prove.stage.template import Declared, declared_trigger, has_inline_code, inline_subject
+from redrive.prove.stage.template import Declared, declared_trigger, has_inline_code, inline_subject, local_subject
 from redrive.prove.stage.trigger import SAMPLE_EVENT, Trigger, bodies_of, usual_trigger
 from redrive.prove.tell.story import advice_for, tell
 from redrive.prove.tell.verdict import Bounds, Counterexample, Verdict
@@ -135,6 +135,8 @@ def _prepared(subject: Subject | None, options: Options) -> Iterator[_World]:
 
 
 def _inline(stage: Stage, declared: Declared, template: Path, directory: Path) -> Subject:
+    if declared.code is not None and declared.code.is_dir():
+        return local_subject(declared, declared.code)
     if has_inline_code(stage, declared):
         return inline_subject(stage, declared, directory)
     raise UserError(

@@ -22,6 +22,7 @@ class _Leaf:
     operation: OperationModel
     labels: tuple[str, ...]
     query: frozenset[tuple[str, str]]
+    is_greedy: bool
 
 
 @dataclass(slots=True)
@@ -49,6 +50,8 @@ class PathTable:
         if found is None:
             return None
         leaf, values = found
+        if leaf.is_greedy and path.endswith("/"):
+            values[-1] += "/"
         return leaf.operation, {label: unquote(value) for label, value in zip(leaf.labels, values, strict=True)}
 
     def _add(self, operation: OperationModel) -> None:
@@ -70,7 +73,7 @@ class PathTable:
             leaves = branch.leaves
         fixed = frozenset(parse_qsl(query, keep_blank_values=True))
         here = leaves.setdefault(operation.method, [])
-        here.append(_Leaf(operation, tuple(labels), fixed))
+        here.append(_Leaf(operation, tuple(labels), fixed, path.endswith("+}")))
         here.sort(key=lambda leaf: -len(leaf.query))
 
 

@@ -20,7 +20,7 @@ from redrive.core.sessions import Issuer
 from redrive.engine.driver import VirtualDrive
 from redrive.engine.node import Facts, ServerNode
 from redrive.engine.node_store import StoreFile
-from redrive.gateway.admin import BLOBS_PATH, Admin
+from redrive.gateway.admin import ANSWERS_PATH, BLOBS_PATH, Admin
 from redrive.gateway.identity import Identity
 from redrive.store.sqlite import SqliteStore
 from redrive.testing.world import World
@@ -47,6 +47,7 @@ QUERIES = {
     "/_redrive/store/backup/content": "id=1&offset=0",
 }
 BODIES = {
+    "/_redrive/answers/{token}": b"{}",
     "/_redrive/clock": b'{"advance_s": 60}',
     "/_redrive/faults": json.dumps(FAULT).encode(),
     "/_redrive/schedules/trigger": b'{"schedule": "nightly"}',
@@ -80,6 +81,7 @@ class Desk:
             account="000000000000", clock=world.clock, entropy=SeededEntropy(1),
         )  # fmt: skip
         self.ask("POST", "/_redrive/store/backup")
+        self.ask("PUT", "/_redrive/assets/b/k/l", body=b"file")
         role = world.client("iam").create_role(RoleName="runs", AssumeRolePolicyDocument=TRUST)["Role"]["Arn"]
         queue = "arn:aws:sqs:us-east-1:000000000000:gone"
         world.client("scheduler").create_schedule(
@@ -99,10 +101,20 @@ class Desk:
 
     def respond(self, method: str, path: str, query: str = "", body: bytes = b"") -> HttpResponse:
         """The answer to one request."""
-        if path.startswith(BLOBS_PATH):
+        if path.startswith((BLOBS_PATH, ANSWERS_PATH)):
             expires_at = self.world.now + 1
             query = f"Expires={expires_at}&Signature={self.issuer.sign_path(path, expires_at)}"
         return self.admin.respond(HttpRequest(method, path, query, {}, body))
+
+    def filled(self, path: str) -> str:
+        """A path of the reference with the names of things that are there."""
+        names = {
+            "{bucket}": "b", "{key+}": "k/l", "{digest}": "known", "{token}": "~~~~x",
+            "{id}": self.fault_id if "faults" in path else self.run_id,
+        }  # fmt: skip
+        for label, name in names.items():
+            path = path.replace(label, name)
+        return path
 
     def ask(self, method: str, path: str, query: str = "", body: bytes = b"") -> Any:
         """The document that answers one request, which must succeed."""
@@ -130,7 +142,7 @@ def test_every_path_of_the_reference_answers() -> None:
     answers = {}
     for method, path in calls:
         with closing(Desk()) as desk:
-            there = path.format(digest="known", id=desk.fault_id if "faults" in path else desk.run_id)
+            there = desk.filled(path)
             answers[method, path] = desk.respond(method, there, QUERIES.get(path, ""), BODIES.get(path, b"")).status
 
     assert answers == dict.fromkeys(calls, 200)
@@ -167,7 +179,7 @@ def test_every_answer_is_what_the_openapi_document_says(desk: Desk) -> None:
 
     found = []
     for path, schema in questions:
-        answer = desk.ask("GET", path.format(id=desk.run_id), QUERIES.get(path, ""))
+        answer = desk.ask("GET", desk.filled(path), QUERIES.get(path, ""))
         found += list(breaches(document, schema, answer, path))
 
     assert len(questions) >= 10

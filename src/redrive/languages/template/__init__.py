@@ -8,7 +8,7 @@ from __future__ import annotations
 from redrive.languages.template.active import ActiveTemplate, activate
 from redrive.languages.template.declarations import resolve_parameters
 from redrive.languages.template.errors import TemplateError
-from redrive.languages.template.load import load_template
+from redrive.languages.template.load import load_declared, load_template, read_root
 from redrive.languages.template.model import Output, Parameter, ParameterValue, Resource, Template
 from redrive.languages.template.order import dependencies, dependency_order
 from redrive.languages.template.pseudo import PSEUDO_PARAMETERS, PseudoParameters
@@ -30,7 +30,9 @@ __all__ = [
     "activate",
     "dependencies",
     "dependency_order",
+    "load_declared",
     "load_template",
+    "read_root",
     "resolve",
     "resolve_parameters",
 ]

@@ -63,7 +63,7 @@ def function_of(node: Node) -> tuple[str, Node] | None:
         if name != "Ref" and not name.startswith("Fn::"):
             continue
         if name == "Fn::Transform":
-            raise TemplateError("Template error: Fn::Transform is not supported: macros do not run here.")
+            raise TemplateError("Template error: Fn::Transform has not been carried out here.")
         if name not in FUNCTIONS:
             supported = ", ".join(FUNCTIONS)
             raise TemplateError(

@@ -12,11 +12,10 @@ from collections.abc import Mapping
 
 from redrive.languages.template.declarations import check_defaults, read_parameter
 from redrive.languages.template.errors import TemplateError
-from redrive.languages.template.model import Output, Resource, Template
+from redrive.languages.template.model import Output, Parameter, Resource, Template
 from redrive.languages.template.references import check_references
 from redrive.languages.template.source import Node, read_source
-
-SAM_TRANSFORM = "AWS::Serverless-2016-10-31"
+from redrive.languages.template.transforms import declared_transforms
 
 # https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html
 DESCRIPTION_BYTES_MAX = 1_024
@@ -58,19 +57,18 @@ def load_template(text: str) -> Template:
 
     Errors: TemplateError in CloudFormation's words.
     """
-    root = read_source(text)
-    if not isinstance(root, dict):
-        raise TemplateError("Template format error: unsupported structure.")
+    root = read_root(text)
     unknown = [name for name in root if name not in _SECTIONS]
     if unknown:
         raise TemplateError(f"Invalid template property or properties [{', '.join(unknown)}]")
-    _check_transform(root.get("Transform"))
+    if root.get("Transform"):
+        raise TemplateError("Template error: the transforms of the template have not been carried out.")
     resources = _section(root, "Resources")
     if not resources:
         raise TemplateError("Template format error: At least one Resources member must be defined.")
     template = Template(
         resources={name: _resource(name, node) for name, node in resources.items()},
-        parameters={name: read_parameter(name, node) for name, node in _section(root, "Parameters").items()},
+        parameters=_parameters(root),
         mappings={name: _mapping(name, node) for name, node in _section(root, "Mappings").items()},
         conditions=_objects(root, "Conditions"),
         outputs={name: _output(name, node) for name, node in _section(root, "Outputs").items()},
@@ -84,17 +82,38 @@ def load_template(text: str) -> Template:
     return template
 
 
-def _check_transform(node: Node) -> None:
-    """Refuse transforms: a template that needs one would be deployed as something else without it."""
-    for name in node if isinstance(node, list) else [node]:
-        if name is None:
-            continue
-        if name == SAM_TRANSFORM:
-            raise TemplateError(
-                f"Template error: the transform {name} is not supported. "
-                "Write the resources out, or deploy the output of 'sam build' translated to plain CloudFormation."
-            )
-        raise TemplateError(f"No transform named {name} found.")
+def load_declared(text: str) -> Template:
+    """Read what a template says before its transforms are carried out: parameters, description, types of resources.
+
+    What else there is follows from the transforms, so nothing else is checked. Errors: TemplateError.
+    """
+    root = read_root(text)
+    resources = root.get("Resources")
+    typed = {
+        name: node for name, node in resources.items() if isinstance(node, dict) and isinstance(node.get("Type"), str)
+    } if isinstance(resources, dict) else {}  # fmt: skip
+    template = Template(
+        resources={name: Resource(name, str(node["Type"]), {}) for name, node in typed.items()},
+        parameters=_parameters(root),
+        mappings={}, conditions={}, outputs={}, rules={}, metadata=_section(root, "Metadata"),
+        description=_description(root.get("Description")),
+        format_version=_format_version(root.get("AWSTemplateFormatVersion")),
+        transforms=tuple(one.name for one in declared_transforms(root)),
+    )  # fmt: skip
+    check_defaults(template.parameters)
+    return template
+
+
+def read_root(text: str) -> dict[str, Node]:
+    """The sections of a template as they are written. Errors: TemplateError."""
+    root = read_source(text)
+    if not isinstance(root, dict):
+        raise TemplateError("Template format error: unsupported structure.")
+    return root
+
+
+def _parameters(root: Mapping[str, Node]) -> dict[str, Parameter]:
+    return {name: read_parameter(name, node) for name, node in _section(root, "Parameters").items()}
 
 
 def _format_version(node: Node) -> str | None:

@@ -86,3 +86,4 @@ class Template:
     metadata: Mapping[str, Node]
     description: str = ""
     format_version: str | None = None
+    transforms: tuple[str, ...] = ()

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Sequence
 from typing import NoReturn, TypeAlias
 
 import yaml
@@ -52,7 +51,9 @@ DEPTH_MAX = 100
 def read_source(text: str) -> Node:
     """Read the text of a template. A text that begins with `{` is JSON, everything else YAML.
 
-    Errors: TemplateError if it is not well-formed, names a key twice, or uses a YAML alias.
+    Of a key that stands twice in one object, the last value counts.
+
+    Errors: TemplateError if it is not well-formed, or uses a YAML alias.
     """
     node = _read_json(text) if text.lstrip().startswith("{") else _read_yaml(text)
     _check_depth(node, DEPTH_MAX)
@@ -77,9 +78,7 @@ def _too_deep() -> TemplateError:
 
 def _read_json(text: str) -> Node:
     try:
-        node: Node = json.loads(
-            text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant, parse_float=_finite
-        )
+        node: Node = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
     except json.JSONDecodeError as error:
         place = f"(line {error.lineno}, column {error.colno})"
         raise TemplateError(f"Template format error: JSON not well-formed. {place}") from None
@@ -88,15 +87,6 @@ def _read_json(text: str) -> Node:
     except ValueError as error:
         raise TemplateError(f"Template format error: JSON not well-formed. ({error})") from None
     return node
-
-
-def _unique_keys(pairs: Sequence[tuple[str, Node]]) -> dict[str, Node]:
-    mapping: dict[str, Node] = {}
-    for key, value in pairs:
-        if key in mapping:
-            raise ValueError(f"duplicate key {key}")
-        mapping[key] = value
-    return mapping
 
 
 def _finite(text: str) -> float:
@@ -120,6 +110,12 @@ def _read_yaml(text: str) -> Node:
         raise _not_well_formed(None) from None
     except RecursionError:
         raise _too_deep() from None
+
+
+def compose(text: str) -> yaml.Node | None:
+    """The nodes of a text with their places; JSON is YAML enough for that. Errors: yaml.YAMLError; TemplateError."""
+    node: yaml.Node | None = _Loader(text).get_single_node()
+    return node
 
 
 def _not_well_formed(mark: yaml.Mark | None) -> TemplateError:
@@ -172,7 +168,7 @@ def _untagged(node: yaml.Node) -> Node:
 def _mapping(node: yaml.MappingNode) -> dict[str, Node]:
     mapping: dict[str, Node] = {}
     for key_node, value_node in node.value:
-        if not isinstance(key_node, yaml.ScalarNode) or key_node.value in mapping:
+        if not isinstance(key_node, yaml.ScalarNode):
             raise _not_well_formed(key_node.start_mark)
         mapping[key_node.value] = _plain(value_node)
     return mapping

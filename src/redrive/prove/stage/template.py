@@ -9,29 +9,34 @@ from pathlib import Path
 from typing import cast
 
 from redrive.core.clock import SECOND_MS
-from redrive.core.documents import Document
+from redrive.core.documents import Document, dump_json
 from redrive.core.errors import ServiceError, UserError
 from redrive.invoke.unpack import unpack
-from redrive.languages.template import TemplateError
-from redrive.languages.template.source import read_source
+from redrive.languages.template import TemplateError, read_root
+from redrive.packaging.template import local_code
 from redrive.prove.process.subject import NamedSubject
 from redrive.prove.stage.stage import SCOPE, START, Stage
 from redrive.prove.stage.trigger import SAMPLE_EVENT, Trigger, bodies_of
+from redrive.services.cloudformation.model import Blueprint
+from redrive.services.cloudformation.transforms.expansion import expanded
 from redrive.services.lambda_.model import Function
 from redrive.services.scheduler.model_executions import Execution, execution_id, rendered_input
 from redrive.store.api import Transaction
 
 STACK = "stack"
 _NOT_HERE = "# The handler is taken from elsewhere.\n"
+_FUNCTION = "AWS::Lambda::Function"
+_LAYER = "AWS::Lambda::LayerVersion"
 _CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"]
 
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What a template says about the function that is proved."""
+    """What a template says about the function that is proved; `code` is the directory of code that is local."""
 
     trigger: Trigger
     handler: str
+    code: Path | None = None
 
 
 def declared_trigger(
@@ -41,7 +46,7 @@ def declared_trigger(
 
     `handler` picks among several functions; empty if there is only one. Errors: UserError.
     """
-    _deploy(stage, file, parameters)
+    directories = _deploy(stage, file, parameters)
     mapping = _pick(stage, file, handler)
     for other in _mappings(stage):
         if other["UUID"] != mapping["UUID"]:
@@ -58,7 +63,13 @@ def declared_trigger(
         str(function["FunctionName"]), queue_arn, url, dead_letter_arn, int(function["Timeout"]) * SECOND_MS,
         _retention_ms(stage, dead_letter_arn), given, int(policy.get("maxReceiveCount", 0)),
     )  # fmt: skip
-    return Declared(trigger, str(function["Handler"]))
+    return Declared(trigger, str(function["Handler"]), directories.get(_logical_id(stage, trigger.function_name)))
+
+
+def local_subject(declared: Declared, directory: Path) -> NamedSubject:
+    """The handler whose code lies in a directory that the template names."""
+    module, _, function = declared.handler.rpartition(".")
+    return NamedSubject(module.replace("/", "."), function, directory)
 
 
 def inline_subject(stage: Stage, declared: Declared, directory: Path) -> NamedSubject:
@@ -81,13 +92,17 @@ def _archive(stage: Stage, function_name: str) -> bytes:
     return stage.engine.run(step)
 
 
-def _deploy(stage: Stage, file: Path, parameters: Document) -> None:
+def _deploy(stage: Stage, file: Path, parameters: Document) -> dict[str, Path]:
+    """Deploy the template; answers the directories of the functions whose code is local, by their logical ids."""
     try:
-        body = _kept_still(file.read_text("utf-8"))
+        body, directories = _plain(file, parameters)
+        body = _kept_still(body)
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"The template {file} cannot be read: {error}.", exit_code=2) from error
     except TemplateError as error:
         raise UserError(f"The template {file} cannot be used: {error}", exit_code=2) from error
+    except ServiceError as error:
+        raise UserError(f"The template {file} cannot be used: {error.message}", exit_code=2) from error
     given = [{"ParameterKey": key, "ParameterValue": value} for key, value in parameters.items()]
     try:
         stage.call(
@@ -102,12 +117,44 @@ def _deploy(stage: Stage, file: Path, parameters: Document) -> None:
         events = stage.call("cloudformation", "DescribeStackEvents", StackName=STACK)["StackEvents"]
         reasons = [str(event.get("ResourceStatusReason")) for event in events if "FAILED" in event["ResourceStatus"]]
         raise UserError(f"The template {file} cannot be deployed: {'; '.join(reasons)}")
+    return directories
+
+
+def _plain(file: Path, parameters: Document) -> tuple[str, dict[str, Path]]:
+    """The template after its transforms, and where local code lies. Errors: UserError; TemplateError; ServiceError."""
+    root = read_root(file.read_text("utf-8"))
+    directories = {}
+    for local in local_code(root, file.resolve().parent, parameters):
+        directories[local.logical_id] = local.source
+        # SAM wants a place; the code stays where it is.
+        local.properties[local.kind.property] = {local.kind.bucket: "local", local.kind.key: "local"}
+    blueprint = expanded(Blueprint(dump_json(root), parameters), SCOPE, STACK, STACK, is_reviewed=True)
+    if blueprint.transform_failure:
+        raise UserError(f"The template {file} cannot be used: {blueprint.transform_failure}", exit_code=2)
+    if blueprint.awaits_macros:
+        raise UserError(
+            f"The template {file} asks for macros, whose functions do not run here.",
+            next_step="Give the template as the macros leave it: aws cloudformation get-template "
+            "--template-stage Processed", exit_code=2,
+        )  # fmt: skip
+    return blueprint.body, directories
+
+
+def _logical_id(stage: Stage, function_name: str) -> str:
+    found = stage.call("cloudformation", "DescribeStackResources", StackName=STACK)["StackResources"]
+    named = (one for one in found if one["ResourceType"] == _FUNCTION and one["PhysicalResourceId"] == function_name)
+    return next((str(one["LogicalResourceId"]) for one in named), "")
 
 
 def _kept_still(text: str) -> str:
-    """The template as JSON, without firing schedules, and with code in every function wherever its archive lies."""
-    root = read_source(text)
-    resources = root.get("Resources") if isinstance(root, dict) else None
+    """The template as JSON, without firing schedules and layers, and with code in every function."""
+    root = read_root(text)
+    root.pop("Outputs", None)  # Nobody reads them, and they may name what is left out.
+    resources = root.get("Resources")
+    if isinstance(resources, dict):
+        layers = [name for name, one in resources.items() if isinstance(one, dict) and one.get("Type") == _LAYER]
+        for name in layers:
+            del resources[name]
     for resource in resources.values() if isinstance(resources, dict) else ():
         properties = resource.get("Properties") if isinstance(resource, dict) else None
         if not isinstance(resource, dict) or not isinstance(properties, dict):
@@ -115,8 +162,9 @@ def _kept_still(text: str) -> str:
         if resource.get("Type") == "AWS::Scheduler::Schedule":
             properties["State"] = "DISABLED"
         code = properties.get("Code")
-        if resource.get("Type") == "AWS::Lambda::Function" and not (isinstance(code, dict) and "ZipFile" in code):
+        if resource.get("Type") == _FUNCTION and not (isinstance(code, dict) and "ZipFile" in code):
             properties["Code"] = {"ZipFile": _NOT_HERE}
+        if resource.get("Type") == _FUNCTION:
             properties.pop("Layers", None)
     return json.dumps(root, default=str)
 

@@ -33,12 +33,14 @@ from redrive.services.cloudformation.model_change_sets import (
 from redrive.services.cloudformation.model_requests import check_stack_name, page, refuse_given, tags_of, without_empty
 from redrive.services.cloudformation.model_templates import (
     given_parameters,
-    read_template,
     shown_parameters,
     template_of,
+    template_of_blueprint,
     uploaded,
     validation_error,
 )
+from redrive.services.cloudformation.transforms.expansion import expanded
+from redrive.services.cloudformation.workers_macros import await_macros, pending
 from redrive.services.cloudformation.workers_preview import has_updates, preview
 from redrive.services.cloudformation.workers_run import Run
 from redrive.store.api import Transaction
@@ -112,8 +114,9 @@ def create_change_set(
             capabilities=capabilities, role_arn=role_arn, rollback_configuration=rollback_configuration,
             notification_arns=notification_arns, tags=tags, deployment_config=deployment_config,
         )  # fmt: skip
-    plan = checked_plan(tx, blueprint, stack.scope, stack.stack_name, stack.uid)
-    check_same_types(tx, stack, plan)
+    blueprint = expanded(blueprint, stack.scope, stack.stack_name, stack.uid, is_reviewed=True)
+    if blueprint.is_whole:
+        check_same_types(tx, stack, checked_plan(tx, blueprint, stack.scope, stack.stack_name, stack.uid))
     change_set = ChangeSet(
         stack=stack.uid, stack_name=stack.stack_name, stack_id=stack.id, change_set_name=change_set_name,
         id=change_set_arn(stack.scope, change_set_name, new_uuid(tx.entropy)), creates_stack=creates,
@@ -125,7 +128,11 @@ def create_change_set(
         run = Run(tx, stack)
         run.enter(StackStatus.REVIEW_IN_PROGRESS, "User Initiated")
         run.save()
-    tx.resources.put(stack.scope, _with_changes(Run(tx, dataclasses.replace(stack, blueprint=blueprint)), change_set))
+    if blueprint.awaits_macros:
+        tx.resources.put(stack.scope, pending(change_set))
+        await_macros(tx, stack, acting(tx, caller, blueprint, stack.id), change_set_name)
+        return {"Id": change_set.id, "StackId": stack.id}
+    tx.resources.put(stack.scope, with_changes(Run(tx, dataclasses.replace(stack, blueprint=blueprint)), change_set))
     return {"Id": change_set.id, "StackId": stack.id}
 
 
@@ -148,18 +155,22 @@ def _stack_for(tx: Transaction, caller: Caller, stack_name: str, change_set_name
     return stack
 
 
-def _with_changes(run: Run, change_set: ChangeSet) -> ChangeSet:
+def with_changes(run: Run, change_set: ChangeSet) -> ChangeSet:
     """The change set with what it changes, or with the reason why it cannot be executed."""
+    failure = run.stack.blueprint.transform_failure
+    if failure:
+        return failed_change_set(change_set, failure)
     try:
         changes = tuple(preview(run))
     except TemplateError as error:
-        return _failed(change_set, error.message)
+        return failed_change_set(change_set, error.message)
     if not changes and not change_set.creates_stack and not has_updates(run):
-        return _failed(change_set, NO_CHANGES)
+        return failed_change_set(change_set, NO_CHANGES)
     return dataclasses.replace(change_set, changes=changes)
 
 
-def _failed(change_set: ChangeSet, reason: str) -> ChangeSet:
+def failed_change_set(change_set: ChangeSet, reason: str) -> ChangeSet:
+    """The change set with the reason why it cannot be executed."""
     return dataclasses.replace(
         change_set, status="FAILED", status_reason=reason, execution_status=ExecutionStatus.UNAVAILABLE
     )
@@ -178,7 +189,7 @@ def describe_change_set(
     """
     change_set = find_change_set(tx, caller, change_set_name, stack_name, "DescribeChangeSet")
     shown, more = page(change_set.changes, _key, next_token)
-    template = read_template(change_set.blueprint.template_body)
+    template = template_of_blueprint(change_set.blueprint)
     parameters = without_empty({"Parameters": shown_parameters(template, change_set.blueprint.parameters) or None})
     return {**change_set.page(shown, with_values=bool(include_property_values)), **parameters, **more}
 

@@ -11,7 +11,7 @@ from redrive.services.cloudformation import limits
 from redrive.services.cloudformation.api_stacks import existing_stack
 from redrive.services.cloudformation.model import Stack, StackEvent, StackOutput, StackResource, StackStatus, stack_arn
 from redrive.services.cloudformation.model_requests import page, without_empty
-from redrive.services.cloudformation.model_templates import read_template, shown_parameters, validation_error
+from redrive.services.cloudformation.model_templates import shown_parameters, template_of_blueprint, validation_error
 from redrive.store.api import Transaction
 
 
@@ -74,12 +74,12 @@ def _summary(stack: Stack) -> Document:
 
 
 def _description(stack: Stack) -> str:
-    return read_template(stack.blueprint.template_body).description if stack.blueprint.template_body else ""
+    return template_of_blueprint(stack.blueprint).description if stack.blueprint.template_body else ""
 
 
 def _described(stack: Stack) -> Document:
     blueprint = stack.blueprint
-    template = read_template(blueprint.template_body) if blueprint.template_body else None
+    template = template_of_blueprint(blueprint) if blueprint.template_body else None
     summary = _summary(stack)
     summary.pop("TemplateDescription", None)
     is_gone = stack.status is StackStatus.DELETE_COMPLETE

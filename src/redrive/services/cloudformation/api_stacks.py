@@ -35,6 +35,8 @@ from redrive.services.cloudformation.model_templates import (
     uploaded,
     validation_error,
 )
+from redrive.services.cloudformation.transforms.expansion import expanded
+from redrive.services.cloudformation.workers_macros import await_macros
 from redrive.services.cloudformation.workers_outputs import export_in_use
 from redrive.services.cloudformation.workers_preview import has_updates
 from redrive.services.cloudformation.workers_run import Run
@@ -168,10 +170,15 @@ def create_stack(
         is_protected=bool(enable_termination_protection), retains_except_on_create=bool(retain_except_on_create),
     )  # fmt: skip
     pass_role(tx, caller, role_arn, stack.id)
-    checked_plan(tx, blueprint, caller.scope, stack_name, stack.uid)
-    run = Run(tx, stack)
-    run.begin(StackStatus.CREATE_IN_PROGRESS, acting(tx, caller, blueprint, stack.id))
+    blueprint = expanded(blueprint, caller.scope, stack_name, stack.uid)
+    if blueprint.is_whole:
+        checked_plan(tx, blueprint, caller.scope, stack_name, stack.uid)
+    run = Run(tx, dataclasses.replace(stack, blueprint=blueprint))
+    principal = acting(tx, caller, blueprint, stack.id)
+    run.begin(StackStatus.CREATE_IN_PROGRESS, principal)
     run.save()
+    if blueprint.awaits_macros:
+        await_macros(tx, run.stack, principal)
     return {"StackId": run.stack.id, "OperationId": run.stack.operation}
 
 
@@ -208,18 +215,23 @@ def update_stack(
         capabilities=capabilities, role_arn=role_arn, rollback_configuration=rollback_configuration,
         notification_arns=notification_arns, tags=tags, deployment_config=deployment_config,
     )  # fmt: skip
-    plan = checked_plan(tx, blueprint, stack.scope, stack.stack_name, stack.uid)
+    blueprint = expanded(blueprint, stack.scope, stack.stack_name, stack.uid)
+    plan = checked_plan(tx, blueprint, stack.scope, stack.stack_name, stack.uid) if blueprint.is_whole else None
     check_updatable(stack)
-    check_same_types(tx, stack, plan)
+    if plan is not None:
+        check_same_types(tx, stack, plan)
     run = Run(tx, dataclasses.replace(stack, blueprint=blueprint))
-    if not has_updates(run):
+    if plan is not None and not has_updates(run):
         raise validation_error(NO_UPDATES)
+    principal = acting(tx, caller, blueprint, stack.id)
     begin_update(
-        run, stack.blueprint, acting(tx, caller, blueprint, stack.id),
+        run, stack.blueprint, principal,
         on_failure="DO_NOTHING" if disable_rollback or blueprint.disables_rollback else "ROLLBACK",
         retains_except_on_create=bool(retain_except_on_create), client_request_token=client_request_token,
         stack_policy=stack_policy_body if stack_policy_body is not None else stack.stack_policy,
     )  # fmt: skip
+    if blueprint.awaits_macros:
+        await_macros(tx, run.stack, principal)
     return {"StackId": stack.id, "OperationId": run.stack.operation}
 
 

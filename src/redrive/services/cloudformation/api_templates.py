@@ -27,18 +27,24 @@ from redrive.store.api import Transaction
 def get_template(
     tx: Transaction, caller: Caller, *,
     stack_name: str | None = None, change_set_name: str | None = None,
-    template_stage: str | None = None,  # noqa: ARG001 -- without transforms both stages are the same.
+    template_stage: str | None = None,
 ) -> Document:  # fmt: skip
-    """The template of a stack or of a change set, as it was given; without transforms both stages are the same.
+    """The template of a stack or of a change set, as it was given or after its transforms; Original by default.
 
-    Errors: ValidationError (no such stack); ChangeSetNotFoundException.
+    Without transforms both stages are the same.
+
+    Errors: ValidationError (no such stack, or no such stage yet); ChangeSetNotFoundException.
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_GetTemplate.html
     """
     if change_set_name is not None:
         blueprint = find_change_set(tx, caller, change_set_name, stack_name, "GetTemplate").blueprint
     else:
         blueprint = existing_stack(tx, caller, stack_name, "GetTemplate").blueprint
-    return {"TemplateBody": blueprint.template_body, "StagesAvailable": ["Original", "Processed"]}
+    stages = ["Original", "Processed"] if blueprint.is_whole else ["Original"]
+    if template_stage not in (None, *stages):
+        raise validation_error(f"The template stage {template_stage} is not available.")
+    body = blueprint.body if template_stage == "Processed" else blueprint.template_body
+    return {"TemplateBody": body, "StagesAvailable": stages}
 
 
 @operation("GetTemplateSummary")
@@ -72,6 +78,7 @@ def get_template_summary(
             "Version": template.format_version,
             "Metadata": dump_json(template.metadata) if template.metadata else None,
             "ResourceIdentifierSummaries": _identifiers(template),
+            "DeclaredTransforms": list(template.transforms) or None,
             "Warnings": {"UnrecognizedResourceTypes": unknown_types(template)} if warns else None,
         }
     )
@@ -93,7 +100,8 @@ def validate_template(
     parameters = [
         {name: value for name, value in parameter.items() if name in shown} for parameter in _parameters(template)
     ]
-    return {"Parameters": parameters, **_needs(template)}
+    transforms = {"DeclaredTransforms": list(template.transforms)} if template.transforms else {}
+    return {"Parameters": parameters, **_needs(template), **transforms}
 
 
 def _needs(template: Template) -> Document:

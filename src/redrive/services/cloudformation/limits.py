@@ -9,10 +9,14 @@ TEMPLATE_BYTES_MAX = 51_200  # https://docs.aws.amazon.com/AWSCloudFormation/lat
 UPLOADED_BYTES_MAX = (
     1_000_000  # https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html
 )
+PROCESSED_BYTES_MAX = (
+    1_048_576  # https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html
+)
 STACKS_MAX = 2_000  # https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html
 INLINE_CODE_BYTES_MAX = 4_194_304  # https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-properties-lambda-function-code.html
 PAGE_ITEMS_MAX = 100  # https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_ListExports.html
 DELETED_KEPT_MS = 90 * DAY_MS  # https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_ListStacks.html
+MACRO_MARGIN_MS = 60 * SECOND_MS  # Ours: beyond a function's timeout, before its macro is asked again.
 STACKS_PER_CLAIM = 10  # Ours: how many stacks one transaction takes a step further.
 PENDING_POLL_MS = SECOND_MS // 4  # Ours: how soon to ask again whether a service has finished with a resource.
 TEMPLATES_READ_KEPT = 64  # Ours: how many templates stay read between the steps of their stacks.

@@ -69,7 +69,11 @@ class ResourceStatus(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Blueprint:
-    """What a stack is made from. `parameters` are the given ones; the template's defaults are not among them."""
+    """What a stack is made from. `parameters` are the given ones; the template's defaults are not among them.
+
+    `processed` is the template after its transforms, as far as they have been carried out; None if it has none.
+    `transform_failure` says why a transform failed; `awaits_macros`, that functions have yet to answer.
+    """
 
     template_body: str
     parameters: Mapping[str, str] = field(default_factory=dict)
@@ -79,11 +83,24 @@ class Blueprint:
     role_arn: str | None = None
     rollback_configuration: Document | None = None
     deployment_config: Document | None = None
+    processed: str | None = None
+    transform_failure: str = ""
+    awaits_macros: bool = False
 
     @property
     def disables_rollback(self) -> bool:
         """Whether the deployment's own configuration says that what fails is left as it is."""
         return bool((self.deployment_config or {}).get("DisableRollback"))
+
+    @property
+    def body(self) -> str:
+        """The template that is deployed."""
+        return self.template_body if self.processed is None else self.processed
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all transforms have been carried out."""
+        return not self.transform_failure and not self.awaits_macros
 
 
 @dataclass(frozen=True, slots=True)

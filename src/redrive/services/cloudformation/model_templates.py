@@ -21,10 +21,13 @@ from redrive.languages.template import (
     activate,
     dependencies,
     dependency_order,
+    load_declared,
     load_template,
+    read_root,
     resolve_parameters,
 )
 from redrive.languages.template.references import AttributeOf, Reference, output_references, resource_references
+from redrive.languages.template.transforms import has_transforms
 from redrive.services.cloudformation import limits
 from redrive.services.cloudformation.model import Blueprint, stack_arn
 from redrive.services.cloudformation.model_leniency import STUB_HINT, check_known
@@ -60,6 +63,11 @@ def _read(body: str) -> Template:
 
 
 @functools.lru_cache(maxsize=limits.TEMPLATES_READ_KEPT)
+def _read_declared(body: str) -> Template:
+    return load_declared(body)
+
+
+@functools.lru_cache(maxsize=limits.TEMPLATES_READ_KEPT)
 def _plan(body: str, parameters: tuple[tuple[str, str], ...], pseudo: PseudoParameters) -> Plan:
     template = _read(body)
     values = resolve_parameters(template, dict(parameters))
@@ -69,11 +77,23 @@ def _plan(body: str, parameters: tuple[tuple[str, str], ...], pseudo: PseudoPara
 
 
 def read_template(body: str) -> Template:
-    """Read a template. Errors: ValidationError; also for one of more than a megabyte."""
+    """Read a template; of one with transforms, what it says before them.
+
+    Errors: ValidationError; also for one of more than a megabyte.
+    """
     if len(body.encode()) > limits.UPLOADED_BYTES_MAX:
         raise validation_error(f"Template may not exceed {limits.UPLOADED_BYTES_MAX} bytes in size.")
     try:
-        return _read(body)
+        # A template without the word asks for no transform, and need not be read twice.
+        return _read_declared(body) if "Transform" in body and has_transforms(read_root(body)) else _read(body)
+    except TemplateError as error:
+        raise validation_error(error.message) from None
+
+
+def template_of_blueprint(blueprint: Blueprint) -> Template:
+    """The template that a blueprint deploys; if its transforms have not come to an end, what it says before them."""
+    try:
+        return _read(blueprint.body) if blueprint.is_whole else _read_declared(blueprint.template_body)
     except TemplateError as error:
         raise validation_error(error.message) from None
 
@@ -82,9 +102,10 @@ def make_plan(blueprint: Blueprint, scope: Scope, stack_name: str, uid: str) -> 
     """Decide what a blueprint makes. Errors: ValidationError."""
     stack_id = stack_arn(scope, stack_name, uid)
     pseudo = PseudoParameters(scope.account, scope.region, stack_name, stack_id, blueprint.notification_arns)
-    read_template(blueprint.template_body)
+    if blueprint.processed is None:
+        read_template(blueprint.template_body)
     try:
-        return _plan(blueprint.template_body, tuple(sorted(blueprint.parameters.items())), pseudo)
+        return _plan(blueprint.body, tuple(sorted(blueprint.parameters.items())), pseudo)
     except TemplateError as error:
         raise validation_error(error.message) from None
 
@@ -174,15 +195,31 @@ def needed_capabilities(template: Template) -> list[str]:
 
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/control-access-with-iam.html
     """
+    if template.transforms:
+        makes_roles = any(resource.type in _MAKES_ROLES for resource in template.resources.values())
+        return [*(["CAPABILITY_IAM"] if makes_roles else []), "CAPABILITY_AUTO_EXPAND"]
     identities = [resource for resource in template.resources.values() if resource.type.startswith(IAM_PREFIX)]
     if any(CUSTOM_NAMES.get(resource.type) in resource.properties for resource in identities):
         return ["CAPABILITY_NAMED_IAM"]
     return ["CAPABILITY_IAM"] if identities else []
 
 
+# Of these SAM makes roles or policies, unless they name a role.
+_MAKES_ROLES = frozenset(
+    {
+        "AWS::Serverless::Connector",
+        "AWS::Serverless::Function",
+        "AWS::Serverless::StateMachine",
+    }
+)
+
+
 def capabilities_reason(template: Template) -> str:
     """Which types make a template need capabilities, in a sentence."""
-    types = sorted({part.type for part in template.resources.values() if part.type.startswith(IAM_PREFIX)})
+    types = sorted({
+        part.type for part in template.resources.values() if part.type.startswith(IAM_PREFIX)
+        or (template.transforms and part.type in _MAKES_ROLES)
+    } | set(template.transforms))  # fmt: skip
     return f"The following resource(s) require capabilities: [{', '.join(types)}]"
 
 

@@ -37,6 +37,11 @@ REPLACING = "Requested update requires the creation of a new physical resource; 
 
 def step_forward(run: Run) -> Instant | None:
     """Take the next resource as far as it goes; when to come again, or None when there is nothing left to do."""
+    if run.stack.blueprint.awaits_macros:
+        return None
+    if run.stack.blueprint.transform_failure:
+        _give_up(run, f"{run.stack.blueprint.transform_failure}.")
+        return run.tx.now
     plan = run.plan()
     for logical_id in plan.order:
         resource = run.resource(logical_id)

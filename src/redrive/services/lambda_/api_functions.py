@@ -24,10 +24,10 @@ from redrive.services.lambda_.model import (
     refuse_given,
     unavailable,
 )
-from redrive.services.lambda_.model_code import check_archive, code_digest, code_location, zip_content
+from redrive.services.lambda_.model_code import code_digest, code_location
 from redrive.services.lambda_.model_event_invoke import EventInvokeConfig
 from redrive.services.lambda_.model_policy import policy_document
-from redrive.services.lambda_.workers_code import check_unzipped, forget_unused_code, layer_digests
+from redrive.services.lambda_.workers_code import brought_code, check_unzipped, forget_unused_code, layer_digests
 from redrive.services.lambda_.workers_settings import beginning, configured
 from redrive.services.lambda_.workers_watches import look_at_mappings_of
 from redrive.store.api import NO_CONTEXT, Transaction
@@ -165,12 +165,11 @@ def create_function(
         raise constraint_violation(
             function_name, "functionName", f"length less than or equal to {FUNCTION_NAME_CHARS_MAX}, without a version"
         )
-    content = zip_content(code)
+    content = brought_code(tx, caller, code)
     if not runtime or not handler:
         raise invalid_parameter(
             "Runtime and Handler are mandatory parameters for functions created with deployment packages."
         )
-    check_archive(content)
     if len(tags or {}) > TAGS_MAX:
         raise invalid_parameter("Number of tags exceeds resource tag limit.")
     if tx.resources.get(Function, caller.scope, reference.name) is not None:
@@ -296,13 +295,14 @@ def update_function_code(
     """
     function = authorized_function(tx, caller, "lambda:UpdateFunctionCode", function_name)
     refuse_given(Publish=publish, PublishTo=publish_to)
-    content = zip_content(
+    content = brought_code(
+        tx,
+        caller,
         {
             "ZipFile": zip_file, "S3Bucket": s3_bucket, "S3Key": s3_key, "S3ObjectVersion": s3_object_version,
             "S3ObjectStorageMode": s3_object_storage_mode, "ImageUri": image_uri,
-        }
+        },
     )  # fmt: skip
-    check_archive(content)
     check_settled(tx, function)
     check_revision(tx, function, revision_id)
     check_unzipped(tx, function, content)

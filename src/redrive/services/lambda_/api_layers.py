@@ -1,7 +1,4 @@
-"""The operations on layers and their versions.
-
-Archives come in the call; code in S3 does not exist here.
-"""
+"""The operations on layers and their versions."""
 
 from __future__ import annotations
 
@@ -11,11 +8,9 @@ from redrive.delivery.operation import operation
 from redrive.services.lambda_.limits import PAGE_ITEMS_MAX
 from redrive.services.lambda_.model import invalid_parameter
 from redrive.services.lambda_.model_code import (
-    check_archive,
     check_compatible_runtimes,
     code_digest,
     code_location,
-    zip_content,
 )
 from redrive.services.lambda_.model_layers import (
     Layer,
@@ -28,7 +23,7 @@ from redrive.services.lambda_.model_layers import (
     layer_version_summary,
     parse_layer_name,
 )
-from redrive.services.lambda_.workers_code import forget_unused_code
+from redrive.services.lambda_.workers_code import brought_code, forget_unused_code
 from redrive.store.api import Transaction
 
 
@@ -72,8 +67,7 @@ def publish_layer_version(
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_PublishLayerVersion.html
     """
     scope, name = authorized_layer(tx, caller, "lambda:PublishLayerVersion", layer_name)
-    archive = zip_content(content)
-    check_archive(archive)
+    archive = brought_code(tx, caller, content)
     check_compatible_runtimes(compatible_runtimes or ())
     layer = tx.resources.get(Layer, scope, name) or Layer(name, layer_arn(scope, name), 0)
     number = layer.last_version + 1

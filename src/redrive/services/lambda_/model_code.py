@@ -50,6 +50,11 @@ def check_archive(content: bytes) -> None:
             f"Zipped size must be smaller than {ZIP_BYTES_MAX} bytes",
             http_status=413,
         )
+    check_unzipped(content)
+
+
+def check_unzipped(content: bytes) -> None:
+    """Refuse what cannot be unzipped, or is too large when it is. Errors: InvalidParameterValueException."""
     try:
         entries = sound_entries(content, bytes_max=UNZIPPED_BYTES_MAX)
     except ArchiveTooLarge as error:

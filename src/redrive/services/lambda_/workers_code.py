@@ -8,10 +8,33 @@ from redrive.core.archives import sound_entries
 from redrive.core.arn import Arn
 from redrive.core.documents import Document
 from redrive.core.scope import Caller, Scope
+from redrive.delivery.assets import asset_content
 from redrive.services.lambda_.limits import LAYERS_MAX, UNZIPPED_BYTES_MAX
 from redrive.services.lambda_.model import Function, invalid_parameter
+from redrive.services.lambda_.model_code import check_archive, zip_content
+from redrive.services.lambda_.model_code import check_unzipped as check_sound
 from redrive.services.lambda_.model_layers import LayerVersion, layer_policy, layer_version_name
 from redrive.store.api import Transaction
+
+
+def brought_code(tx: Transaction, caller: Caller, code: Document) -> bytes:
+    """The archive that a `Code` or `Content` document holds, or that a deployment has uploaded under the name it gives.
+
+    Errors: InvalidParameterValueException; RequestEntityTooLargeException (over 50 MB in the request itself).
+    """
+    bucket = code.get("S3Bucket")
+    if bucket is None:
+        content = zip_content(code)
+        check_archive(content)
+        return content
+    uploaded = asset_content(tx, caller.account, bucket, code.get("S3Key") or "")
+    if uploaded is None:
+        raise invalid_parameter(
+            "Error occurred while GetObject. S3 Error Code: NoSuchKey. S3 Error Message: The specified key does not "
+            "exist. redrive does not serve S3; redrive deploy uploads the code that a template names."
+        )
+    check_sound(uploaded)
+    return uploaded
 
 
 def layer_digests(function: Function) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from redrive.languages.template import TemplateError, load_template
+from redrive.languages.template import TemplateError, load_declared, load_template
 
 WHOLE = """
 AWSTemplateFormatVersion: 2010-09-09
@@ -127,10 +127,9 @@ ON_QUEUE = FORMAT + "[/Resources/Queue] "
         ),
         (QUEUE + "Conditions: {C: yes}", FORMAT + "Every Conditions member must be an object."),
         (QUEUE + "Rules: {R: [x]}", FORMAT + "Every Rules member must be an object."),
-        (QUEUE + "Transform: MyMacro", "No transform named MyMacro found."),
         (
             QUEUE + "Transform: [AWS::LanguageExtensions]",
-            "No transform named AWS::LanguageExtensions found.",
+            "Template error: the transforms of the template have not been carried out.",
         ),
     ],
 )
@@ -138,10 +137,17 @@ def test_mistake_in_the_structure_is_named(text: str, message: str) -> None:
     assert message_of(text) == message
 
 
-def test_sam_templates_are_refused_by_name() -> None:
-    message = message_of(QUEUE + "Transform: AWS::Serverless-2016-10-31")
+def test_template_before_its_transforms_tells_parameters_and_types_whatever_else_it_holds() -> None:
+    text = (
+        "Transform: AWS::Serverless-2016-10-31\nGlobals: {Function: {Timeout: 3}}\nParameters: {P: {Type: String}}\n"
+        "Resources:\n  F: {Type: 'AWS::Serverless::Function', Connectors: {}}\n  Fn::ForEach::L: [a, [b], {}]\n"
+    )
 
-    assert message.startswith("Template error: the transform AWS::Serverless-2016-10-31 is not supported.")
+    template = load_declared(text)
+
+    assert list(template.parameters) == ["P"]
+    assert {name: one.type for name, one in template.resources.items()} == {"F": "AWS::Serverless::Function"}
+    assert template.transforms == ("AWS::Serverless-2016-10-31",)
 
 
 @pytest.mark.parametrize(("count", "is_fine"), [(500, True), (501, False)])
@@ -216,7 +222,7 @@ TEMPLATE = "Template error: "
             "the map name, map key and the attribute for return value",
         ),
         ("{'Fn::Join': [',', [a]], Other: x}", TEMPLATE + "Fn::Join must be the only key of its object"),
-        ("!Transform {Name: X}", TEMPLATE + "Fn::Transform is not supported: macros do not run here."),
+        ("!Transform {Name: X}", TEMPLATE + "Fn::Transform has not been carried out here."),
     ],
 )
 def test_mistake_in_a_function_is_named(value: str, message: str) -> None:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redrive.languages.template import Node, TemplateError
+from redrive.languages.template.places import keys_twice, line_of
 from redrive.languages.template.source import DEPTH_MAX, SHORT_FORMS, read_source
 from tests.fuzz.work import lines_run
 
@@ -110,14 +111,12 @@ def test_every_short_form_may_stand_in_a_block(name: str) -> None:
     ("text", "message"),
     [
         ("a: [", "YAML not well-formed. (line 1, column 5)"),
-        ("a: 1\nb: 2\na: 3\n", "YAML not well-formed. (line 3, column 1)"),
         ("a:\n  b: !Unknown x\n", "YAML not well-formed. (line 2, column 6)"),
         ("a: !!int x", "YAML not well-formed. (line 1, column 4)"),
         ("? [a]\n: b\n", "YAML not well-formed. (line 1, column 3)"),
         ("a: 1\n---\nb: 2\n", "YAML not well-formed. (line 2, column 1)"),
         ("a: \x07", "YAML not well-formed."),
         ('{"a": 1,}', "JSON not well-formed. (line 1, column 9)"),
-        ('{"a": 1, "a": 2}', "JSON not well-formed. (duplicate key a)"),
         ('{"a": NaN}', "JSON not well-formed. (NaN is not JSON)"),
         ("{a: 1}", "JSON not well-formed. (line 1, column 2)"),
     ],
@@ -159,3 +158,17 @@ def test_half_of_a_surrogate_pair_is_not_well_formed(text: str) -> None:
     """No store and no answer could hold it."""
     with pytest.raises(TemplateError, match="half of a surrogate pair"):
         read_source(text)
+
+
+@pytest.mark.parametrize("text", ["a: 1\nb: 2\na: 3\n", '{"a": 1, "b": 2, "a": 3}'])
+def test_last_value_of_a_key_that_stands_twice_counts(text: str) -> None:
+    assert read_source(text) == {"a": 3, "b": 2}
+    assert keys_twice(text) == [("a", 3 if "\n" in text else 1)]
+
+
+def test_line_of_a_resource_is_that_of_its_key() -> None:
+    text = "Resources:\n  Queue:\n    Type: AWS::SQS::Queue\n  Other: {}\n"
+
+    assert line_of(text, "Resources", "Other") == 4
+    assert line_of(text, "Resources", "None") is None
+    assert line_of("a: [", "Resources", "None") is None

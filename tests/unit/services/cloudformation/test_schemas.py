@@ -42,6 +42,7 @@ MEANT: Mapping[str, str] = {
     "AWS::Lambda::Function has no attribute SnapStartResponse.OptimizationStatus": "There is no SnapStart here.",
     "AWS::Lambda::LayerVersion/Content/ZipFile is not AWS's": "There is no S3: an archive may stand in the template.",
     "AWS::IAM::AccessKey has no attribute Id": "Ref is the key's id.",
+    "AWS::CloudFormation::Macro has no attribute Id": "Ref is the macro's name.",
     "AWS::CloudFormation::Stack has no attribute StackId": "Ref is the nested stack's id.",
     "AWS::CloudFormation::WaitCondition has no attribute Id": "Ref is the condition's id.",
     "AWS::CloudFormation::WaitConditionHandle has no attribute Id": "Ref is what templates use of a handle.",

@@ -97,7 +97,6 @@ def test_settings_that_change_nothing_here_are_echoed(rig: Rig) -> None:
         ("DurableConfig", {"ExecutionTimeout": 10}),
         ("Runtime", "java21"),
         ("PackageType", "Image"),
-        ("Code", {"S3Bucket": "bucket", "S3Key": "key"}),
         ("Code", {"ImageUri": "image"}),
         ("DeadLetterConfig", {"TargetArn": "arn:aws:sns:us-east-1:000000000000:topic"}),
     ],

@@ -18,6 +18,7 @@ from redrive.services.cloudformation.types.lambda_ import (
     PERMISSION,
 )
 from redrive.services.cloudformation.types.logs import LOG_GROUP, LOG_STREAM
+from redrive.services.cloudformation.types.macro import MACRO
 from redrive.services.cloudformation.types.nested import NESTED_STACK
 from redrive.services.cloudformation.types.resource import ResourceType
 from redrive.services.cloudformation.types.scheduler import SCHEDULE, SCHEDULE_GROUP
@@ -35,6 +36,7 @@ _ALL: tuple[ResourceType, ...] = (
     LAYER_VERSION_PERMISSION,
     LOG_GROUP,
     LOG_STREAM,
+    MACRO,
     MANAGED_POLICY,
     NESTED_STACK,
     PERMISSION,

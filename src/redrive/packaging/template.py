@@ -1,0 +1,170 @@
+"""Local code that a template names: packed, brought to where functions are made of it, and named as it is there.
+
+Source: https://docs.aws.amazon.com/cli/latest/reference/cloudformation/package.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from redrive.core.documents import dump_json
+from redrive.core.errors import UserError
+from redrive.languages.template import Node, read_root
+from redrive.languages.template.source import read_source
+from redrive.packaging.bundle import Bundler
+
+BUCKET = "redrive-assets"
+"""Where a template finds what was brought; the engine knows this name."""
+
+Bring = Callable[[bytes], str]
+"""Brings an archive to where functions are made of it; answers its key there."""
+
+_LOOP = "Fn::ForEach::"
+_BUILDERS_ELSEWHERE = frozenset({"esbuild", "makefile", "dotnet", "go1.x", "rust-cargolambda"})
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A type whose code may be local: the property that names it, and how it names what was brought."""
+
+    property: str
+    bucket: str
+    key: str
+    is_layer: bool = False
+
+
+KINDS: Mapping[str, Kind] = {
+    "AWS::Lambda::Function": Kind("Code", "S3Bucket", "S3Key"),
+    "AWS::Lambda::LayerVersion": Kind("Content", "S3Bucket", "S3Key", is_layer=True),
+    "AWS::Serverless::Function": Kind("CodeUri", "Bucket", "Key"),
+    "AWS::Serverless::LayerVersion": Kind("ContentUri", "Bucket", "Key", is_layer=True),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """A resource with local code: its logical id, its properties, and where the code lies."""
+
+    logical_id: str
+    kind: Kind
+    properties: dict[str, Node]
+    source: Path
+    runtime: str
+    builder: str
+
+
+def local_code(root: Mapping[str, Node], directory: Path, parameters: Mapping[str, str]) -> list[Local]:
+    """The resources of a template whose code is local, in order. The template gets no more defaults for local code."""
+    shared = _object(_object(root.get("Globals")).get("Function"))
+    default = shared.pop("CodeUri", None)
+    found = []
+    for logical_id, resource in _resources(_object(root.get("Resources"))):
+        kind = KINDS.get(str(resource.get("Type")))
+        if kind is None:
+            continue
+        properties = resource.setdefault("Properties", {})
+        if not isinstance(properties, dict):
+            continue
+        source = properties.get(kind.property)
+        if kind.property == "CodeUri" and source is None:
+            source = _source_of_function(properties, shared, default)
+        if not isinstance(source, str) or source.startswith(("s3://", "https://", "http://")):
+            if source is not None:
+                properties[kind.property] = source
+            continue
+        builder = str(_object(resource.get("Metadata")).get("BuildMethod", ""))
+        runtime = _runtime(properties, shared, kind, builder, root, parameters)
+        found.append(Local(logical_id, kind, properties, (directory / source).resolve(), runtime, builder))
+    return found
+
+
+def packaged(
+    text: str, directory: Path, bundler: Bundler, bring: Bring, *, parameters: Mapping[str, str], is_built: bool = False
+) -> str:
+    """The template with what was brought in the place of local code; one without local code stays as it is.
+
+    `is_built`: `sam build` wrote the template, and has installed dependencies. Errors: UserError; TemplateError.
+    """
+    root = read_root(text)
+    locals_ = local_code(root, directory, parameters)
+    has_definitions = _take_in_definitions(root, directory)
+    if not locals_:
+        return dump_json(root) if has_definitions else text
+    brought: dict[tuple[Path, str, str], str] = {}
+    for local in locals_:
+        _check_builder(local, is_built=is_built)
+        below = "python/" if local.kind.is_layer and local.builder.startswith("python") and not is_built else ""
+        key = (local.source, local.runtime, below)
+        if key not in brought:
+            is_plain = is_built or (local.kind.is_layer and not below)
+            content = bundler.bundle(local.source, local.runtime, below=below, is_built=is_plain)
+            brought[key] = bring(content)
+        local.properties[local.kind.property] = {local.kind.bucket: BUCKET, local.kind.key: brought[key]}
+    return dump_json(root)
+
+
+def _take_in_definitions(root: Mapping[str, Node], directory: Path) -> bool:
+    """Write the local definitions of state machines into the template itself. Errors: UserError; TemplateError."""
+    found = False
+    for logical_id, resource in _resources(_object(root.get("Resources"))):
+        properties = _object(resource.get("Properties"))
+        place = properties.get("DefinitionUri")
+        if resource.get("Type") != "AWS::Serverless::StateMachine" or not isinstance(place, str) or "://" in place:
+            continue
+        try:
+            definition = read_source((directory / place).read_text("utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            raise UserError(f"The definition of {logical_id} cannot be read: {error}.", exit_code=2) from error
+        del properties["DefinitionUri"]
+        properties["Definition"] = definition
+        found = True
+    return found
+
+
+def _check_builder(local: Local, *, is_built: bool) -> None:
+    if local.builder in _BUILDERS_ELSEWHERE and not is_built:
+        raise UserError(
+            f"{local.logical_id} is to be built by {local.builder}, which redrive does not do.",
+            next_step="Run `sam build`, then deploy .aws-sam/build/template.yaml.", exit_code=2,
+        )  # fmt: skip
+
+
+def _resources(section: dict[str, Node]) -> Iterator[tuple[str, dict[str, Node]]]:
+    """The resources, those in loops included."""
+    for name, node in section.items():
+        if name.startswith(_LOOP) and isinstance(node, list) and node and isinstance(node[-1], dict):
+            yield from _resources(node[-1])
+        elif isinstance(node, dict):
+            yield name, node
+
+
+def _source_of_function(properties: dict[str, Node], shared: dict[str, Node], default: Node) -> Node:
+    """Where a SAM function's code lies that names no place itself; None if it has none, or is an image."""
+    if "InlineCode" in properties or "ImageUri" in properties:
+        return None
+    if properties.get("PackageType", shared.get("PackageType")) == "Image":
+        return None
+    return "." if default is None else default
+
+
+def _runtime(
+    properties: dict[str, Node], shared: dict[str, Node], kind: Kind, builder: str, root: Mapping[str, Node],
+    parameters: Mapping[str, str],
+) -> str:  # fmt: skip
+    """The runtime for which code is packed; empty if nobody can know before the template is deployed."""
+    if kind.is_layer:
+        compatible = properties.get("CompatibleRuntimes")
+        first = compatible[0] if isinstance(compatible, list) and compatible else ""
+        return builder if builder.startswith("python") else str(first)
+    runtime = properties.get("Runtime", shared.get("Runtime"))
+    if isinstance(runtime, dict) and isinstance(runtime.get("Ref"), str):
+        name = str(runtime["Ref"])
+        declared = _object(_object(root.get("Parameters")).get(name))
+        runtime = parameters.get(name, declared.get("Default"))
+    return runtime if isinstance(runtime, str) else ""
+
+
+def _object(node: Node) -> dict[str, Node]:
+    return node if isinstance(node, dict) else {}

@@ -1,0 +1,141 @@
+"""What transforms make of a template: ours are carried out at once, macros wait for their functions.
+
+Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/template-macros-overview.html
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+from redrive.core.documents import dump_json
+from redrive.core.errors import ServiceError
+from redrive.core.scope import Scope
+from redrive.languages.template import (
+    ParameterValue,
+    PseudoParameters,
+    TemplateError,
+    load_declared,
+    read_root,
+    resolve_parameters,
+)
+from redrive.languages.template.extensions import extend
+from redrive.languages.template.source import Node
+from redrive.languages.template.transforms import Transform, fragment_of, has_transforms, next_transform, replaced
+from redrive.services.cloudformation import limits
+from redrive.services.cloudformation.model import Blueprint, stack_arn
+from redrive.services.cloudformation.model_templates import validation_error
+from redrive.services.cloudformation.transforms import serverless
+from redrive.services.cloudformation.transforms.failure import TransformFailure
+
+LANGUAGE_EXTENSIONS = "AWS::LanguageExtensions"
+AUTO_EXPAND = "CAPABILITY_AUTO_EXPAND"
+
+# https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/transform-reference.html
+_NOT_HERE = {
+    "AWS::CodeDeployBlueGreen": "there is no CodeDeploy here",
+    "AWS::Include": "what it includes lies in S3, and there is no S3 here",
+    "AWS::SecretsManager-2020-07-23": "there is no Secrets Manager here",
+    "AWS::SecretsManager-2024-09-16": "there is no Secrets Manager here",
+    "AWS::ServiceCatalog": "there is no Service Catalog here",
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What transforms see beside the template: the values of its parameters, and the stack's own facts."""
+
+    parameters: Mapping[str, ParameterValue]
+    pseudo: PseudoParameters
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Expansion:
+    """How far a template has been expanded, and the macro that has to answer before it goes on."""
+
+    root: dict[str, Node]
+    macro: Transform | None = None
+
+
+def expanded(blueprint: Blueprint, scope: Scope, stack_name: str, uid: str, *, is_reviewed: bool = False) -> Blueprint:
+    """A blueprint with what its transforms make of its template; one without transforms is left as it is.
+
+    `is_reviewed`: a change set shows what the transforms have made before anything is deployed, so that nobody has to
+    consent to it. What fails inside of a transform is told by the blueprint.
+
+    Errors: ValidationError (template, parameters); InsufficientCapabilitiesException.
+    """
+    # A template without the word asks for none; most do not, and need not be read here.
+    if "Transform" not in blueprint.template_body:
+        return blueprint
+    try:
+        root = read_root(blueprint.template_body)
+        if not has_transforms(root):
+            return blueprint
+        surroundings = surroundings_of(blueprint, scope, stack_name, uid)
+    except TemplateError as error:
+        raise validation_error(error.message) from None
+    if not is_reviewed:
+        check_consent(blueprint.capabilities)
+    return advanced(blueprint, root, surroundings)
+
+
+def surroundings_of(blueprint: Blueprint, scope: Scope, stack_name: str, uid: str) -> Surroundings:
+    """What a blueprint's transforms see. Errors: TemplateError (parameters)."""
+    stack_id = stack_arn(scope, stack_name, uid)
+    pseudo = PseudoParameters(scope.account, scope.region, stack_name, stack_id, blueprint.notification_arns)
+    declared = load_declared(blueprint.template_body)
+    return Surroundings(resolve_parameters(declared, dict(blueprint.parameters)), pseudo)
+
+
+def check_consent(capabilities: Sequence[str]) -> None:
+    """Refuse to deploy at once what nobody has seen expanded. Errors: InsufficientCapabilitiesException."""
+    if AUTO_EXPAND not in capabilities:
+        raise ServiceError("InsufficientCapabilitiesException", f"Requires capabilities : [{AUTO_EXPAND}]")
+
+
+def advanced(blueprint: Blueprint, root: dict[str, Node], surroundings: Surroundings) -> Blueprint:
+    """A blueprint whose template is expanded as far as that goes without a macro's function."""
+    try:
+        expansion = advance(root, surroundings)
+    except (TransformFailure, TemplateError) as error:
+        reason = error.reason if isinstance(error, TransformFailure) else error.message
+        return dataclasses.replace(blueprint, transform_failure=reason, awaits_macros=False)
+    body = dump_json(expansion.root)
+    if len(body.encode()) > limits.PROCESSED_BYTES_MAX:
+        reason = f"Template may not exceed {limits.PROCESSED_BYTES_MAX} bytes in size after its transforms."
+        return dataclasses.replace(blueprint, transform_failure=reason, awaits_macros=False)
+    return dataclasses.replace(blueprint, processed=body, awaits_macros=expansion.macro is not None)
+
+
+def advance(root: dict[str, Node], surroundings: Surroundings) -> Expansion:
+    """Carry out one transform after the other, up to the first macro. Errors: TransformFailure; TemplateError."""
+    while (transform := next_transform(root)) is not None:
+        if not transform.name.startswith("AWS::"):
+            return Expansion(root, transform)
+        root = _carried_out(root, transform, surroundings)
+    return Expansion(root)
+
+
+def _carried_out(root: dict[str, Node], transform: Transform, surroundings: Surroundings) -> dict[str, Node]:
+    name = transform.name
+    if name in _NOT_HERE:
+        raise TransformFailure(name, f"the transform is not supported: {_NOT_HERE[name]}.")
+    fragment = fragment_of(root, transform)
+    if name not in (serverless.NAME, LANGUAGE_EXTENSIONS) or transform.is_embedded or not isinstance(fragment, dict):
+        raise TemplateError(f"No transform named {name} found.")
+    if name == serverless.NAME:
+        result = serverless.translate(fragment, surroundings.parameters, surroundings.pseudo)
+    else:
+        try:
+            result = extend(fragment, surroundings.parameters, surroundings.pseudo)
+        except TemplateError as error:
+            raise TransformFailure(name, error.message) from None
+    return as_root(replaced(root, transform, dict(result)))
+
+
+def as_root(node: Node) -> dict[str, Node]:
+    """What a transform has made, if it can be a template. Errors: TemplateError."""
+    if not isinstance(node, dict):
+        raise TemplateError("Template format error: unsupported structure.")
+    return node

@@ -1,0 +1,60 @@
+"""The transform AWS::Serverless-2016-10-31, carried out by the translator that AWS publishes.
+
+The translator is imported when the first such template comes: the import takes half a second, and servers without SAM
+templates do without the package.
+Source: https://docs.aws.amazon.com/serverless-application-model/latest/developerguide/sam-specification.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from redrive.languages.template import ParameterValue, PseudoParameters
+from redrive.languages.template.source import Node
+from redrive.services.cloudformation.transforms.failure import TransformFailure
+
+NAME = "AWS::Serverless-2016-10-31"
+
+INTERNAL_FAILURE = "Internal transform failure."
+"""AWS's sentence where its translator meets what it was not written for."""
+
+NOT_INSTALLED = (
+    "the translator of SAM templates is not installed where redrive runs. Install it with: pip install 'redrive[sam]'"
+)
+_APPLICATION = "AWS::Serverless::Application"
+
+
+def translate(
+    root: Mapping[str, Node], parameters: Mapping[str, ParameterValue], pseudo: PseudoParameters
+) -> dict[str, Node]:
+    """A SAM template as plain CloudFormation. Errors: TransformFailure, in SAM's words."""
+    try:
+        from redrive.services.cloudformation.transforms.translator import (  # noqa: PLC0415 - half a second, for SAM alone.
+            InternalFailure,
+            RefusedBySam,
+            run_translator,
+        )
+    except ImportError:
+        raise TransformFailure(NAME, NOT_INSTALLED) from None
+    _refuse_applications(root)
+    try:
+        return run_translator(root, parameters, pseudo)
+    except RefusedBySam as error:
+        raise TransformFailure(NAME, str(error)) from None
+    except InternalFailure:
+        raise TransformFailure(NAME, INTERNAL_FAILURE) from None
+
+
+def _refuse_applications(root: Mapping[str, Node]) -> None:
+    """Refuse applications of the Serverless Application Repository: the translator would ask AWS for them."""
+    resources = root.get("Resources")
+    for name, resource in resources.items() if isinstance(resources, dict) else ():
+        if not isinstance(resource, dict) or resource.get("Type") != _APPLICATION:
+            continue
+        properties = resource.get("Properties")
+        if not isinstance(properties, dict) or not isinstance(properties.get("Location"), str):
+            raise TransformFailure(
+                NAME,
+                f"Resource with id [{name}] is invalid. Applications of the Serverless Application Repository are not "
+                "available in redrive.",
+            )

@@ -1,0 +1,66 @@
+"""A handler is proved from its SAM template: what SAM makes is its world, and CodeUri says where its code lies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from redrive.core.errors import UserError
+from redrive.prove.proving import prove
+from redrive.prove.search.options import Options
+
+TEMPLATE = """
+Transform: AWS::Serverless-2016-10-31
+Globals: {Function: {Runtime: python3.11, Handler: app.handler}}
+Resources:
+  Orders: {Type: AWS::SQS::Queue}
+  Seen: {Type: AWS::Serverless::SimpleTable}
+  Layer: {Type: AWS::Serverless::LayerVersion, Properties: {ContentUri: layer}}
+  Worker:
+    Type: AWS::Serverless::Function
+    Properties:
+      CodeUri: worker_of_sam/
+      Layers: [!Ref Layer]
+      Environment: {Variables: {TABLE: !Ref Seen}}
+      Policies: [{DynamoDBWritePolicy: {TableName: !Ref Seen}}]
+      Events:
+        Order: {Type: SQS, Properties: {Queue: !GetAtt Orders.Arn}}
+Outputs:
+  LayerArn: {Value: !Ref Layer}
+"""
+HANDLER = """
+import os
+import boto3
+
+def handler(event, context):
+    for record in event["Records"]:
+        boto3.client("dynamodb").put_item(
+            TableName=os.environ["TABLE"], Item={"id": {"S": record["messageId"]}, "body": {"S": record["body"]}}
+        )
+"""
+
+
+@pytest.fixture
+def template(tmp_path: Path) -> Path:
+    code = tmp_path / "worker_of_sam"
+    code.mkdir()
+    (code / "app.py").write_text(HANDLER)
+    file = tmp_path / "template.yaml"
+    file.write_text(TEMPLATE)
+    return file
+
+
+def test_handler_of_a_sam_template_is_proved_from_where_its_code_lies(template: Path) -> None:
+    verdict = prove(None, Options(template=template, faults=1))
+
+    assert verdict.handler == "app:handler"
+    assert verdict.counterexample is not None
+    assert [kind.startswith("item in stack-Seen-") for kind in verdict.effects] == [True]
+
+
+def test_template_that_sam_refuses_cannot_be_proved_and_the_reason_is_sams(template: Path) -> None:
+    template.write_text(TEMPLATE.replace("Layers:", "Lairs:"))
+
+    with pytest.raises(UserError, match=r"Resource with id \[Worker\] is invalid\. property Lairs not defined"):
+        prove(None, Options(template=template))
