@@ -1,6 +1,6 @@
 """Lays out a service in the one shape that all services have: `make new-service NAME=sns`.
 
-The files say what belongs in them; delete workers.py and its test if the service has no due work.
+The files say what belongs in them; delete workers/ and its test if the service has no due work.
 """
 
 from __future__ import annotations
@@ -17,22 +17,28 @@ FILES = {
     "src/redrive/services/{name}/__init__.py": '''\
 """{name}: which AWS service this is, where AWS documents it, and what we leave out on purpose."""
 ''',
-    "src/redrive/services/{name}/api.py": '''\
-"""The operations of {name}: each checks meaning (not shape), calls model and tables, returns AWS's answer.
+    "src/redrive/services/{name}/operations/__init__.py": '''\
+"""The operations of {name}, and what they share: functions of a transaction."""
+''',
+    "src/redrive/services/{name}/operations/things.py": '''\
+"""The operations on things: each checks meaning (not shape), calls model and tables, returns AWS's answer.
 
-Knows nothing of HTTP. The docstring of each has its `Errors:` and its `Source:`.
+Name the module by its noun. It knows nothing of HTTP. The docstring of each has its `Errors:` and its `Source:`.
 """
 ''',
-    "src/redrive/services/{name}/model.py": '''\
-"""The values and rules of {name}: frozen dataclasses and pure functions. No transaction, no clock."""
+    "src/redrive/services/{name}/model/__init__.py": '''\
+"""What {name} keeps and what its rules are, without a transaction."""
+''',
+    "src/redrive/services/{name}/model/thing.py": '''\
+"""The values and rules of things: frozen dataclasses and pure functions. No transaction, no clock."""
 ''',
     "src/redrive/services/{name}/limits.py": '''\
 """Quotas and defaults of {name}, each with its unit in the name and its AWS page beside it."""
 ''',
-    "src/redrive/services/{name}/workers.py": '''\
-"""The due work of {name} in three beats (claim, attempt, settle), and its target if deliveries end here."""
+    "src/redrive/services/{name}/workers/__init__.py": '''\
+"""What happens in {name} by itself."""
 ''',
-    "tests/unit/services/{name}/test_api.py": '"""The operations of {name}, as AWS documents them."""\n',
+    "tests/unit/services/{name}/test_things.py": '"""The operations of {name}, as AWS documents them."""\n',
     "tests/unit/services/{name}/test_model.py": '"""The rules of {name}, without a store."""\n',
     "tests/unit/services/{name}/test_workers.py": '"""The due work of {name}, beat by beat."""\n',
     "docs/semantics/{name}.md": """\
@@ -49,7 +55,7 @@ How sure each row is stands in the words of [the legend](README.md).
 NEXT_STEPS = """
 The service is registered nowhere yet, and `make check` fails until it is. Next:
   1. src/redrive/wire/services.py: an entry in SERVICES, in botocore's name of the service, with its protocols.
-  2. src/redrive/engine/build.py: an entry in SERVICES, with each module of services/{name} that has operations;
+  2. src/redrive/engine/build.py: an entry in SERVICES, with each module of services/{name}/operations;
      its workers in build_workers, if there is due work.
   3. Write the operations; give those that random parameters hardly satisfy an example in tests/fuzz/examples.py.
   4. docs/semantics/{name}.md: a row for each rule; `make docs` for the reference.

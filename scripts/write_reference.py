@@ -13,7 +13,7 @@ import click
 from redrive.cli.main import COMMANDS, main
 from redrive.engine.build import SERVICES
 from redrive.engine.registry import Registry
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
 from redrive.wire.services import OWN_SERVICE
 from scripts.write_surface import admin_page, client_module, openapi_page
 

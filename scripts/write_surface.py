@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import yaml
 
 from redrive.core.documents import Document
-from redrive.wire.models import Models
-from redrive.wire.names import snake_case
+from redrive.wire.model.files import Models
+from redrive.wire.model.names import snake_case
 from redrive.wire.services import OWN_SERVICE
 
 WIDTH = 120

@@ -9,7 +9,7 @@ import copy
 import json
 from collections.abc import Mapping
 
-from redrive.wire.model import OperationModel
+from redrive.wire.model.shapes import OperationModel
 from tests.fuzz.furniture import ALLOW_ALL, DLQ, FUNCTION, GROUP, QUEUE, ROLE, TEMPLATE, TRUST, archive, known
 from tests.fuzz.values import Draw, Moment
 

@@ -10,14 +10,14 @@ from redrive.core.documents import load_json
 from redrive.core.errors import ServiceError
 from redrive.languages import dynamo, iam, log_filter, schedule, template
 from redrive.testing.world import START
-from redrive.wire import cbor_body
 from redrive.wire.message import HttpRequest
-from redrive.wire.models import Models
-from redrive.wire.paths import PathTable
-from redrive.wire.query import form_of
+from redrive.wire.model.files import Models
+from redrive.wire.protocols import cbor_body
+from redrive.wire.protocols.paths import PathTable
+from redrive.wire.protocols.query import form_of
+from redrive.wire.protocols.timestamps import read_text
 from redrive.wire.route import Router, Unroutable
-from redrive.wire.sigv4 import credential_of
-from redrive.wire.timestamps import read_text
+from redrive.wire.signatures.sigv4 import credential_of
 from tests.fuzz import sentences
 from tests.fuzz.template_texts import TEXTS as TEMPLATE_TEXTS
 from tests.fuzz.values import Draw

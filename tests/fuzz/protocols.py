@@ -10,7 +10,7 @@ from typing import cast
 from urllib.parse import quote, urlencode
 
 from redrive.wire.message import HttpRequest
-from redrive.wire.model import Member, OperationModel, ServiceModel, Shape
+from redrive.wire.model.shapes import Member, OperationModel, ServiceModel, Shape
 from tests.fuzz.values import Draw, Literal, Moment
 
 HOST = "127.0.0.1:4566"

@@ -10,8 +10,8 @@ import functools
 from collections import defaultdict
 from collections.abc import Mapping
 
-from redrive.wire.java_pattern import compile_java
-from redrive.wire.model import Member, Shape
+from redrive.wire.model.java_pattern import compile_java
+from redrive.wire.model.shapes import Member, Shape
 from tests.fuzz.values import Draw, Moment
 
 DEPTH_MAX = 6

@@ -13,7 +13,7 @@ import pytest
 from redrive.core.clock import SystemClock
 from redrive.core.log import LineLog
 from redrive.gateway.server import Options, Server, running
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
 from redrive.wire.services import OWN_SERVICE
 from tests.fuzz.conftest import Cases
 from tests.fuzz.protocols import json_bytes

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from redrive.core.clock import VirtualClock
-from redrive.gateway.http import HttpServer
+from redrive.gateway.http.server import HttpServer
 from redrive.testing.world import START, World
 from redrive.wire.message import HttpRequest, HttpResponse
 from tests.fuzz.conftest import Cases

@@ -10,7 +10,7 @@ import pytest
 
 from redrive.testing.world import World
 from redrive.wire.message import HttpRequest, HttpResponse
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
 from tests.fuzz.examples import EXAMPLES
 from tests.fuzz.protocols import request_of
 from tests.fuzz.shrinking import shrink

@@ -11,8 +11,8 @@ from redrive.core.clock import SystemClock
 from redrive.core.log import LineLog
 from redrive.gateway.server import Options, Server, running
 from redrive.testing.world import World
-from redrive.wire.model import OperationModel, ServiceModel
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
+from redrive.wire.model.shapes import OperationModel, ServiceModel
 from tests.fuzz.protocols import request_of
 from tests.fuzz.shapes import Parameters, Pool
 from tests.fuzz.values import Draw

@@ -10,8 +10,8 @@ import pytest
 
 from redrive.testing.world import World
 from redrive.wire.message import HttpRequest
-from redrive.wire.model import OperationModel, ServiceModel
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
+from redrive.wire.model.shapes import OperationModel, ServiceModel
 from redrive.wire.services import SERVICES
 from tests.fuzz import furniture
 from tests.fuzz.conftest import Cases

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from redrive.invoke.endings import RESPONSE_BYTES_MAX
-from redrive.invoke.http_exchange import MalformedRequest, Request, RequestReader
-from redrive.invoke.runtime_api import PREFIX, Event, Phase, RuntimeApi
+from redrive.invoke.runtime.api import PREFIX, Event, Phase, RuntimeApi
+from redrive.invoke.runtime.http_exchange import MalformedRequest, Request, RequestReader
 from tests.fuzz.conftest import Cases
 from tests.fuzz.values import Draw
 from tests.fuzz.work import ending

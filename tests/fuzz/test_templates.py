@@ -6,7 +6,7 @@ import functools
 
 import pytest
 
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
 from tests.fuzz.conftest import Cases
 from tests.fuzz.protocols import request_of
 from tests.fuzz.shrinking import shrink, snippet

@@ -14,7 +14,7 @@ from botocore.awsrequest import HeadersDict
 
 from redrive.testing.world import World
 from redrive.wire.message import HttpRequest, HttpResponse
-from redrive.wire.model import OperationModel
+from redrive.wire.model.shapes import OperationModel
 from tests.fuzz.furniture import furnished
 from tests.fuzz.work import ending
 

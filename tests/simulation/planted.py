@@ -13,28 +13,31 @@ from redrive.core.clock import Instant
 from redrive.core.errors import ServiceError
 from redrive.core.retry import Backoff, Failed, FailureKind, RetryPolicy, Verdict, decide
 from redrive.core.scope import Caller, Scope
-from redrive.delivery import deliver, sources, targets
-from redrive.delivery.classify import classify
+from redrive.delivery import deliver
 from redrive.delivery.deliver import DeliveryWorker
-from redrive.delivery.errand import Result
-from redrive.delivery.letters import Letter
+from redrive.delivery.outside.errand import Result
+from redrive.delivery.sources import source as sources
+from redrive.delivery.sources import targets
+from redrive.delivery.sources.classify import classify
+from redrive.delivery.sources.letters import Letter
 from redrive.delivery.worker import Attempt, FreeSlots, Worker
 from redrive.engine.engine import Claimed, Engine
 from redrive.engine.services import BoundServices
 from redrive.languages.letters import LAMBDA
-from redrive.services.dynamodb import api_items as dynamodb_items
+from redrive.services.dynamodb.operations import items as dynamodb_items
 from redrive.services.lambda_ import source as lambda_source
-from redrive.services.lambda_ import workers as lambda_workers
-from redrive.services.scheduler import api_schedules, model_occurrences
-from redrive.services.scheduler import model_metrics as metrics
-from redrive.services.scheduler import workers as scheduler_workers
-from redrive.services.scheduler.model import Schedule, Settings
-from redrive.services.scheduler.model_occurrences import Occurrence, following, revise
+from redrive.services.lambda_.workers import mappings as lambda_workers
+from redrive.services.scheduler.model import metrics
+from redrive.services.scheduler.model import occurrences as model_occurrences
+from redrive.services.scheduler.model.occurrences import Occurrence, following, revise
+from redrive.services.scheduler.model.schedule import Schedule, Settings
+from redrive.services.scheduler.operations import schedules as api_schedules
+from redrive.services.scheduler.workers import schedules as scheduler_workers
 from redrive.sim.agenda import TIME_MOVES
-from redrive.sim.checkers import Conservation, DeadLetters, EffectsOnce, Receives, Retries, Settlements, Slots
-from redrive.sim.checkers_executions import Ends, Executions, Metrics
-from redrive.sim.checkers_groups import GroupsInOrder
-from redrive.sim.checkers_schedules import ScheduledInstants
+from redrive.sim.checkers.executions import Ends, Executions, Metrics
+from redrive.sim.checkers.groups import GroupsInOrder
+from redrive.sim.checkers.rules import Conservation, DeadLetters, EffectsOnce, Receives, Retries, Settlements, Slots
+from redrive.sim.checkers.schedules import ScheduledInstants
 from redrive.sim.world import NO_DEFECTS
 from redrive.store.api import Step, Tables, Transaction
 from redrive.store.group import GroupCommit

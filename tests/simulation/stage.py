@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from redrive.core.clock import HOUR_MS, MINUTE_MS, format_instant
 from redrive.core.documents import Document, load_json
 from redrive.core.entropy import SeededEntropy
-from redrive.delivery.invocation import InvocationResult
+from redrive.delivery.outside.invocation import InvocationResult
 from redrive.delivery.worker import Attempt
-from redrive.sim.functions import HandlerRun
-from redrive.sim.happenings import Accepted, Happening, LeftMessage, Occurred, Tried
-from redrive.sim.nodes import Node
-from redrive.sim.users import drain, event, event_handler
+from redrive.sim.checkers.happenings import Accepted, Happening, LeftMessage, Occurred, Tried
+from redrive.sim.fleet.nodes import Node
+from redrive.sim.users.acts import drain, event, event_handler
+from redrive.sim.users.functions import HandlerRun
+from redrive.sim.users.workload import Workload
 from redrive.sim.weather import Hazard, Weather
-from redrive.sim.workload import Workload
 from redrive.sim.world import Simulation
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
 
 LEASE_MINUTES = 17
 """Longer than any lease."""

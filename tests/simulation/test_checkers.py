@@ -6,24 +6,11 @@ import pytest
 
 from redrive.core.clock import HOUR_MS, MINUTE_MS, format_instant
 from redrive.core.documents import dump_json
-from redrive.delivery.invocation import FunctionCode, Invocation
+from redrive.delivery.outside.invocation import FunctionCode, Invocation
 from redrive.delivery.worker import Attempt
-from redrive.sim.checkers import (
-    Checker,
-    Conservation,
-    DeadLetters,
-    Drained,
-    EffectsOnce,
-    NothingInvented,
-    Receives,
-    Retries,
-    Settlements,
-    Slots,
-)
-from redrive.sim.checkers_groups import GroupsInOrder
-from redrive.sim.checkers_schedules import Planned, ScheduledInstants
-from redrive.sim.failures import RuleBroken
-from redrive.sim.happenings import (
+from redrive.sim.checkers.failures import RuleBroken
+from redrive.sim.checkers.groups import GroupsInOrder
+from redrive.sim.checkers.happenings import (
     Accepted,
     Deleting,
     GroupReceived,
@@ -37,6 +24,19 @@ from redrive.sim.happenings import (
     Took,
     Tried,
 )
+from redrive.sim.checkers.rules import (
+    Checker,
+    Conservation,
+    DeadLetters,
+    Drained,
+    EffectsOnce,
+    NothingInvented,
+    Receives,
+    Retries,
+    Settlements,
+    Slots,
+)
+from redrive.sim.checkers.schedules import Planned, ScheduledInstants
 from redrive.store.tables.attempts import AttemptRecord, RunState
 
 

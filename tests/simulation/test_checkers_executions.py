@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from redrive.core.clock import HOUR_MS, MINUTE_MS, SECOND_MS, format_instant
-from redrive.sim.checkers import Checker
-from redrive.sim.checkers_executions import TOO_OLD, Ends, Executions, Metrics, RetriedSchedule
-from redrive.sim.checkers_schedules import Planned
-from redrive.sim.failures import RuleBroken
-from redrive.sim.happenings import DeadLettered, Happening, HistoryRead, Measured, Reached
+from redrive.sim.checkers.executions import TOO_OLD, Ends, Executions, Metrics, RetriedSchedule
+from redrive.sim.checkers.failures import RuleBroken
+from redrive.sim.checkers.happenings import DeadLettered, Happening, HistoryRead, Measured, Reached
+from redrive.sim.checkers.rules import Checker
+from redrive.sim.checkers.schedules import Planned
 from redrive.store.tables.attempts import AttemptRecord, RunState
 
 AGE_MS = 20 * MINUTE_MS

@@ -8,10 +8,10 @@ import pytest
 
 from redrive.core.clock import MINUTE_MS, SECOND_MS
 from redrive.core.scope import Caller
-from redrive.sim.clients import SCOPE
-from redrive.sim.nodes import Node
-from redrive.sim.users import receive
-from redrive.wire.models import Models
+from redrive.sim.fleet.clients import SCOPE
+from redrive.sim.fleet.nodes import Node
+from redrive.sim.users.acts import receive
+from redrive.wire.model.files import Models
 from tests.simulation.stage import Stage
 
 

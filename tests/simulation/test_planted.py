@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from redrive.sim.failures import SimulationFailed
+from redrive.sim.checkers.failures import SimulationFailed
 from redrive.sim.swarm import run_seed
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
 from tests.simulation.planted import ALSO_BROKEN, PLANTS, Plant
 
 SEEDS_MAX = 12

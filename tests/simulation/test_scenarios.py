@@ -9,12 +9,12 @@ import pytest
 from redrive.core.errors import Conflict
 from redrive.delivery.faults import Fault, add_fault
 from redrive.delivery.worker import Attempt
-from redrive.sim.clients import SCOPE
-from redrive.sim.final_state import ALARMS
-from redrive.sim.users import alarm_handler, batch_handler, event, message_handler, occurrence_handler, receive
+from redrive.sim.checkers.final_state import ALARMS
+from redrive.sim.fleet.clients import SCOPE
+from redrive.sim.users.acts import alarm_handler, batch_handler, event, message_handler, occurrence_handler, receive
+from redrive.sim.users.workload import ALARM_FUNCTION, WAITING
 from redrive.sim.weather import AnswerLost, Hazard
-from redrive.sim.workload import ALARM_FUNCTION, WAITING
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
 from tests.simulation.stage import LEASE_MINUTES, Stage
 
 

@@ -8,13 +8,13 @@ import pytest
 
 from redrive.core.clock import Instant
 from redrive.core.errors import Conflict
-from redrive.sim.checkers_executions import METRICS
-from redrive.sim.happenings import Forgot, Happening, LeftMessage
-from redrive.sim.nodes import Node
-from redrive.sim.users import event, receive
+from redrive.sim.checkers.executions import METRICS
+from redrive.sim.checkers.happenings import Forgot, Happening, LeftMessage
+from redrive.sim.fleet.nodes import Node
+from redrive.sim.users.acts import event, receive
 from redrive.sim.weather import AnswerLost, Hazard
 from redrive.sim.world import Simulation
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
 from tests.simulation.stage import Stage
 
 

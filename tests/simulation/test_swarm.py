@@ -8,9 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from redrive.cli.main import main
-from redrive.sim.failures import SimulationFailed
+from redrive.sim.checkers.failures import SimulationFailed
 from redrive.sim.swarm import run_seed
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
 from tests.simulation.planted import claiming_more_than_can_start
 
 SEEDS = range(1, 21)

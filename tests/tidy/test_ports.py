@@ -10,7 +10,7 @@ import pytest
 from tests.tidy.source import PACKAGE, TESTS, Source, findings
 
 CLOCK = "core/clock.py"
-OTHER_PYTHON = "invoke/python_runtime.py"
+OTHER_PYTHON = "invoke/runtime/python_runtime.py"
 """It runs in a function's own Python, where nothing of redrive can be imported."""
 CLOCK_READS = frozenset(
     {
@@ -151,7 +151,7 @@ def test_a_sleep_is_seen_through_every_spelling(text: str) -> None:
     ],
 )
 def test_a_port_bypassed_by_an_import_is_seen(text: str) -> None:
-    assert len(list(homeless_imports(Source("services/sqs/model.py", text)))) == 1
+    assert len(list(homeless_imports(Source("services/sqs/model/queue.py", text)))) == 1
 
 
 def test_a_port_may_import_what_it_is_the_port_of() -> None:
@@ -170,11 +170,11 @@ def test_a_port_may_import_what_it_is_the_port_of() -> None:
     ],
 )
 def test_sql_outside_the_store_is_seen(text: str) -> None:
-    assert len(list(sql_outside_store(Source("services/sqs/api.py", text)))) == 1
+    assert len(list(sql_outside_store(Source("services/sqs/operations/queues.py", text)))) == 1
     assert list(sql_outside_store(Source("store/sqlite.py", text))) == []
 
 
 def test_prose_about_sql_is_not_sql() -> None:
     text = '"""SELECT means FROM here."""\nexpression = "SET colour = :c"\nerror = "Select a queue from it"'
 
-    assert list(sql_outside_store(Source("services/sqs/api.py", text))) == []
+    assert list(sql_outside_store(Source("services/sqs/operations/queues.py", text))) == []

@@ -18,51 +18,34 @@ from tests.tidy.test_tests import unspoken_rules
 
 SERVICES = PACKAGE / "services"
 OPERATION_MARKS = ("redrive.delivery.operation.operation", "redrive.delivery.surface.own_operation")
-NOUNS = ("api", "model", "limits", "workers", "source")
-
-# Modules of a service beside the nouns above, as `service/module.py`, with the reason.
-SHAPE_EXCEPTIONS: dict[str, str] = {
-    "cloudformation/transforms/__init__.py": "what transforms are",
-    "cloudformation/transforms/expansion.py": "the order in which transforms are carried out",
-    "cloudformation/transforms/failure.py": "why a transform failed",
-    "cloudformation/transforms/macros.py": "what macros are asked and answer",
-    "cloudformation/transforms/serverless.py": "the transform of one service",
-    "cloudformation/transforms/translator.py": "AWS's translator, apart from what is imported at start",
-    "cloudformation/types/__init__.py": "the table of the resource types",
-    "cloudformation/types/cloudformation.py": "the resource types of one service",
-    "cloudformation/types/custom.py": "resource types that functions back",
-    "cloudformation/types/dynamodb.py": "the resource types of one service",
-    "cloudformation/types/iam.py": "the resource types of one service",
-    "cloudformation/types/iam_users.py": "the resource types of one service",
-    "cloudformation/types/inline_code.py": "code in a template as an archive",
-    "cloudformation/types/lambda_.py": "the resource types of one service",
-    "cloudformation/types/logs.py": "the resource types of one service",
-    "cloudformation/types/nested.py": "the resource type of stacks",
-    "cloudformation/types/macro.py": "the resource type of macros",
-    "cloudformation/types/resource.py": "what a resource type is",
-    "cloudformation/types/scheduler.py": "the resource types of one service",
-    "cloudformation/types/schema.py": "the kinds of a type's properties",
-    "cloudformation/types/sqs.py": "the resource types of one service",
-    "cloudformation/types/stand_ins.py": "what stands for types that are not served",
-    "cloudformation/types/waits.py": "the resource types that wait for signals",
-    "iam/access.py": "no operation and no model: the engine asks it whether a role may make a call",
-}
+NEEDED = ("__init__.py", "limits.py", "model", "operations")
+TRANSACTIONS = ("redrive.store.api.Transaction", "redrive.delivery.operation", "redrive.delivery.worker")
 
 
 def odd_shapes(paths: Iterable[str]) -> Iterator[str]:
-    """A service is a package of `__init__`, `api*`, `model*`, `limits`, and `workers*` if it has due work."""
-    packages: dict[str, set[str]] = {}
+    """A service has `operations/`, `model/` and `limits.py`; other modules are named by what they are about."""
+    services: dict[str, set[str]] = {}
     for path in paths:
-        service, _, module = path.partition("/")
-        if module:
-            packages.setdefault(service, set()).add(module)
-    for service, modules in packages.items():
-        for module in sorted(modules - {"__init__.py"}):
-            if module.removesuffix(".py").split("_")[0] not in NOUNS:
-                yield f"{service}/{module} is none of {', '.join(NOUNS)}, nor one split by noun (api_queues)"
-        for needed in ("__init__", "api", "model", "limits"):
-            if not any(module == f"{needed}.py" or module.startswith(f"{needed}_") for module in modules):
-                yield f"{service}/ has no {needed}.py"
+        service, _, rest = path.partition("/")
+        if rest:
+            services.setdefault(service, set()).add(rest.partition("/")[0])
+    for service, found in services.items():
+        yield from (f"{service}/ has no {needed}" for needed in NEEDED if needed not in found)
+
+
+def misplaced(source: Source) -> Iterator[str]:
+    """The layer of a module is what it imports: operations, due work, or rules that need no transaction."""
+    _, _, module = source.path.partition("/")
+    names = {name for _, name in source.imports}
+    layer = module.partition("/")[0]
+    if names & set(OPERATION_MARKS) and layer != "operations":
+        yield f"{source.path} has operations: they belong into operations/"
+    claims = any(function.endswith(".claim") for function in source.functions)
+    if claims != (layer == "workers") and not module.endswith("__init__.py"):
+        yield f"{source.path}: what claims due work is in workers/, and nothing else is"
+    if layer == "model":
+        taken = sorted(name for name in names if name.startswith(TRANSACTIONS))
+        yield from (f"{source.path} imports {name}: a model knows no transaction" for name in taken)
 
 
 def unregistered(
@@ -114,11 +97,11 @@ def new_service(name: str, root: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_every_service_has_the_one_shape() -> None:
-    paths = [source.path for source in sources(SERVICES)]
-    found = {finding.split()[0]: finding for finding in odd_shapes(paths)}
+    assert list(odd_shapes(source.path for source in sources(SERVICES))) == []
 
-    assert [found[place] for place in found if place not in SHAPE_EXCEPTIONS] == []
-    assert [place for place in SHAPE_EXCEPTIONS if place not in found] == []
+
+def test_every_module_of_a_service_is_in_its_layer() -> None:
+    assert findings(misplaced, SERVICES) == []
 
 
 def test_every_service_is_registered_with_the_wire_and_the_engine() -> None:
@@ -149,7 +132,7 @@ def test_new_service_is_found_out_until_it_is_registered(tmp_path: Path) -> None
     packages = modules_of_operations(tmp_path / "src" / "redrive" / "services")
 
     assert list(unregistered(packages, [], {})) == ["services/sns: engine/build.py does not name it in SERVICES"]
-    assert list(unregistered(packages, ["sns"], {"sns": ["redrive.services.sns.api"]})) == []
+    assert list(unregistered(packages, ["sns"], {"sns": ["redrive.services.sns.operations.topics"]})) == []
     assert "src/redrive/wire/services.py" in said
     assert "src/redrive/engine/build.py" in said
 
@@ -175,16 +158,29 @@ def test_new_service_overwrites_nothing_that_exists(tmp_path: Path) -> None:
     assert not (tmp_path / "src").exists()
 
 
-def test_service_without_a_noun_of_the_shape_is_seen() -> None:
-    whole = ["sqs/__init__.py", "sqs/api_queues.py", "sqs/limits.py", "sqs/model.py", "sqs/workers.py"]
+def test_service_without_a_part_of_the_shape_is_seen() -> None:
+    whole = ["sqs/__init__.py", "sqs/limits.py", "sqs/model/queue.py", "sqs/operations/queues.py"]
 
-    assert list(odd_shapes(["__init__.py", *whole])) == []
+    assert list(odd_shapes(["__init__.py", *whole, "sqs/workers/move_tasks.py", "sqs/sampler.py"])) == []
     for index in range(4):
         assert len(list(odd_shapes(whole[:index] + whole[index + 1 :]))) == 1
 
 
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("sqs/queues.py", "from redrive.delivery.operation import operation"),
+        ("sqs/model/queue.py", "from redrive.store.api import Transaction"),
+        ("sqs/workers/queues.py", "from redrive.store.api import Transaction"),
+        ("sqs/retention.py", "class RetentionWorker:\n    def claim(self): ..."),
+    ],
+)
+def test_module_in_the_wrong_layer_is_seen(path: str, text: str) -> None:
+    assert len(list(misplaced(Source(path, text)))) == 1
+
+
 def test_service_that_only_one_table_knows_is_seen() -> None:
-    modules = ["redrive.services.sns.api"]
+    modules = ["redrive.services.sns.operations.topics"]
 
     assert list(unregistered({"sns": modules}, [], {"sns": modules})) == [
         "sns: wire/services.py does not name it in SERVICES, so that no request finds it"
@@ -195,28 +191,21 @@ def test_service_that_only_one_table_knows_is_seen() -> None:
 
 
 def test_module_of_operations_that_nobody_registers_is_seen() -> None:
-    modules = ["redrive.services.sns.api_topics", "redrive.services.sns.api_tags"]
+    modules = ["redrive.services.sns.operations.topics", "redrive.services.sns.operations.tags"]
 
     assert list(unregistered({"sns": modules}, ["sns"], {"sns": modules[:1]})) == [
-        "redrive.services.sns.api_tags has operations, and engine/build.py does not name it in SERVICES"
+        "redrive.services.sns.operations.tags has operations, and engine/build.py does not name it in SERVICES"
     ]
-
-
-@pytest.mark.parametrize("module", ["queues.py", "apis.py", "http/app.py"])
-def test_module_outside_the_shape_is_seen(module: str) -> None:
-    whole = ["sqs/__init__.py", "sqs/api.py", "sqs/limits.py", "sqs/model.py"]
-
-    assert len(list(odd_shapes([*whole, f"sqs/{module}"]))) == 1
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "import redrive.services.sqs.model",
+        "import redrive.services.sqs.model.queue",
         "from redrive.services import sqs",
-        "from redrive.services.sqs.model import Queue",
+        "from redrive.services.sqs.model.queue import Queue",
     ],
 )
 def test_import_of_a_neighbour_is_seen(text: str) -> None:
-    assert len(list(neighbourly_imports(Source("scheduler/workers.py", text)))) == 1
-    assert list(neighbourly_imports(Source("sqs/workers.py", text))) == []
+    assert len(list(neighbourly_imports(Source("scheduler/workers/schedules.py", text)))) == 1
+    assert list(neighbourly_imports(Source("sqs/workers/retention.py", text))) == []

@@ -20,11 +20,11 @@ import click
 from redrive.core.clock import SystemClock
 from redrive.core.errors import UserError
 from redrive.wire.message import HttpRequest
-from redrive.wire.model import OperationModel
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
+from redrive.wire.model.shapes import OperationModel
+from redrive.wire.model.validate import Validator
 from redrive.wire.services import OWN_SERVICE
-from redrive.wire.sigv4_verify import format_stamp, sign
-from redrive.wire.validate import Validator
+from redrive.wire.signatures.verify import format_stamp, sign
 
 T = TypeVar("T")
 
@@ -64,7 +64,7 @@ def _called(
     params = {member: value for member, value in given.items() if value is not None}
     problems = Validator().validate(operation, params)
     if problems:
-        from redrive.wire.own import usage
+        from redrive.wire.protocols.own import usage
 
         raise UserError(f"{'; '.join(problems)}.", next_step=usage(operation), exit_code=2)
     path, document = _written(operation, params)

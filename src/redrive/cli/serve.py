@@ -16,7 +16,7 @@ from redrive.core.log import LineLog
 from redrive.engine.build import Settings
 from redrive.gateway.keys import VARIABLE, read_keys
 from redrive.gateway.server import Options, Server
-from redrive.services.scheduler.model_executions import ExecutionIds
+from redrive.services.scheduler.model.executions import ExecutionIds
 
 GARBAGE_THRESHOLD = 50_000
 """How many more objects there must be before Python looks for garbage."""

@@ -6,9 +6,9 @@ import click
 
 from redrive.core.clock import monotonic_ms
 from redrive.core.errors import UserError
-from redrive.sim.failures import SimulationFailed
+from redrive.sim.checkers.failures import SimulationFailed
 from redrive.sim.swarm import run_seed
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
 
 
 @click.command()

@@ -19,10 +19,10 @@ from rich.table import Table
 from redrive.cli.endpoint import endpoint_option
 from redrive.cli.surface import Backup, StoreReport, Surface
 from redrive.core.errors import UserError
-from redrive.store.accept import accept_loss
-from redrive.store.backup import check_copy, copy_store, partial_of, put_in_place, refuse_existing
-from redrive.store.directory import DataDirectory, InUse, create_private, take_existing
-from redrive.store.report import report_on
+from redrive.store.files.accept import accept_loss
+from redrive.store.files.backup import check_copy, copy_store, partial_of, put_in_place, refuse_existing
+from redrive.store.files.directory import DataDirectory, InUse, create_private, take_existing
+from redrive.store.files.report import report_on
 
 LOOK_EVERY_S = 0.2
 FINDING = 1

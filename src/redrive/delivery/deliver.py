@@ -27,14 +27,14 @@ from redrive.core.retry import (
     Verdict,
     decide,
 )
-from redrive.delivery.call import Call
-from redrive.delivery.errand import Errand, Result
 from redrive.delivery.faults import Held, hinder, release
-from redrive.delivery.history import NOTHING_RAN, Origin, Ran, record_end, record_retry
-from redrive.delivery.invocation import InvocationResult
-from redrive.delivery.kept import KEPT, due_answers, forget_answer, keep_answer, put_off_again
+from redrive.delivery.history.records import NOTHING_RAN, Origin, Ran, record_end, record_retry
 from redrive.delivery.operation import OutsideNeeded
-from redrive.delivery.sources import Source
+from redrive.delivery.outside.errand import Errand, Result
+from redrive.delivery.outside.invocation import InvocationResult
+from redrive.delivery.outside.kept import KEPT, due_answers, forget_answer, keep_answer, put_off_again
+from redrive.delivery.sources.call import Call
+from redrive.delivery.sources.source import Source
 from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.store.api import Cause, Transaction
 from redrive.store.tables.deliveries import INSIDE, OUTSIDE, Delivery

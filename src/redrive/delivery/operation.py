@@ -20,8 +20,8 @@ from typing import TypeVar
 from redrive.core.clock import Instant
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
-from redrive.delivery.invocation import Invocation, InvocationResult
 from redrive.delivery.node import Node
+from redrive.delivery.outside.invocation import Invocation, InvocationResult
 from redrive.store.api import Transaction
 
 

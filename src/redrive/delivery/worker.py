@@ -15,9 +15,9 @@ from typing import Protocol
 
 from redrive.core.clock import Instant
 from redrive.core.errors import Bug
-from redrive.delivery.errand import Errand, Result
-from redrive.delivery.invocation import Invocation
 from redrive.delivery.operation import Resume
+from redrive.delivery.outside.errand import Errand, Result
+from redrive.delivery.outside.invocation import Invocation
 from redrive.store.api import Transaction
 
 

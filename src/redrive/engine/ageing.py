@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from redrive.core.clock import DAY_MS, MINUTE_MS
-from redrive.delivery.metrics import KEPT_MS as METRICS_KEPT_MS
-from redrive.delivery.metrics import MetricSweep
-from redrive.delivery.upkeep import RUNS_KEPT_MS, Ageing, RunSweep, TokenSweep
-from redrive.services.logs.workers import LogSweep
+from redrive.delivery.upkeep.metrics import KEPT_MS as METRICS_KEPT_MS
+from redrive.delivery.upkeep.metrics import MetricSweep
+from redrive.delivery.upkeep.worker import RUNS_KEPT_MS, Ageing, RunSweep, TokenSweep
+from redrive.services.logs.retention import LogSweep
 from redrive.services.sqs.limits import DEDUPLICATION_MS
-from redrive.services.sqs.workers import MessageSweep
+from redrive.services.sqs.retention import MessageSweep
 
 _MESSAGES = MessageSweep()
 _RUNS = RunSweep()

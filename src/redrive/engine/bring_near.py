@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from redrive.core.clock import DAY_MS, SECOND_MS
 from redrive.services.sqs import limits
-from redrive.services.sqs.model import Queue
+from redrive.services.sqs.model.queue import Queue
 from redrive.store.api import Transaction
 
 

@@ -9,12 +9,12 @@ from redrive.core.knobs import PRODUCTION, Knobs
 from redrive.core.leniency import OnUnknown
 from redrive.core.limits import Limits
 from redrive.core.log import Log
-from redrive.delivery.cleaning import CleaningWorker
 from redrive.delivery.deliver import DeliveryWorker
-from redrive.delivery.invocation import Invoker
-from redrive.delivery.metrics import MetricsWorker
-from redrive.delivery.sources import Source
-from redrive.delivery.upkeep import UpkeepWorker
+from redrive.delivery.outside.invocation import Invoker
+from redrive.delivery.sources.source import Source
+from redrive.delivery.upkeep.cleaning import CleaningWorker
+from redrive.delivery.upkeep.metrics import MetricsWorker
+from redrive.delivery.upkeep.worker import UpkeepWorker
 from redrive.delivery.worker import Worker
 from redrive.engine.ageing import AGEING
 from redrive.engine.engine import Engine, Runner
@@ -22,94 +22,92 @@ from redrive.engine.faults import FaultyInvoker
 from redrive.engine.registry import Registry
 from redrive.engine.services import BoundServices
 from redrive.invoke.http_calls import HttpCalls
-from redrive.services.cloudformation.workers import StackWorker
-from redrive.services.cloudformation.workers_macros import MacroWorker
-from redrive.services.dynamodb.workers import ExpiryWorker
-from redrive.services.iam.workers_warnings import log_unknown
+from redrive.services.cloudformation.workers.macros import MacroWorker
+from redrive.services.cloudformation.workers.stacks import StackWorker
+from redrive.services.dynamodb.workers.expiry import ExpiryWorker
+from redrive.services.iam.warnings import log_unknown
+from redrive.services.lambda_.queue_events import QueueEvents
 from redrive.services.lambda_.source import LambdaSource
-from redrive.services.lambda_.source_queues import QueueEvents
-from redrive.services.lambda_.workers import MappingWorker
-from redrive.services.scheduler.model_executions import ExecutionIds
+from redrive.services.lambda_.workers.mappings import MappingWorker
+from redrive.services.scheduler.misspellings import log_misspellings
+from redrive.services.scheduler.model.executions import ExecutionIds
 from redrive.services.scheduler.source import SchedulerSource
-from redrive.services.scheduler.workers import GroupDeletionWorker, ScheduleWorker
-from redrive.services.scheduler.workers_misspellings import log_misspellings
-from redrive.services.sqs.workers_executions import executions_of
-from redrive.services.sqs.workers_metrics import QueueSampler
-from redrive.services.sqs.workers_move_tasks import MoveTaskWorker
-from redrive.services.sqs.workers_visibility import count_visible, next_visible
+from redrive.services.scheduler.workers.schedules import GroupDeletionWorker, ScheduleWorker
+from redrive.services.sqs.executions import executions_of
+from redrive.services.sqs.sampler import QueueSampler
+from redrive.services.sqs.visibility import count_visible, next_visible
+from redrive.services.sqs.workers.move_tasks import MoveTaskWorker
 from redrive.store.api import Store
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
 
 
-def _modules(package: str, *names: str) -> tuple[str, ...]:
-    """Modules of a service by their full names. They are imported when the service is first used.
+def _operations(package: str, *names: str) -> tuple[str, ...]:
+    """The modules of a service's operations, by their full names. They are imported when the service is first used.
 
     The contracts of the import linter lose nothing by it: the engine may import every service.
     """
-    return tuple(f"redrive.services.{package}.{name}" for name in names)
+    return tuple(f"redrive.services.{package}.operations.{name}" for name in names)
 
 
 SERVICES: Mapping[str, tuple[str, ...]] = {
     # service: its package, and its modules of operations, in order of the alphabet.
-    "cloudformation": _modules(
-        "cloudformation", "api_change_sets", "api_descriptions", "api_exports", "api_stacks", "api_templates"
-    ),
-    "cloudwatch": _modules("cloudwatch", "api_data", "api_metrics", "api_statistics"),
-    "dynamodb": _modules(
+    "cloudformation": _operations("cloudformation", "change_sets", "descriptions", "exports", "stacks", "templates"),
+    "cloudwatch": _operations("cloudwatch", "data", "metrics", "statistics"),
+    "dynamodb": _operations(
         "dynamodb",
-        "api_account",
-        "api_batches",
-        "api_items",
-        "api_reads",
-        "api_tables",
-        "api_tags",
-        "api_time_to_live",
-        "api_transactions",
+        "account",
+        "batches",
+        "items",
+        "reads",
+        "tables",
+        "tags",
+        "time_to_live",
+        "transactions",
     ),
-    "iam": _modules(
+    "iam": _operations(
         "iam",
-        "api_access_keys",
-        "api_policies",
-        "api_policy_versions",
-        "api_role_policies",
-        "api_roles",
-        "api_simulations",
-        "api_user_policies",
-        "api_users",
+        "access_keys",
+        "policies",
+        "policy_versions",
+        "role_policies",
+        "roles",
+        "simulations",
+        "user_policies",
+        "users",
     ),
-    "lambda": _modules(
+    "lambda": _operations(
         "lambda_",
-        "api_code_signing",
-        "api_concurrency",
-        "api_event_invoke",
-        "api_functions",
-        "api_invoke",
-        "api_layer_permissions",
-        "api_layers",
-        "api_mappings",
-        "api_permissions",
-        "api_settings",
-        "api_tags",
+        "code_signing",
+        "concurrency",
+        "event_invoke",
+        "functions",
+        "invoke",
+        "layer_permissions",
+        "layers",
+        "mappings",
+        "permissions",
+        "settings",
+        "tags",
     ),
-    "logs": _modules("logs", "api_events", "api_groups", "api_streams", "api_tags"),
+    "logs": _operations("logs", "events", "groups", "streams", "tags"),
     # Our own surface: what it tells of a service's resources stands in that service.
     "redrive": (
-        *_modules("redrive", "api_assets", "api_clock", "api_faults", "api_runs", "api_server", "api_store"),
-        *_modules("cloudformation", "api_answers"),
-        *_modules("scheduler", "api_occurrences"),
+        *_operations("redrive", "assets", "clock", "faults", "runs", "server", "store"),
+        *_operations("cloudformation", "answers"),
+        *_operations("scheduler", "occurrences"),
     ),
-    "scheduler": _modules("scheduler", "api_groups", "api_schedules"),
-    "sqs": _modules(
+    "scheduler": _operations("scheduler", "groups", "schedules"),
+    "sqs": _operations(
         "sqs",
-        "api_attributes",
-        "api_messages",
-        "api_move_tasks",
-        "api_permissions",
-        "api_queues",
-        "api_receipts",
-        "api_receives",
+        "attributes",
+        "messages",
+        "move_tasks",
+        "permissions",
+        "queues",
+        "receipts",
+        "receives",
     ),
-    "sts": _modules("sts", "api"),
+    "sts": _operations("sts", "sessions"),
 }
 
 

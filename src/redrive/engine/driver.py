@@ -15,7 +15,7 @@ from typing import Protocol
 from redrive.core.clock import Clock, Instant, VirtualClock
 from redrive.core.errors import Conflict
 from redrive.core.log import Log
-from redrive.delivery.errand import Result
+from redrive.delivery.outside.errand import Result
 from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.engine.engine import Engine, Runner
 from redrive.engine.rounds import Rounds

@@ -16,10 +16,10 @@ from redrive.core.documents import Document
 from redrive.core.errors import Conflict, ServiceError
 from redrive.core.log import Log
 from redrive.core.scope import Caller
-from redrive.delivery.errand import Result
-from redrive.delivery.http_call import NO_HTTP, HttpCall, HttpCaller
-from redrive.delivery.invocation import Invocation, Invoker
 from redrive.delivery.operation import Answer, ByNode, Outside, Wait
+from redrive.delivery.outside.errand import Result
+from redrive.delivery.outside.http_call import NO_HTTP, HttpCall, HttpCaller
+from redrive.delivery.outside.invocation import Invocation, Invoker
 from redrive.delivery.worker import Attempt, FreeSlots, Worker
 from redrive.engine.registry import Registry
 from redrive.store.api import Step, Transaction

@@ -13,7 +13,7 @@ from redrive.core.clock import SECOND_MS
 from redrive.core.documents import dump_json
 from redrive.core.error_codes import FAULTS, THROTTLES
 from redrive.delivery.faults import CHANGED, Fault, all_faults, strike
-from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus, Invoker
+from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus, Invoker
 from redrive.engine.engine import Runner
 from redrive.invoke.endings import TimedOut, payload_of
 from redrive.store.api import Transaction

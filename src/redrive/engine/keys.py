@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redrive.services.iam.model_users import AccessKey
+from redrive.services.iam.model.user import AccessKey
 from redrive.store.api import Transaction
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from redrive.core.documents import Document
 from redrive.core.errors import UserError
-from redrive.store.backup import copy_store
-from redrive.store.report import report_on_running
+from redrive.store.files.backup import copy_store
+from redrive.store.files.report import report_on_running
 
 PIECE_BYTES = 4 * 1024 * 1024
 

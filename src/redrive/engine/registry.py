@@ -14,11 +14,11 @@ from redrive.core.scope import Caller
 from redrive.delivery.operation import OPERATION_ATTRIBUTE, Answer
 from redrive.services.iam import access
 from redrive.store.api import Transaction
-from redrive.wire.inputs import InputReader, missing_members
-from redrive.wire.model import OperationModel
-from redrive.wire.models import Models
-from redrive.wire.names import snake_case
-from redrive.wire.validate import Validator
+from redrive.wire.model.files import Models
+from redrive.wire.model.inputs import InputReader, missing_members
+from redrive.wire.model.names import snake_case
+from redrive.wire.model.shapes import OperationModel
+from redrive.wire.model.validate import Validator
 
 Implementation = Callable[..., Answer]
 

@@ -28,10 +28,10 @@ from redrive.gateway.guard import HEALTH_PATH
 from redrive.gateway.identity import DEFAULT_REGION, Identity, Signer
 from redrive.store.api import Transaction
 from redrive.wire.message import HttpRequest, HttpResponse
-from redrive.wire.model import OperationModel
-from redrive.wire.models import Models
-from redrive.wire.own import NEXT, OwnCodec, usage
-from redrive.wire.paths import PathTable
+from redrive.wire.model.files import Models
+from redrive.wire.model.shapes import OperationModel
+from redrive.wire.protocols.own import NEXT, OwnCodec, usage
+from redrive.wire.protocols.paths import PathTable
 from redrive.wire.services import OWN_SERVICE
 
 BLOBS_PATH = "/_redrive/blobs/"

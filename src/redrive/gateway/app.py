@@ -27,7 +27,7 @@ from redrive.engine.engine import Engine
 from redrive.gateway.admin import ASSETS_PATH, Admin, is_health
 from redrive.gateway.chain import Exchange, Gateway
 from redrive.gateway.guard import Guard, Preflight, Refused
-from redrive.gateway.http_ports import Reply
+from redrive.gateway.http.ports import Reply
 from redrive.gateway.refusals import OWN_PATH, own_refusal, refusal
 from redrive.gateway.waiters import Waiters
 from redrive.store.api import Step

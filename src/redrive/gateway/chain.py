@@ -28,10 +28,10 @@ from redrive.engine.engine import Engine
 from redrive.engine.registry import Entry, Unserved
 from redrive.gateway.identity import Identity
 from redrive.store.api import Transaction
-from redrive.wire.compression import accepts_gzip, compressed
 from redrive.wire.message import HttpRequest, HttpResponse
-from redrive.wire.models import Models
-from redrive.wire.query import QueryCodec
+from redrive.wire.model.files import Models
+from redrive.wire.protocols.compression import accepts_gzip, compressed
+from redrive.wire.protocols.query import QueryCodec
 from redrive.wire.route import Route, Router, Unroutable
 
 TRACE_HEADER = "x-amzn-trace-id"

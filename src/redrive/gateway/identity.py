@@ -21,8 +21,8 @@ from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller, Scope
 from redrive.core.sessions import SESSION_KEY_PREFIX, USER_KEY_PREFIX, Issuer, Session, is_own_token
 from redrive.wire.message import HttpRequest
-from redrive.wire.sigv4 import Credential, credential_of, session_token, signature_of
-from redrive.wire.sigv4_verify import verify
+from redrive.wire.signatures.sigv4 import Credential, credential_of, session_token, signature_of
+from redrive.wire.signatures.verify import verify
 
 DEFAULT_REGION = "us-east-1"
 DEFAULT_HOST = "127.0.0.1:4566"

@@ -40,19 +40,19 @@ from redrive.gateway.admin import Admin
 from redrive.gateway.app import App
 from redrive.gateway.chain import Gateway
 from redrive.gateway.guard import Guard
-from redrive.gateway.http import HttpServer
-from redrive.gateway.http_limits import limits_of_process
+from redrive.gateway.http.limits import limits_of_process
+from redrive.gateway.http.server import HttpServer
 from redrive.gateway.identity import Identity, RootKey
 from redrive.gateway.keys import check_some_key, decide_signatures
 from redrive.gateway.waiters import Paced
 from redrive.invoke.process import ProcessInvoker
-from redrive.invoke.runtimes import Runtimes
-from redrive.store.checkpoints import Checkpoints
-from redrive.store.directory import DataDirectory, take_directory
+from redrive.invoke.runtime.runtimes import Runtimes
+from redrive.store.files.checkpoints import Checkpoints
+from redrive.store.files.directory import DataDirectory, take_directory
+from redrive.store.files.life import write_seen
 from redrive.store.group import GroupCommit
-from redrive.store.life import write_seen
 from redrive.store.sqlite import SqliteStore
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
 
 CLOCK_TIMER = ("engine.clock", "now")
 """Where a virtual clock stands, so that it does not run backwards over a restart."""

@@ -10,7 +10,7 @@ from typing import assert_never
 
 from redrive.core.clock import Instant, format_instant
 from redrive.core.documents import dump_json
-from redrive.delivery.invocation import Invocation
+from redrive.delivery.outside.invocation import Invocation
 
 RESPONSE_BYTES_MAX = 6_291_556  # https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
 

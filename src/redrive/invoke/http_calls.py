@@ -16,7 +16,7 @@ from contextlib import suppress
 from urllib.parse import SplitResult, urlsplit
 
 from redrive.core.clock import SECOND_MS
-from redrive.delivery.http_call import HttpCall, HttpEnding, HttpResult
+from redrive.delivery.outside.http_call import HttpCall, HttpEnding, HttpResult
 
 LOCAL_NAME = "localhost"
 LOCAL_ADDRESS = "127.0.0.1"

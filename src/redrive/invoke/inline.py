@@ -20,17 +20,24 @@ from dataclasses import dataclass
 from redrive.core.clock import Clock, SystemClock
 from redrive.core.entropy import Entropy, SystemEntropy
 from redrive.core.sessions import NEVER, Issuer, TemporaryCredentials
-from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
-from redrive.invoke import function_time
-from redrive.invoke.archive_modules import TASK_ROOT, ArchiveModules
-from redrive.invoke.context import LambdaContext
+from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.invoke.endings import RESPONSE_BYTES_MAX, Exited, Ran, Reported, log_text_of, payload_of, too_large
-from redrive.invoke.environment import environment_credentials, function_variables, new_log_stream
-from redrive.invoke.handler_log import RequestFilter, log_handler
-from redrive.invoke.handlers import Handler, error_answer, error_line, json_error_line, load_handler, run_handler
-from redrive.invoke.output import Output
-from redrive.invoke.pool import RESERVED_LIMIT_EXCEEDED
-from redrive.invoke.unpack import UnusableCode
+from redrive.invoke.runtime import function_time
+from redrive.invoke.runtime.archive_modules import TASK_ROOT, ArchiveModules
+from redrive.invoke.runtime.context import LambdaContext
+from redrive.invoke.runtime.handler_log import RequestFilter, log_handler
+from redrive.invoke.runtime.handlers import (
+    Handler,
+    error_answer,
+    error_line,
+    json_error_line,
+    load_handler,
+    run_handler,
+)
+from redrive.invoke.sandbox.output import Output
+from redrive.invoke.sandbox.pool import RESERVED_LIMIT_EXCEEDED
+from redrive.invoke.sandbox.unpack import UnusableCode
+from redrive.invoke.sandbox.variables import environment_credentials, function_variables, new_log_stream
 
 
 @dataclass(slots=True)

@@ -18,20 +18,20 @@ from redrive.core.entropy import Entropy
 from redrive.core.log import Log, SilentLog
 from redrive.core.portable import USES_LINUX
 from redrive.core.sessions import Issuer
-from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
+from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.invoke.endings import Exited, Ran, Ready, Reported, TimedOut, log_text_of, payload_of
-from redrive.invoke.environment import (
+from redrive.invoke.runtime.api import Event
+from redrive.invoke.runtime.runtimes import NODE, PROVIDED, Runtimes, bootstrap_of
+from redrive.invoke.sandbox.environment import Sandbox
+from redrive.invoke.sandbox.pool import Pool, PoolKey
+from redrive.invoke.sandbox.program import AWS_RUNTIME, OWN_RUNTIME, Program
+from redrive.invoke.sandbox.unpack import CodeDirectory, UnusableCode
+from redrive.invoke.sandbox.variables import (
     credentials_expiry,
     environment_credentials,
     function_variables,
     new_log_stream,
 )
-from redrive.invoke.pool import Pool, PoolKey
-from redrive.invoke.program import AWS_RUNTIME, OWN_RUNTIME, Program
-from redrive.invoke.runtime_api import Event
-from redrive.invoke.runtimes import NODE, PROVIDED, Runtimes, bootstrap_of
-from redrive.invoke.sandbox import Sandbox
-from redrive.invoke.unpack import CodeDirectory, UnusableCode
 
 INIT_MS_MAX = 10 * SECOND_MS  # https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html
 IDLE_MS_MAX = 5 * MINUTE_MS
@@ -41,8 +41,8 @@ IDLE_MAX = 50
 FREEZE_AFTER_MS = 200
 CLOSE_WAIT_S = 10.0
 
-NODE_RUNTIME = Path(__file__).with_name("node_runtime.mjs")
-OTHER_PYTHON_RUNTIME = Path(__file__).with_name("python_runtime.py")
+NODE_RUNTIME = Path(__file__).parent / "runtime" / "node_runtime.mjs"
+OTHER_PYTHON_RUNTIME = Path(__file__).parent / "runtime" / "python_runtime.py"
 NODE_HEAP_PART = 0.9
 """How much of a function's memory Node.js may use for what the function itself holds."""
 

@@ -6,8 +6,8 @@ import heapq
 from typing import NamedTuple
 
 from redrive.core.clock import Instant, VirtualClock
+from redrive.sim.checkers.failures import RuleBroken
 from redrive.sim.events import Event
-from redrive.sim.failures import RuleBroken
 
 TIME_MOVES = "time moves on"
 

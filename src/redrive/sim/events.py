@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from redrive.core.clock import Instant
-from redrive.delivery.invocation import InvocationResult
+from redrive.delivery.outside.invocation import InvocationResult
 from redrive.delivery.worker import Attempt
-from redrive.sim.nodes import Node
+from redrive.sim.fleet.nodes import Node
 from redrive.sim.weather import Hazard
 
 

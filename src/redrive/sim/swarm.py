@@ -9,10 +9,10 @@ from redrive.core.entropy import SeededEntropy
 from redrive.core.knobs import drawn
 from redrive.sim.dice import Dice
 from redrive.sim.trace import Trace
+from redrive.sim.users.workload import Workload
 from redrive.sim.weather import Weather
-from redrive.sim.workload import Workload
 from redrive.sim.world import Simulation
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
 
 NODES_MAX = 4
 SLOTS_MAX = 4

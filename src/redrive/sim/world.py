@@ -5,7 +5,7 @@
     Answer(node, attempt) ──► settle      late, repeated, or never, if the node is gone by then
 
 Between any two beats anything else may happen: another node's beat, a client's call, a crash, a pause, a whole
-fleet asleep. Knows no service: users of the engine are in `users` and `workload`.
+fleet asleep. Knows no service: users of the engine are in `users`.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from redrive.core.entropy import SeededEntropy
 from redrive.core.errors import Conflict
 from redrive.core.knobs import PRODUCTION, Knobs
 from redrive.delivery.deliver import INTERNAL_FAILURE
-from redrive.delivery.invocation import InvocationStatus
+from redrive.delivery.outside.invocation import InvocationStatus
 from redrive.delivery.worker import Attempt
 from redrive.engine.driver import FAILED_ROUND_PAUSE_MS
 from redrive.sim.agenda import Agenda
-from redrive.sim.beats import Beats
-from redrive.sim.checkers import Checker
-from redrive.sim.clients import Client
-from redrive.sim.clocks import DRIFT_MAX
+from redrive.sim.checkers.failures import RuleBroken, told_on_failure
+from redrive.sim.checkers.happenings import Forgot, Happening, LeftMessage
+from redrive.sim.checkers.rules import Checker
 from redrive.sim.events import Act, Actor, Answer, Beat, Begin, Event, Poll, Strike
-from redrive.sim.failures import RuleBroken, told_on_failure
-from redrive.sim.fleet import Fleet
-from redrive.sim.functions import Functions, failure
-from redrive.sim.happenings import Forgot, Happening, LeftMessage
-from redrive.sim.nodes import Node
-from redrive.sim.serving import Process, Serving
+from redrive.sim.fleet.beats import Beats
+from redrive.sim.fleet.clients import Client
+from redrive.sim.fleet.clocks import DRIFT_MAX
+from redrive.sim.fleet.fleet import Fleet
+from redrive.sim.fleet.nodes import Node
+from redrive.sim.fleet.serving import Process, Serving
 from redrive.sim.trace import Trace, TraceLog
+from redrive.sim.users.functions import Functions, failure
 from redrive.sim.weather import AnswerLost, Hazard, Weather
 from redrive.store.api import Step, Transaction
 from redrive.store.tables.attempts import AttemptRecord
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
 
 T = TypeVar("T")
 

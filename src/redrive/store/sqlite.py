@@ -22,7 +22,7 @@ from redrive.core.knobs import PRODUCTION, Knobs
 from redrive.store.api import NO_PARAMS, Services, StartAnew, Step, Tables, Transaction
 from redrive.store.connection import SqliteDatabase, StoreDamaged, StoreFull, unusable
 from redrive.store.database import Row
-from redrive.store.opening import SharedMemory, close_file, open_file, open_memory
+from redrive.store.files.opening import SharedMemory, close_file, open_file, open_memory
 from redrive.store.tables.facts import SECRET
 from redrive.store.tables.metrics import Accumulator, MetricTable
 from redrive.store.tables.resources import ResourceCache

@@ -14,8 +14,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from redrive.core.clock import SystemClock
 from redrive.gateway.chain import Gateway, json_response
 from redrive.gateway.guard import HEALTH_PATH, Guard, Refused
-from redrive.gateway.http import HttpServer
-from redrive.gateway.http_ports import Reply
+from redrive.gateway.http.ports import Reply
+from redrive.gateway.http.server import HttpServer
 from redrive.gateway.refusals import OWN_PATH, own_refusal, refusal
 from redrive.wire.message import HttpRequest, HttpResponse
 

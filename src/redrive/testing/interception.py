@@ -32,9 +32,9 @@ from redrive.core.errors import ServiceError, UserError
 from redrive.gateway.botocore_http import request_of, response_to
 from redrive.gateway.chain import Gateway
 from redrive.wire.message import HttpRequest, HttpResponse
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
 from redrive.wire.route import Router, Unroutable
-from redrive.wire.sigv4 import credential_of
+from redrive.wire.signatures.sigv4 import credential_of
 
 ENDPOINT_URL = "http://in-process.redrive.internal"
 """A host that does not exist: a request that is not answered in process fails at once instead of leaving it."""

@@ -17,7 +17,7 @@ from redrive.core.knobs import PRODUCTION, Knobs
 from redrive.core.log import LineLog
 from redrive.core.scope import Caller, Scope
 from redrive.core.sessions import Issuer
-from redrive.delivery.invocation import Invocation, InvocationResult, Invoker
+from redrive.delivery.outside.invocation import Invocation, InvocationResult, Invoker
 from redrive.engine.build import DEFAULTS, Settings, build_engine
 from redrive.engine.virtual import VirtualTime
 from redrive.gateway.chain import Gateway
@@ -27,7 +27,7 @@ from redrive.store.sqlite import SqliteStore
 from redrive.testing.clients import client_of, resource_of
 from redrive.testing.interception import ENDPOINT_URL, Reachable, reached
 from redrive.testing.surroundings import settings_for, surroundings, without_outside
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
 
 if TYPE_CHECKING:
     from redrive.testing.endpoint import Endpoint

@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from redrive.core.errors import ServiceError
-from redrive.wire.cbor import PROTOCOL, PROTOCOL_HEADER, CborCodec
-from redrive.wire.codec import Codec, ErrorWriter
-from redrive.wire.json import JsonCodec
 from redrive.wire.message import HttpRequest
-from redrive.wire.model import OperationModel, ServiceModel
-from redrive.wire.models import Models
-from redrive.wire.paths import PathTable
-from redrive.wire.query import UNKNOWN_OPERATION, QueryCodec, form_of
-from redrive.wire.query_json import QueryJsonCodec, wants_json
-from redrive.wire.rest import RestJsonCodec
+from redrive.wire.model.files import Models
+from redrive.wire.model.shapes import OperationModel, ServiceModel
+from redrive.wire.protocols.cbor import PROTOCOL, PROTOCOL_HEADER, CborCodec
+from redrive.wire.protocols.codec import Codec, ErrorWriter
+from redrive.wire.protocols.json import JsonCodec
+from redrive.wire.protocols.paths import PathTable
+from redrive.wire.protocols.query import UNKNOWN_OPERATION, QueryCodec, form_of
+from redrive.wire.protocols.query_json import QueryJsonCodec, wants_json
+from redrive.wire.protocols.rest import RestJsonCodec
 from redrive.wire.services import UNKNOWN_ACTION, ServiceSpec
-from redrive.wire.sigv4 import credential_of
+from redrive.wire.signatures.sigv4 import credential_of
 from redrive.wire.strangers import errors_for, errors_of, may_have_action, signed_for
 
 _QUERY_JSON = "query-json"

@@ -10,17 +10,17 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from redrive.core.errors import ServiceError
-from redrive.wire.cbor import PROTOCOL, PROTOCOL_HEADER, CborCodec
-from redrive.wire.codec import ErrorWriter
-from redrive.wire.errors import resolve
-from redrive.wire.json import JsonCodec
 from redrive.wire.message import HttpRequest, HttpResponse
-from redrive.wire.model import ServiceModel
-from redrive.wire.query import QueryCodec
-from redrive.wire.rest import RestJsonCodec
+from redrive.wire.model.shapes import ServiceModel
+from redrive.wire.protocols.cbor import PROTOCOL, PROTOCOL_HEADER, CborCodec
+from redrive.wire.protocols.codec import ErrorWriter
+from redrive.wire.protocols.errors import resolve
+from redrive.wire.protocols.json import JsonCodec
+from redrive.wire.protocols.query import QueryCodec
+from redrive.wire.protocols.rest import RestJsonCodec
+from redrive.wire.protocols.xml_body import element
 from redrive.wire.services import ServiceSpec
-from redrive.wire.sigv4 import credential_of
-from redrive.wire.xml_body import element
+from redrive.wire.signatures.sigv4 import credential_of
 
 _FORM = "application/x-www-form-urlencoded"
 _XML = ("Content-Type", "text/xml")

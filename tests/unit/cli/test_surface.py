@@ -12,8 +12,8 @@ from redrive.cli.surface import Surface
 from redrive.core.errors import UserError
 from redrive.core.log import SilentLog
 from redrive.gateway.server import Options, running
-from redrive.wire.models import Models
-from redrive.wire.names import snake_case
+from redrive.wire.model.files import Models
+from redrive.wire.model.names import snake_case
 from redrive.wire.services import OWN_SERVICE
 
 NOBODY = "http://127.0.0.1:9"

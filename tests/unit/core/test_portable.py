@@ -14,7 +14,7 @@ PROGRAM = """if True:
     import asyncio
     from redrive.core.portable import USES_LINUX
     from redrive.gateway.server import _loop_factory
-    from redrive.invoke.descendants import HAS_PROC
+    from redrive.invoke.sandbox.descendants import HAS_PROC
     from redrive.invoke.process import default_runtime
     print(USES_LINUX, HAS_PROC, default_runtime(), _loop_factory() is None)
 """
@@ -28,7 +28,7 @@ def ways(value: str) -> list[str]:
 
 
 def test_portable_ways_are_taken_where_they_are_wanted() -> None:
-    assert ways("1") == ["False", "False", "redrive.invoke.client", "True"]
+    assert ways("1") == ["False", "False", "redrive.invoke.runtime.client", "True"]
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux alone has its ways")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from redrive.core.documents import Document, dump_json
 from redrive.core.retry import Delivered, Failed, GiveUp, Outcome
-from redrive.delivery.call import Call
-from redrive.delivery.history import End
-from redrive.delivery.letters import Letter, Written, attribute, retries_made, write_letter
-from redrive.delivery.roles import RoleSession
-from redrive.delivery.sources import Source
-from redrive.delivery.targets import Request, build_request, find_target, request_call
+from redrive.delivery.history.records import End
+from redrive.delivery.sources.call import Call
+from redrive.delivery.sources.letters import Letter, Written, attribute, retries_made, write_letter
+from redrive.delivery.sources.roles import RoleSession
+from redrive.delivery.sources.source import Source
+from redrive.delivery.sources.targets import Request, build_request, find_target, request_call
 from redrive.languages.letters import LetterNames
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import Delivery

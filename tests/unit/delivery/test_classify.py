@@ -6,7 +6,7 @@ import pytest
 
 from redrive.core.errors import ServiceError
 from redrive.core.retry import FailureKind
-from redrive.delivery.classify import classify
+from redrive.delivery.sources.classify import classify
 
 
 @pytest.mark.parametrize(

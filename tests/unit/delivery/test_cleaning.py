@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from redrive.delivery.cleaning import CLEANING, ROWS_PER_STEP_MAX
+from redrive.delivery.upkeep.cleaning import CLEANING, ROWS_PER_STEP_MAX
 from redrive.store.api import Transaction
 from redrive.store.tables.attempts import AttemptRecord, RunState
 from redrive.testing.world import World

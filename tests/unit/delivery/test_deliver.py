@@ -29,13 +29,13 @@ from redrive.core.retry import (
     Verdict,
 )
 from redrive.core.scope import Caller, Scope
-from redrive.delivery.call import Call
 from redrive.delivery.deliver import INTERNAL_FAILURE, LEASE_FLOOR_MS, PUT_OFF_MS, DeliveryWorker
-from redrive.delivery.errand import Result
-from redrive.delivery.history import End
-from redrive.delivery.invocation import FunctionCode, Invocation, InvocationResult, InvocationStatus
+from redrive.delivery.history.records import End
 from redrive.delivery.operation import Outside, OutsideNeeded
-from redrive.delivery.sources import Source
+from redrive.delivery.outside.errand import Result
+from redrive.delivery.outside.invocation import FunctionCode, Invocation, InvocationResult, InvocationStatus
+from redrive.delivery.sources.call import Call
+from redrive.delivery.sources.source import Source
 from redrive.delivery.worker import FreeSlots
 from redrive.store.api import NO_CONTEXT, Transaction
 from redrive.store.sqlite import SqliteStore

@@ -26,7 +26,7 @@ from redrive.engine.registry import Registry
 from redrive.engine.services import BoundServices
 from redrive.store.sqlite import SqliteStore
 from redrive.store.tables.deliveries import INSIDE, Delivery
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
 
 START = 1_735_689_600_000
 ORDERS = "arn:aws:sqs:us-east-1:000000000000:orders"

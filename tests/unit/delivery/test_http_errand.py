@@ -12,11 +12,11 @@ from redrive.core.clock import MINUTE_MS
 from redrive.core.log import SilentLog
 from redrive.core.retry import Backoff, Failed, FailureKind, RetryPolicy, Succeeded
 from redrive.core.scope import Scope
-from redrive.delivery.classify import judge_answer
 from redrive.delivery.deliver import DeliveryWorker
-from redrive.delivery.http_call import HttpCall, HttpEnding, HttpResult
-from redrive.delivery.runs import Run, run_of
-from redrive.delivery.sources import Source
+from redrive.delivery.history.runs import Run, run_of
+from redrive.delivery.outside.http_call import HttpCall, HttpEnding, HttpResult
+from redrive.delivery.sources.classify import judge_answer
+from redrive.delivery.sources.source import Source
 from redrive.engine.engine import Engine
 from redrive.engine.virtual import VirtualTime
 from redrive.invoke.http_calls import HttpCalls

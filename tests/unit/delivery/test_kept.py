@@ -6,10 +6,10 @@ import pytest
 
 from redrive.core.retry import RetryPolicy
 from redrive.core.scope import Scope
-from redrive.delivery.errand import Errand, Result
-from redrive.delivery.http_call import HttpCall, HttpEnding, HttpResult
-from redrive.delivery.invocation import FunctionCode, Invocation, InvocationResult, InvocationStatus, LogLine
-from redrive.delivery.kept import due_answers, keep_answer
+from redrive.delivery.outside.errand import Errand, Result
+from redrive.delivery.outside.http_call import HttpCall, HttpEnding, HttpResult
+from redrive.delivery.outside.invocation import FunctionCode, Invocation, InvocationResult, InvocationStatus, LogLine
+from redrive.delivery.outside.kept import due_answers, keep_answer
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import OUTSIDE, Delivery
 from redrive.testing.world import World

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as some
 
-from redrive.delivery.letters import Letter, attribute, cut, fit_letter, letter_bytes, writable
+from redrive.delivery.sources.letters import Letter, attribute, cut, fit_letter, letter_bytes, writable
 from redrive.languages.letters import LAMBDA, SCHEDULER, LetterNames
 
 NAMES = LetterNames(code="CODE", message="WHY", truncated="CUT")

@@ -16,7 +16,7 @@ from redrive.core.retry import Backoff, RetryPolicy
 from redrive.core.scope import Scope
 from redrive.delivery.deliver import DeliveryWorker
 from redrive.delivery.faults import Fault, add_fault
-from redrive.delivery.runs import Run, run_of
+from redrive.delivery.history.runs import Run, run_of
 from redrive.engine.engine import Engine
 from redrive.engine.virtual import VirtualTime
 from redrive.store.tables.attempts import RunState

@@ -9,8 +9,8 @@ import pytest
 
 from redrive.core.clock import DAY_MS, HOUR_MS
 from redrive.core.knobs import PRODUCTION
-from redrive.delivery.metrics import KEPT_MS as METRICS_KEPT_MS
-from redrive.delivery.upkeep import RUNS_KEPT_MS, RunSweep, UpkeepWorker
+from redrive.delivery.upkeep.metrics import KEPT_MS as METRICS_KEPT_MS
+from redrive.delivery.upkeep.worker import RUNS_KEPT_MS, RunSweep, UpkeepWorker
 from redrive.delivery.worker import ONE
 from redrive.engine.ageing import AGEING
 from redrive.store.api import Transaction

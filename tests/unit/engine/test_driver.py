@@ -10,8 +10,8 @@ from typing import TypeVar
 from redrive.core.clock import Instant, VirtualClock
 from redrive.core.errors import Bug
 from redrive.core.log import SilentLog
-from redrive.delivery.errand import Result
-from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
+from redrive.delivery.outside.errand import Result
+from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.engine.build import build_workers
 from redrive.engine.driver import RealTime, VirtualDrive

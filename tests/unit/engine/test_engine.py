@@ -9,8 +9,8 @@ import pytest
 from redrive.core.clock import Instant
 from redrive.core.errors import Conflict
 from redrive.core.log import SilentLog
-from redrive.delivery.errand import Result
-from redrive.delivery.invocation import FunctionCode, Invocation
+from redrive.delivery.outside.errand import Result
+from redrive.delivery.outside.invocation import FunctionCode, Invocation
 from redrive.delivery.worker import ONE, Attempt, FreeSlots, Worker
 from redrive.engine.engine import Engine
 from redrive.engine.rounds import IDLE_MS_MAX, Rounds

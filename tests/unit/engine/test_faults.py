@@ -13,11 +13,11 @@ import pytest
 from botocore.exceptions import ClientError
 
 from redrive.delivery.faults import Fault, add_fault
-from redrive.delivery.invocation import FunctionCode, Invocation, InvocationStatus
+from redrive.delivery.outside.invocation import FunctionCode, Invocation, InvocationStatus
 from redrive.engine.faults import FaultyInvoker
 from redrive.engine.services import BoundServices
 from redrive.store.api import Step
-from redrive.store.opening import SharedMemory
+from redrive.store.files.opening import SharedMemory
 from redrive.store.sqlite import SqliteStore
 from redrive.testing.world import World
 

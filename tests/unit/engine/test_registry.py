@@ -18,7 +18,7 @@ from redrive.engine.build import SERVICES
 from redrive.engine.registry import Registry, differences
 from redrive.store.api import Transaction
 from redrive.testing.world import World
-from redrive.wire.models import WRITTEN_WITH, Models
+from redrive.wire.model.files import WRITTEN_WITH, Models
 from scripts.write_reference import PAGES, ROOT
 
 MODELS = Models()

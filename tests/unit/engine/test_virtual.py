@@ -13,8 +13,8 @@ from redrive.core.clock import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, Instant, V
 from redrive.core.errors import Bug
 from redrive.core.knobs import PRODUCTION, Knobs
 from redrive.core.log import SilentLog
-from redrive.delivery.errand import Result
 from redrive.delivery.faults import Fault, add_fault
+from redrive.delivery.outside.errand import Result
 from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.engine.driver import VirtualDrive
 from redrive.engine.engine import Engine

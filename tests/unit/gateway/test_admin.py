@@ -21,7 +21,7 @@ from botocore.session import Session
 from redrive.core.log import SilentLog
 from redrive.gateway.identity import RootKey
 from redrive.gateway.server import Options, Server, running
-from redrive.wire.models import OWN_DATA
+from redrive.wire.model.files import OWN_DATA
 
 ACCOUNT, OTHER = "000000000000", "111111111111"
 ROOT, STRANGER = RootKey("AKROOT", "a secret that is long", ACCOUNT), RootKey("AKOTHER", "another long secret", OTHER)

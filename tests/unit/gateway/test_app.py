@@ -35,7 +35,7 @@ from redrive.store.api import Step
 from redrive.store.group import GroupCommit
 from redrive.testing.world import World
 from redrive.wire.message import HttpRequest, HttpResponse
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
 
 ACCOUNT = "000000000000"
 ADMIN_MAX = ADMIN_AT_ONCE_MAX + ADMIN_WAITING_MAX

@@ -8,7 +8,7 @@ from redrive.core.errors import UserError
 from redrive.engine.build import SERVICES
 from redrive.gateway.guard import HOSTS_REMEMBERED_MAX, Guard, Preflight, Refused, Shared, host_name
 from redrive.wire.message import HttpRequest
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
 
 HERE = {"host": "localhost:4566"}
 EVIL = {"origin": "https://evil.example"}

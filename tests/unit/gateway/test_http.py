@@ -13,9 +13,9 @@ import pytest
 import uvloop
 
 from redrive.core.clock import VirtualClock, parse_instant
-from redrive.gateway.http import HttpServer
-from redrive.gateway.http_limits import BODY_BYTES_MAX, FIELDS_MAX, HEAD_BYTES_MAX, HttpLimits, limits_of_process
-from redrive.gateway.http_ports import Handler, Reply
+from redrive.gateway.http.limits import BODY_BYTES_MAX, FIELDS_MAX, HEAD_BYTES_MAX, HttpLimits, limits_of_process
+from redrive.gateway.http.ports import Handler, Reply
+from redrive.gateway.http.server import HttpServer
 from redrive.wire.message import HttpRequest, HttpResponse
 
 NOW = parse_instant("2026-11-20T12:00:00Z")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from redrive.gateway.http_limits import HttpLimits
-from redrive.gateway.http_patience import Loss, Patience, Seen, Stage
+from redrive.gateway.http.limits import HttpLimits
+from redrive.gateway.http.patience import Loss, Patience, Seen, Stage
 
 LIMITS = HttpLimits(idle_ticks=4, head_ticks=3, silent_ticks=2, body_ticks=5, bytes_per_tick=100, unread_ticks=2)
 ONE, TWO = object(), object()

@@ -21,7 +21,7 @@ from redrive.gateway.identity import Identity, RootKey
 from redrive.testing.clients import client_of
 from redrive.testing.world import World
 from redrive.wire.message import HttpRequest
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
 
 ACCOUNT, OTHER = "000000000000", "111111111111"
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/worker"

@@ -18,7 +18,7 @@ from redrive.gateway.identity import Identity
 from redrive.gateway.refusals import refusal
 from redrive.testing.world import World
 from redrive.wire.message import HttpRequest
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
 
 ACCOUNT = "000000000000"
 CBOR = {"smithy-protocol": "rpc-v2-cbor"}

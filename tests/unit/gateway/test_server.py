@@ -23,7 +23,7 @@ from redrive.core.log import SilentLog
 from redrive.gateway.identity import RootKey
 from redrive.gateway.server import Options, Server, running
 from redrive.wire.message import HttpRequest
-from redrive.wire.sigv4_verify import format_stamp, sign
+from redrive.wire.signatures.verify import format_stamp, sign
 
 NOON = parse_instant("2026-06-01T12:00:00Z")
 TRUST = json.dumps(

@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import replace
 
-from redrive.delivery.invocation import FunctionCode, Invocation
+from redrive.delivery.outside.invocation import FunctionCode, Invocation
 
 REQUEST_ID = "8f5e7c1a-0000-4000-8000-000000000001"
 ENDPOINT_URL = "http://127.0.0.1:4566"

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from redrive.invoke import descendants
-from redrive.invoke.descendants import end_marked, look, signal_all
-from redrive.invoke.memory import memory_kb, memory_kb_at_most
+from redrive.invoke.sandbox import descendants
+from redrive.invoke.sandbox.descendants import end_marked, look, signal_all
+from redrive.invoke.sandbox.memory import memory_kb, memory_kb_at_most
 
 needs_proc = pytest.mark.skipif(not descendants.HAS_PROC, reason="the system tells children by `ps` alone")
 needs_ps = pytest.mark.skipif(not Path("/bin/ps").exists(), reason="there is no ps")

@@ -9,7 +9,7 @@ import pytest
 from redrive.core.clock import HOUR_MS, parse_instant
 from redrive.core.entropy import SeededEntropy
 from redrive.core.sessions import NEVER, Issuer, Session
-from redrive.invoke.environment import (
+from redrive.invoke.sandbox.variables import (
     credentials_expiry,
     environment_credentials,
     function_credentials,

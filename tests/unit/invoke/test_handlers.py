@@ -8,10 +8,10 @@ from decimal import Decimal
 import pytest
 
 from redrive.core.clock import VirtualClock
-from redrive.invoke.context import LambdaContext
 from redrive.invoke.endings import Exited, OutOfMemory, TimedOut, log_text_of, payload_of
-from redrive.invoke.handlers import HandlerFault, error_answer, error_line, load_handler, run_handler
-from redrive.invoke.output import LINE_BYTES_MAX, LINE_OVERHEAD_BYTES, OUTPUT_BYTES_MAX, TRUNCATED, Output
+from redrive.invoke.runtime.context import LambdaContext
+from redrive.invoke.runtime.handlers import HandlerFault, error_answer, error_line, load_handler, run_handler
+from redrive.invoke.sandbox.output import LINE_BYTES_MAX, LINE_OVERHEAD_BYTES, OUTPUT_BYTES_MAX, TRUNCATED, Output
 from tests.unit.invoke.functions import REQUEST_ID, invocation
 
 

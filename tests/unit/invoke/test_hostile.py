@@ -23,10 +23,10 @@ from redrive.core.clock import VirtualClock
 from redrive.core.entropy import SeededEntropy
 from redrive.core.portable import USES_LINUX
 from redrive.core.sessions import Issuer
-from redrive.delivery.invocation import InvocationResult, InvocationStatus
-from redrive.invoke.output import LINE_OVERHEAD_BYTES, OUTPUT_BYTES_MAX, TRUNCATED
+from redrive.delivery.outside.invocation import InvocationResult, InvocationStatus
 from redrive.invoke.process import ProcessInvoker
-from redrive.invoke.program import OWN_RUNTIME, PACKAGE_ROOT
+from redrive.invoke.sandbox.output import LINE_OVERHEAD_BYTES, OUTPUT_BYTES_MAX, TRUNCATED
+from redrive.invoke.sandbox.program import OWN_RUNTIME, PACKAGE_ROOT
 from tests.unit.invoke.functions import ENDPOINT_URL, REQUEST_ID, archive, invocation
 
 linux = pytest.mark.skipif(not USES_LINUX, reason="only Linux has reapers of descendants")

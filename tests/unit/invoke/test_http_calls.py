@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from redrive.delivery.http_call import HttpCall, HttpEnding
+from redrive.delivery.outside.http_call import HttpCall, HttpEnding
 from redrive.invoke.http_calls import HttpCalls
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Two: 2\r\n\r\nhi"

@@ -12,7 +12,7 @@ import pytest
 from redrive.core.clock import VirtualClock
 from redrive.core.entropy import SeededEntropy
 from redrive.core.sessions import Issuer
-from redrive.delivery.invocation import FunctionCode, InvocationStatus
+from redrive.delivery.outside.invocation import FunctionCode, InvocationStatus
 from redrive.invoke.inline import InlineInvoker
 from tests.unit.invoke.functions import ENDPOINT_URL, REQUEST_ID, archive, invocation
 

@@ -10,8 +10,8 @@ import sys
 import pytest
 
 from redrive.core.portable import USES_LINUX
-from redrive.invoke import peers
-from redrive.invoke.peers import TABLE, is_of_one_of
+from redrive.invoke.sandbox import peers
+from redrive.invoke.sandbox.peers import TABLE, is_of_one_of
 
 pytestmark = pytest.mark.skipif(not TABLE.exists(), reason="only Linux tells whose connection it is")
 

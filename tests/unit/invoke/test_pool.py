@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redrive.invoke.pool import LIMIT_EXCEEDED, RESERVED_LIMIT_EXCEEDED, Pool, PoolKey
+from redrive.invoke.sandbox.pool import LIMIT_EXCEEDED, RESERVED_LIMIT_EXCEEDED, Pool, PoolKey
 
 KEY = PoolKey("arn:f", "$LATEST", "1")
 

@@ -18,10 +18,10 @@ import pytest
 from redrive.core.clock import VirtualClock
 from redrive.core.entropy import SeededEntropy
 from redrive.core.sessions import Issuer
-from redrive.delivery.invocation import FunctionCode, InvocationResult, InvocationStatus
-from redrive.invoke.pool import LIMIT_EXCEEDED, RESERVED_LIMIT_EXCEEDED
+from redrive.delivery.outside.invocation import FunctionCode, InvocationResult, InvocationStatus
 from redrive.invoke.process import Limits, ProcessInvoker, default_runtime, trace_id
-from redrive.invoke.program import AWS_RUNTIME, OWN_RUNTIME, PACKAGE_ROOT
+from redrive.invoke.sandbox.pool import LIMIT_EXCEEDED, RESERVED_LIMIT_EXCEEDED
+from redrive.invoke.sandbox.program import AWS_RUNTIME, OWN_RUNTIME, PACKAGE_ROOT
 from tests.unit.invoke.functions import ENDPOINT_URL, REQUEST_ID, archive, invocation
 
 NOW = 1_760_000_000_000
@@ -339,7 +339,7 @@ PARENT = """
 import sys
 sys.path[:0] = sys.argv[1:3]
 from pathlib import Path
-from redrive.invoke.program import OWN_RUNTIME
+from redrive.invoke.sandbox.program import OWN_RUNTIME
 from tests.unit.invoke.functions import invocation
 from tests.unit.invoke.test_process import invoker_in
 invoker_in(Path(sys.argv[3]), OWN_RUNTIME).invoke(invocation(event=["hold", sys.argv[4]]))

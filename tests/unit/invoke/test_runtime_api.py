@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redrive.invoke.endings import RESPONSE_BYTES_MAX, Reported
-from redrive.invoke.http_exchange import (
+from redrive.invoke.runtime.api import PREFIX, Event, Phase, RuntimeApi
+from redrive.invoke.runtime.http_exchange import (
     HEAD_BYTES_MAX,
     HEADERS_MAX,
     REQUESTS_AHEAD_MAX,
@@ -18,7 +19,6 @@ from redrive.invoke.http_exchange import (
     RequestReader,
     response,
 )
-from redrive.invoke.runtime_api import PREFIX, Event, Phase, RuntimeApi
 
 ADDRESS = "127.0.0.1:40000"
 NEXT = Request("GET", f"{PREFIX}/invocation/next", {})

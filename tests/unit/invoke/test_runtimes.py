@@ -22,10 +22,10 @@ import pytest
 from redrive.core.clock import Clock, SystemClock, VirtualClock
 from redrive.core.entropy import SeededEntropy
 from redrive.core.sessions import Issuer
-from redrive.delivery.invocation import FunctionCode, InvocationResult, InvocationStatus
+from redrive.delivery.outside.invocation import FunctionCode, InvocationResult, InvocationStatus
 from redrive.invoke.process import ProcessInvoker
-from redrive.invoke.runtimes import OWN_PYTHON, Runtimes
-from redrive.invoke.unpack import UnusableCode
+from redrive.invoke.runtime.runtimes import OWN_PYTHON, Runtimes
+from redrive.invoke.sandbox.unpack import UnusableCode
 from tests.unit.invoke.functions import ENDPOINT_URL, REQUEST_ID, archive, invocation
 
 OWN = f"python{sys.version_info.major}.{sys.version_info.minor}"

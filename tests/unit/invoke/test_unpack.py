@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from redrive.invoke.unpack import CodeDirectory, UnusableCode, unpack
+from redrive.invoke.sandbox.unpack import CodeDirectory, UnusableCode, unpack
 from tests.unit.invoke.functions import archive
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from redrive.core.clock import DAY_MS, VirtualClock
 from redrive.core.entropy import SeededEntropy
-from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
+from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.prove.stage.stage import DECIDING_TABLES, LEFT_TABLES, SETTLED_TABLES, START, TELLING_TABLES, Stage
 from redrive.prove.stage.trigger import bodies_of, usual_trigger
 from redrive.store.sqlite import SqliteStore

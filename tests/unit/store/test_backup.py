@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from redrive.core.errors import UserError
-from redrive.store.backup import check_copy, copy_store, partial_of, put_in_place, refuse_existing
 from redrive.store.connection import StoreDamaged
+from redrive.store.files.backup import check_copy, copy_store, partial_of, put_in_place, refuse_existing
 from redrive.store.sqlite import SqliteStore
 from tests.unit.store.conftest import open_store
 

@@ -6,8 +6,8 @@ import shutil
 from pathlib import Path
 
 from redrive.core.log import SilentLog
-from redrive.store.checkpoints import SEEN_EVERY, Checkpoints
-from redrive.store.opening import WAL_BYTES_KEPT_MAX
+from redrive.store.files.checkpoints import SEEN_EVERY, Checkpoints
+from redrive.store.files.opening import WAL_BYTES_KEPT_MAX
 from redrive.store.sqlite import SqliteStore
 from tests.unit.store.conftest import open_store
 

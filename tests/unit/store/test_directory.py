@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from redrive.core.errors import UserError
-from redrive.store.directory import LOCK_FILE, STORE_FILE, InUse, take_directory, take_existing
+from redrive.store.files.directory import LOCK_FILE, STORE_FILE, InUse, take_directory, take_existing
 
 
 def mode(path: Path) -> int:

@@ -13,13 +13,13 @@ import pytest
 from redrive.core.clock import VirtualClock
 from redrive.core.entropy import SeededEntropy
 from redrive.core.errors import UserError
-from redrive.store import opening
-from redrive.store.accept import accept_loss
 from redrive.store.api import Step, Transaction
 from redrive.store.connection import StoreDamaged
-from redrive.store.report import report_on
+from redrive.store.files import opening
+from redrive.store.files.accept import accept_loss
+from redrive.store.files.report import report_on
+from redrive.store.files.wal import FRAME_HEADER_BYTES, HEADER_BYTES
 from redrive.store.sqlite import SqliteStore
-from redrive.store.wal import FRAME_HEADER_BYTES, HEADER_BYTES
 from tests.unit.store.conftest import open_store
 
 TIMERS = 40

@@ -14,7 +14,7 @@ from redrive.core.entropy import SeededEntropy
 from redrive.core.errors import Conflict
 from redrive.core.scope import Scope
 from redrive.store.api import Transaction
-from redrive.store.opening import SharedMemory
+from redrive.store.files.opening import SharedMemory
 from redrive.store.sqlite import SqliteStore
 from redrive.store.tables.metrics import Series, Watched
 from tests.unit.store.conftest import NoServices, open_store

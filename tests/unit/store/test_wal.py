@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redrive.store.wal import FRAME_HEADER_BYTES, HEADER_BYTES, read_wal, read_wal_index
+from redrive.store.files.wal import FRAME_HEADER_BYTES, HEADER_BYTES, read_wal, read_wal_index
 
 PAGE = 512
 FRAME = FRAME_HEADER_BYTES + PAGE

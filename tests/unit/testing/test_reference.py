@@ -25,7 +25,7 @@ from redrive.gateway.identity import Identity
 from redrive.store.sqlite import SqliteStore
 from redrive.testing.world import World
 from redrive.wire.message import HttpRequest, HttpResponse
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
 
 TRUST = json.dumps(
     {

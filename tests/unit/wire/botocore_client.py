@@ -17,7 +17,7 @@ import botocore.serialize
 from botocore.awsrequest import HeadersDict, create_request_object, prepare_request_dict
 
 from redrive.wire.message import HttpRequest, HttpResponse
-from redrive.wire.models import OWN_DATA
+from redrive.wire.model.files import OWN_DATA
 from redrive.wire.services import SERVICES
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
 from redrive.wire.route import Router
 
 

@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redrive.core.errors import Bug, ServiceError
-from redrive.wire.cbor_body import dump
-from redrive.wire.cbor_body import parse as parse_body
 from redrive.wire.message import HttpRequest, HttpResponse
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
+from redrive.wire.protocols.cbor_body import dump
+from redrive.wire.protocols.cbor_body import parse as parse_body
 from redrive.wire.route import Router, Unroutable
 from tests.unit.wire.botocore_client import parse
 

@@ -12,8 +12,8 @@ from cbor2 import CBORSimpleValue, CBORTag
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redrive.wire.cbor_body import Malformed, dump, parse
-from redrive.wire.json_body import NESTING_MAX
+from redrive.wire.protocols.cbor_body import Malformed, dump, parse
+from redrive.wire.protocols.json_body import NESTING_MAX
 
 # Appendix A: those that are in their preferred form, so that they hold both ways.
 EXAMPLES: list[tuple[str, object]] = [

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redrive.core.errors import ServiceError
-from redrive.wire.compression import PLAIN_ANSWER_BYTES_MAX, accepts_gzip, compressed, plain_body
 from redrive.wire.message import HttpRequest, HttpResponse
+from redrive.wire.protocols.compression import PLAIN_ANSWER_BYTES_MAX, accepts_gzip, compressed, plain_body
 
 
 def request(body: bytes = b"", **headers: str) -> HttpRequest:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from redrive.core.errors import ServiceError
-from redrive.wire.inputs import InputReader, missing_members
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
+from redrive.wire.model.inputs import InputReader, missing_members
 
 
 def read(models: Models, service: str, operation: str, document: dict[str, Any]) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from redrive.wire.java_pattern import compile_java, fitting, linear
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
+from redrive.wire.model.java_pattern import compile_java, fitting, linear
 from redrive.wire.services import SERVICES
 
 MATCHES = [

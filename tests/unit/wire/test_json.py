@@ -13,7 +13,7 @@ from botocore.awsrequest import HeadersDict
 
 from redrive.core.errors import Bug, ServiceError
 from redrive.wire.message import HttpRequest, HttpResponse
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
 from redrive.wire.route import Router
 from tests.unit.wire.botocore_client import service_model
 

@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from redrive.core.errors import UserError
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
 from redrive.wire.services import ServiceSpec
 
 SPEC = ServiceSpec(name="toy", protocols=("json",))
@@ -61,7 +61,7 @@ def test_missing_model_says_what_to_do(tmp_path: Path) -> None:
 def test_botocore_itself_is_not_imported() -> None:
     """Its import costs more than the server may take to start."""
     program = (
-        "import sys; from redrive.wire.models import Models; from redrive.wire.route import Router;"
+        "import sys; from redrive.wire.model.files import Models; from redrive.wire.route import Router;"
         "Router(Models()).codec('sqs', 'json'); sys.exit('botocore' in sys.modules)"
     )
 

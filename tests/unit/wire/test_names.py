@@ -6,8 +6,8 @@ import keyword
 
 import pytest
 
-from redrive.wire.models import Models
-from redrive.wire.names import snake_case
+from redrive.wire.model.files import Models
+from redrive.wire.model.names import snake_case
 from redrive.wire.services import SERVICES
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from redrive.core.errors import Bug, ServiceError
 from redrive.wire.message import HttpRequest
-from redrive.wire.models import Models
-from redrive.wire.own import MESSAGE_MAX, OwnCodec, usage
-from redrive.wire.paths import PathTable
+from redrive.wire.model.files import Models
+from redrive.wire.protocols.own import MESSAGE_MAX, OwnCodec, usage
+from redrive.wire.protocols.paths import PathTable
 from redrive.wire.route import Router, Unroutable
 from redrive.wire.services import OWN_SERVICE
 from tests.unit.wire.botocore_client import Draw, http_request, parse, service_model, signature, with_datetimes

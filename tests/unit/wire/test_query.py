@@ -10,7 +10,7 @@ import pytest
 
 from redrive.core.errors import ServiceError
 from redrive.wire.message import HttpRequest
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
 from redrive.wire.route import Router
 from tests.unit.wire.botocore_client import signature
 

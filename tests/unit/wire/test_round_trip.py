@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from redrive.core.errors import Bug
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
 from redrive.wire.route import Router
 from redrive.wire.services import SERVICES
 from tests.unit.wire.botocore_client import Draw, http_request, parse, service_model, with_datetimes

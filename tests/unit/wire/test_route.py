@@ -8,8 +8,8 @@ import orjson
 import pytest
 
 from redrive.wire.message import HttpRequest
-from redrive.wire.models import Models
-from redrive.wire.paths import PathTable
+from redrive.wire.model.files import Models
+from redrive.wire.protocols.paths import PathTable
 from redrive.wire.route import Router, Unroutable
 from redrive.wire.services import SERVICES, ServiceSpec
 from tests.unit.wire.botocore_client import service_model, signature

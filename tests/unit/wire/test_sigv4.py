@@ -6,7 +6,7 @@ import pytest
 
 from redrive.core.errors import ServiceError
 from redrive.wire.message import HttpRequest
-from redrive.wire.sigv4 import Credential, credential_of, session_token
+from redrive.wire.signatures.sigv4 import Credential, credential_of, session_token
 
 DATE = {"x-amz-date": "20251007T153316Z"}
 SCOPE = "AKIDEXAMPLE/20251007/eu-west-1/sqs/aws4_request"

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redrive.core.errors import ServiceError
-from redrive.wire.sigv4_chunks import TRAILERS_BYTES_MAX, ChunkSigner, Decoded, read_chunks
-from redrive.wire.sigv4_verify import signing_key
+from redrive.wire.signatures.chunks import TRAILERS_BYTES_MAX, ChunkSigner, Decoded, read_chunks
+from redrive.wire.signatures.verify import signing_key
 
 # The example of https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-streaming.html
 STAMP, SCOPE = "20130524T000000Z", "20130524/us-east-1/s3/aws4_request"

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from redrive.core.clock import DAY_MS, MINUTE_MS, SECOND_MS, parse_instant
 from redrive.core.errors import ServiceError
 from redrive.wire.message import HttpRequest
-from redrive.wire.sigv4 import credential_of, signature_of
-from redrive.wire.sigv4_verify import sign, verify
+from redrive.wire.signatures.sigv4 import credential_of, signature_of
+from redrive.wire.signatures.verify import sign, verify
 from tests.unit.wire.botocore_client import Draw, http_request, operations, service_model, with_datetimes
 
 NOW = parse_instant("2025-10-07T15:33:16Z")

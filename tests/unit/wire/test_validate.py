@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from redrive.core.errors import ServiceError
-from redrive.wire.models import Models
-from redrive.wire.validate import Validator
+from redrive.wire.model.files import Models
+from redrive.wire.model.validate import Validator
 
 ARCHITECTURES = "satisfy enum value set: [x86_64, arm64]"
 GOOD_SCHEDULE = {

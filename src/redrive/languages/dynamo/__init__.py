@@ -11,10 +11,28 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Express
 from __future__ import annotations
 
 from redrive.languages.dynamo.apply import apply_update, creates_item, touched_paths
-from redrive.languages.dynamo.codec import dump_item, encode_key, load_item
-from redrive.languages.dynamo.conditions import parse_condition
+from redrive.languages.dynamo.data.codec import dump_item, encode_key, load_item
+from redrive.languages.dynamo.data.sizes import (
+    EmptyKey,
+    check_hash_key,
+    check_item_size,
+    check_range_key,
+    check_updated_size,
+    item_size,
+)
+from redrive.languages.dynamo.data.values import (
+    AttributeValue,
+    Item,
+    check_nesting,
+    compare,
+    equal,
+    read_item,
+    read_value,
+    type_of,
+)
 from redrive.languages.dynamo.evaluate import holds
-from redrive.languages.dynamo.keys import (
+from redrive.languages.dynamo.expressions.conditions import parse_condition
+from redrive.languages.dynamo.expressions.keys import (
     KeyBounds,
     KeyCondition,
     RangeCondition,
@@ -23,7 +41,7 @@ from redrive.languages.dynamo.keys import (
     check_key_types,
     parse_key_condition,
 )
-from redrive.languages.dynamo.legacy import (
+from redrive.languages.dynamo.expressions.legacy import (
     AttributeUpdate,
     ExpectedAttribute,
     LegacyCondition,
@@ -35,29 +53,11 @@ from redrive.languages.dynamo.legacy import (
     filter_condition,
     legacy_key_condition,
 )
+from redrive.languages.dynamo.expressions.placeholders import Placeholders
+from redrive.languages.dynamo.expressions.projections import parse_projection, project, project_paths
+from redrive.languages.dynamo.expressions.tree import Condition, Path, Projection, Update
+from redrive.languages.dynamo.expressions.updates import parse_update
 from redrive.languages.dynamo.paths import lookup
-from redrive.languages.dynamo.placeholders import Placeholders
-from redrive.languages.dynamo.projections import parse_projection, project, project_paths
-from redrive.languages.dynamo.sizes import (
-    EmptyKey,
-    check_hash_key,
-    check_item_size,
-    check_range_key,
-    check_updated_size,
-    item_size,
-)
-from redrive.languages.dynamo.tree import Condition, Path, Projection, Update
-from redrive.languages.dynamo.updates import parse_update
-from redrive.languages.dynamo.values import (
-    AttributeValue,
-    Item,
-    check_nesting,
-    compare,
-    equal,
-    read_item,
-    read_value,
-    type_of,
-)
 
 __all__ = [
     "AttributeUpdate",

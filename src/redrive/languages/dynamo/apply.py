@@ -11,10 +11,9 @@ from __future__ import annotations
 from typing import assert_never
 
 from redrive.core.errors import ServiceError
-from redrive.languages.dynamo.numbers import add, subtract
-from redrive.languages.dynamo.paths import Branch, branches_of, lookup
-from redrive.languages.dynamo.refusals import invalid
-from redrive.languages.dynamo.tree import (
+from redrive.languages.dynamo.data.numbers import add, subtract
+from redrive.languages.dynamo.data.values import AttributeValue, Item, check_nesting
+from redrive.languages.dynamo.expressions.tree import (
     Action,
     AddTo,
     DeleteFrom,
@@ -29,7 +28,8 @@ from redrive.languages.dynamo.tree import (
     Sum,
     Update,
 )
-from redrive.languages.dynamo.values import AttributeValue, Item, check_nesting
+from redrive.languages.dynamo.paths import Branch, branches_of, lookup
+from redrive.languages.dynamo.refusals import invalid
 
 _MISSING = "The provided expression refers to an attribute that does not exist in the item"
 _BAD_PATH = "The document path provided in the update expression is invalid for update"

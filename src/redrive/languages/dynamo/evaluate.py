@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from redrive.languages.dynamo.paths import lookup
-from redrive.languages.dynamo.tree import (
+from redrive.languages.dynamo.data.values import AttributeValue, Item, compare, equal, members_of, type_of
+from redrive.languages.dynamo.expressions.tree import (
     And,
     AttributeExists,
     AttributeNotExists,
@@ -27,7 +27,7 @@ from redrive.languages.dynamo.tree import (
     Path,
     Size,
 )
-from redrive.languages.dynamo.values import AttributeValue, Item, compare, equal, members_of, type_of
+from redrive.languages.dynamo.paths import lookup
 
 
 def holds(condition: Condition, item: Item) -> bool:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Generic, TypeVar
 
-from redrive.languages.dynamo.findings import Findings, Stage
-from redrive.languages.dynamo.tree import Path
-from redrive.languages.dynamo.values import AttributeValue, Item
+from redrive.languages.dynamo.data.values import AttributeValue, Item
+from redrive.languages.dynamo.expressions.findings import Findings, Stage
+from redrive.languages.dynamo.expressions.tree import Path
 
 Leaf = TypeVar("Leaf")
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from redrive.core.clock import Instant
 from redrive.languages.dynamo import Placeholders, parse_update
-from redrive.languages.dynamo.tree import AddTo, Difference, ListAppend, SetTo, Sum
+from redrive.languages.dynamo.expressions.tree import AddTo, Difference, ListAppend, SetTo, Sum
 from redrive.prove.calls.batches import taken_of
 from redrive.prove.calls.calls import EFFECT_SERVICE, Call, Params, mapping_of, members_of, parts_of
 from redrive.prove.calls.sorting import Role, Sorting

@@ -21,9 +21,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from redrive.core.clock import SECOND_MS, Instant
 from redrive.core.errors import Bug
-from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
-from redrive.invoke.context import LambdaContext
-from redrive.invoke.handlers import Answer, error_answer, run_handler
+from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus
+from redrive.invoke.runtime.context import LambdaContext
+from redrive.invoke.runtime.handlers import Answer, error_answer, run_handler
 from redrive.prove.calls.calls import EFFECT_SERVICE, Call, Params, as_sent, call_of, mapping_of
 from redrive.prove.calls.outside import Unanswerable
 from redrive.prove.effects.declared import Declared, watched_effects

@@ -10,8 +10,8 @@ from decimal import Decimal
 
 from redrive.core.clock import Instant
 from redrive.core.documents import load_json
-from redrive.delivery.invocation import Invocation
-from redrive.invoke.handlers import Answer
+from redrive.delivery.outside.invocation import Invocation
+from redrive.invoke.runtime.handlers import Answer
 from redrive.prove.calls.calls import Params
 from redrive.prove.play.events import Delivered, Ending
 from redrive.prove.play.faults import Fault

@@ -22,7 +22,7 @@ from types import CodeType, ModuleType
 from typing import Protocol
 
 from redrive.core.errors import UserError
-from redrive.invoke.handlers import Handler, load_handler
+from redrive.invoke.runtime.handlers import Handler, load_handler
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ from redrive.core.errors import Bug, ServiceError
 from redrive.core.log import SilentLog
 from redrive.core.scope import Caller, Scope
 from redrive.core.sessions import Issuer
-from redrive.delivery.errand import Result
-from redrive.delivery.invocation import Invoker
+from redrive.delivery.outside.errand import Result
+from redrive.delivery.outside.invocation import Invoker
 from redrive.delivery.worker import ONE, Attempt
 from redrive.engine.build import bind_registry, build_workers
 from redrive.engine.engine import Claimed, Engine
@@ -30,13 +30,13 @@ from redrive.gateway.identity import DEFAULT_REGION, Identity
 from redrive.prove.effects.journal import Trace
 from redrive.prove.stage.ids import Ids, renamed
 from redrive.prove.stage.tape import Answered, Beginning, Mark, Saved, Strayed, Tape
-from redrive.services.sqs.model import Queue
-from redrive.services.sqs.model_receipts import decode_receipt
-from redrive.services.sqs.workers_visibility import next_visible
+from redrive.services.sqs.model.queue import Queue
+from redrive.services.sqs.model.receipts import decode_receipt
+from redrive.services.sqs.visibility import next_visible
 from redrive.store.api import Transaction
 from redrive.store.sqlite import Snapshot, SqliteStore
 from redrive.wire.message import HttpRequest, HttpResponse
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
 
 T = TypeVar("T")
 

@@ -11,16 +11,16 @@ from typing import cast
 from redrive.core.clock import SECOND_MS
 from redrive.core.documents import Document, dump_json
 from redrive.core.errors import ServiceError, UserError
-from redrive.invoke.unpack import unpack
+from redrive.invoke.sandbox.unpack import unpack
 from redrive.languages.template import TemplateError, read_root
 from redrive.packaging.template import local_code
 from redrive.prove.process.subject import NamedSubject
 from redrive.prove.stage.stage import SCOPE, START, Stage
 from redrive.prove.stage.trigger import SAMPLE_EVENT, Trigger, bodies_of
-from redrive.services.cloudformation.model import Blueprint
+from redrive.services.cloudformation.model.stack import Blueprint
 from redrive.services.cloudformation.transforms.expansion import expanded
-from redrive.services.lambda_.model import Function
-from redrive.services.scheduler.model_executions import Execution, execution_id, rendered_input
+from redrive.services.lambda_.model.function import Function
+from redrive.services.scheduler.model.executions import Execution, execution_id, rendered_input
 from redrive.store.api import Transaction
 
 STACK = "stack"

@@ -34,9 +34,9 @@ from redrive.languages.iam import (
     prefix_of,
 )
 from redrive.services.iam import limits
-from redrive.services.iam.model import ManagedPolicy, Role, aws_policy, home
-from redrive.services.iam.model_documents import parsed
-from redrive.services.iam.model_users import KEYS, AccessKey, User
+from redrive.services.iam.model.documents import parsed
+from redrive.services.iam.model.role import ManagedPolicy, Role, aws_policy, home
+from redrive.services.iam.model.user import KEYS, AccessKey, User
 from redrive.store.api import NO_CONTEXT, Transaction
 
 ASSUME_ROLE = "sts:AssumeRole"

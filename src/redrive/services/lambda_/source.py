@@ -14,28 +14,28 @@ from redrive.core.entropy import new_uuid
 from redrive.core.errors import ServiceError
 from redrive.core.retry import Delivered, Failed, FailureKind, GiveUp, Outcome, Succeeded
 from redrive.core.scope import Caller
-from redrive.delivery.errand import Errand, Result
-from redrive.delivery.history import End, Origin, record_destination
-from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus
-from redrive.delivery.letters import Unwritten, Written, write_letter
-from redrive.delivery.sources import Source
-from redrive.delivery.targets import queue_url
+from redrive.delivery.history.records import End, Origin, record_destination
+from redrive.delivery.outside.errand import Errand, Result
+from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus
+from redrive.delivery.sources.letters import Unwritten, Written, write_letter
+from redrive.delivery.sources.source import Source
+from redrive.delivery.sources.targets import queue_url
 from redrive.services.lambda_.limits import EVENT_LEASE_MS
-from redrive.services.lambda_.model import Function, function_invocation, function_not_found, lambda_error
-from redrive.services.lambda_.model_event_invoke import (
+from redrive.services.lambda_.model.event_invoke import (
     UNHANDLED,
     EventInvokeConfig,
     dead_letter,
     destination_record,
 )
-from redrive.services.lambda_.model_metrics import (
+from redrive.services.lambda_.model.function import Function, function_invocation, function_not_found, lambda_error
+from redrive.services.lambda_.model.metrics import (
     DEAD_LETTER_ERRORS,
     DESTINATION_FAILURES,
     EVENT_AGE,
     EVENTS_DROPPED,
 )
-from redrive.services.lambda_.model_report import error_member
-from redrive.services.lambda_.workers_runs import count, function_caller, record_run
+from redrive.services.lambda_.model.report import error_member
+from redrive.services.lambda_.runs import count, function_caller, record_run
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import Delivery
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from redrive.core.retry import Delivered, Exhausted, Failed, GiveUp, Outcome, Verdict
-from redrive.delivery.call import Call
-from redrive.delivery.classify import classify
-from redrive.delivery.history import End, Origin
-from redrive.delivery.letters import Unwritten, Written, retries_made, write_letter
-from redrive.delivery.roles import RoleSession
-from redrive.delivery.sources import Source
-from redrive.delivery.targets import Request, build_request, find_target, request_call
-from redrive.services.scheduler import model_metrics as metrics
-from redrive.services.scheduler.model import SOURCE, Schedule, group_of_arn, name_of_arn
-from redrive.services.scheduler.model_executions import Execution, ExecutionIds, rendered_input
-from redrive.services.scheduler.model_failures import letter_of
-from redrive.services.scheduler.workers_timers import remove_if_completed
+from redrive.delivery.history.records import End, Origin
+from redrive.delivery.sources.call import Call
+from redrive.delivery.sources.classify import classify
+from redrive.delivery.sources.letters import Unwritten, Written, retries_made, write_letter
+from redrive.delivery.sources.roles import RoleSession
+from redrive.delivery.sources.source import Source
+from redrive.delivery.sources.targets import Request, build_request, find_target, request_call
+from redrive.services.scheduler.model import metrics
+from redrive.services.scheduler.model.executions import Execution, ExecutionIds, rendered_input
+from redrive.services.scheduler.model.failures import letter_of
+from redrive.services.scheduler.model.schedule import SOURCE, Schedule, group_of_arn, name_of_arn
+from redrive.services.scheduler.timers import remove_if_completed
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import Delivery
 

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from redrive.languages.dynamo import Update
-from redrive.languages.dynamo.tree import (
+from redrive.languages.dynamo.expressions.tree import (
     AddTo,
     DeleteFrom,
     Difference,

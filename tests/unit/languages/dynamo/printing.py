@@ -6,7 +6,7 @@ Every name and every value becomes a placeholder, so that any tree can be writte
 from __future__ import annotations
 
 from redrive.languages.dynamo import Placeholders
-from redrive.languages.dynamo.tree import (
+from redrive.languages.dynamo.expressions.tree import (
     AddTo,
     And,
     AttributeExists,

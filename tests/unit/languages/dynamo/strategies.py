@@ -7,8 +7,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from redrive.languages.dynamo.numbers import canonical
-from redrive.languages.dynamo.tree import (
+from redrive.languages.dynamo.data.numbers import canonical
+from redrive.languages.dynamo.data.values import TYPES, compare
+from redrive.languages.dynamo.expressions.tree import (
     AddTo,
     And,
     AttributeExists,
@@ -33,7 +34,6 @@ from redrive.languages.dynamo.tree import (
     Size,
     Sum,
 )
-from redrive.languages.dynamo.values import TYPES, compare
 
 NAMES = ("a", "b", "c")
 

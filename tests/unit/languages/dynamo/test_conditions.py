@@ -19,8 +19,8 @@ from redrive.languages.dynamo import (
     parse_projection,
     parse_update,
 )
-from redrive.languages.dynamo.reserved import RESERVED_WORDS
-from redrive.languages.dynamo.tree import (
+from redrive.languages.dynamo.expressions.reserved import RESERVED_WORDS
+from redrive.languages.dynamo.expressions.tree import (
     And,
     AttributeExists,
     Between,

@@ -8,7 +8,7 @@ import pytest
 
 from redrive.core.errors import ServiceError
 from redrive.languages.dynamo import Placeholders, parse_condition, parse_update
-from redrive.languages.dynamo.tree import AddTo, Comparator, Comparison, ListAppend, Literal, Path, SetTo
+from redrive.languages.dynamo.expressions.tree import AddTo, Comparator, Comparison, ListAppend, Literal, Path, SetTo
 
 
 def number(value: str) -> dict[str, Any]:

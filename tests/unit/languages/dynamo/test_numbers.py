@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 from hypothesis import given
 
-from redrive.languages.dynamo.numbers import add, canonical, digit_count, significand, subtract
+from redrive.languages.dynamo.data.numbers import add, canonical, digit_count, significand, subtract
 from tests.unit.languages.dynamo.refused import refusal
 from tests.unit.languages.dynamo.strategies import DECIMALS, NUMBERS
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redrive.core.errors import ServiceError
-from redrive.languages.dynamo.findings import Findings
+from redrive.languages.dynamo.expressions.findings import Findings
+from redrive.languages.dynamo.expressions.tree import Path
 from redrive.languages.dynamo.paths import note_entangled
-from redrive.languages.dynamo.tree import Path
 from tests.unit.languages.counting import lines_run
 
 PATHS = st.lists(

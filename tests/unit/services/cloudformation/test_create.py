@@ -12,8 +12,8 @@ from redrive.delivery.operation import Answer, Wait
 from redrive.delivery.worker import FreeSlots
 from redrive.engine.build import Settings
 from redrive.services.cloudformation import limits
-from redrive.services.cloudformation.model import Stack, StackStatus
-from redrive.services.cloudformation.workers_steps import STEPS
+from redrive.services.cloudformation.deployment.steps import STEPS
+from redrive.services.cloudformation.model.stack import Stack, StackStatus
 from redrive.testing.world import World
 from tests.unit.services.cloudformation.conftest import Refusal, Stacks, queue, trust_for
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from redrive.delivery.assets import keep_asset
-from redrive.services.cloudformation.model_answers import ANSWERS_PATH, take
+from redrive.services.cloudformation.answers import ANSWERS_PATH, take
 from redrive.testing.world import World
 from tests.unit.services.cloudformation.conftest import Refusal, Stacks, queue
 

@@ -16,7 +16,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from redrive.delivery.faults import Fault, add_fault
-from redrive.services.cloudwatch.model import Metric
+from redrive.services.cloudwatch.model.metric import Metric
 from redrive.store.tables.metrics import DataPoint
 from redrive.testing.world import World
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redrive.services.cloudwatch.limits import VALUES_COMPUTED_MAX
-from redrive.services.cloudwatch.model_math import Malformed, parse_math
-from redrive.services.cloudwatch.model_time import Window
-from redrive.services.cloudwatch.model_values import TimeSeries, combine
+from redrive.services.cloudwatch.model.math import Malformed, parse_math
+from redrive.services.cloudwatch.model.time import Window
+from redrive.services.cloudwatch.model.values import TimeSeries, combine
 
 # `a` has values at the minutes 0, 1, 3; `b` at 0, 1, 2. The range has the minutes 0 to 4.
 A = {0: 6.0, 1: 2.0, 3: 9.0}

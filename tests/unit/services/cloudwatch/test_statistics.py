@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redrive.services.cloudwatch.model_statistics import Statistic, merged, parse_statistic, value_of
+from redrive.services.cloudwatch.model.statistics import Statistic, merged, parse_statistic, value_of
 from redrive.store.tables.metrics import DataPoint
 
 TEN = [float(value) for value in range(1, 11)]

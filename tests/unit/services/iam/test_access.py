@@ -10,7 +10,7 @@ import pytest
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller, Scope
 from redrive.services.iam import access
-from redrive.services.iam.model import Role, home
+from redrive.services.iam.model.role import Role, home
 from redrive.store.api import Transaction
 from redrive.store.database import Params, Row
 from redrive.store.tables.resources import ResourceCache, ResourceTable

@@ -15,8 +15,8 @@ from botocore.exceptions import ClientError
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller, Scope
 from redrive.services.iam import access, limits
-from redrive.services.iam.model import home
-from redrive.services.iam.model_users import User
+from redrive.services.iam.model.role import home
+from redrive.services.iam.model.user import User
 
 ACCOUNT = "000000000000"
 ANN = f"arn:aws:iam::{ACCOUNT}:user/ann"

@@ -17,22 +17,22 @@ from redrive.core.limits import Limits
 from redrive.core.log import SilentLog
 from redrive.core.scope import Caller, Scope
 from redrive.delivery.deliver import DeliveryWorker
-from redrive.delivery.invocation import Invocation, InvocationResult, InvocationStatus, LogLine
 from redrive.delivery.operation import ByNode, Outside, Wait
+from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus, LogLine
 from redrive.delivery.worker import Worker
 from redrive.engine.build import SERVICES
 from redrive.engine.engine import Engine
 from redrive.engine.registry import Registry
 from redrive.engine.virtual import VirtualTime
 from redrive.services.iam import access
+from redrive.services.lambda_.queue_events import QueueEvents
 from redrive.services.lambda_.source import LambdaSource
-from redrive.services.lambda_.source_queues import QueueEvents
-from redrive.services.lambda_.workers import MappingWorker
-from redrive.services.sqs.workers_executions import executions_of
-from redrive.services.sqs.workers_visibility import count_visible, next_visible
+from redrive.services.lambda_.workers.mappings import MappingWorker
+from redrive.services.sqs.executions import executions_of
+from redrive.services.sqs.visibility import count_visible, next_visible
 from redrive.store.api import NO_CONTEXT, Transaction
 from redrive.store.sqlite import SqliteStore
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
 
 START = parse_instant("2025-01-01T00:00:00Z")
 SCOPE = Scope("000000000000", "us-east-1")

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redrive.delivery.invocation import InvocationResult, InvocationStatus
-from redrive.services.lambda_.model_batch import batches, messages_left, sqs_record
-from redrive.services.lambda_.model_mapping import effective_visibility_s
+from redrive.delivery.outside.invocation import InvocationResult, InvocationStatus
+from redrive.services.lambda_.model.batch import batches, messages_left, sqs_record
+from redrive.services.lambda_.model.mapping import effective_visibility_s
 from tests.unit.services.lambda_.functions import BROKEN, QUEUE_ARN, THROTTLED, raised
 
 IDS = ["a", "b", "c"]

@@ -11,9 +11,9 @@ import pytest
 from redrive.core.clock import MINUTE_MS
 from redrive.core.errors import Bug
 from redrive.core.retry import Failed, FailureKind
-from redrive.delivery.invocation import Invocation, InvocationResult
-from redrive.delivery.runs import runs_of
-from redrive.services.lambda_.model_event_invoke import dead_letter
+from redrive.delivery.history.runs import runs_of
+from redrive.delivery.outside.invocation import Invocation, InvocationResult
+from redrive.services.lambda_.model.event_invoke import dead_letter
 from redrive.store.tables.attempts import AttemptRecord, RunState
 from tests.unit.services.lambda_.functions import (
     ARN,

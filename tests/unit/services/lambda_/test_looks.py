@@ -13,18 +13,18 @@ from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.core.log import SilentLog
 from redrive.core.scope import Caller
-from redrive.delivery.event_sources import Batch, Reading
-from redrive.delivery.watches import Reader, Watch, arrived, unwatch, watch
+from redrive.delivery.sources.event_sources import Batch, Reading
+from redrive.delivery.sources.watches import Reader, Watch, arrived, unwatch, watch
 from redrive.delivery.worker import ONE, FreeSlots
 from redrive.engine.engine import Engine
 from redrive.engine.virtual import VirtualTime
-from redrive.services.lambda_.model import Function
-from redrive.services.lambda_.model_mapping import EventSourceMapping, concurrency
-from redrive.services.lambda_.workers import NAME, MappingWorker
-from redrive.services.lambda_.workers_watches import look_now, paused_until
-from redrive.services.sqs.workers import MessageSweep
-from redrive.services.sqs.workers_move_tasks import MoveTaskWorker
-from redrive.services.sqs.workers_visibility import next_visible
+from redrive.services.lambda_.model.function import Function
+from redrive.services.lambda_.model.mapping import EventSourceMapping, concurrency
+from redrive.services.lambda_.watches import look_now, paused_until
+from redrive.services.lambda_.workers.mappings import NAME, MappingWorker
+from redrive.services.sqs.retention import MessageSweep
+from redrive.services.sqs.visibility import next_visible
+from redrive.services.sqs.workers.move_tasks import MoveTaskWorker
 from redrive.store.api import Transaction
 from redrive.store.migrate import migrations
 from redrive.store.tables.runs import Link

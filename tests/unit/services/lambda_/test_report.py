@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redrive.delivery.invocation import FunctionCode, Invocation, InvocationResult, InvocationStatus, LogLine
-from redrive.services.lambda_.model_report import LogEvent, log_events, log_tail, puts, report_line
+from redrive.delivery.outside.invocation import FunctionCode, Invocation, InvocationResult, InvocationStatus, LogLine
+from redrive.services.lambda_.model.report import LogEvent, log_events, log_tail, puts, report_line
 from tests.unit.services.lambda_.functions import ARN, ROLE, START, raised
 
 RUN = Invocation(

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from redrive.delivery.errand import Result
-from redrive.delivery.invocation import Invocation, InvocationResult
+from redrive.delivery.outside.errand import Result
+from redrive.delivery.outside.invocation import Invocation, InvocationResult
 from redrive.delivery.worker import Attempt, FreeSlots
 from tests.unit.services.lambda_.functions import QUEUE_ARN, START, STREAM, THROTTLED, Rig, answered, raised
 

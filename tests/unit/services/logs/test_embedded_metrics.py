@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redrive.services.logs.model_embedded_metrics import embedded_metrics
+from redrive.services.logs.model.embedded_metrics import embedded_metrics
 from redrive.testing.world import World
 
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from redrive.core.clock import DAY_MS, HOUR_MS
 from redrive.core.errors import ServiceError
-from redrive.services.logs.model_batch import sort_out
-from redrive.services.logs.model_tokens import Position, read_position
+from redrive.services.logs.model.batch import sort_out
+from redrive.services.logs.model.tokens import Position, read_position
 from redrive.store.connection import SqliteDatabase
 from redrive.store.tables.log_events import Place
 from redrive.testing.world import World

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
 from redrive.wire.services import OWN_SERVICE
 from tests.unit.services.redrive.conftest import OTHER, Office
 

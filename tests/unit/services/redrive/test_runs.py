@@ -8,7 +8,7 @@ import pytest
 
 from redrive.core.clock import format_instant, parse_instant
 from redrive.store.tables.attempts import RunState
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
 from tests.unit.services.redrive.conftest import OTHER, Office
 
 DAY_1, DAY_2, DAY_3 = (f"2025-01-0{day}T00:00:00Z" for day in (1, 2, 3))

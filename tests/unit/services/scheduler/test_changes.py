@@ -10,7 +10,7 @@ import pytest
 from redrive.core.clock import format_instant, parse_instant
 from redrive.core.scope import Scope
 from redrive.delivery.faults import Fault, add_fault
-from redrive.services.scheduler.api_watch import find_schedule, missed_by
+from redrive.services.scheduler.watch import find_schedule, missed_by
 
 SCOPE = Scope("000000000000", "us-east-1")
 ID, TIME = "<aws.scheduler.execution-id>", "<aws.scheduler.scheduled-time>"

@@ -10,11 +10,11 @@ import pytest
 from redrive.core.retry import Exhausted, Failed, FailureKind
 from redrive.core.scope import Scope
 from redrive.delivery.faults import Fault, add_fault
-from redrive.delivery.letters import letter_bytes
-from redrive.delivery.targets import Request
+from redrive.delivery.sources.letters import letter_bytes
+from redrive.delivery.sources.targets import Request
 from redrive.delivery.worker import ONE
-from redrive.services.scheduler.model_executions import Execution, retry_policy
-from redrive.services.scheduler.model_failures import letter_of
+from redrive.services.scheduler.model.executions import Execution, retry_policy
+from redrive.services.scheduler.model.failures import letter_of
 from redrive.services.scheduler.source import SchedulerSource
 from redrive.store.tables.deliveries import INSIDE, Delivery
 

@@ -9,7 +9,7 @@ import pytest
 
 from redrive.core.clock import MINUTE_MS, format_instant, parse_instant
 from redrive.delivery.worker import ONE, FreeSlots
-from redrive.services.scheduler.workers import ScheduleWorker
+from redrive.services.scheduler.workers.schedules import ScheduleWorker
 
 
 def test_cron_fires_at_its_wall_time_over_days(desk: Any) -> None:

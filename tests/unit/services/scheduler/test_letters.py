@@ -9,12 +9,12 @@ import pytest
 
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Scope
-from redrive.delivery.classify import classify
 from redrive.delivery.faults import Fault, add_fault
-from redrive.delivery.letters import letter_bytes
-from redrive.delivery.targets import Request
-from redrive.services.scheduler.model_executions import Execution
-from redrive.services.scheduler.model_failures import letter_of
+from redrive.delivery.sources.classify import classify
+from redrive.delivery.sources.letters import letter_bytes
+from redrive.delivery.sources.targets import Request
+from redrive.services.scheduler.model.executions import Execution
+from redrive.services.scheduler.model.failures import letter_of
 
 GONE = "arn:aws:sqs:us-east-1:000000000000:gone"
 UNWRITABLE = "a\x00b\x1fc\ufffed\uffffe"

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redrive.core.clock import DAY_MS, MINUTE_MS
-from redrive.delivery.targets import build_request, called_operation, find_target
-from redrive.services.scheduler.model_executions import execution_id, misspelt_keywords, retry_policy
-from redrive.services.scheduler.model_occurrences import window_offset_ms
-from redrive.services.scheduler.model_targets import is_read_only
+from redrive.delivery.sources.targets import build_request, called_operation, find_target
+from redrive.services.scheduler.model.executions import execution_id, misspelt_keywords, retry_policy
+from redrive.services.scheduler.model.occurrences import window_offset_ms
+from redrive.services.scheduler.model.targets import is_read_only
 
 HERE = "us-east-1:000000000000"
 ARN = "arn:aws:scheduler:us-east-1:000000000000:schedule/default/nightly"

@@ -13,12 +13,12 @@ from redrive.core.log import LineLog
 from redrive.core.retry import RetryPolicy
 from redrive.core.scope import Scope
 from redrive.delivery.faults import Fault, SlowCall, add_fault
-from redrive.delivery.runs import runs_of
+from redrive.delivery.history.runs import runs_of
 from redrive.engine.build import Settings
-from redrive.services.scheduler.api_watch import find_schedule, missed_by, next_firings, overview
-from redrive.services.scheduler.model_executions import Execution, ExecutionIds, misspelt_keywords, right_spelling
-from redrive.services.scheduler.workers_misspellings import log_misspellings
-from redrive.services.scheduler.workers_promises import trigger
+from redrive.services.scheduler.misspellings import log_misspellings
+from redrive.services.scheduler.model.executions import Execution, ExecutionIds, misspelt_keywords, right_spelling
+from redrive.services.scheduler.promises import trigger
+from redrive.services.scheduler.watch import find_schedule, missed_by, next_firings, overview
 from redrive.store.tables.deliveries import INSIDE, Delivery
 
 SCOPE = Scope("000000000000", "us-east-1")

@@ -16,7 +16,7 @@ from redrive.delivery.operation import Answer
 from redrive.engine.build import Settings, build_engine
 from redrive.store.sqlite import SqliteStore
 from redrive.testing.world import START, World
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
 
 Call = Callable[..., dict[str, Any]]
 Refusal = Callable[..., tuple[str, str]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redrive.services.sqs.model_groups import noisy_groups
+from redrive.services.sqs.model.groups import noisy_groups
 
 
 @pytest.fixture

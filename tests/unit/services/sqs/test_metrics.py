@@ -8,10 +8,10 @@ from __future__ import annotations
 import pytest
 
 from redrive.core.clock import HOUR_MS, MINUTE_MS
-from redrive.delivery.metrics import MetricsWorker
+from redrive.delivery.upkeep.metrics import MetricsWorker
 from redrive.delivery.worker import FreeSlots
-from redrive.services.sqs.model_metrics import metrics_of
-from redrive.services.sqs.workers_metrics import QueueSampler
+from redrive.services.sqs.model.metrics import metrics_of
+from redrive.services.sqs.sampler import QueueSampler
 from redrive.store.tables.metrics import DataPoint, Series
 from redrive.testing.world import START, World
 

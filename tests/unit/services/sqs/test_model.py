@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from redrive.core.documents import dump_dataclass, load_dataclass
 from redrive.core.errors import ServiceError
-from redrive.services.sqs.model import Queue, QueueAttributes, RedriveAllowPolicy, RedrivePolicy, parse_queue_url
-from redrive.services.sqs.model_messages import digest_attributes, select_attributes
-from redrive.services.sqs.model_receipts import Receipt, decode_receipt, encode_receipt
+from redrive.services.sqs.model.messages import digest_attributes, select_attributes
+from redrive.services.sqs.model.queue import Queue, QueueAttributes, RedriveAllowPolicy, RedrivePolicy, parse_queue_url
+from redrive.services.sqs.model.receipts import Receipt, decode_receipt, encode_receipt
 
 STRINGS = st.fixed_dictionaries(
     {"DataType": st.sampled_from(["String", "String.x", "Number", "Number.int"]), "StringValue": st.text(min_size=1)}

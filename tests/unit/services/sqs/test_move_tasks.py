@@ -12,8 +12,8 @@ from redrive.core.limits import Limits
 from redrive.core.scope import Caller, Scope
 from redrive.delivery.worker import FreeSlots
 from redrive.services.sqs.limits import ACTIVE_TASKS_MAX, MOVED_PER_STEP_MAX
-from redrive.services.sqs.model_move_tasks import MoveStatus, MoveTask, movable, next_move_at
-from redrive.services.sqs.workers_move_tasks import MoveTaskWorker
+from redrive.services.sqs.model.move_tasks import MoveStatus, MoveTask, movable, next_move_at
+from redrive.services.sqs.workers.move_tasks import MoveTaskWorker
 from redrive.testing.world import START
 from tests.unit.services.sqs.conftest import refused
 

@@ -13,7 +13,7 @@ import pytest
 
 from redrive.testing.world import World
 from redrive.wire.message import HttpRequest
-from redrive.wire.models import Models
+from redrive.wire.model.files import Models
 
 ACCOUNT = "000000000000"
 DLQ_ARN = f"arn:aws:sqs:us-east-1:{ACCOUNT}:dead.fifo"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redrive.core.clock import DAY_MS, HOUR_MS
-from redrive.services.sqs.workers import RETENTION
+from redrive.services.sqs.retention import RETENTION
 from redrive.testing.world import START, World
 
 

@@ -23,8 +23,8 @@ from redrive.languages.template.extensions import extend
 from redrive.languages.template.source import Node
 from redrive.languages.template.transforms import Transform, fragment_of, has_transforms, next_transform, replaced
 from redrive.services.cloudformation import limits
-from redrive.services.cloudformation.model import Blueprint, stack_arn
-from redrive.services.cloudformation.model_templates import validation_error
+from redrive.services.cloudformation.model.stack import Blueprint, stack_arn
+from redrive.services.cloudformation.templates import validation_error
 from redrive.services.cloudformation.transforms import serverless
 from redrive.services.cloudformation.transforms.failure import TransformFailure
 

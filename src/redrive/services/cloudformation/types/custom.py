@@ -14,7 +14,7 @@ from redrive.core.documents import Document, dump_json
 from redrive.core.entropy import new_uuid
 from redrive.languages.template import Node
 from redrive.services.cloudformation import limits
-from redrive.services.cloudformation.model_answers import Awaited, answer_url, awaited_name
+from redrive.services.cloudformation.answers import Awaited, answer_url, awaited_name
 from redrive.services.cloudformation.types.resource import Existing, Place, ProgressFailure, ResourceType
 from redrive.services.cloudformation.types.schema import INTEGER, TEXT, Kind, PropertyError, replacing, required, scalar
 

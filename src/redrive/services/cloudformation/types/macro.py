@@ -9,7 +9,7 @@ import dataclasses
 
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
-from redrive.services.cloudformation.model_macros import Macro
+from redrive.services.cloudformation.macros import Macro
 from redrive.services.cloudformation.types.resource import Existing, Place, ResourceType
 from redrive.services.cloudformation.types.schema import TEXT, replacing, required
 

@@ -10,8 +10,8 @@ import dataclasses
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.languages.template import Node
-from redrive.services.cloudformation.model import STACK_TYPE, Stack, StackStatus, parse_stack_id
-from redrive.services.cloudformation.model_answers import Awaited, awaited_name
+from redrive.services.cloudformation.answers import Awaited, awaited_name
+from redrive.services.cloudformation.model.stack import STACK_TYPE, Stack, StackStatus, parse_stack_id
 from redrive.services.cloudformation.types.resource import Existing, Place, ResourceType
 from redrive.services.cloudformation.types.schema import (
     INTEGER,

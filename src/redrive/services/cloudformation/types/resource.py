@@ -14,7 +14,7 @@ from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
 from redrive.languages.template import Node
-from redrive.services.cloudformation.model_names import generate_name
+from redrive.services.cloudformation.model.names import generate_name
 from redrive.services.cloudformation.types.schema import Properties, PropertyError
 from redrive.store.api import Transaction
 

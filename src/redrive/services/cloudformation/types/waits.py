@@ -9,7 +9,7 @@ from redrive.core.clock import SECOND_MS
 from redrive.core.documents import Document, dump_json
 from redrive.core.entropy import new_uuid
 from redrive.services.cloudformation import limits
-from redrive.services.cloudformation.model_answers import Awaited, Signals, answer_url, awaited_name, handle_of
+from redrive.services.cloudformation.answers import Awaited, Signals, answer_url, awaited_name, handle_of
 from redrive.services.cloudformation.types.resource import Existing, Place, ResourceType, not_updatable
 from redrive.services.cloudformation.types.schema import INTEGER, TEXT, PropertyError
 

@@ -1,0 +1,1 @@
+"""Errands: what happens between two transactions."""

@@ -1,0 +1,1 @@
+"""What happens to whatever ages or is counted."""

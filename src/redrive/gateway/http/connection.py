@@ -1,0 +1,408 @@
+"""One HTTP/1.1 connection: bytes to requests, answers to bytes, in order, within limits. See `server`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import Protocol, cast
+
+import httptools
+
+from redrive.gateway.http.limits import (
+    BODY_BYTES_MAX,
+    FIELDS_MAX,
+    HEAD_BYTES_MAX,
+    REQUESTS_AHEAD_MAX,
+    SLICE_BYTES,
+    HttpLimits,
+)
+from redrive.gateway.http.patience import Loss, Patience, Seen, Stage
+from redrive.gateway.http.ports import Handler
+from redrive.gateway.http.text import CONTINUE, head_of, header_name, method_name, refusal_of, split_target
+from redrive.gateway.http.upgrade import Resumed, head_without_upgrade
+from redrive.wire.message import HttpRequest, HttpResponse
+
+_BETWEEN, _HEAD, _BODY = Stage.BETWEEN, Stage.HEAD, Stage.BODY
+"""As names of their own, since each request asks for them dozens of times."""
+
+LINGER_S = 2
+"""How long a refused client may go on sending to nobody."""
+
+
+class Serving(Protocol):
+    """What a connection knows of the server: what answers its requests, and what all connections share."""
+
+    handler: Handler
+    limits: HttpLimits
+    held_bytes: int
+    unsent_bytes: int
+
+    def admit(self, connection: Connection) -> bool:
+        """Whether there is room for one more."""
+        ...
+
+    def forget(self, connection: Connection) -> None:
+        """It is closed."""
+        ...
+
+    def date_line(self) -> str:
+        """The Date header."""
+        ...
+
+
+class Connection(asyncio.Protocol):
+    """One client: parses what it sends, and answers in order."""
+
+    def __init__(self, server: Serving) -> None:
+        self._server = server
+        self._transport: asyncio.Transport
+        self._parser = httptools.HttpRequestParser(self)
+        self._loop = asyncio.get_running_loop()
+        self._closed: asyncio.Future[None] = self._loop.create_future()
+
+        # The request that is being received. `_upgrade_head` is there if what follows its head is to be read anew.
+        self._stage = _BETWEEN
+        self._url = b""
+        self._headers: dict[str, str] = {}
+        self._body: bytes | bytearray = b""
+        self._size = 0
+        self._fields_again = 0
+        self._upgrade_head = b""
+        self._refusal: int | None = None
+        self._unread = b""
+
+        # The request that is being answered, and those behind it. `_is_last`: nothing is read after the latest one.
+        self._is_under_way = False
+        self._is_head = False
+        self._keeps_alive = True
+        self._waiting: deque[tuple[HttpRequest, bool] | int] = deque()
+        self._is_last = False
+        self._is_writable = True
+
+        # What this connection has of the server's totals, and how much came since there was last some of a body.
+        self._held_body = 0
+        self._held_waiting = 0
+        self._unsent = 0
+        self._unproductive = 0
+        self._patience = Patience(server.limits)
+
+    # What asyncio calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        if not self._server.admit(self):
+            self._is_last, self._keeps_alive = True, False
+            self._write(refusal_of(503))
+            self._transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._server.forget(self)
+        self._waiting.clear()
+        self._unread = b""
+        self._drop_body()
+        self._server.held_bytes -= self._held_waiting
+        self._held_waiting = 0
+        self._count_unsent(0)
+        self._closed.set_result(None)
+
+    def data_received(self, data: bytes) -> None:
+        if self._is_last:
+            return
+        if self._unread or len(data) > SLICE_BYTES:
+            self._unread += data
+            self._read_on()
+        else:
+            self._feed(data)
+
+    def pause_writing(self) -> None:
+        self._is_writable = False
+        self._count_unsent(self._transport.get_write_buffer_size())
+
+    def resume_writing(self) -> None:
+        self._is_writable = True
+        self._count_unsent(0)
+        self._next()
+
+    # What the parser calls.
+
+    def on_message_begin(self) -> None:
+        self._url, self._headers, self._body, self._size, self._stage = b"", {}, b"", 0, _HEAD
+        self._fields_again = self._unproductive = 0
+
+    def on_url(self, url: bytes) -> None:
+        self._url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        key, headers = header_name(name), self._headers
+        if self._stage is _HEAD and key not in headers:
+            headers[key] = value.decode("latin-1")
+        else:
+            self._count_again(key, value)
+
+    def on_headers_complete(self) -> None:
+        headers = self._headers
+        self._stage, self._size = _BODY, 0
+        if "host" not in headers and self._parser.get_http_version() != "1.0":
+            self._refusal = 400
+        if len(headers) > FIELDS_MAX:
+            self._refusal = 431
+        if "content-length" in headers and int(headers["content-length"]) > BODY_BYTES_MAX:
+            self._refusal = 413
+        if "transfer-encoding" in headers:
+            self._check_encoding(headers["transfer-encoding"])
+        if "upgrade" in headers and self._parser.should_upgrade():
+            self._upgrade_head = head_without_upgrade(self._parser, headers)
+        if "expect" in headers and self._refusal is None:
+            is_next = not (self._is_under_way or self._waiting)
+            if is_next and headers["expect"].lower() == "100-continue":
+                self._transport.write(CONTINUE)
+
+    def on_body(self, piece: bytes) -> None:
+        self._size += len(piece)
+        if self._size > BODY_BYTES_MAX:
+            self._refusal = 413
+        elif not self._body:
+            self._body = piece
+        else:
+            if isinstance(self._body, bytes):
+                self._body = bytearray(self._body)
+            self._body += piece
+
+    def on_message_complete(self) -> None:
+        if self._refusal is not None or self._is_last or self._upgrade_head:
+            return
+        self._stage = _BETWEEN
+        if self._held_body:
+            self._server.held_bytes -= self._held_body
+            self._held_body = 0
+        keeps_alive = self._parser.should_keep_alive()
+        if keeps_alive and "connection" in self._headers:
+            # An HTTP/1.0 client would have to be told that it may go on, so it is not let go on.
+            keeps_alive = self._parser.get_http_version() != "1.0"
+        request = self._request()
+        if request is None:
+            return
+        if self._is_under_way or self._waiting or not self._is_writable:
+            self._enqueue((request, keeps_alive), is_last=not keeps_alive)
+        else:
+            self._is_last = not keeps_alive
+            self._begin(request, keeps_alive)
+
+    # Receiving.
+
+    def _read_on(self) -> None:
+        """Parse what was received, slice by slice, as long as further requests may wait; then read again."""
+        unread, self._unread = memoryview(self._unread), b""
+        at = 0
+        while at < len(unread) and not self._is_last and len(self._waiting) < REQUESTS_AHEAD_MAX:
+            self._feed(unread[at : at + SLICE_BYTES])
+            at += SLICE_BYTES
+        if self._is_last or self._transport.is_closing():
+            return
+        self._unread = bytes(unread[at:])
+        if not self._unread and len(self._waiting) < REQUESTS_AHEAD_MAX and not self._transport.is_reading():
+            self._transport.resume_reading()
+
+    def _feed(self, data: bytes | memoryview) -> None:
+        """Parse a slice, and see to it that what is unfinished stays within its limits."""
+        size_before = self._size
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            self._feed_upgraded(data[upgrade.args[0] :])
+        except httptools.HttpParserError:
+            self._refuse_rest()
+        if self._stage is not _BETWEEN:
+            self._count_unfinished(len(data), is_productive=self._size != size_before)
+        if self._refusal is not None and not self._is_last:
+            self._drop_body()
+            self._enqueue(self._refusal, is_last=True)
+
+    def _feed_upgraded(self, data: bytes | memoryview) -> None:
+        """Parse what follows a head that wished for another protocol. It is ignored: that is the body, or the next."""
+        try:
+            while not self._is_last:
+                self._parser = httptools.HttpRequestParser(self)
+                head, self._upgrade_head = self._upgrade_head, b""
+                if head:
+                    self._parser = httptools.HttpRequestParser(Resumed(self))
+                    self._parser.feed_data(head)
+                try:
+                    self._parser.feed_data(data)
+                except httptools.HttpParserUpgrade as upgrade:
+                    data = data[upgrade.args[0] :]
+                else:
+                    return
+        except httptools.HttpParserError:
+            self._refuse_rest()
+
+    def _refuse_rest(self) -> None:
+        """What cannot be parsed is refused, unless it follows a request after which the connection is closed."""
+        if self._refusal is None and not self._is_last:
+            self._refusal = 400
+
+    def _check_encoding(self, encoding: str) -> None:
+        """The parser takes any encoding whose last is chunked. Source: RFC 9112, 6.1."""
+        if self._parser.get_http_version() == "1.0":
+            self._refusal = 400
+        elif encoding.strip().lower() != "chunked":
+            self._refusal = 501
+
+    def _count_again(self, key: str, value: bytes) -> None:
+        """Take a header that was there before, or a trailer, which says nothing that anybody here reads."""
+        self._fields_again += 1
+        if self._stage is _HEAD:
+            self._headers[key] = f"{self._headers[key]}, {value.decode('latin-1')}"
+            if key == "host":
+                self._refusal = 400
+        if self._fields_again > FIELDS_MAX:
+            self._refusal = 431
+
+    def _count_unfinished(self, received: int, *, is_productive: bool) -> None:
+        """Count what a head or a body has so far, and what comes of neither: sizes of chunks, and trailers."""
+        if self._stage is _HEAD:
+            self._size += received
+            if self._size > HEAD_BYTES_MAX:
+                self._refusal = 431
+            return
+        self._unproductive = 0 if is_productive else self._unproductive + received
+        if self._unproductive > HEAD_BYTES_MAX:
+            self._refusal = 431
+        self._server.held_bytes += self._size - self._held_body
+        self._held_body = self._size
+        if self._server.held_bytes > self._server.limits.held_bytes and self._refusal is None:
+            self._refusal = 503
+
+    def _drop_body(self) -> None:
+        self._body = b""
+        self._server.held_bytes -= self._held_body
+        self._held_body = 0
+
+    def _request(self) -> HttpRequest | None:
+        """The request that was received; None if its target is not one of ours, which is then refused."""
+        method, body = method_name(self._parser.get_method()), self._body
+        target = None if method == "CONNECT" else split_target(self._url)
+        if target is None:
+            self._refusal = 405 if method == "CONNECT" else 400
+            return None
+        path, query, host = target
+        if host:
+            self._headers["host"] = host  # Source: RFC 9112, 3.2.2.
+        self._body = b""
+        return HttpRequest(method, path, query, self._headers, body if type(body) is bytes else bytes(body))
+
+    # Waiting for the client.
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is under way, and nothing has begun to come."""
+        return self._stage is _BETWEEN and not (self._is_under_way or self._waiting or self._unsent)
+
+    @property
+    def ticks_idle(self) -> int:
+        """For how long the client has been waited for."""
+        return self._patience.ticks
+
+    def tick(self) -> None:
+        """End a connection whose client was silent for too long."""
+        if not self._is_writable:
+            self._count_unsent(self._transport.get_write_buffer_size())
+        is_busy = self._is_under_way or bool(self._waiting) or self._is_last
+        match self._patience.tick(Seen(self._stage, self._headers, self._size, is_busy, self._unsent)):
+            case Loss.CLOSED:
+                self.abort()
+            case Loss.TIMED_OUT:
+                self._drop_body()
+                self._enqueue(408, is_last=True)
+            case Loss.NONE:
+                pass
+
+    def _count_unsent(self, unsent: int) -> None:
+        """Count what the client has not read. Beyond what all may have, this one is given up."""
+        self._server.unsent_bytes += unsent - self._unsent
+        self._unsent = unsent
+        if unsent and self._server.unsent_bytes > self._server.limits.unsent_bytes:
+            self._loop.call_soon(self.abort)
+
+    # Answers.
+
+    @property
+    def is_wanted(self) -> bool:
+        return not self._transport.is_closing()
+
+    def send(self, response: HttpResponse) -> None:
+        assert self._is_under_way, "a request is answered once"
+        self._is_under_way = False
+        if self._transport.is_closing():
+            return
+        self._write(response)
+        if not self._keeps_alive:
+            self._transport.close()
+        elif self._waiting:
+            self._loop.call_soon(self._next)
+
+    def finish(self) -> asyncio.Future[None]:
+        """Answer what has come, then close; answers when that is done."""
+        if self._is_under_way or self._waiting:
+            self._is_last = True
+            if not self._waiting:
+                self._keeps_alive = False
+        else:
+            self._transport.close()
+        return self._closed
+
+    def abort(self) -> None:
+        """Close at once."""
+        self._transport.abort()
+
+    def _begin(self, request: HttpRequest, keeps_alive: bool) -> None:
+        self._is_under_way, self._is_head, self._keeps_alive = True, request.method == "HEAD", keeps_alive
+        try:
+            self._server.handler(request, self)
+        except Exception as error:  # noqa: BLE001 - whatever a handler raises, its caller is told something.
+            self._loop.call_exception_handler({"message": f"{request.method} {request.path}", "exception": error})
+            if self._is_under_way:
+                self.send(refusal_of(500))
+
+    def _enqueue(self, item: tuple[HttpRequest, bool] | int, *, is_last: bool) -> None:
+        if not isinstance(item, int):
+            size = len(item[0].body)
+            if self._server.held_bytes + size > self._server.limits.held_bytes:
+                item, is_last = 503, True
+            else:
+                self._held_waiting += size
+                self._server.held_bytes += size
+        self._is_last = is_last
+        self._waiting.append(item)
+        if len(self._waiting) >= REQUESTS_AHEAD_MAX:
+            self._transport.pause_reading()
+        self._next()
+
+    def _next(self) -> None:
+        """Begin what waits, unless something is under way, or the client does not read its answers."""
+        if self._is_under_way or not self._waiting or not self._is_writable:
+            return
+        item = self._waiting.popleft()
+        if not self._transport.is_reading():
+            self._loop.call_soon(self._read_on)
+        if isinstance(item, int):
+            self._refuse(item)
+        else:
+            request, keeps_alive = item
+            self._held_waiting -= len(request.body)
+            self._server.held_bytes -= len(request.body)
+            self._begin(request, keeps_alive and not (self._is_last and not self._waiting))
+
+    def _refuse(self, status: int) -> None:
+        """Answer what could not be read, and close.
+
+        Not at once: closing on a client that is still sending would throw away the answer before it is read.
+        """
+        self._keeps_alive = self._is_head = False
+        self._write(refusal_of(status))
+        self._loop.call_later(LINGER_S, self._transport.close)
+
+    def _write(self, response: HttpResponse) -> None:
+        """Head and body as one piece, which is one write and mostly one packet."""
+        head = head_of(response, self._server.date_line(), keeps_alive=self._keeps_alive)
+        self._transport.write(head if self._is_head else head + response.body)

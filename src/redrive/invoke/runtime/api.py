@@ -1,0 +1,125 @@
+"""The Lambda Runtime API of one execution environment, as a state machine without a socket.
+
+    INIT ──init/error──► FAILED
+      └──next──► WAITING ──begin──► RUNNING ──response, error──► ANSWERED ──next──► WAITING
+
+Source: https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from redrive.core.documents import dump_json
+from redrive.invoke.endings import RESPONSE_BYTES_MAX, Reported, too_large
+from redrive.invoke.runtime.http_exchange import Request, response
+
+PREFIX = "/2018-06-01/runtime"
+
+_OF_BROWSERS = ("origin", "referer", "sec-fetch-site", "sec-fetch-mode")
+"""Headers that browsers send and runtimes do not."""
+
+_ANSWER = re.compile(r"/invocation/([^/]+)/(response|error)")
+
+
+class Phase(enum.Enum):
+    """Where an execution environment stands."""
+
+    INIT = "init"
+    FAILED = "failed"
+    WAITING = "waiting"
+    RUNNING = "running"
+    ANSWERED = "answered"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What a run is given: the headers of its event, and the payload."""
+
+    request_id: str
+    headers: Mapping[str, str]
+    payload: bytes
+
+
+class RuntimeApi:
+    """Answers the requests of one runtime. `report` holds its latest result."""
+
+    def __init__(self, address: str) -> None:
+        """`address` is the host and port under which the runtime knows this API."""
+        self._address = address
+        self.phase = Phase.INIT
+        self.report: Reported | None = None
+        self._request_id = ""
+
+    def begin(self, event: Event) -> bytes:
+        """Start a run: the answer to the `next` that is waiting for it."""
+        if self.phase is not Phase.WAITING:
+            raise AssertionError(f"the runtime does not wait for an event: it is {self.phase.value}")
+        self.phase = Phase.RUNNING
+        self.report = None
+        self._request_id = event.request_id
+        return response(200, event.payload, event.headers)
+
+    def handle(self, request: Request) -> bytes | None:
+        """The answer to a request; None for a `next`, which `begin` answers.
+
+        A web page can have a browser send requests to each port of its machine, and names that lead there: what a
+        browser has sent, or what was meant for another host, is refused.
+        """
+        headers = request.headers
+        if headers.get("host", self._address) != self._address or any(name in headers for name in _OF_BROWSERS):
+            return _refusal(403, "AccessDenied", "The Runtime API is for the function's own process")
+        path = request.path.removeprefix(PREFIX) if request.path.startswith(PREFIX) else ""
+        answer = _ANSWER.fullmatch(path)
+        match request.method, path:
+            case "GET", "/invocation/next":
+                return self._next()
+            case "POST", "/init/error":
+                return self._init_error(request)
+            case "POST", _ if answer is not None:
+                return self._answered(answer[1], request, is_error=answer[2] == "error")
+            case _:
+                return _refusal(404, "NotFound", f"There is no {request.method} {request.path} in this API")
+
+    def _next(self) -> bytes | None:
+        if self.phase not in (Phase.INIT, Phase.ANSWERED, Phase.WAITING):
+            return _wrong_state()
+        self.phase = Phase.WAITING
+        return None
+
+    def _init_error(self, request: Request) -> bytes:
+        if self.phase is not Phase.INIT:
+            return _wrong_state()
+        self.phase = Phase.FAILED
+        return self._report(request, is_error=True)
+
+    def _answered(self, request_id: str, request: Request, *, is_error: bool) -> bytes:
+        if request_id != self._request_id:
+            return _refusal(400, "InvalidRequestID", "Invalid request ID")
+        if self.phase is not Phase.RUNNING:
+            return _wrong_state()
+        self.phase = Phase.ANSWERED
+        return self._report(request, is_error=is_error)
+
+    def _report(self, request: Request, *, is_error: bool) -> bytes:
+        if request.is_cut or len(request.body) > RESPONSE_BYTES_MAX:
+            message = f"Exceeded maximum allowed payload size ({RESPONSE_BYTES_MAX} bytes)."
+            self.report = too_large()
+            return _refusal(413, "RequestEntityTooLarge", message)
+        self.report = Reported(request.body, is_error=is_error)
+        return _accepted()
+
+
+def _accepted() -> bytes:
+    return response(202, b'{"status":"OK"}')
+
+
+def _wrong_state() -> bytes:
+    return _refusal(403, "InvalidStateTransition", "State transition is not allowed")
+
+
+def _refusal(status: int, error_type: str, message: str) -> bytes:
+    return response(status, dump_json({"errorMessage": message, "errorType": error_type}).encode())

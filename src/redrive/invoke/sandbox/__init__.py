@@ -1,0 +1,1 @@
+"""Where function code runs: processes with bounds, kept warm, ended together."""

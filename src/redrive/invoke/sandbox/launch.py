@@ -1,0 +1,268 @@
+"""The first code of a sandbox: parts into the keeper of its processes, and the process that becomes the runtime.
+
+    engine ──► keeper ──► runtime ──► whatever the function starts
+                  ▲                            │
+                  └── orphans become its own ──┘
+
+    python launch.py WAYS LIFELINE TASK_ROOT OPT_ROOT PACKAGE_ROOT RUNTIME HANDLER [VIRTUAL_NOW_MS TIMEOUT_MS]
+    python launch.py WAYS LIFELINE TASK_ROOT OPT_ROOT PACKAGE_ROOT - PROGRAM ARGUMENT …
+
+WAYS is `linux` if what only Linux has may be used, else `portable` (`core/portable.py`).
+
+LIFELINE is the reading end of a pipe whose only writing end the engine holds. When the engine lets go of it, or is
+gone, however it went, the keeper ends everything under it. It does the same when the runtime has ended, and then ends
+as the runtime did. With VIRTUAL_NOW_MS the runtime lives in virtual time. OPT_ROOT holds the files of the function's
+layers, and is empty if there are none. With `-` the runtime is a program of its own, Node.js for instance. Runs by
+path, before anything of redrive can be imported.
+"""
+
+from __future__ import annotations
+
+import _thread
+import fcntl
+import importlib
+import os
+import resource
+import runpy
+import select
+import signal
+import sys
+
+OPEN_FILES_MAX = 1_024  # https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
+
+PR_SET_CHILD_SUBREAPER = 36  # https://man7.org/linux/man-pages/man2/PR_SET_CHILD_SUBREAPER.2const.html
+
+LOADED_AHEAD = {
+    "awslambdaric": ("awslambdaric.bootstrap",),
+    "redrive.invoke.runtime.client": (
+        "http.client",
+        "redrive.invoke.runtime.context",
+        "redrive.invoke.runtime.handler_log",
+    ),
+}
+"""What each runtime imports, but for its main module, which is run and not imported."""
+
+ROUNDS_MAX = 500
+"""How often the keeper signals what has not ended yet, with a pause between; what is left then cannot be ended."""
+
+PAUSE_S_FIRST, PAUSE_S_MAX = 0.0005, 0.02
+
+
+def keep(runtime: int, lifeline: int, adopted: int, package_root: str, *, uses_linux: bool) -> None:
+    """Stand above the runtime until it ends or the engine lets go; then end all that is left, and this process."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # The function knows this process's id: it is its parent's.
+    if uses_linux:
+        adopt_orphans()
+    os.write(adopted, b"\0")
+    os.close(adopted)
+    let_go_of_output()
+    woken, waking = os.pipe()
+    os.set_blocking(woken, False)
+    os.set_blocking(waking, False)
+    signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, _note_nothing)
+    status = await_end(runtime, lifeline, woken)
+    end_all(woken, package_root, uses_linux=uses_linux)
+    end_as(status)
+
+
+def end_all(woken: int, package_root: str, *, uses_linux: bool) -> None:
+    """End every process below this one."""
+    sys.path.append(package_root)
+    from redrive.invoke.sandbox import descendants  # noqa: PLC0415 - the path was set just now; starting does not wait for it.
+
+    pause_s = PAUSE_S_FIRST
+    for _ in range(ROUNDS_MAX):
+        descendants.signal_all(descendants.look(os.getpid()).pids, signal.SIGKILL)
+        if not has_children():
+            break
+        select.select([woken], [], [], pause_s)
+        drain(woken)
+        pause_s = min(2 * pause_s, PAUSE_S_MAX)
+    if not uses_linux:
+        names = ("AWS_LAMBDA_RUNTIME_API", "AWS_LAMBDA_LOG_STREAM_NAME")
+        descendants.end_marked(f"{name}={os.environ[name]}".encode() for name in names if name in os.environ)
+
+
+def await_end(runtime: int, lifeline: int, woken: int) -> int:
+    """Wait until the runtime has ended, or the engine has let go; the runtime's wait status, 0 if it runs still."""
+    while True:
+        status = reap(runtime)
+        if status is not None:
+            # Where the engine has let go, the runtime may have been told sooner: that is no end of its own.
+            is_over, _, _ = select.select([lifeline], [], [], 0)
+            return 0 if is_over else status
+        readable, _, _ = select.select([lifeline, woken], [], [])
+        if lifeline in readable:
+            return 0
+        drain(woken)
+
+
+def drain(woken: int) -> None:
+    """Take what signals have written to wake this process."""
+    try:
+        os.read(woken, 4096)
+    except BlockingIOError:
+        return
+
+
+def adopt_orphans() -> None:
+    """Become the parent of each descendant whose own parent ends. Linux only."""
+    import ctypes  # noqa: PLC0415 - it takes some milliseconds, and is needed here alone.
+
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def reap(runtime: int) -> int | None:
+    """Let go of the children that have ended; the wait status of the runtime if it was among them."""
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return 0
+        if pid == runtime:
+            return status
+        if pid == 0:
+            return None
+
+
+def has_children() -> bool:
+    """Whether there are children still, once those that have ended are let go of."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return False
+    return True
+
+
+def let_go_of_output() -> None:
+    """Have the function's output end when those end who write to it."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 1)
+    os.dup2(nothing, 2)
+    os.close(nothing)
+
+
+def end_as(status: int) -> None:
+    """End in the way that this wait status tells."""
+    code = os.waitstatus_to_exitcode(status)
+    if code < 0:
+        if -code not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    os._exit(max(code, 0))
+
+
+def _note_nothing(number: int, frame: object) -> None:
+    """A signal that has a handler wakes whoever waits; what it tells is found out there."""
+
+
+def tie_to(lifeline: int, *, uses_linux: bool) -> None:
+    """Let this process group die with the writer of the pipe, even if its keeper was ended before."""
+    if uses_linux:
+        fcntl.fcntl(lifeline, fcntl.F_SETSIG, signal.SIGKILL)
+        fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpgrp())
+        fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC | os.O_NONBLOCK)
+        try:
+            if os.read(lifeline, 1) == b"":  # The writer was gone before the kernel was asked to watch it.
+                os.killpg(0, signal.SIGKILL)
+        except BlockingIOError:
+            pass
+    else:
+        _thread.start_new_thread(_watch, (lifeline,))
+
+
+def _watch(lifeline: int) -> None:
+    """Where the kernel cannot send a signal for a pipe, a thread waits for its end."""
+    os.read(lifeline, 1)
+    os.killpg(0, signal.SIGKILL)
+
+
+def bound_resources() -> None:
+    """No core dumps, and as many open files as Lambda grants."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    files = OPEN_FILES_MAX if hard == resource.RLIM_INFINITY else min(OPEN_FILES_MAX, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+
+
+def enter_virtual_time(runtime: str, virtual_time: list[str]) -> None:
+    """Live in virtual time. Our own runtime sees to that by itself; AWS's has to be helped."""
+    if runtime != "awslambdaric":
+        sys.argv += virtual_time
+        return
+    from redrive.invoke.runtime.function_time import FunctionTime  # noqa: PLC0415 - the path was set just now.
+
+    now_ms, timeout_ms = map(int, virtual_time)
+    FunctionTime(now_ms, timeout_ms).follow_aws_runtime()
+
+
+def load_ahead(package_root: str, runtime: str) -> None:
+    """Import what the runtime will import, as Lambda does before the function's code is on the search path.
+
+    It takes most of the time until a function is loaded, and the keeper gets ready meanwhile.
+    """
+    if package_root not in sys.path:
+        sys.path.append(package_root)
+    for module in LOADED_AHEAD.get(runtime, ()):
+        importlib.import_module(module)
+
+
+def search_path(task_root: str, opt_root: str) -> list[str]:
+    """Where function code is imported from: its own archive, then its layers.
+
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/packaging-layers.html
+    """
+    if not opt_root:
+        return [task_root]
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    layers = (f"{opt_root}/python/lib/{version}/site-packages", f"{opt_root}/python")
+    return [task_root, *(path for path in layers if os.path.isdir(path))]  # noqa: PTH112 - pathlib takes milliseconds.
+
+
+def become(program: list[str], lifeline: int) -> None:
+    """Run another program in this process. One that cannot be run ends the process."""
+    os.set_inheritable(lifeline, False)  # The keeper still has it, and so this process group dies with the engine.
+    try:
+        os.execv(program[0], program)  # noqa: S606 -- no shell is wanted: the program is the runtime.
+    except OSError as error:
+        os.write(2, f"{program[0]} cannot be run: {error.strerror}\n".encode())
+        os._exit(1)
+
+
+def run(task_root: str, opt_root: str, runtime: str, handler: str, virtual_time: list[str]) -> None:
+    """Become the runtime, which ends with this process."""
+    sys.path[:0] = search_path(task_root, opt_root)
+    sys.argv = [runtime, handler]
+    if virtual_time:
+        enter_virtual_time(runtime, virtual_time)
+    runpy.run_module(runtime, run_name="__main__", alter_sys=True)
+
+
+def main(arguments: list[str]) -> None:
+    """Part into keeper and runtime."""
+    ways, lifeline, task_root, opt_root, package_root, runtime, handler, *virtual_time = arguments
+    uses_linux = ways == "linux"
+    bound_resources()
+    adopted, adopting = os.pipe()
+    child = os.fork()
+    if child:
+        os.close(adopted)
+        keep(child, int(lifeline), adopting, package_root, uses_linux=uses_linux)
+        return
+    os.close(adopting)
+    os.setsid()
+    tie_to(int(lifeline), uses_linux=uses_linux)
+    if runtime != "-":
+        load_ahead(package_root, runtime)
+    os.read(adopted, 1)  # No code of the function runs before there is a keeper for what it starts.
+    os.close(adopted)
+    if runtime == "-":
+        become([handler, *virtual_time], int(lifeline))
+    run(task_root, opt_root, runtime, handler, virtual_time)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,1 @@
+"""DynamoDB's attribute values: read, compared, measured, stored."""

@@ -1,0 +1,88 @@
+"""Items and keys as bytes: a compact form to keep, and a form whose byte order is DynamoDB's order.
+
+The two have different purposes: `dump_item` is read back, `encode_key` is only ever compared. Neither knows
+which database holds the bytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+
+from redrive.languages.dynamo.data.numbers import EXPONENT_MIN, significand
+from redrive.languages.dynamo.data.values import AttributeValue, Item, utf8
+from redrive.languages.dynamo.refusals import invalid
+
+_NEGATIVE = b"\x00"
+_ZERO = b"\x01"
+_POSITIVE = b"\x02"
+_COMPLEMENT = bytes(255 - byte for byte in range(256))
+# Follows the digits of a negative number: of two that begin alike, the longer one is the smaller.
+_LAST = b"\xff"
+
+
+def dump_item(item: Item) -> bytes:
+    """An item as compact JSON in ASCII, binary in base64; `load_item` reads it back."""
+    return _ENCODER.encode(item).encode("ascii")
+
+
+def load_item(data: bytes) -> dict[str, AttributeValue]:
+    """The item that `dump_item` wrote."""
+    # Looking at every value costs more than reading them all, and few items hold binary.
+    decoder = _BINARY_DECODER if b'"B":' in data or b'"BS":' in data else _DECODER
+    item: dict[str, AttributeValue]
+    item, _ = decoder.raw_decode(data.decode("ascii"))
+    return item
+
+
+def encode_key(value: AttributeValue) -> bytes:
+    """A key's value as bytes which compare, byte by byte, as DynamoDB orders values of that type.
+
+    The bytes say nothing of the type: compare only keys of one type. Strings are their UTF-8 bytes, binary
+    is itself. A number is a sign byte, its power of ten, and two digits in each further byte; for a
+    negative number all these bytes are complemented. Examples: `0` is 01, `1` is 02 82 0b, `-1` is 00 7d f4
+    ff.
+    Errors: ValidationException if the type cannot be a key.
+    """
+    match value:
+        case {"S": text}:
+            return utf8(text)
+        case {"B": data}:
+            return data
+        case {"N": number}:
+            return _encode_number(number)
+        case _:
+            raise invalid("The provided key element does not match the schema")
+
+
+def _encode_number(text: str) -> bytes:
+    number = significand(text)
+    if not number.digits:
+        return _ZERO
+    even = number.digits + "0" * (len(number.digits) % 2)
+    pairs = bytes(int(even[at : at + 2]) + 1 for at in range(0, len(even), 2))
+    magnitude = bytes([number.exponent - EXPONENT_MIN]) + pairs
+    if number.negative:
+        return _NEGATIVE + magnitude.translate(_COMPLEMENT) + _LAST
+    return _POSITIVE + magnitude
+
+
+def _base64(binary: object) -> str:
+    assert isinstance(binary, bytes), binary
+    return base64.b64encode(binary).decode("ascii")
+
+
+def _with_binary(node: dict[str, object]) -> dict[str, object]:
+    """Undo base64. A map may have an attribute named B too, but a dictionary, never text or a list."""
+    match node:
+        case {"B": str(text)}:
+            return {"B": base64.b64decode(text)}
+        case {"BS": list(texts)}:
+            return {"BS": [base64.b64decode(text) for text in texts]}
+        case _:
+            return node
+
+
+_ENCODER = json.JSONEncoder(separators=(",", ":"), default=_base64)
+_DECODER = json.JSONDecoder()
+_BINARY_DECODER = json.JSONDecoder(object_hook=_with_binary)

@@ -1,0 +1,1 @@
+"""DynamoDB's expressions: read, and checked without an item."""

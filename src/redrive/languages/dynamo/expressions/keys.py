@@ -1,0 +1,230 @@
+"""Key-condition expressions: the partition key's value, and what the sort key must satisfy.
+
+The text is a condition; only few conditions can be answered by a key, and AWS has a text for each of the
+others.
+
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.KeyConditionExpressions.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from redrive.core.errors import ServiceError
+from redrive.languages.dynamo.data.codec import encode_key
+from redrive.languages.dynamo.data.values import AttributeValue, type_of
+from redrive.languages.dynamo.expressions.conditions import parse_condition
+from redrive.languages.dynamo.expressions.placeholders import Placeholders
+from redrive.languages.dynamo.expressions.tree import (
+    And,
+    AttributeExists,
+    AttributeNotExists,
+    AttributeType,
+    BeginsWith,
+    Between,
+    Comparator,
+    Comparison,
+    Condition,
+    Contains,
+    In,
+    Literal,
+    Not,
+    Operand,
+    Or,
+    Path,
+    Size,
+)
+from redrive.languages.dynamo.refusals import invalid, invalid_parameter
+
+_PARAMETER = "KeyConditionExpression"
+
+
+class RangeOperator(Enum):
+    """What a sort key can be asked."""
+
+    EQ = "="
+    LT = "<"
+    LE = "<="
+    GT = ">"
+    GE = ">="
+    BETWEEN = "BETWEEN"
+    BEGINS_WITH = "begins_with"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyTerm:
+    """One key attribute and what it must satisfy; BETWEEN has two values, everything else one."""
+
+    name: str
+    operator: RangeOperator
+    values: tuple[AttributeValue, ...]
+
+
+RangeCondition: TypeAlias = KeyTerm
+
+
+@dataclass(frozen=True, slots=True)
+class KeyCondition:
+    """The value of the partition key, and the condition on the sort key if there is one."""
+
+    hash_value: AttributeValue
+    range: RangeCondition | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeyBounds:
+    """A condition on the sort key as a range of `encode_key`'s bytes; None is unbounded."""
+
+    low: bytes | None = None
+    low_included: bool = True
+    high: bytes | None = None
+    high_included: bool = True
+
+
+def parse_key_condition(text: str, placeholders: Placeholders, hash_key: str, range_key: str | None) -> KeyCondition:
+    """Read a key condition for a table or index with these keys.
+
+    Errors: ValidationException as `parse_condition`; for operators and operands that a key cannot answer;
+    for a condition that does not fix the partition key, or asks for an attribute that is no key.
+    """
+    terms = [_term(condition) for condition in _conjuncts(parse_condition(text, placeholders, _PARAMETER))]
+    if len({term.name for term in terms}) != len(terms):
+        raise invalid("KeyConditionExpressions must only contain one condition per key")
+    return key_condition(terms, hash_key, range_key)
+
+
+def key_condition(terms: Sequence[KeyTerm], hash_key: str, range_key: str | None) -> KeyCondition:
+    """The terms as a condition on these keys. Errors: ValidationException if they are not one."""
+    if len(terms) not in {1, 2}:
+        raise invalid("Conditions can be of length 1 or 2 only")
+    by_name = {term.name: term for term in terms}
+    on_hash = by_name.pop(hash_key, None)
+    if on_hash is None:
+        raise invalid(f"Query condition missed key schema element: {hash_key}")
+    if on_hash.operator is not RangeOperator.EQ:
+        raise invalid("Query key condition not supported")
+    if not by_name:
+        return KeyCondition(on_hash.values[0])
+    if range_key is None:
+        raise invalid("Query key condition not supported")
+    if range_key not in by_name:
+        raise invalid(f"Query condition missed key schema element: {range_key}")
+    return KeyCondition(on_hash.values[0], by_name[range_key])
+
+
+def check_key_types(condition: KeyCondition, hash_type: str, range_type: str | None) -> None:
+    """Refuse values that are not of the types of the keys: S, N or B. Errors: ValidationException."""
+    wanted = [(condition.hash_value, hash_type)]
+    if condition.range is not None and range_type is not None:
+        wanted += [(value, range_type) for value in condition.range.values]
+    if any(type_of(value) != type_name for value, type_name in wanted):
+        raise invalid_parameter("Condition parameter type does not match schema type")
+
+
+def bounds_of(condition: RangeCondition) -> KeyBounds:
+    """The range of encoded keys that satisfy the condition: exactly these, no others."""
+    low = encode_key(condition.values[0])
+    match condition.operator:
+        case RangeOperator.EQ:
+            return KeyBounds(low=low, high=low)
+        case RangeOperator.LT:
+            return KeyBounds(high=low, high_included=False)
+        case RangeOperator.LE:
+            return KeyBounds(high=low)
+        case RangeOperator.GT:
+            return KeyBounds(low=low, low_included=False)
+        case RangeOperator.GE:
+            return KeyBounds(low=low)
+        case RangeOperator.BETWEEN:
+            return KeyBounds(low=low, high=encode_key(condition.values[1]))
+        case RangeOperator.BEGINS_WITH:
+            return KeyBounds(low=low, high=_after_prefix(low), high_included=False)
+
+
+def _after_prefix(prefix: bytes) -> bytes | None:
+    """The first bytes that sort behind everything with this prefix; None if nothing does."""
+    kept = prefix.rstrip(b"\xff")
+    return kept[:-1] + bytes([kept[-1] + 1]) if kept else None
+
+
+def _conjuncts(condition: Condition) -> Iterator[Condition]:
+    """The conditions that AND joins, in order. Errors: ValidationException for what a key cannot answer."""
+    match condition:
+        case And(terms):
+            for term in terms:
+                yield from _conjuncts(term)
+        case Or():
+            raise _unusable("OR")
+        case Not():
+            raise _unusable("NOT")
+        case In():
+            raise _unusable("IN")
+        case AttributeExists():
+            raise _unusable("attribute_exists")
+        case AttributeNotExists():
+            raise _unusable("attribute_not_exists")
+        case AttributeType():
+            raise _unusable("attribute_type")
+        case Contains():
+            raise _unusable("contains")
+        case Comparison(comparator=Comparator.NE):
+            raise _unusable("<>")
+        case Comparison() | Between() | BeginsWith():
+            yield condition
+
+
+def _unusable(operator: str) -> ServiceError:
+    return invalid(f"Invalid operator used in {_PARAMETER}: {operator}")
+
+
+_MIRRORED = {
+    Comparator.EQ: RangeOperator.EQ,
+    Comparator.LT: RangeOperator.GT,
+    Comparator.LE: RangeOperator.GE,
+    Comparator.GT: RangeOperator.LT,
+    Comparator.GE: RangeOperator.LE,
+}
+
+
+def _term(condition: Condition) -> KeyTerm:
+    match condition:
+        case Comparison(comparator, Literal(value), right):
+            return _named(_MIRRORED[comparator], (right, Literal(value)))
+        case Comparison(comparator, left, right):
+            return _named(RangeOperator(comparator.value), (left, right))
+        case Between(operand, low, high):
+            return _named(RangeOperator.BETWEEN, (operand, low, high))
+        case BeginsWith(operand, prefix):
+            return _named(RangeOperator.BEGINS_WITH, (operand, prefix))
+        case _:
+            raise AssertionError(condition)
+
+
+def _named(operator: RangeOperator, operands: Sequence[Operand]) -> KeyTerm:
+    """The key attribute, which comes first, and its values. Errors: ValidationException otherwise."""
+    name: str | None = None
+    values: list[AttributeValue] = []
+    if isinstance(operands[0], Literal) and operator in {RangeOperator.BETWEEN, RangeOperator.BEGINS_WITH}:
+        raise _misplaced(f"{operator.value} operator must have the key attribute as its first operand")
+    for operand in operands:
+        match operand:
+            case Size():
+                raise invalid(f"{_PARAMETER}s cannot contain nested operations")
+            case Literal(value):
+                values.append(value)
+            case Path(elements):
+                if name is not None:
+                    raise _misplaced("Multiple attribute names used in one condition")
+                if len(elements) > 1:
+                    raise invalid(f"{_PARAMETER}s cannot have conditions on nested attributes")
+                name = operand.attribute
+    if name is None:
+        raise _misplaced("No key attribute specified")
+    return KeyTerm(name, operator, tuple(values))
+
+
+def _misplaced(problem: str) -> ServiceError:
+    return invalid(f"Invalid condition in {_PARAMETER}: {problem}")

@@ -1,0 +1,1 @@
+"""What CloudFormation keeps and what its rules are, without a transaction."""

@@ -1,0 +1,1 @@
+"""The operations of CloudFormation, and what they share: functions of a transaction."""

@@ -1,0 +1,305 @@
+"""Templates on their way to a stack: which one a request means, what it needs, and the order of its resources."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from redrive.core.documents import Document
+from redrive.core.errors import ServiceError
+from redrive.core.leniency import OnUnknown
+from redrive.core.scope import Caller, Scope
+from redrive.delivery.assets import asset_at
+from redrive.languages.template import (
+    ActiveTemplate,
+    ParameterValue,
+    PseudoParameters,
+    Template,
+    TemplateError,
+    activate,
+    dependencies,
+    dependency_order,
+    load_declared,
+    load_template,
+    read_root,
+    resolve_parameters,
+)
+from redrive.languages.template.references import AttributeOf, Reference, output_references, resource_references
+from redrive.languages.template.transforms import has_transforms
+from redrive.services.cloudformation import limits
+from redrive.services.cloudformation.model.leniency import STUB_HINT, check_known
+from redrive.services.cloudformation.model.stack import Blueprint, stack_arn
+from redrive.services.cloudformation.types import CUSTOM_NAMES, IAM_PREFIX, is_served, resource_type
+from redrive.store.api import Transaction
+
+_DYNAMIC_REFERENCE = re.compile(r"\{\{resolve:(?:ssm|ssm-secure|secretsmanager):")
+
+NO_ECHO = "****"
+"""What is shown of a parameter that must not be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A template with its parameters: what exists, in which order it is made, and what each resource waits for."""
+
+    template: Template
+    parameters: Mapping[str, ParameterValue]
+    pseudo: PseudoParameters
+    active: ActiveTemplate
+    order: tuple[str, ...]
+    depends_on: Mapping[str, frozenset[str]]
+
+
+def validation_error(message: str) -> ServiceError:
+    """The refusal of a request, in CloudFormation's code for nearly all of them."""
+    return ServiceError("ValidationError", message)
+
+
+@functools.lru_cache(maxsize=limits.TEMPLATES_READ_KEPT)
+def _read(body: str) -> Template:
+    return load_template(body)
+
+
+@functools.lru_cache(maxsize=limits.TEMPLATES_READ_KEPT)
+def _read_declared(body: str) -> Template:
+    return load_declared(body)
+
+
+@functools.lru_cache(maxsize=limits.TEMPLATES_READ_KEPT)
+def _plan(body: str, parameters: tuple[tuple[str, str], ...], pseudo: PseudoParameters) -> Plan:
+    template = _read(body)
+    values = resolve_parameters(template, dict(parameters))
+    active = activate(template, values, pseudo)
+    order = tuple(dependency_order(template, active))
+    return Plan(template, values, pseudo, active, order, dependencies(template, active))
+
+
+def read_template(body: str) -> Template:
+    """Read a template; of one with transforms, what it says before them.
+
+    Errors: ValidationError; also for one of more than a megabyte.
+    """
+    if len(body.encode()) > limits.UPLOADED_BYTES_MAX:
+        raise validation_error(f"Template may not exceed {limits.UPLOADED_BYTES_MAX} bytes in size.")
+    try:
+        # A template without the word asks for no transform, and need not be read twice.
+        return _read_declared(body) if "Transform" in body and has_transforms(read_root(body)) else _read(body)
+    except TemplateError as error:
+        raise validation_error(error.message) from None
+
+
+def template_of_blueprint(blueprint: Blueprint) -> Template:
+    """The template that a blueprint deploys; if its transforms have not come to an end, what it says before them."""
+    try:
+        return _read(blueprint.body) if blueprint.is_whole else _read_declared(blueprint.template_body)
+    except TemplateError as error:
+        raise validation_error(error.message) from None
+
+
+def make_plan(blueprint: Blueprint, scope: Scope, stack_name: str, uid: str) -> Plan:
+    """Decide what a blueprint makes. Errors: ValidationError."""
+    stack_id = stack_arn(scope, stack_name, uid)
+    pseudo = PseudoParameters(scope.account, scope.region, stack_name, stack_id, blueprint.notification_arns)
+    if blueprint.processed is None:
+        read_template(blueprint.template_body)
+    try:
+        return _plan(blueprint.body, tuple(sorted(blueprint.parameters.items())), pseudo)
+    except TemplateError as error:
+        raise validation_error(error.message) from None
+
+
+def check_types(template: Template, leniency: OnUnknown) -> None:
+    """Refuse types that do not exist here, and what the known ones cannot do. Errors: ValidationError."""
+    check_known(unknown_types(template), leniency)
+    for resource in template.resources.values():
+        if "Snapshot" in (resource.deletion_policy, resource.update_replace_policy):
+            raise validation_error(
+                f"Template error: resource type {resource.type} does not support deletion policy Snapshot"
+            )
+        _check_attributes(template, resource_references(resource), leniency)
+        _refuse_dynamic_references(resource.properties)
+    for output in template.outputs.values():
+        _check_attributes(template, output_references(output), leniency)
+
+
+def dynamic_reference(text: str) -> str | None:
+    """The first dynamic reference in a text: from its opening to the next brace that closes, if another follows."""
+    at = 0
+    while (opening := _DYNAMIC_REFERENCE.search(text, at)) is not None:
+        closing = text.find("}", opening.end())
+        if closing < 0:
+            return None
+        if text.startswith("}}", closing):
+            return text[opening.start() : closing + 2]
+        at = closing + 1  # For all openings before it, this is the brace that comes next.
+    return None
+
+
+def _refuse_dynamic_references(value: object) -> None:
+    """Refuse what AWS replaces by a parameter or a secret: it would reach the resource as it is written.
+
+    Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/dynamic-references.html
+    """
+    match value:
+        case str() if (found := dynamic_reference(value)) is not None:
+            raise validation_error(
+                f"Dynamic references are not supported: there is no SSM and no Secrets Manager here. Found {found}"
+            )
+        case Mapping():
+            for part in value.values():
+                _refuse_dynamic_references(part)
+        case list() | tuple():
+            for part in value:
+                _refuse_dynamic_references(part)
+
+
+def ssm_warning(template: Template) -> str:
+    """What is said of a template's parameters whose values AWS would look up; empty if there are none."""
+    names = [name for name, declared in template.parameters.items() if declared.is_ssm]
+    if not names:
+        return ""
+    return (
+        f"redrive does not serve SSM: the values given for the parameters [{', '.join(names)}], or their defaults, are "
+        "taken themselves, and not as names of SSM parameters."
+    )
+
+
+def _check_attributes(template: Template, found: Iterable[Reference], leniency: OnUnknown) -> None:
+    """Refuse attributes that their type does not have; those whose names a function gives are seen when resolved."""
+    for reference in found:
+        if not isinstance(reference, AttributeOf) or reference.attribute.startswith("{"):
+            continue
+        type_name = template.resources[reference.name].type
+        known = resource_type(type_name)
+        if not is_served(type_name) and leniency is not OnUnknown.STUB:
+            raise validation_error(
+                f"redrive does not serve {type_name}, so {reference.name} has no attribute {reference.attribute} here. "
+                f"{STUB_HINT}"
+            )
+        if not known.has_any_attribute and reference.attribute not in known.attributes:
+            raise validation_error(
+                f"Template error: resource {reference.name} does not support attribute type "
+                f"{reference.attribute} in Fn::GetAtt"
+            )
+
+
+def unknown_types(template: Template) -> list[str]:
+    """The types of a template that do not exist here, in order of the alphabet."""
+    return sorted(name for name in {resource.type for resource in template.resources.values()} if not is_served(name))
+
+
+def needed_capabilities(template: Template) -> list[str]:
+    """What must be acknowledged before a template is deployed: that it makes IAM resources, or named ones.
+
+    Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/control-access-with-iam.html
+    """
+    if template.transforms:
+        makes_roles = any(resource.type in _MAKES_ROLES for resource in template.resources.values())
+        return [*(["CAPABILITY_IAM"] if makes_roles else []), "CAPABILITY_AUTO_EXPAND"]
+    identities = [resource for resource in template.resources.values() if resource.type.startswith(IAM_PREFIX)]
+    if any(CUSTOM_NAMES.get(resource.type) in resource.properties for resource in identities):
+        return ["CAPABILITY_NAMED_IAM"]
+    return ["CAPABILITY_IAM"] if identities else []
+
+
+# Of these SAM makes roles or policies, unless they name a role.
+_MAKES_ROLES = frozenset(
+    {
+        "AWS::Serverless::Connector",
+        "AWS::Serverless::Function",
+        "AWS::Serverless::StateMachine",
+    }
+)
+
+
+def capabilities_reason(template: Template) -> str:
+    """Which types make a template need capabilities, in a sentence."""
+    types = sorted({
+        part.type for part in template.resources.values() if part.type.startswith(IAM_PREFIX)
+        or (template.transforms and part.type in _MAKES_ROLES)
+    } | set(template.transforms))  # fmt: skip
+    return f"The following resource(s) require capabilities: [{', '.join(types)}]"
+
+
+def check_capabilities(template: Template, given: Sequence[str]) -> None:
+    """Refuse a template whose needs are not acknowledged. Errors: InsufficientCapabilitiesException."""
+    needed = needed_capabilities(template)
+    enough = set(given) & ({"CAPABILITY_NAMED_IAM"} if "CAPABILITY_NAMED_IAM" in needed else _IAM_CAPABILITIES)
+    if needed and not enough:
+        raise ServiceError("InsufficientCapabilitiesException", f"Requires capabilities : [{', '.join(needed)}]")
+
+
+_IAM_CAPABILITIES = frozenset({"CAPABILITY_IAM", "CAPABILITY_NAMED_IAM"})
+
+
+def uploaded(tx: Transaction, caller: Caller, body: str | None, url: str | None) -> tuple[str | None, str | None]:
+    """The body and the URL that are left when the URL means a template that was uploaded. Errors: ValidationError."""
+    if body is not None and len(body.encode()) > limits.TEMPLATE_BYTES_MAX:
+        raise validation_error(
+            "1 validation error detected: Value at 'templateBody' failed to satisfy constraint: "
+            f"Member must have length less than or equal to {limits.TEMPLATE_BYTES_MAX}"
+        )
+    content = None if url is None else asset_at(tx, caller.account, url)
+    if content is None:
+        return body, url
+    if body is not None:
+        raise validation_error("You must specify only one of TemplateBody and TemplateURL.")
+    try:
+        return content.decode(), None
+    except UnicodeDecodeError:
+        raise validation_error("Template format error: the template is not UTF-8.") from None
+
+
+def template_of(body: str | None, url: str | None, *, use_previous: bool = False, previous: str | None = None) -> str:
+    """The text of the template that a request means. Errors: ValidationError."""
+    if url is not None:
+        raise validation_error(
+            f"redrive does not serve S3, and nobody has uploaded a template for the TemplateURL {url}. "
+            "Give the template as TemplateBody, or deploy with: redrive deploy"
+        )
+    if use_previous:
+        if body is not None:
+            raise validation_error("You cannot specify both usePreviousTemplate and Template Body.")
+        if previous is None:
+            raise validation_error("UsePreviousTemplate needs a stack that has a template.")
+        return previous
+    if body is None:
+        raise validation_error("Either Template URL or Template Body must be specified.")
+    return body
+
+
+def given_parameters(given: Sequence[Document] | None, previous: Mapping[str, str]) -> dict[str, str]:
+    """The parameters of a request by name, with the previous value where it asks for it. Errors: ValidationError."""
+    values: dict[str, str] = {}
+    for parameter in given or ():
+        key = parameter.get("ParameterKey")
+        if key is None:
+            raise validation_error("Parameters must have a ParameterKey.")
+        if not parameter.get("UsePreviousValue"):
+            values[key] = parameter.get("ParameterValue", "")
+        elif parameter.get("ParameterValue"):
+            raise validation_error(
+                f"Invalid input for parameter key {key}. Cannot specify usePreviousValue as true and non empty value "
+                "for a parameter"
+            )
+        elif key in previous:
+            values[key] = previous[key]
+    return values
+
+
+def shown_parameters(template: Template, given: Mapping[str, str]) -> list[Document]:
+    """The parameters of a stack as answers list them; what must not be shown is masked."""
+    return [
+        {
+            "ParameterKey": name,
+            "ParameterValue": NO_ECHO if declared.no_echo else given.get(name, declared.default or ""),
+        }
+        | (
+            {"ResolvedValue": given.get(name, declared.default or "")}
+            if declared.is_ssm and not declared.no_echo
+            else {}
+        )
+        for name, declared in template.parameters.items()
+    ]

@@ -1,0 +1,1 @@
+"""What happens in CloudFormation by itself."""

@@ -1,0 +1,47 @@
+"""The due work of CloudFormation: stacks that are being created, updated, rolled back or deleted.
+
+Each step takes one resource as far as it goes and is one transaction: documents, events and what the step did in other
+services are committed together, so a stack goes on after a crash exactly where it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from redrive.core.clock import Instant
+from redrive.core.errors import Bug
+from redrive.core.scope import Scope
+from redrive.delivery.outside.errand import Result
+from redrive.delivery.worker import Attempt, FreeSlots
+from redrive.services.cloudformation import limits
+from redrive.services.cloudformation.deployment.timers import STACK_TIMER
+from redrive.store.api import Transaction
+
+
+class StackWorker:
+    """Takes stacks a step further, several in a transaction."""
+
+    name = timer = STACK_TIMER
+    upkeep = False
+
+    def __init__(self, *, is_strict: bool = False) -> None:
+        """`is_strict` has properties that a type does not have refused, as AWS refuses them."""
+        self._is_strict = is_strict
+
+    def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
+        return tx.timers.next(STACK_TIMER)
+
+    def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
+        from redrive.services.cloudformation.deployment.steps import take_step  # noqa: PLC0415 - only stacks need all that.
+
+        for name, _ in tx.timers.due(STACK_TIMER, tx.now, limits.STACKS_PER_CLAIM):
+            account, region, stack_name = name.split("/", 2)
+            again_at = take_step(tx, Scope(account, region), stack_name, is_strict=self._is_strict)
+            if again_at is None:
+                tx.timers.clear(STACK_TIMER, name)
+            else:
+                tx.timers.set(STACK_TIMER, name, again_at)
+        return ()
+
+    def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
+        raise Bug("stacks make no attempts")

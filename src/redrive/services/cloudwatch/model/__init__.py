@@ -1,0 +1,1 @@
+"""What CloudWatch keeps and what its rules are, without a transaction."""

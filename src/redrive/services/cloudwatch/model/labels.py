@@ -1,0 +1,99 @@
+"""Labels of results, with what stands in `${…}` filled in.
+
+Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/graph-dynamic-labels.html
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+
+from redrive.core.clock import Instant
+from redrive.services.cloudwatch.model.metric import validation_error
+from redrive.services.cloudwatch.model.queries import MetricStat, Query
+from redrive.services.cloudwatch.model.values import TimeSeries
+
+_PLACE = re.compile(r"\$\{\s*(?:PROP\('([^']+)'\)|([A-Z_]+))\s*\}")
+_TIMEZONE = re.compile(r"([+-])(\d{2})([0-5]\d)")
+
+_VALUES: Mapping[str, Callable[[list[float]], float]] = {
+    "AVG": lambda values: sum(values) / len(values),
+    "DATAPOINT_COUNT": len,
+    "FIRST": lambda values: values[0],
+    "LAST": lambda values: values[-1],
+    "MAX": max,
+    "MIN": min,
+    "SUM": sum,
+}
+_TIMES: Mapping[str, Callable[[Mapping[Instant, float]], Instant]] = {
+    "FIRST_TIME": min,
+    "LAST_TIME": max,
+    "MAX_TIME": lambda values: max(values, key=lambda at: values[at]),
+    "MIN_TIME": lambda values: min(values, key=lambda at: values[at]),
+}
+
+
+def parse_timezone(text: str | None) -> tzinfo:
+    """The offset `+0130`; UTC if there is none. Errors: ValidationException."""
+    if text is None:
+        return UTC
+    match = _TIMEZONE.fullmatch(text)
+    if match is None or int(match[2]) > 23:
+        raise validation_error(f"The value {text} for parameter LabelOptions.Timezone is not a valid timezone.")
+    offset = timedelta(hours=int(match[2]), minutes=int(match[3]))
+    return timezone(-offset if match[1] == "-" else offset)
+
+
+def properties(stat: MetricStat, *, account: str, region: str) -> Mapping[str, str]:
+    """What `${PROP('…')}` may ask of a metric."""
+    metric = stat.metric
+    return {
+        "AccountId": account,
+        "MetricName": metric.name,
+        "Namespace": metric.namespace,
+        "Period": str(stat.period_s),
+        "Region": region,
+        "Stat": stat.stat,
+        **{f"Dim.{name}": value for name, value in metric.dimensions},
+    }
+
+
+def default_labels(queries: Sequence[Query]) -> Mapping[str, str]:
+    """The labels of metrics that are returned and have none, by the ids of their queries.
+
+    A label is the metric's name. Where names are equal, the statistic and the period are added, if they differ.
+    """
+    metrics = [
+        (query.id, query.content)
+        for query in queries
+        if isinstance(query.content, MetricStat) and query.is_returned and query.label is None
+    ]
+    labels = {}
+    for query_id, stat in metrics:
+        namesakes = [other for _, other in metrics if other.metric.name == stat.metric.name]
+        parts = [stat.metric.name]
+        if len({other.stat for other in namesakes}) > 1:
+            parts.append(stat.stat)
+        if len({other.period_s for other in namesakes}) > 1:
+            parts.append(str(stat.period_s))
+        labels[query_id] = " ".join(parts)
+    return labels
+
+
+def fill_label(label: str, series: TimeSeries, own: Mapping[str, str], zone: tzinfo) -> str:
+    """A label with its places filled in; one that nothing is known for stays as it is, as do those of empty series."""
+
+    def fill(match: re.Match[str]) -> str:
+        prop, word = match[1], match[2]
+        if prop is not None:
+            return own.get(prop, match[0])
+        if word == "LABEL":
+            return series.label
+        if word in _VALUES and series.values:
+            return f"{_VALUES[word](list(series.values.values())):g}"
+        if word in _TIMES and series.values:
+            return datetime.fromtimestamp(_TIMES[word](series.values) // 1000, zone).isoformat()
+        return match[0]
+
+    return _PLACE.sub(fill, label)

@@ -1,0 +1,115 @@
+"""GetMetricData."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from redrive.core.clock import Instant
+from redrive.core.documents import Document
+from redrive.core.errors import ServiceError
+from redrive.core.scope import Caller
+from redrive.delivery.operation import operation
+from redrive.services.cloudwatch import limits
+from redrive.services.cloudwatch.model.evaluation import Allowance, Evaluation
+from redrive.services.cloudwatch.model.labels import default_labels, fill_label, parse_timezone, properties
+from redrive.services.cloudwatch.model.metric import VALIDATION, Problems
+from redrive.services.cloudwatch.model.pages import Result, page_of
+from redrive.services.cloudwatch.model.queries import MetricStat, Query, read_queries
+from redrive.services.cloudwatch.model.statistics import value_of
+from redrive.services.cloudwatch.model.time import Window, window
+from redrive.services.cloudwatch.model.tokens import read_token, write_token
+from redrive.services.cloudwatch.model.values import TimeSeries
+from redrive.services.cloudwatch.reads import periods_of, units_of
+from redrive.store.api import Transaction
+
+_ASCENDING = "TimestampAscending"
+_PERIOD_S_DEFAULT = 60
+
+
+@operation("GetMetricData")
+def get_metric_data(
+    tx: Transaction, caller: Caller, *, metric_data_queries: Sequence[Document], start_time: Instant,
+    end_time: Instant, next_token: str | None = None, scan_by: str | None = None, max_datapoints: int | None = None,
+    label_options: Mapping[str, str] | None = None,
+) -> Document:  # fmt: skip
+    """The values of metrics and of expressions over them, newest first unless asked otherwise.
+
+    Errors: ValidationError (queries, times, expressions); InvalidNextToken.
+    Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html
+    """
+    tx.services.authorize(tx, caller, "cloudwatch:GetMetricData", "*")
+    size = limits.DATAPOINTS_PER_PAGE_MAX if max_datapoints is None else max_datapoints
+    _check(start_time, end_time, size)
+    zone = parse_timezone((label_options or {}).get("Timezone"))
+    queries = read_queries(metric_data_queries)
+    request = [list(metric_data_queries), start_time, end_time, scan_by, label_options]
+    offset = 0 if next_token is None else read_token(next_token, request)
+    if not isinstance(offset, int):
+        raise ServiceError("InvalidNextToken", "The specified next token is invalid.")
+    results = []
+    defaults = default_labels(queries)
+    for query, series in _answers(tx, caller, queries, start_time, end_time):
+        own: Mapping[str, str] = {}
+        if isinstance(query.content, MetricStat):
+            own = properties(query.content, account=caller.account, region=caller.region)
+        default = defaults.get(query.id, series.label)
+        label = default if query.label is None else fill_label(query.label, series, own, zone)
+        points = list(series.values.items())
+        ordered = points if scan_by == _ASCENDING else points[::-1]
+        results.append(Result(query.id, label, ordered, is_forbidden=_is_foreign(query, caller)))
+    shown, following = page_of(results, offset, size)
+    token = None if following is None else write_token(request, following)
+    return {"MetricDataResults": shown, "NextToken": token, "Messages": []}
+
+
+def _check(start: Instant, end: Instant, size: int) -> None:
+    problems = Problems()
+    if start >= end:
+        problems.add(VALIDATION, "The parameter StartTime must be less than the parameter EndTime.")
+    if not 1 <= size <= limits.DATAPOINTS_PER_PAGE_MAX:
+        text = f"The parameter MaxDatapoints must be between 1 and {limits.DATAPOINTS_PER_PAGE_MAX}."
+        problems.add(VALIDATION, text)
+    problems.refuse()
+
+
+def _answers(
+    tx: Transaction, caller: Caller, queries: Sequence[Query], start: Instant, end: Instant
+) -> list[tuple[Query, TimeSeries]]:
+    """The series that are returned, with their queries. An expression may give none, one or many."""
+    fetched: dict[str, TimeSeries] = {}
+    for query in queries:
+        if isinstance(query.content, MetricStat):
+            fetched[query.id] = _fetch(tx, caller, query, query.content, start, end)
+    answers = []
+    allowance = Allowance(limits.VALUES_COMPUTED_MAX)
+    for query in queries:
+        if not query.is_returned:
+            continue
+        made_for = window(start, end, query.period_s or _shortest_period(fetched), tx.now)
+        found = Evaluation(queries, fetched, made_for, allowance).series(query)
+        is_single_expression = len(found) == 1 and query.id not in fetched
+        answers += [(query, replace(one, label=query.id) if is_single_expression else one) for one in found]
+    return answers
+
+
+def _fetch(tx: Transaction, caller: Caller, query: Query, stat: MetricStat, start: Instant, end: Instant) -> TimeSeries:
+    """A metric's statistic; nothing of an account that is not the caller's."""
+    asked: Window = window(start, end, stat.period_s, tx.now)
+    values: dict[Instant, float] = {}
+    if not _is_foreign(query, caller):
+        units = units_of(tx, caller.scope, stat.metric, stat.unit)
+        for at, point in periods_of(tx, caller.scope, stat.metric, units, asked):
+            value = value_of(stat.statistic, point)
+            if value is not None:
+                values[at] = value
+    return TimeSeries(asked, values, stat.metric.name)
+
+
+def _is_foreign(query: Query, caller: Caller) -> bool:
+    return query.account is not None and query.account != caller.account
+
+
+def _shortest_period(fetched: Mapping[str, TimeSeries]) -> int:
+    """The period of series that are made from numbers: that of the finest metric beside them."""
+    return min((series.window.period_s for series in fetched.values()), default=_PERIOD_S_DEFAULT)

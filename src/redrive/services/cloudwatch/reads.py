@@ -1,0 +1,28 @@
+"""Reading a metric from the store, for all operations that show statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from redrive.core.clock import Instant
+from redrive.core.scope import Scope
+from redrive.services.cloudwatch.model.metric import Metric
+from redrive.services.cloudwatch.model.statistics import merged
+from redrive.services.cloudwatch.model.time import Window
+from redrive.store.api import Transaction
+from redrive.store.tables.metrics import DataPoint
+
+
+def units_of(tx: Transaction, scope: Scope, metric: Metric, unit: str | None) -> list[str]:
+    """The units in which a metric is to be read: the one asked for, or all that there are."""
+    return [unit] if unit is not None else tx.metrics.units_of(metric.watched(scope), metric.name)
+
+
+def periods_of(
+    tx: Transaction, scope: Scope, metric: Metric, units: list[str], window: Window
+) -> Iterator[tuple[Instant, DataPoint]]:
+    """The periods of a window that have data in these units, each with its data as one point, in order."""
+    start = max(window.start, window.visible_from)
+    points = [point for unit in units for point in tx.metrics.between(metric.series(scope, unit), start, window.end)]
+    for at, group in window.groups(points):
+        yield at, merged(group)

@@ -1,0 +1,1 @@
+"""What DynamoDB keeps and what its rules are, without a transaction."""

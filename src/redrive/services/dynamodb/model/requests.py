@@ -1,0 +1,214 @@
+"""The parameters of requests on items that go together: expressions or their predecessors, and what shall be returned.
+
+AWS keeps the parameters from before expressions working, but not beside expressions in one request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import assert_never
+
+from redrive.core.errors import ServiceError
+from redrive.languages.dynamo import (
+    Condition,
+    ExpectedAttribute,
+    Placeholders,
+    Projection,
+    attributes_to_get,
+    check_expressions_given,
+    check_not_mixed,
+    expected_condition,
+    parse_condition,
+    parse_projection,
+)
+from redrive.languages.dynamo.expressions.tree import (
+    And,
+    AttributeExists,
+    AttributeNotExists,
+    AttributeType,
+    BeginsWith,
+    Between,
+    Comparison,
+    Contains,
+    In,
+    Literal,
+    Not,
+    Operand,
+    Or,
+    Path,
+    Size,
+)
+from redrive.services.dynamodb.model.table import Table, invalid
+
+Names = Mapping[str, str]
+Values = Mapping[str, object]
+
+
+def read_write_condition(
+    *,
+    expected: Mapping[str, ExpectedAttribute] | None,
+    conditional_operator: str | None,
+    condition_expression: str | None,
+    names: Names | None,
+    values: Values | None,
+) -> Condition | None:
+    """The condition of PutItem and DeleteItem, or None. Errors: ValidationException."""
+    check_not_mixed(
+        {"Expected": expected, "ConditionalOperator": conditional_operator},
+        {"ConditionExpression": condition_expression},
+    )
+    texts = {"ConditionExpression": condition_expression}
+    check_expressions_given(names, values, texts, texts)
+    placeholders = Placeholders(names, values)
+    condition = condition_of(placeholders, condition_expression, expected, conditional_operator)
+    placeholders.check_all_used()
+    return condition
+
+
+def condition_of(
+    placeholders: Placeholders,
+    condition_expression: str | None,
+    expected: Mapping[str, ExpectedAttribute] | None,
+    conditional_operator: str | None,
+) -> Condition | None:
+    """The condition that either parameter states, or None. Errors: ValidationException."""
+    if condition_expression is not None:
+        return parse_condition(condition_expression, placeholders)
+    return expected_condition(expected, conditional_operator)
+
+
+def projection_of(
+    placeholders: Placeholders, projection_expression: str | None, names: Sequence[str] | None
+) -> Projection | None:
+    """The projection that either parameter states, None for the whole item. Errors: ValidationException."""
+    if projection_expression is not None:
+        return parse_projection(projection_expression, placeholders)
+    return None if names is None else attributes_to_get(names)
+
+
+class _Detected:
+    """Has refusals of a text or of placeholders begin as AWS's validators do, for requests on a single item.
+
+    Since 2026 AWS does so for PutItem, UpdateItem and DeleteItem, and not for queries, scans or transactions.
+    """
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, ServiceError) and error.message.startswith(_DETECTED):
+            raise invalid(f"1 validation error detected: {error.message}") from None
+
+
+_DETECTED = (
+    "Invalid UpdateExpression:", "Invalid ConditionExpression:", "Value provided in ExpressionAttribute",
+    "ExpressionAttributeNames must not be empty", "ExpressionAttributeValues must not be empty",
+    "One or more parameter values were invalid: An string set",
+    "One or more parameter values were invalid: An number set",
+    "One or more parameter values were invalid: Binary sets",
+)  # fmt: skip
+
+detected = _Detected()
+"""Around what reads the expressions and values of PutItem, UpdateItem and DeleteItem."""
+
+
+def check_returned(return_values: str | None, *allowed: str) -> None:
+    """Refuse ReturnValues that the operation does not know. Errors: ValidationException."""
+    if return_values not in (None, "NONE", *allowed):
+        raise invalid(f"ReturnValues can only be {' or '.join((*allowed, 'NONE'))}")
+
+
+def check_select(
+    select: str | None, index_name: str | None, attributes: Sequence[str] | None, projection_expression: str | None
+) -> None:
+    """Refuse a Select that contradicts the parameters that choose attributes. Errors: ValidationException."""
+    chosen = "AttributesToGet" if attributes is not None else "ProjectionExpression"
+    is_chosen = attributes is not None or projection_expression is not None
+    match select:
+        case "ALL_PROJECTED_ATTRIBUTES" if index_name is None:
+            raise invalid("ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName")
+        case "SPECIFIC_ATTRIBUTES" if not is_chosen:
+            raise invalid(
+                "Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES"
+            )
+        case "COUNT" if is_chosen:
+            raise invalid(f"Cannot specify the {chosen} when choosing to get only the Count")
+        case "ALL_ATTRIBUTES" | "ALL_PROJECTED_ATTRIBUTES" if is_chosen:
+            raise invalid(f"Cannot specify the {chosen} when choosing to get {select}")
+
+
+def check_segment(segment: int | None, total_segments: int | None) -> None:
+    """Refuse one of Segment and TotalSegments without the other, and a segment beyond. Errors: ValidationException."""
+    if segment is None and total_segments is None:
+        return
+    if segment is None or total_segments is None:
+        absent, present = ("Segment", "TotalSegments") if segment is None else ("TotalSegments", "Segment")
+        raise invalid(
+            f"The {absent} parameter is required but was not present in the request when parameter {present} is present"
+        )
+    if segment >= total_segments:
+        raise invalid(
+            "The Segment parameter is zero-based and must be less than parameter TotalSegments: "
+            f"Segment: {segment} is not less than TotalSegments: {total_segments}"
+        )
+
+
+def check_no_index(index_name: str | None) -> None:
+    """Refuse an index: no table has one. Errors: ValidationException."""
+    if index_name is not None:
+        raise invalid(f"The table does not have the specified index: {index_name}")
+
+
+def check_key_not_filtered(table: Table, condition: Condition | None, kind: str) -> None:
+    """Refuse a filter of a query on a key attribute: that is what the key condition is for.
+
+    Errors: ValidationException.
+    """
+    names = set(_attributes_of(condition)) if condition is not None else set()
+    for name in table.key_names:
+        if name in names:
+            raise invalid(f"{kind} can only contain non-primary key attributes: Primary key attribute: {name}")
+
+
+def invalid_start(problem: str = "") -> ServiceError:
+    """The refusal of an ExclusiveStartKey."""
+    return invalid(f"The provided starting key is invalid{': ' if problem else ''}{problem}")
+
+
+def _attributes_of(condition: Condition) -> Iterator[str]:
+    """The names of the attributes that a condition looks at."""
+    match condition:
+        case And(terms) | Or(terms):
+            for each in terms:
+                yield from _attributes_of(each)
+        case Not(term):
+            yield from _attributes_of(term)
+        case Comparison(_, left, right):
+            yield from _named_by(left, right)
+        case Between(operand, low, high):
+            yield from _named_by(operand, low, high)
+        case In(operand, choices):
+            yield from _named_by(operand, *choices)
+        case AttributeExists(path) | AttributeNotExists(path):
+            yield path.attribute
+        case AttributeType(operand, _):
+            yield from _named_by(operand)
+        case BeginsWith(operand, other) | Contains(operand, other):
+            yield from _named_by(operand, other)
+        case _:
+            assert_never(condition)
+
+
+def _named_by(*operands: Operand) -> Iterator[str]:
+    for operand in operands:
+        match operand:
+            case Path():
+                yield operand.attribute
+            case Size(inner):
+                yield from _named_by(inner)
+            case Literal():
+                pass
+            case _:
+                assert_never(operand)

@@ -1,0 +1,177 @@
+"""Items in batches, of any tables: up to 25 put and deleted, or up to 100 got.
+
+A batch is checked whole before anything of it is done. Here it is done in one step, which AWS does not promise.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from redrive.core.documents import Document
+from redrive.core.scope import Caller
+from redrive.delivery.operation import operation
+from redrive.languages.dynamo import (
+    Item,
+    Placeholders,
+    Projection,
+    check_expressions_given,
+    check_item_size,
+    check_not_mixed,
+    item_size,
+    project,
+    read_item,
+)
+from redrive.services.dynamodb import limits
+from redrive.services.dynamodb.model.capacity import batch_capacity, is_capacity_wanted, read_units, write_units
+from redrive.services.dynamodb.model.items import key_within, read_key
+from redrive.services.dynamodb.model.requests import projection_of
+from redrive.services.dynamodb.model.table import Table, invalid
+from redrive.services.dynamodb.operations.items import find_item, store_item
+from redrive.services.dynamodb.operations.tables import authorize, require_table
+from redrive.store.api import Transaction
+from redrive.store.tables.items import ItemKey
+
+
+@dataclass(frozen=True, slots=True)
+class _Write:
+    """One request of BatchWriteItem; without an item it deletes."""
+
+    table: Table
+    key: ItemKey
+    item: Item | None
+    size_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """One key of BatchGetItem; `asked_as` is what the request calls the table, `raw_key` as it came."""
+
+    asked_as: str
+    table: Table
+    raw_key: Mapping[str, object]
+    key: ItemKey
+    projection: Projection | None
+    consistent: bool
+
+
+@operation("BatchWriteItem")
+def batch_write_item(
+    tx: Transaction,
+    caller: Caller,
+    *,
+    request_items: Mapping[str, Sequence[Document]],
+    return_consumed_capacity: str | None = None,
+    return_item_collection_metrics: str | None = None,  # noqa: ARG001 -- only tables with a local index have any.
+) -> Document:
+    """Put and delete up to 25 items. A batch with a request that is not valid does nothing; none is left unprocessed.
+
+    Errors: ValidationException; ResourceNotFoundException.
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
+    """
+    if sum(map(len, request_items.values())) > limits.BATCH_WRITES_MAX:
+        raise invalid("Too many items requested for the BatchWriteItem call")
+    references = {name: authorize(tx, caller, "BatchWriteItem", name) for name in request_items}
+    writes: list[_Write] = []
+    for name, requests in request_items.items():
+        table = require_table(tx, caller, references[name])
+        writes += [_write_of(table, request) for request in requests]
+    _check_distinct((write.table, write.key) for write in writes)
+    spent: dict[str, float] = defaultdict(float)
+    for write in writes:
+        old = find_item(tx, write.table, write.key) if is_capacity_wanted(return_consumed_capacity) else None
+        spent[write.table.name] += write_units((old, write.item))
+        if write.item is None:
+            tx.items.take(write.table.id, write.key)
+        else:
+            store_item(tx, write.table, write.key, write.item, write.size_bytes)
+    return {"UnprocessedItems": {}, **batch_capacity(spent, return_consumed_capacity)}
+
+
+@operation("BatchGetItem")
+def batch_get_item(
+    tx: Transaction,
+    caller: Caller,
+    *,
+    request_items: Mapping[str, Document],
+    return_consumed_capacity: str | None = None,
+) -> Document:
+    """Up to 100 items by their keys, up to 16 MB of them; the keys that are left over are UnprocessedKeys.
+
+    A key without an item has no answer.
+    Errors: ValidationException; ResourceNotFoundException.
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html
+    """
+    if sum(len(asked["Keys"]) for asked in request_items.values()) > limits.BATCH_GETS_MAX:
+        raise invalid("Too many items requested for the BatchGetItem call")
+    references = {name: authorize(tx, caller, "BatchGetItem", name) for name in request_items}
+    projections = {name: _projection_of(asked) for name, asked in request_items.items()}
+    reads: list[_Read] = []
+    for name, asked in request_items.items():
+        table = require_table(tx, caller, references[name])
+        consistent = bool(asked.get("ConsistentRead"))
+        for raw in asked["Keys"]:
+            _, key = read_key(table, raw)
+            reads.append(_Read(name, table, raw, key, projections[name], consistent))
+    _check_distinct((read.table, read.key) for read in reads)
+    responses: dict[str, list[Item]] = {name: [] for name in request_items}
+    spent: dict[str, float] = defaultdict(float)
+    size_bytes = 0
+    for place, read in enumerate(reads):
+        item = find_item(tx, read.table, read.key)
+        item_bytes = item_size(item or {})
+        if size_bytes + item_bytes > limits.BATCH_GET_BYTES_MAX:
+            unprocessed = _unprocessed(request_items, reads[place:])
+            break
+        size_bytes += item_bytes
+        spent[read.table.name] += read_units(item_bytes, consistent=read.consistent)
+        if item is not None:
+            responses[read.asked_as].append(item if read.projection is None else project(read.projection, item))
+    else:
+        unprocessed = {}
+    return {
+        "Responses": responses, "UnprocessedKeys": unprocessed, **batch_capacity(spent, return_consumed_capacity),
+    }  # fmt: skip
+
+
+def _write_of(table: Table, request: Document) -> _Write:
+    """Errors: ValidationException."""
+    match {name: given for name, given in request.items() if given is not None}:
+        case {"PutRequest": {"Item": raw}, **others} if not others:
+            item = read_item(raw)
+            size_bytes = check_item_size(item)
+            _, key = read_key(table, key_within(table, item))
+            return _Write(table, key, item, size_bytes)
+        case {"DeleteRequest": {"Key": raw}, **others} if not others:
+            _, key = read_key(table, raw)
+            return _Write(table, key, None)
+        case _:
+            raise invalid("Supplied WriteRequest must contain exactly one of PutRequest and DeleteRequest")
+
+
+def _projection_of(asked: Document) -> Projection | None:
+    """The projection of what is asked of one table, or None. Errors: ValidationException."""
+    names, text = asked.get("ExpressionAttributeNames"), asked.get("ProjectionExpression")
+    texts = {"ProjectionExpression": text}
+    check_not_mixed({"AttributesToGet": asked.get("AttributesToGet")}, texts)
+    check_expressions_given(names, None, texts, {})
+    placeholders = Placeholders(names)
+    projection = projection_of(placeholders, text, asked.get("AttributesToGet"))
+    placeholders.check_all_used()
+    return projection
+
+
+def _unprocessed(request_items: Mapping[str, Document], reads: Sequence[_Read]) -> dict[str, Document]:
+    """What remains of a request when these keys are left over: it can be sent as it is."""
+    keys: dict[str, list[Mapping[str, object]]] = {}
+    for read in reads:
+        keys.setdefault(read.asked_as, []).append(read.raw_key)
+    return {name: {**request_items[name], "Keys": left} for name, left in keys.items()}
+
+
+def _check_distinct(places: Iterable[tuple[Table, ItemKey]]) -> None:
+    """Refuse a batch that names an item twice. Errors: ValidationException."""
+    named = [(table.id, key) for table, key in places]
+    if len(set(named)) != len(named):
+        raise invalid("Provided list of item keys contains duplicates")

@@ -1,0 +1,274 @@
+"""Single items: put, got, updated, deleted, each under its key and, if asked, on a condition.
+
+A condition and the write that it guards happen in one transaction, so nothing comes between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from redrive.core.documents import Document
+from redrive.core.scope import Caller
+from redrive.delivery.operation import operation
+from redrive.languages.dynamo import (
+    AttributeUpdate,
+    AttributeValue,
+    Condition,
+    ExpectedAttribute,
+    Item,
+    Placeholders,
+    Update,
+    apply_update,
+    attribute_updates,
+    check_expressions_given,
+    check_item_size,
+    check_not_mixed,
+    check_updated_size,
+    creates_item,
+    dump_item,
+    holds,
+    item_size,
+    load_item,
+    parse_update,
+    project,
+    project_paths,
+    read_item,
+    touched_paths,
+)
+from redrive.services.dynamodb.model.capacity import is_capacity_wanted, read_capacity, write_capacity
+from redrive.services.dynamodb.model.items import (
+    check_key_kept,
+    failed_condition,
+    item_expiry,
+    key_of_item,
+    read_key,
+)
+from redrive.services.dynamodb.model.requests import (
+    check_returned,
+    condition_of,
+    detected,
+    projection_of,
+    read_write_condition,
+)
+from redrive.services.dynamodb.model.table import Table
+from redrive.services.dynamodb.operations.tables import authorize, require_table
+from redrive.store.api import Transaction
+from redrive.store.tables.items import ItemKey, StoredItem
+
+
+@operation("PutItem")
+def put_item(
+    tx: Transaction,
+    caller: Caller,
+    *,
+    table_name: str,
+    item: Mapping[str, object],
+    expected: Mapping[str, ExpectedAttribute] | None = None,
+    return_values: str | None = None,
+    return_consumed_capacity: str | None = None,
+    return_item_collection_metrics: str | None = None,  # noqa: ARG001 -- only tables with a local index have any.
+    conditional_operator: str | None = None,
+    condition_expression: str | None = None,
+    expression_attribute_names: Mapping[str, str] | None = None,
+    expression_attribute_values: Mapping[str, object] | None = None,
+    return_values_on_condition_check_failure: str | None = None,
+) -> Document:
+    """Store an item, in the place of the one with the same key if there is one.
+
+    Errors: ValidationException; ResourceNotFoundException; ConditionalCheckFailedException.
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html
+    """
+    reference = authorize(tx, caller, "PutItem", table_name)
+    check_returned(return_values, "ALL_OLD")
+    with detected:
+        new = read_item(item)
+        condition = read_write_condition(
+            expected=expected, conditional_operator=conditional_operator, condition_expression=condition_expression,
+            names=expression_attribute_names, values=expression_attribute_values,
+        )  # fmt: skip
+    size_bytes = check_item_size(new)
+    table = require_table(tx, caller, reference)
+    key = key_of_item(table, new)
+    old = None
+    if condition is not None or return_values == "ALL_OLD" or is_capacity_wanted(return_consumed_capacity):
+        old = find_item(tx, table, key)
+        _check(condition, old, return_values_on_condition_check_failure)
+    store_item(tx, table, key, new, size_bytes)
+    return {
+        **_attributes(old if return_values == "ALL_OLD" else None),
+        **write_capacity(table, return_consumed_capacity, (old, new)),
+    }
+
+
+@operation("GetItem")
+def get_item(
+    tx: Transaction,
+    caller: Caller,
+    *,
+    table_name: str,
+    key: Mapping[str, object],
+    attributes_to_get: Sequence[str] | None = None,
+    consistent_read: bool | None = None,
+    return_consumed_capacity: str | None = None,
+    projection_expression: str | None = None,
+    expression_attribute_names: Mapping[str, str] | None = None,
+) -> Document:
+    """The item with this key, or the parts of it that are asked for. Every read sees the latest write.
+
+    Errors: ValidationException; ResourceNotFoundException.
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GetItem.html
+    """
+    reference = authorize(tx, caller, "GetItem", table_name)
+    texts = {"ProjectionExpression": projection_expression}
+    check_not_mixed({"AttributesToGet": attributes_to_get}, texts)
+    check_expressions_given(expression_attribute_names, None, texts, {})
+    placeholders = Placeholders(expression_attribute_names)
+    projection = projection_of(placeholders, projection_expression, attributes_to_get)
+    placeholders.check_all_used()
+    table = require_table(tx, caller, reference)
+    _, encoded = read_key(table, key)
+    found = find_item(tx, table, encoded)
+    answer: Document = {}
+    if found is not None:
+        answer["Item"] = found if projection is None else project(projection, found)
+    if is_capacity_wanted(return_consumed_capacity):
+        answer |= read_capacity(table, return_consumed_capacity, item_size(found or {}), consistent_read)
+    return answer
+
+
+@operation("UpdateItem")
+def update_item(
+    tx: Transaction,
+    caller: Caller,
+    *,
+    table_name: str,
+    key: Mapping[str, object],
+    attribute_updates: Mapping[str, AttributeUpdate] | None = None,
+    expected: Mapping[str, ExpectedAttribute] | None = None,
+    conditional_operator: str | None = None,
+    return_values: str | None = None,
+    return_consumed_capacity: str | None = None,
+    return_item_collection_metrics: str | None = None,  # noqa: ARG001 -- only tables with a local index have any.
+    update_expression: str | None = None,
+    condition_expression: str | None = None,
+    expression_attribute_names: Mapping[str, str] | None = None,
+    expression_attribute_values: Mapping[str, object] | None = None,
+    return_values_on_condition_check_failure: str | None = None,
+) -> Document:
+    """Change attributes of an item; if there is none with this key, begin one, unless all that it does is to delete.
+
+    Errors: ValidationException; ResourceNotFoundException; ConditionalCheckFailedException.
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html
+    """
+    reference = authorize(tx, caller, "UpdateItem", table_name)
+    texts = {"UpdateExpression": update_expression, "ConditionExpression": condition_expression}
+    check_not_mixed(
+        {"AttributeUpdates": attribute_updates, "Expected": expected, "ConditionalOperator": conditional_operator},
+        texts,
+    )
+    check_expressions_given(expression_attribute_names, expression_attribute_values, texts, texts)
+    with detected:
+        placeholders = Placeholders(expression_attribute_names, expression_attribute_values)
+        update = _update_of(placeholders, update_expression, attribute_updates)
+        condition = condition_of(placeholders, condition_expression, expected, conditional_operator)
+        placeholders.check_all_used()
+    table = require_table(tx, caller, reference)
+    check_key_kept(table, update)
+    read, encoded = read_key(table, key)
+    old = find_item(tx, table, encoded)
+    _check(condition, old, return_values_on_condition_check_failure)
+    new: Item = {}
+    if old is not None or creates_item(update):
+        new = apply_update(update, read if old is None else old)
+        store_item(tx, table, encoded, new, check_updated_size(new))
+    return {
+        **_attributes(_returned(return_values, update, old, new)),
+        **write_capacity(table, return_consumed_capacity, (old, new)),
+    }
+
+
+@operation("DeleteItem")
+def delete_item(
+    tx: Transaction,
+    caller: Caller,
+    *,
+    table_name: str,
+    key: Mapping[str, object],
+    expected: Mapping[str, ExpectedAttribute] | None = None,
+    conditional_operator: str | None = None,
+    return_values: str | None = None,
+    return_consumed_capacity: str | None = None,
+    return_item_collection_metrics: str | None = None,  # noqa: ARG001 -- only tables with a local index have any.
+    condition_expression: str | None = None,
+    expression_attribute_names: Mapping[str, str] | None = None,
+    expression_attribute_values: Mapping[str, object] | None = None,
+    return_values_on_condition_check_failure: str | None = None,
+) -> Document:
+    """Delete the item with this key; that there is none is no error.
+
+    Errors: ValidationException; ResourceNotFoundException; ConditionalCheckFailedException.
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteItem.html
+    """
+    reference = authorize(tx, caller, "DeleteItem", table_name)
+    check_returned(return_values, "ALL_OLD")
+    with detected:
+        condition = read_write_condition(
+            expected=expected, conditional_operator=conditional_operator, condition_expression=condition_expression,
+            names=expression_attribute_names, values=expression_attribute_values,
+        )  # fmt: skip
+    table = require_table(tx, caller, reference)
+    _, encoded = read_key(table, key)
+    if condition is not None:
+        _check(condition, find_item(tx, table, encoded), return_values_on_condition_check_failure)
+    taken = tx.items.take(table.id, encoded)
+    old = None if taken is None else load_item(taken)
+    return {
+        **_attributes(old if return_values == "ALL_OLD" else None),
+        **write_capacity(table, return_consumed_capacity, (old,)),
+    }
+
+
+def find_item(tx: Transaction, table: Table, key: ItemKey) -> dict[str, AttributeValue] | None:
+    """An item of a table, or None."""
+    data = tx.items.get(table.id, key)
+    return None if data is None else load_item(data)
+
+
+def store_item(tx: Transaction, table: Table, key: ItemKey, item: Item, size_bytes: int) -> None:
+    """Store an item of this `item_size`, in the place of the one with the same key if there is one."""
+    stored = StoredItem(key, size_bytes, dump_item(item))
+    tx.items.put(table.id, stored, expires_at=item_expiry(table, item, tx.now))
+
+
+def _check(condition: Condition | None, old: Item | None, on_failure: str | None) -> None:
+    """Errors: ConditionalCheckFailedException if there is a condition and it does not hold for the item as it is."""
+    if condition is not None and not holds(condition, old or {}):
+        raise failed_condition(old, on_failure)
+
+
+def _update_of(
+    placeholders: Placeholders, update_expression: str | None, updates: Mapping[str, AttributeUpdate] | None
+) -> Update:
+    """The update that either parameter states; without one, the item shall merely be there."""
+    if update_expression is not None:
+        return parse_update(update_expression, placeholders)
+    return attribute_updates(updates or {})
+
+
+def _returned(return_values: str | None, update: Update, old: Item | None, new: Item) -> Item | None:
+    """What UpdateItem answers of the item before or after it, or None."""
+    match return_values:
+        case "ALL_OLD":
+            return old
+        case "ALL_NEW":
+            return new
+        case "UPDATED_OLD":
+            return project_paths(touched_paths(update), old or {})
+        case "UPDATED_NEW":
+            return project_paths(touched_paths(update), new)
+        case _:
+            return None
+
+
+def _attributes(item: Item | None) -> Document:
+    return {"Attributes": item} if item else {}

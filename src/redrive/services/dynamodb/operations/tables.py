@@ -1,0 +1,259 @@
+"""Tables themselves: created, described, listed, changed, deleted.
+
+AWS works on a table for some seconds after the answer; here everything has happened when it is given. The answers show
+the state that AWS's show (CREATING, UPDATING, DELETING), and the next DescribeTable shows ACTIVE.
+
+Every operation on a table or its items begins with `authorize` and goes on with `require_table`: two steps, because AWS
+reads the expressions of a request between them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+from redrive.core.documents import Document
+from redrive.core.entropy import new_uuid
+from redrive.core.errors import ServiceError
+from redrive.core.scope import Caller
+from redrive.delivery.operation import operation
+from redrive.delivery.upkeep.cleaning import forget_rows
+from redrive.languages.iam import Context, request_tags
+from redrive.services.dynamodb import limits
+from redrive.services.dynamodb.model.table import (
+    Billing,
+    Table,
+    TableReference,
+    describe_table,
+    invalid,
+    not_found,
+    refer_to_table,
+    table_arn,
+)
+from redrive.services.dynamodb.model.table_requests import (
+    AttributeDefinition,
+    Encryption,
+    KeySchemaElement,
+    Stream,
+    Throughput,
+    change_billing,
+    check_definitions_kept,
+    encryption_key,
+    limit_on_demand,
+    new_billing,
+    read_keys,
+    refuse_stream,
+    refuse_unsupported,
+    warm_up,
+)
+from redrive.services.dynamodb.model.tags import Tag, merge_tags
+from redrive.store.api import NO_CONTEXT, Transaction
+
+
+def authorize(
+    tx: Transaction, caller: Caller, action: str, table_name: str, context: Context = NO_CONTEXT
+) -> TableReference:
+    """The table that a name or an ARN means, if the caller may do this (`PutItem`) to it.
+
+    A table of another account would have to allow it by a resource policy, and tables have none here.
+    Errors: AccessDeniedException; ValidationException for a text that names no table.
+    """
+    reference = refer_to_table(caller, table_name)
+    tx.services.authorize(tx, caller, f"dynamodb:{action}", reference.arn, context=context)
+    return reference
+
+
+def require_table(tx: Transaction, caller: Caller, reference: TableReference) -> Table:
+    """The table whose items a request is about. Errors: ResourceNotFoundException."""
+    table = find_table(tx, caller, reference)
+    if table is None:
+        raise not_found()
+    return table
+
+
+def require_named_table(tx: Transaction, caller: Caller, reference: TableReference) -> Table:
+    """The table that a request is about; the refusal names it. Errors: ResourceNotFoundException."""
+    table = find_table(tx, caller, reference)
+    if table is None:
+        raise not_found(f"Table: {reference.name} not found")
+    return table
+
+
+def find_table(tx: Transaction, caller: Caller, reference: TableReference) -> Table | None:
+    """The table, or None; the endpoint of one region knows no table of another."""
+    return tx.resources.get(Table, reference.scope, reference.name) if reference.scope == caller.scope else None
+
+
+@operation("CreateTable")
+def create_table(
+    tx: Transaction,
+    caller: Caller,
+    *,
+    table_name: str,
+    attribute_definitions: Sequence[AttributeDefinition] | None = None,
+    key_schema: Sequence[KeySchemaElement] | None = None,
+    local_secondary_indexes: Sequence[object] | None = None,
+    global_secondary_indexes: Sequence[object] | None = None,
+    billing_mode: str | None = None,
+    provisioned_throughput: Throughput | None = None,
+    stream_specification: Stream | None = None,
+    sse_specification: Encryption | None = None,
+    tags: Sequence[Tag] | None = None,
+    table_class: str | None = None,
+    deletion_protection_enabled: bool | None = None,
+    warm_throughput: Mapping[str, int] | None = None,
+    resource_policy: str | None = None,
+    on_demand_throughput: Mapping[str, int] | None = None,
+    global_table_source_arn: str | None = None,
+    global_table_settings_replication_mode: str | None = None,
+    vector_indexes: Sequence[object] | None = None,
+) -> Document:
+    """Create a table. It can be used at once.
+
+    Errors: ValidationException (keys, throughput, what is not supported); ResourceInUseException.
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateTable.html
+    """
+    asked = request_tags({tag["Key"]: tag["Value"] for tag in tags or ()})
+    reference = authorize(tx, caller, "CreateTable", table_name, asked)
+    if reference.scope != caller.scope:
+        raise invalid(f"Invalid TableArn: {table_name} is not of region {caller.region}")
+    refuse_unsupported(
+        LocalSecondaryIndexes=local_secondary_indexes, GlobalSecondaryIndexes=global_secondary_indexes,
+        ResourcePolicy=resource_policy, GlobalTableSourceArn=global_table_source_arn,
+        GlobalTableSettingsReplicationMode=global_table_settings_replication_mode, VectorIndexes=vector_indexes,
+    )  # fmt: skip
+    refuse_stream(stream_specification)
+    billing = _limited(new_billing(billing_mode, provisioned_throughput, tx.now), on_demand_throughput, warm_throughput)
+    keys = read_keys(key_schema, attribute_definitions)
+    tagged = merge_tags({}, tags or ())
+    if tagged:
+        tx.services.authorize(tx, caller, "dynamodb:TagResource", reference.arn, context=asked)
+    if tx.resources.get(Table, caller.scope, reference.name) is not None:
+        raise ServiceError("ResourceInUseException", f"Table already exists: {reference.name}")
+    table = Table(
+        name=reference.name, id=new_uuid(tx.entropy), arn=reference.arn, attributes=keys.attributes,
+        hash_key=keys.hash_key, range_key=keys.range_key, billing=billing, created_at=tx.now, table_class=table_class,
+        encryption_key_arn=encryption_key(caller.scope, sse_specification, new_uuid(tx.entropy)),
+        is_protected=bool(deletion_protection_enabled), tags=tagged,
+    )  # fmt: skip
+    tx.resources.put(caller.scope, table)
+    return {"TableDescription": describe_table(table, tx.now, status="CREATING", item_count=0, size_bytes=0)}
+
+
+@operation("DescribeTable")
+def describe(tx: Transaction, caller: Caller, *, table_name: str) -> Document:
+    """A table with its settings, and with the number and size of its items as they are now.
+
+    Errors: ResourceNotFoundException; ValidationException.
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTable.html
+    """
+    table = require_named_table(tx, caller, authorize(tx, caller, "DescribeTable", table_name))
+    return {"Table": _described(tx, table, "ACTIVE")}
+
+
+@operation("ListTables")
+def list_tables(
+    tx: Transaction, caller: Caller, *, exclusive_start_table_name: str | None = None, limit: int | None = None
+) -> Document:
+    """The names of the caller's tables in order, at most `limit` (100), after the name given.
+
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListTables.html
+    """
+    tx.services.authorize(tx, caller, "dynamodb:ListTables", table_arn(caller.scope, "*"))
+    size = limit or limits.LIST_TABLES_MAX
+    found = tx.resources.list(Table, caller.scope, after=exclusive_start_table_name or "", limit=size + 1)
+    names = [table.name for table in found[:size]]
+    answer: Document = {"TableNames": names}
+    if len(found) > size:
+        answer["LastEvaluatedTableName"] = names[-1]
+    return answer
+
+
+@operation("UpdateTable")
+def update_table(
+    tx: Transaction,
+    caller: Caller,
+    *,
+    table_name: str,
+    attribute_definitions: Sequence[AttributeDefinition] | None = None,
+    billing_mode: str | None = None,
+    provisioned_throughput: Throughput | None = None,
+    global_secondary_index_updates: Sequence[object] | None = None,
+    stream_specification: Stream | None = None,
+    sse_specification: Encryption | None = None,
+    replica_updates: Sequence[object] | None = None,
+    table_class: str | None = None,
+    deletion_protection_enabled: bool | None = None,
+    multi_region_consistency: str | None = None,
+    global_table_witness_updates: Sequence[object] | None = None,
+    on_demand_throughput: Mapping[str, int] | None = None,
+    warm_throughput: Mapping[str, int] | None = None,
+    global_table_settings_replication_mode: str | None = None,
+    disassociation_protection_enabled: bool | None = None,
+    vector_index_updates: Sequence[object] | None = None,
+) -> Document:
+    """Change the settings of a table: throughput, class, encryption, protection from deletion.
+
+    Errors: ResourceNotFoundException; ValidationException (no change asked for, or one that is not possible).
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html
+    """
+    reference = authorize(tx, caller, "UpdateTable", table_name)
+    refuse_unsupported(
+        GlobalSecondaryIndexUpdates=global_secondary_index_updates, ReplicaUpdates=replica_updates,
+        MultiRegionConsistency=multi_region_consistency, GlobalTableWitnessUpdates=global_table_witness_updates,
+        GlobalTableSettingsReplicationMode=global_table_settings_replication_mode,
+        DisassociationProtectionEnabled=disassociation_protection_enabled, VectorIndexUpdates=vector_index_updates,
+    )  # fmt: skip
+    refuse_stream(stream_specification)
+    changes = (
+        billing_mode, provisioned_throughput, stream_specification, sse_specification, table_class,
+        deletion_protection_enabled, on_demand_throughput, warm_throughput,
+    )  # fmt: skip
+    if all(change is None for change in changes):
+        raise invalid(
+            "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates or "
+            "SSESpecification or ReplicaUpdates is required"
+        )
+    table = require_named_table(tx, caller, reference)
+    check_definitions_kept(table, attribute_definitions)
+    billing = table.billing
+    if billing_mode is not None or provisioned_throughput is not None:
+        billing = change_billing(billing, billing_mode, provisioned_throughput, tx.now)
+    table = dataclasses.replace(table, billing=_limited(billing, on_demand_throughput, warm_throughput))
+    if sse_specification is not None:
+        key = encryption_key(table.scope, sse_specification, new_uuid(tx.entropy))
+        table = dataclasses.replace(table, encryption_key_arn=key)
+    if table_class is not None:
+        table = dataclasses.replace(table, table_class=table_class)
+    if deletion_protection_enabled is not None:
+        table = dataclasses.replace(table, is_protected=deletion_protection_enabled)
+    tx.resources.put(table.scope, table)
+    return {"TableDescription": _described(tx, table, "UPDATING")}
+
+
+@operation("DeleteTable")
+def delete_table(tx: Transaction, caller: Caller, *, table_name: str) -> Document:
+    """Delete a table and all its items.
+
+    Errors: ResourceNotFoundException; ValidationException for a table that is protected.
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteTable.html
+    """
+    table = require_named_table(tx, caller, authorize(tx, caller, "DeleteTable", table_name))
+    if table.is_protected:
+        raise invalid(
+            "Resource cannot be deleted as it is currently protected against deletion. "
+            "Disable deletion protection first."
+        )
+    described = _described(tx, table, "DELETING")
+    forget_rows(tx, "items", table.id)
+    tx.resources.delete(Table, table.scope, table.name)
+    return {"TableDescription": described}
+
+
+def _limited(billing: Billing, on_demand: Mapping[str, int] | None, warm: Mapping[str, int] | None) -> Billing:
+    return warm_up(limit_on_demand(billing, on_demand), warm)
+
+
+def _described(tx: Transaction, table: Table, status: str) -> Document:
+    item_count, size_bytes = tx.items.totals(table.id)
+    return describe_table(table, tx.now, status=status, item_count=item_count, size_bytes=size_bytes)

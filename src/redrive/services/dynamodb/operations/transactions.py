@@ -1,0 +1,195 @@
+"""Transactions: up to 100 items of any tables written together or not at all, or got as they are at one instant."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from redrive.core.documents import Document
+from redrive.core.errors import ServiceError
+from redrive.core.scope import Caller
+from redrive.delivery.operation import operation
+from redrive.languages.dynamo import EmptyKey, Item, Placeholders, check_expressions_given, item_size, project
+from redrive.services.dynamodb import limits
+from redrive.services.dynamodb.model.capacity import batch_capacity, read_units, write_units
+from redrive.services.dynamodb.model.items import read_key
+from redrive.services.dynamodb.model.requests import projection_of
+from redrive.services.dynamodb.model.table import Table, invalid
+from redrive.services.dynamodb.model.transactions import (
+    NOT_TO_BLAME,
+    PERMISSIONS,
+    Action,
+    blame,
+    cancelled,
+    digest_of,
+    read_action,
+)
+from redrive.services.dynamodb.operations.items import find_item, store_item
+from redrive.services.dynamodb.operations.tables import authorize, require_table
+from redrive.store.api import Transaction
+from redrive.store.tables.items import ItemKey
+from redrive.store.tables.tokens import UsedToken
+
+TOKENS = "dynamodb.TransactWriteItems"
+"""The kind under which client request tokens are kept."""
+
+
+@operation("TransactWriteItems")
+def transact_write_items(
+    tx: Transaction,
+    caller: Caller,
+    *,
+    transact_items: Sequence[Document],
+    return_consumed_capacity: str | None = None,
+    return_item_collection_metrics: str | None = None,  # noqa: ARG001 -- only tables with a local index have any.
+    client_request_token: str | None = None,
+) -> Document:
+    """Put, update, delete and check up to 100 items, all together or none. The same token counts once in ten minutes.
+
+    Errors: ValidationException; ResourceNotFoundException; IdempotentParameterMismatchException;
+    TransactionCanceledException with a reason for each action.
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
+    """
+    actions = [read_action(entry) for entry in transact_items]
+    references = [authorize(tx, caller, PERMISSIONS[action.kind], action.table_name) for action in actions]
+    tables = [require_table(tx, caller, reference) for reference in references]
+    keys = _keys_of(actions, tables)
+    _check_distinct(tables, keys)
+    _check_size(sum(action.size_bytes for action in actions))
+    olds = [find_item(tx, table, key) for table, key in zip(tables, keys, strict=True)]
+    if client_request_token is not None and not _is_first(tx, caller, client_request_token, digest_of(transact_items)):
+        return _spent(tables, [_read_cost(old) for old in olds], return_consumed_capacity, "ReadCapacityUnits")
+    news = _outcomes(actions, olds)
+    for table, key, old, new in zip(tables, keys, olds, news, strict=True):
+        if new is None:
+            tx.items.take(table.id, key)
+        elif new is not old:
+            store_item(tx, table, key, new, item_size(new))
+    costs = [write_units(items) * limits.TRANSACTION_UNITS_FACTOR for items in zip(olds, news, strict=True)]
+    return _spent(tables, costs, return_consumed_capacity, "WriteCapacityUnits")
+
+
+@operation("TransactGetItems")
+def transact_get_items(
+    tx: Transaction,
+    caller: Caller,
+    *,
+    transact_items: Sequence[Document],
+    return_consumed_capacity: str | None = None,
+) -> Document:
+    """Up to 100 items by their keys as they are at one instant, in the order asked; no Item where there is none.
+
+    Errors: ValidationException; ResourceNotFoundException; TransactionCanceledException (a key that is none).
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactGetItems.html
+    """
+    gets = [entry["Get"] for entry in transact_items]
+    projections = []
+    for get in gets:
+        names, text = get.get("ExpressionAttributeNames"), get.get("ProjectionExpression")
+        check_expressions_given(names, None, {"ProjectionExpression": text}, {})
+        placeholders = Placeholders(names)
+        projections.append(projection_of(placeholders, text, None))
+        placeholders.check_all_used()
+    references = [authorize(tx, caller, "GetItem", get["TableName"]) for get in gets]
+    tables = [require_table(tx, caller, reference) for reference in references]
+    keys = [_key_of_get(place, gets[place], table, len(gets)) for place, table in enumerate(tables)]
+    _check_distinct(tables, keys)
+    items = [find_item(tx, table, key) for table, key in zip(tables, keys, strict=True)]
+    _check_size(sum(item_size(item) for item in items if item is not None))
+    shown = [
+        item if item is None or projection is None else project(projection, item)
+        for item, projection in zip(items, projections, strict=True)
+    ]
+    return {
+        "Responses": [{} if item is None else {"Item": item} for item in shown],
+        **_spent(tables, [_read_cost(item) for item in items], return_consumed_capacity, "ReadCapacityUnits"),
+    }
+
+
+def _key_of_get(place: int, get: Document, table: Table, count: int) -> ItemKey:
+    """The key that a Get names. Errors: TransactionCanceledException."""
+    try:
+        return read_key(table, get["Key"])[1]
+    except ServiceError as error:
+        raise _blamed(place, error, count) from None
+
+
+def _check_distinct(tables: Sequence[Table], keys: Sequence[ItemKey]) -> None:
+    """Refuse two actions on one item. Errors: ValidationException."""
+    if len({(table.id, key) for table, key in zip(tables, keys, strict=True)}) != len(keys):
+        raise invalid("Transaction request cannot include multiple operations on one item")
+
+
+def _keys_of(actions: Sequence[Action], tables: Sequence[Table]) -> list[ItemKey]:
+    """The keys that the actions are about. The first that is not valid cancels the transaction, whatever comes after.
+
+    Errors: TransactionCanceledException; ValidationException for a key with an empty value.
+    """
+    keys: list[ItemKey] = []
+    for place, (action, table) in enumerate(zip(actions, tables, strict=True)):
+        try:
+            keys.append(action.key(table))
+        except EmptyKey:
+            raise
+        except ServiceError as error:
+            raise _blamed(place, error, len(actions)) from None
+    return keys
+
+
+def _outcomes(actions: Sequence[Action], olds: Sequence[Item | None]) -> list[Item | None]:
+    """The items after the actions. Every action that cannot be done is told.
+
+    Errors: TransactionCanceledException.
+    """
+    news: list[Item | None] = []
+    reasons: list[Document] = []
+    for action, old in zip(actions, olds, strict=True):
+        try:
+            news.append(action.outcome(old))
+        except ServiceError as error:
+            reasons.append(blame(error))
+        else:
+            reasons.append(NOT_TO_BLAME)
+    if len(news) != len(actions):
+        raise cancelled(reasons)
+    return news
+
+
+def _blamed(place: int, error: ServiceError, count: int) -> ServiceError:
+    """The refusal of a transaction of so many actions for one of them alone."""
+    return cancelled([blame(error) if number == place else NOT_TO_BLAME for number in range(count)])
+
+
+def _is_first(tx: Transaction, caller: Caller, token: str, digest: str) -> bool:
+    """Whether this token was not used within ten minutes; it is now.
+
+    Errors: IdempotentParameterMismatchException for one that was used for something else.
+    """
+    used = tx.tokens.find(TOKENS, caller.scope, token, tx.now)
+    if used is not None:
+        if used.digest != digest:
+            message = "The ClientRequestToken was used for another transaction within the last 10 minutes."
+            raise ServiceError("IdempotentParameterMismatchException", message)
+        return False
+    expires_at = tx.now + limits.TRANSACTION_TOKEN_MS
+    tx.tokens.keep(TOKENS, caller.scope, token, UsedToken(digest, {}), expires_at=expires_at)
+    return True
+
+
+def _check_size(size_bytes: int) -> None:
+    """Refuse a transaction of more than 4 MB. Errors: ValidationException."""
+    if size_bytes > limits.TRANSACTION_BYTES_MAX:
+        raise invalid("Transaction payload size cannot exceed 4 MB")
+
+
+def _read_cost(item: Item | None) -> float:
+    return read_units(item_size(item or {}), consistent=True) * limits.TRANSACTION_UNITS_FACTOR
+
+
+def _spent(
+    tables: Sequence[Table], costs: Sequence[float], return_consumed_capacity: str | None, spent_as: str
+) -> Document:
+    units: dict[str, float] = defaultdict(float)
+    for table, cost in zip(tables, costs, strict=True):
+        units[table.name] += cost
+    return batch_capacity(units, return_consumed_capacity, spent_as=spent_as)

@@ -1,0 +1,35 @@
+"""The due work of DynamoDB: items whose time to live has passed are deleted.
+
+No timer is kept for it: the store knows which item expires next. A write of an item does not wake the driver either,
+for it looks around once a minute in any case, and AWS promises days.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from redrive.core.clock import Instant
+from redrive.core.errors import Bug
+from redrive.delivery.outside.errand import Result
+from redrive.delivery.worker import Attempt, FreeSlots
+from redrive.services.dynamodb import limits
+from redrive.store.api import Transaction
+
+
+class ExpiryWorker:
+    """Deletes items a minute after their time to live has passed; until then they are seen as any other."""
+
+    name = "dynamodb.ttl"
+    timer = None
+    upkeep = False
+
+    def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
+        expires_at = tx.items.next_expiry()
+        return None if expires_at is None else expires_at + limits.EXPIRY_DELAY_MS
+
+    def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
+        tx.items.expire(tx.now - limits.EXPIRY_DELAY_MS, limit=limits.EXPIRED_ITEMS_PER_STEP_MAX)
+        return ()
+
+    def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
+        raise Bug("items expire inside the store: no attempts are made")

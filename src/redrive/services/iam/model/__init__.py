@@ -1,0 +1,1 @@
+"""What IAM keeps and what its rules are, without a transaction."""

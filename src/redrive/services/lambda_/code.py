@@ -1,0 +1,111 @@
+"""Archives of functions and layers: which layers a function has, how large all is, and when an archive is forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from redrive.core.archives import sound_entries
+from redrive.core.arn import Arn
+from redrive.core.documents import Document
+from redrive.core.scope import Caller, Scope
+from redrive.delivery.assets import asset_content
+from redrive.services.lambda_.limits import LAYERS_MAX, UNZIPPED_BYTES_MAX
+from redrive.services.lambda_.model.code import check_archive, zip_content
+from redrive.services.lambda_.model.code import check_unzipped as check_sound
+from redrive.services.lambda_.model.function import Function, invalid_parameter
+from redrive.services.lambda_.model.layers import LayerVersion, layer_policy, layer_version_name
+from redrive.store.api import Transaction
+
+
+def brought_code(tx: Transaction, caller: Caller, code: Document) -> bytes:
+    """The archive that a `Code` or `Content` document holds, or that a deployment has uploaded under the name it gives.
+
+    Errors: InvalidParameterValueException; RequestEntityTooLargeException (over 50 MB in the request itself).
+    """
+    bucket = code.get("S3Bucket")
+    if bucket is None:
+        content = zip_content(code)
+        check_archive(content)
+        return content
+    uploaded = asset_content(tx, caller.account, bucket, code.get("S3Key") or "")
+    if uploaded is None:
+        raise invalid_parameter(
+            "Error occurred while GetObject. S3 Error Code: NoSuchKey. S3 Error Message: The specified key does not "
+            "exist. redrive does not serve S3; redrive deploy uploads the code that a template names."
+        )
+    check_sound(uploaded)
+    return uploaded
+
+
+def layer_digests(function: Function) -> tuple[str, ...]:
+    """The archives of a function's layers, as far as they are here."""
+    return tuple(str(layer["Digest"]) for layer in function.layers if layer["Digest"])
+
+
+def layers_of(tx: Transaction, caller: Caller, arns: Sequence[str]) -> tuple[Document, ...]:
+    """The layers that a function names by the ARNs of their versions, each with the digest of its archive.
+
+    A layer of an account that publishes nothing in this store is taken without an archive: its content is not here.
+    Errors: InvalidParameterValueException (too many, two versions of one layer, another region, no such version);
+    AccessDeniedException.
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/adding-layers.html
+    """
+    if len(arns) > LAYERS_MAX:
+        raise invalid_parameter(f"Cannot reference more than {LAYERS_MAX} layers.")
+    seen: dict[str, str] = {}
+    for arn in arns:
+        layer = arn.rpartition(":")[0]
+        if layer in seen:
+            raise invalid_parameter(
+                "Two different versions of the same layer are not allowed to be referenced in the same function. "
+                f"{seen[layer]} and {arn} are versions of the same layer."
+            )
+        seen[layer] = arn
+    return tuple(_layer(tx, caller, arn) for arn in arns)
+
+
+def _layer(tx: Transaction, caller: Caller, arn: str) -> Document:
+    parsed = Arn.parse(arn)
+    if parsed.region and parsed.region != caller.region:
+        raise invalid_parameter(
+            f"Layers are not in the same region as the function. Layers are expected to be in region {caller.region}."
+        )
+    scope = Scope(parsed.account, parsed.region)
+    parts = parsed.resource.split(":")
+    version = None
+    if len(parts) == len(("layer", "name", "version")):
+        version = tx.resources.get(LayerVersion, scope, layer_version_name(parts[1], int(parts[2])))
+    if version is not None:
+        policy = layer_policy(version.statements) if version.statements else ""
+        tx.services.authorize(tx, caller, "lambda:GetLayerVersion", arn, policy=policy)
+        return {"Arn": arn, "CodeSize": version.code_size, "Digest": version.code_digest}
+    if parsed.account == caller.account:
+        raise invalid_parameter(f"Layer version {arn} does not exist.")
+    return {"Arn": arn, "CodeSize": 0, "Digest": ""}
+
+
+def check_unzipped(tx: Transaction, function: Function, content: bytes) -> None:
+    """Refuse code that is too large together with its layers, unzipped. Errors: InvalidParameterValueException.
+
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
+    """
+    digests = layer_digests(function)
+    if not digests:
+        return  # The archive by itself has been measured.
+    archives = [content, *(tx.blobs.get(digest) or b"" for digest in digests)]
+    size = sum(entry.file_size for archive in archives if archive for entry in sound_entries(archive))
+    if size > UNZIPPED_BYTES_MAX:
+        raise invalid_parameter(f"Unzipped size must be smaller than {UNZIPPED_BYTES_MAX} bytes")
+
+
+def forget_unused_code(tx: Transaction, *digests: str) -> None:
+    """Let go of archives, but for those that a function or a layer of any account still needs."""
+    unused = set(digests) - {""}
+    if not unused:
+        return
+    for _, function in tx.resources.everywhere(Function):
+        unused -= {function.code_digest, function.replaced_digest, *layer_digests(function)}
+    for _, version in tx.resources.everywhere(LayerVersion):
+        unused.discard(version.code_digest)
+    for digest in sorted(unused):
+        tx.blobs.delete(digest)

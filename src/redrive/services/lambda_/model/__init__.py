@@ -1,0 +1,1 @@
+"""What Lambda keeps and what its rules are, without a transaction."""

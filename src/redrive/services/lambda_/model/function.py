@@ -1,0 +1,271 @@
+"""Functions: what is kept of one, how it is named, and how AWS shows it. No transaction, no clock."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import ClassVar
+
+from redrive.core.arn import Arn
+from redrive.core.clock import SECOND_MS, Instant
+from redrive.core.documents import Document
+from redrive.core.errors import ServiceError
+from redrive.core.scope import Scope
+from redrive.delivery.outside.invocation import FunctionCode, Invocation
+from redrive.services.lambda_.limits import EPHEMERAL_MB_DEFAULT, MEMORY_MB_DEFAULT, PASSAGE_MS, TIMEOUT_S_DEFAULT
+from redrive.services.lambda_.model.logging import LoggingSettings
+
+LATEST = "$LATEST"
+
+_REFERENCE = re.compile(
+    r"(?:arn:[a-z-]+:lambda:)?(?:(?P<region>[a-z]+(?:-[a-z]+)+-\d):)?(?:(?P<account>\d{12}):)?(?:function:)?"
+    r"(?P<name>[a-zA-Z0-9_.-]+)(?::(?P<qualifier>\$LATEST|[a-zA-Z0-9_-]+))?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionReference:
+    """A function as a caller named it. `qualifier` is None if none was given."""
+
+    scope: Scope
+    name: str
+    qualifier: str | None
+
+    @property
+    def arn(self) -> str:
+        """The ARN without qualifier."""
+        return f"arn:aws:lambda:{self.scope.region}:{self.scope.account}:function:{self.name}"
+
+    @property
+    def qualified_arn(self) -> str:
+        """The ARN as the caller meant it: with the qualifier, if there is one."""
+        return self.arn if self.qualifier is None else f"{self.arn}:{self.qualifier}"
+
+    @property
+    def version_arn(self) -> str:
+        """The ARN with a qualifier in any case, as some messages name a function."""
+        return f"{self.arn}:{self.qualifier or LATEST}"
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function's code, configuration, resource policy and tags.
+
+    `code_digest` is the hexadecimal SHA-256 of the archive; `replaced_digest` that of the code before the last update,
+    which runs that began earlier may still need. The documents have AWS's own keys.
+
+    `revision` names the code and configuration that run. It is the function's RevisionId while a creation or an update
+    is in progress, which began at `passage_at`; afterwards that is `settled_revision`, which tags change, too.
+    """
+
+    KIND: ClassVar[str] = "lambda.function"
+
+    name: str
+    arn: str
+    runtime: str
+    handler: str
+    role: str
+    code_digest: str
+    code_size: int
+    revision: str
+    modified_at: Instant
+    passage_at: Instant = 0
+    is_first_passage: bool = False
+    settled_revision: str = ""
+    replaced_digest: str = ""
+    description: str = ""
+    timeout_s: int = TIMEOUT_S_DEFAULT
+    memory_mb: int = MEMORY_MB_DEFAULT
+    ephemeral_mb: int = EPHEMERAL_MB_DEFAULT
+    architectures: tuple[str, ...] = ("x86_64",)
+    tracing: str = "PassThrough"
+    environment: Mapping[str, str] | None = None
+    dead_letter_arn: str = ""
+    kms_key_arn: str = ""
+    source_kms_key_arn: str = ""
+    vpc_config: Document | None = None
+    snap_start: str = "None"
+    log_group: str = ""
+    logging: LoggingSettings = LoggingSettings.DEFAULT
+    layers: tuple[Document, ...] = ()
+    recursive_loop: str = "Terminate"
+    update_runtime_on: str = "Auto"
+    runtime_version_arn: str = ""
+    reserved: int | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+    statements: tuple[Document, ...] = ()
+    policy_revision: str = ""
+
+    def is_passing(self, now: Instant) -> bool:
+        """Whether the creation, or the last update, is still in progress.
+
+        At the very instant at which it began it is not: virtual time may stand still there, and nobody could wait for
+        its end. In real time no second request comes within the same millisecond.
+        """
+        return self.passage_at < now < self.passage_at + PASSAGE_MS
+
+    def revision_id(self, now: Instant) -> str:
+        """The RevisionId that AWS shows."""
+        return self.revision if self.is_passing(now) else self.settled_revision or self.revision
+
+
+def lambda_error(code: str, message: str, **members: object) -> ServiceError:
+    """An error as Lambda spells it: with a `Type` beside the message."""
+    return ServiceError(code, message, members={"Type": "User", **members})
+
+
+def invalid_parameter(message: str) -> ServiceError:
+    """InvalidParameterValueException."""
+    return lambda_error("InvalidParameterValueException", message)
+
+
+def function_not_found(arn: str) -> ServiceError:
+    """ResourceNotFoundException for a function."""
+    return lambda_error("ResourceNotFoundException", f"Function not found: {arn}")
+
+
+def unavailable(parameter: str) -> ServiceError:
+    """The error for a parameter of a feature that this engine does not have."""
+    return invalid_parameter(f"{parameter} is not available in redrive; see docs/semantics/lambda.md.")
+
+
+def refuse_given(**parameters: object) -> None:
+    """Refuse parameters of features that do not exist here, by AWS's name. Absent and empty ones pass."""
+    for name, value in parameters.items():
+        if value:
+            raise unavailable(name)
+
+
+def constraint_violation(value: object, member: str, bound: str) -> ServiceError:
+    """The error for a value outside a quota that is tighter than the model's own constraint."""
+    return ServiceError(
+        "ValidationException",
+        f"1 validation error detected: Value '{value}' at '{member}' failed to satisfy constraint: "
+        f"Member must have {bound}",
+        http_status=400,
+    )
+
+
+def parse_reference(text: str, qualifier: str | None, scope: Scope) -> FunctionReference:
+    """Read a function's name, partial ARN or full ARN, with a qualifier in it or beside it.
+
+    Errors: InvalidParameterValueException (no such form; two qualifiers that differ).
+    Source: https://docs.aws.amazon.com/lambda/latest/api/API_GetFunction.html
+    """
+    match = _REFERENCE.fullmatch(text)
+    if match is None:
+        raise invalid_parameter(f"Invalid function name: {text}")
+    inner = match["qualifier"]
+    if inner is not None and qualifier is not None and inner != qualifier:
+        raise invalid_parameter("The derived qualifier from the function name does not match the specified qualifier.")
+    found = Scope(match["account"] or scope.account, match["region"] or scope.region)
+    return FunctionReference(found, match["name"], qualifier if inner is None else inner)
+
+
+def function_invocation(
+    function: Function, request_id: str, payload: bytes, *, function_arn: str, client_context: str | None = None
+) -> Invocation:
+    """One run of a function. `function_arn` is what its context shows: the ARN by which it was invoked."""
+    return Invocation(
+        request_id=request_id,
+        function_arn=function_arn,
+        function_name=function.name,
+        version=LATEST,
+        revision=function.revision,
+        code=FunctionCode(
+            function.code_digest,
+            function.handler,
+            function.runtime,
+            layers=tuple(str(layer["Digest"]) for layer in function.layers if layer["Digest"]),
+            missing_layers=tuple(str(layer["Arn"]) for layer in function.layers if not layer["Digest"]),
+        ),
+        payload=payload,
+        timeout_ms=function.timeout_s * SECOND_MS,
+        memory_mb=function.memory_mb,
+        role_arn=function.role,
+        log_group=function.log_group,
+        environment=function.environment or {},
+        reserved=function.reserved,
+        client_context=client_context,
+        log_format=function.logging.format,
+        log_level=function.logging.application_level,
+        system_log_level=function.logging.system_level,
+    )
+
+
+_IN_PROGRESS = "The function is being created."
+"""AWS gives this reason for updates, too."""
+
+
+def configuration(function: Function, *, qualified: bool = False, is_passing: bool = False) -> Document:
+    """A function as GetFunctionConfiguration answers it. `is_passing`: its creation or update is in progress.
+
+    Source: https://docs.aws.amazon.com/lambda/latest/api/API_FunctionConfiguration.html
+    """
+    document = configuration_summary(function, qualified=qualified)
+    region = Arn.parse(function.arn).region
+    version = hashlib.sha256(function.runtime.encode()).hexdigest()
+    document["RuntimeVersionConfig"] = {"RuntimeVersionArn": f"arn:aws:lambda:{region}::runtime:{version}"}
+    if not is_passing:
+        return {**document, "State": "Active", "LastUpdateStatus": "Successful"}
+    document["RevisionId"] = function.revision
+    if function.is_first_passage:
+        return {**document, "State": "Pending", "StateReason": _IN_PROGRESS, "StateReasonCode": "Creating"}
+    return {
+        **document,
+        "State": "Active",
+        "LastUpdateStatus": "InProgress",
+        "LastUpdateStatusReason": _IN_PROGRESS,
+        "LastUpdateStatusReasonCode": "Creating",
+    }
+
+
+def configuration_summary(function: Function, *, qualified: bool = False) -> Document:
+    """A function as lists show it: without its state."""
+    document: Document = {
+        "FunctionName": function.name,
+        "FunctionArn": f"{function.arn}:{LATEST}" if qualified else function.arn,
+        "Runtime": function.runtime,
+        "Role": function.role,
+        "Handler": function.handler,
+        "CodeSize": function.code_size,
+        "Description": function.description,
+        "Timeout": function.timeout_s,
+        "MemorySize": function.memory_mb,
+        "LastModified": _last_modified(function.modified_at),
+        "CodeSha256": base64.b64encode(bytes.fromhex(function.code_digest)).decode(),
+        "Version": LATEST,
+        "TracingConfig": {"Mode": function.tracing},
+        "RevisionId": function.settled_revision or function.revision,
+        "PackageType": "Zip",
+        "Architectures": list(function.architectures),
+        "EphemeralStorage": {"Size": function.ephemeral_mb},
+        "SnapStart": {"ApplyOn": function.snap_start, "OptimizationStatus": "Off"},
+        "LoggingConfig": {**function.logging.document(), "LogGroup": function.log_group},
+    }
+    if function.layers:
+        document["Layers"] = [{"Arn": layer["Arn"], "CodeSize": layer["CodeSize"]} for layer in function.layers]
+    if function.environment is not None:
+        document["Environment"] = {"Variables": dict(function.environment)}
+    if function.dead_letter_arn:
+        document["DeadLetterConfig"] = {"TargetArn": function.dead_letter_arn}
+    if function.kms_key_arn:
+        document["KMSKeyArn"] = function.kms_key_arn
+    if function.vpc_config is not None:
+        document["VpcConfig"] = {
+            "SubnetIds": [],
+            "SecurityGroupIds": [],
+            "VpcId": "",
+            "Ipv6AllowedForDualStack": False,
+            **function.vpc_config,
+        }
+    return document
+
+
+def _last_modified(at: Instant) -> str:
+    moment = datetime.fromtimestamp(at // 1000, UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{at % 1000:03d}+0000"

@@ -1,0 +1,1 @@
+"""The operations of Lambda, and what they share: functions of a transaction."""

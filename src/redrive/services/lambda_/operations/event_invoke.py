@@ -1,0 +1,172 @@
+"""The operations on how events of a function are retried, and where records of them go."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from redrive.core.arn import Arn
+from redrive.core.documents import Document
+from redrive.core.errors import ServiceError
+from redrive.core.scope import Caller
+from redrive.delivery.operation import operation
+from redrive.services.lambda_.limits import PAGE_ITEMS_MAX
+from redrive.services.lambda_.model.event_invoke import EventInvokeConfig, event_invoke_config
+from redrive.services.lambda_.model.function import (
+    LATEST,
+    Function,
+    invalid_parameter,
+    lambda_error,
+    parse_reference,
+    unavailable,
+)
+from redrive.services.lambda_.operations.functions import authorized_function
+from redrive.services.lambda_.queues import authorize_on_queue, queue_exists
+from redrive.services.lambda_.runs import function_caller
+from redrive.store.api import Transaction
+
+
+@operation("PutFunctionEventInvokeConfig")
+def put_function_event_invoke_config(
+    tx: Transaction, caller: Caller, *,
+    function_name: str, qualifier: str | None = None, maximum_retry_attempts: int | None = None,
+    maximum_event_age_in_seconds: int | None = None, destination_config: Document | None = None,
+) -> Document:  # fmt: skip
+    """Set the configuration of a function's events; what is not given is back at its default.
+
+    Errors: ResourceNotFoundException (function); InvalidParameterValueException (nothing given; a destination that is
+    the function itself, does not exist, may not be written, or is of a kind that does not exist here).
+    Source: https://docs.aws.amazon.com/lambda/latest/api/API_PutFunctionEventInvokeConfig.html
+    """
+    function = authorized_function(tx, caller, "lambda:PutFunctionEventInvokeConfig", function_name, qualifier)
+    return _store(
+        tx, caller, function, EventInvokeConfig(function.name, function.arn, tx.now),
+        retries_max=maximum_retry_attempts, age_s_max=maximum_event_age_in_seconds, destinations=destination_config,
+    )  # fmt: skip
+
+
+@operation("UpdateFunctionEventInvokeConfig")
+def update_function_event_invoke_config(
+    tx: Transaction, caller: Caller, *,
+    function_name: str, qualifier: str | None = None, maximum_retry_attempts: int | None = None,
+    maximum_event_age_in_seconds: int | None = None, destination_config: Document | None = None,
+) -> Document:  # fmt: skip
+    """Change parts of the configuration of a function's events.
+
+    Errors: as PutFunctionEventInvokeConfig; ResourceNotFoundException (no configuration yet).
+    Source: https://docs.aws.amazon.com/lambda/latest/api/API_UpdateFunctionEventInvokeConfig.html
+    """
+    function = authorized_function(tx, caller, "lambda:UpdateFunctionEventInvokeConfig", function_name, qualifier)
+    return _store(
+        tx, caller, function, _existing(tx, caller, function),
+        retries_max=maximum_retry_attempts, age_s_max=maximum_event_age_in_seconds, destinations=destination_config,
+    )  # fmt: skip
+
+
+@operation("GetFunctionEventInvokeConfig")
+def get_function_event_invoke_config(
+    tx: Transaction, caller: Caller, *, function_name: str, qualifier: str | None = None
+) -> Document:
+    """The configuration of a function's events.
+
+    Errors: ResourceNotFoundException (function, or configuration).
+    Source: https://docs.aws.amazon.com/lambda/latest/api/API_GetFunctionEventInvokeConfig.html
+    """
+    function = authorized_function(tx, caller, "lambda:GetFunctionEventInvokeConfig", function_name, qualifier)
+    return event_invoke_config(_existing(tx, caller, function))
+
+
+@operation("ListFunctionEventInvokeConfigs")
+def list_function_event_invoke_configs(
+    tx: Transaction, caller: Caller, *, function_name: str, marker: str = "", max_items: int = PAGE_ITEMS_MAX
+) -> Document:
+    """The configurations of a function's versions: at most one, for $LATEST. There is never a second page.
+
+    Errors: ResourceNotFoundException (function).
+    Source: https://docs.aws.amazon.com/lambda/latest/api/API_ListFunctionEventInvokeConfigs.html
+    """
+    function = authorized_function(tx, caller, "lambda:ListFunctionEventInvokeConfigs", function_name)
+    config = tx.resources.get(EventInvokeConfig, caller.scope, function.name)
+    found = [] if config is None or marker else [event_invoke_config(config)]
+    return {"FunctionEventInvokeConfigs": found[:max_items]}
+
+
+@operation("DeleteFunctionEventInvokeConfig")
+def delete_function_event_invoke_config(
+    tx: Transaction, caller: Caller, *, function_name: str, qualifier: str | None = None
+) -> Document:
+    """Return a function's events to the defaults.
+
+    Errors: ResourceNotFoundException (function, or configuration).
+    Source: https://docs.aws.amazon.com/lambda/latest/api/API_DeleteFunctionEventInvokeConfig.html
+    """
+    function = authorized_function(tx, caller, "lambda:DeleteFunctionEventInvokeConfig", function_name, qualifier)
+    tx.resources.delete(EventInvokeConfig, caller.scope, _existing(tx, caller, function).name)
+    return {}
+
+
+def _existing(tx: Transaction, caller: Caller, function: Function) -> EventInvokeConfig:
+    config = tx.resources.get(EventInvokeConfig, caller.scope, function.name)
+    if config is None:
+        raise lambda_error(
+            "ResourceNotFoundException", f"The function {function.arn}:{LATEST} doesn't have an EventInvokeConfig"
+        )
+    return config
+
+
+def _store(
+    tx: Transaction, caller: Caller, function: Function, config: EventInvokeConfig, *,
+    retries_max: int | None, age_s_max: int | None, destinations: Document | None,
+) -> Document:  # fmt: skip
+    if retries_max is None and age_s_max is None and destinations is None:
+        raise invalid_parameter("You must specify at least one of error handling or destination setting.")
+    given = destinations or {}
+    updated = replace(
+        config,
+        modified_at=tx.now,
+        retries_max=config.retries_max if retries_max is None else retries_max,
+        age_s_max=config.age_s_max if age_s_max is None else age_s_max,
+        on_success_arn=_destination(given, "OnSuccess", config.on_success_arn),
+        on_failure_arn=_destination(given, "OnFailure", config.on_failure_arn),
+    )
+    for destination in {updated.on_success_arn, updated.on_failure_arn} - {""}:
+        _check_destination(tx, caller, function, destination)
+    tx.resources.put(caller.scope, updated)
+    return event_invoke_config(updated)
+
+
+def _destination(destinations: Document, side: str, current: str) -> str:
+    return str((destinations.get(side) or {}).get("Destination", current))
+
+
+def _check_destination(tx: Transaction, caller: Caller, function: Function, destination: str) -> None:
+    """A destination exists, is not the function itself, and the function's role may write to it."""
+    try:
+        arn = Arn.parse(destination)
+    except ValueError:
+        raise invalid_parameter(f"The destination ARN {destination} is invalid.") from None
+    match arn.service:
+        case "sqs":
+            action = "sqs:SendMessage"
+            is_there = queue_exists(tx, destination, caller.request_id)
+        case "lambda":
+            action = "lambda:InvokeFunction"
+            reference = parse_reference(destination, None, caller.scope)
+            if reference.arn == function.arn:
+                raise invalid_parameter("You can't specify the function as a destination for itself.")
+            is_there = tx.resources.get(Function, reference.scope, reference.name) is not None
+            is_there = is_there and reference.qualifier in (None, LATEST)
+        case _:
+            raise unavailable(f"DestinationConfig with {destination}")
+    if not is_there:
+        raise invalid_parameter(f"The destination ARN {destination} is invalid.")
+    try:
+        session = function_caller(tx, function, caller.request_id)
+        if arn.service == "sqs":
+            authorize_on_queue(tx, session, action, destination)
+        else:
+            tx.services.authorize(tx, session, action, destination)
+    except ServiceError:
+        verb = action.partition(":")[2]
+        raise invalid_parameter(
+            f"The function's execution role does not have permissions to call {verb} on {destination}"
+        ) from None

@@ -1,0 +1,165 @@
+"""Invoke: run a function now, or promise to run it soon."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+
+from redrive.core.documents import Document, load_json
+from redrive.core.errors import Bug, ServiceError
+from redrive.core.scope import Caller, Scope
+from redrive.delivery.operation import Outside, operation
+from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus
+from redrive.services.lambda_.limits import EVENT_PAYLOAD_BYTES_MAX, SYNC_PAYLOAD_BYTES_MAX
+from redrive.services.lambda_.model.event_invoke import UNHANDLED, EventInvokeConfig, event_retry_policy
+from redrive.services.lambda_.model.function import (
+    LATEST,
+    Function,
+    function_invocation,
+    invalid_parameter,
+    lambda_error,
+    refuse_given,
+)
+from redrive.services.lambda_.model.metrics import EVENTS_RECEIVED
+from redrive.services.lambda_.model.report import log_events, log_tail
+from redrive.services.lambda_.operations.functions import check_active, get_existing, invocable_reference
+from redrive.services.lambda_.runs import count, record_run
+from redrive.services.lambda_.source import SOURCE
+from redrive.store.api import Transaction
+from redrive.store.tables.deliveries import OUTSIDE, Delivery
+
+STOPPED = "ReservedFunctionConcurrentInvocationLimitExceeded"
+"""The reason for which a function with a reserved concurrency of 0 does not run."""
+
+
+@operation("Invoke")
+def invoke(
+    tx: Transaction, caller: Caller, *,
+    function_name: str, invocation_type: str = "RequestResponse", log_type: str = "None",
+    client_context: str | None = None, durable_execution_name: str | None = None, payload: bytes = b"",
+    qualifier: str | None = None, tenant_id: str | None = None,
+) -> Document | Outside:  # fmt: skip
+    """Run a function and answer what it answered; or, with `InvocationType` Event, accept the event and answer at once.
+
+    Errors: ResourceNotFoundException; InvalidRequestContentException (payload is no JSON); RequestTooLargeException
+    (over 6 MB, or 1 MB for an event); TooManyRequestsException (no concurrency left); ResourceConflictException (the
+    function is Pending; an event is accepted all the same); ServiceException (the run failed outside of the function).
+    Source: https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html
+    """
+    reference = invocable_reference(tx, caller, function_name, qualifier)
+    refuse_given(DurableExecutionName=durable_execution_name)
+    if tenant_id is not None:
+        raise invalid_parameter(
+            "The invoked function is not enabled with tenancy configuration. "
+            "Remove the tenant ID from your request and try again."
+        )
+    function = get_existing(tx, reference, shown=reference.version_arn)
+    event = _event(payload, invocation_type)
+    if invocation_type == "DryRun":
+        return {"StatusCode": 204}
+    if invocation_type == "Event":
+        _promise(tx, caller, reference.scope, function, event, invoked_arn=reference.qualified_arn)
+        return {"StatusCode": 202}
+    check_active(tx, function)
+    if function.reserved == 0:
+        raise _throttled(STOPPED)
+    invocation = function_invocation(
+        function,
+        caller.request_id,
+        event,
+        function_arn=reference.qualified_arn,
+        client_context=_client_context(client_context),
+    )
+    return Outside(invocation, lambda later, result: _answer(later, invocation, result, with_tail=log_type == "Tail"))
+
+
+def _throttled(reason: str) -> ServiceError:
+    """The error of a run for which there was no concurrency left."""
+    return lambda_error("TooManyRequestsException", "Rate Exceeded.", Reason=reason)
+
+
+def _event(payload: bytes, invocation_type: str) -> bytes:
+    """The event that the function will see, within bounds and valid JSON; no payload is an empty object."""
+    if invocation_type == "Event" and len(payload) > EVENT_PAYLOAD_BYTES_MAX:
+        raise lambda_error(
+            "RequestTooLargeException",
+            f"{len(payload)} byte payload is too large for the Event invocation type "
+            f"(limit {EVENT_PAYLOAD_BYTES_MAX} bytes)",
+        )
+    if len(payload) > SYNC_PAYLOAD_BYTES_MAX:
+        raise lambda_error(
+            "RequestTooLargeException",
+            f"Request must be smaller than {SYNC_PAYLOAD_BYTES_MAX} bytes for the InvokeFunction operation",
+        )
+    if not payload:
+        return b"{}"
+    try:
+        load_json(payload)
+    except (ValueError, RecursionError) as error:
+        raise lambda_error(
+            "InvalidRequestContentException", f"Could not parse request body into json: {error}"
+        ) from None
+    return payload
+
+
+def _client_context(text: str | None) -> str | None:
+    """The client context as the runtime reads it: JSON text, out of its base64."""
+    if not text:
+        return None
+    try:
+        decoded = base64.b64decode(text, validate=True).decode()
+        load_json(decoded)
+    except (binascii.Error, ValueError):
+        raise lambda_error(
+            "InvalidRequestContentException", "Client context must be a valid Base64-encoded JSON object."
+        ) from None
+    return decoded
+
+
+def _promise(
+    tx: Transaction, caller: Caller, scope: Scope, function: Function, event: bytes, *, invoked_arn: str
+) -> None:
+    """Accept an event: it is a delivery from now on. `scope` is the function's, which may be another account's."""
+    config = tx.resources.get(EventInvokeConfig, scope, function.name)
+    document = {"Payload": event.decode()}
+    if tx.cause is not None:
+        document |= {"Execution": tx.cause.execution_id, "Cause": tx.cause.delivery_id}
+    is_new = tx.deliveries.put(
+        Delivery(
+            id=caller.request_id,
+            scope=scope,
+            source=SOURCE,
+            source_arn=function.arn,
+            target_arn=invoked_arn,
+            document=document,
+            policy=event_retry_policy(config),
+            place=OUTSIDE,
+            due_at=tx.now,
+            first_at=tx.now,
+            function=function.arn,
+        )
+    )
+    if not is_new:
+        raise Bug(f"request id {caller.request_id} is that of an open delivery: the event would be lost")
+    count(tx, invoked_arn, EVENTS_RECEIVED)
+    tx.notify("due")
+
+
+def _answer(
+    tx: Transaction, invocation: Invocation, result: InvocationResult, *, with_tail: bool
+) -> Document | ServiceError:  # fmt: skip
+    """What the caller is told of a run that has ended."""
+    record_run(tx, invocation, result)
+    answer: Document = {"StatusCode": 200, "ExecutedVersion": LATEST, "Payload": result.payload}
+    match result.status:
+        case InvocationStatus.THROTTLED:
+            return _throttled(result.error)
+        case InvocationStatus.SERVICE_ERROR:
+            return ServiceError("ServiceException", result.error, fault="server", members={"Type": "Service"})
+        case InvocationStatus.FUNCTION_ERROR:
+            answer["FunctionError"] = UNHANDLED
+        case InvocationStatus.OK:
+            pass
+    if with_tail:
+        answer["LogResult"] = log_tail(log_events(invocation, result, tx.now))
+    return answer

@@ -1,0 +1,119 @@
+"""The operations on a function's resource policy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from redrive.core.documents import Document, dump_json
+from redrive.core.entropy import new_uuid
+from redrive.core.scope import Caller
+from redrive.delivery.operation import operation
+from redrive.services.lambda_.limits import POLICY_BYTES_MAX
+from redrive.services.lambda_.model.function import LATEST, Function, invalid_parameter, lambda_error
+from redrive.services.lambda_.model.policy import is_principal, policy_document, policy_statement
+from redrive.services.lambda_.operations.functions import authorized_reference, get_existing
+from redrive.store.api import Transaction
+
+
+@operation("AddPermission")
+def add_permission(
+    tx: Transaction, caller: Caller, *,
+    function_name: str, statement_id: str, action: str, principal: str, source_arn: str | None = None,
+    function_url_auth_type: str | None = None, invoked_via_function_url: bool | None = None,
+    source_account: str | None = None, event_source_token: str | None = None, qualifier: str | None = None,
+    revision_id: str | None = None, principal_org_id: str | None = None,
+) -> Document:  # fmt: skip
+    """Add a statement to a function's resource policy.
+
+    Errors: ResourceNotFoundException; ResourceConflictException (statement exists); PreconditionFailedException
+    (revision); PolicyLengthExceededException (over 20 KB); InvalidParameterValueException (no such principal;
+    $LATEST).
+    Source: https://docs.aws.amazon.com/lambda/latest/api/API_AddPermission.html
+    """
+    reference = authorized_reference(tx, caller, "lambda:AddPermission", function_name, qualifier)
+    function = get_existing(tx, reference)
+    if reference.qualifier == LATEST:
+        raise invalid_parameter("We currently do not support adding policies for $LATEST.")
+    if not is_principal(principal):
+        raise invalid_parameter("The provided principal was invalid. Please check the principal and try again.")
+    _check_revision(function, revision_id)
+    if any(statement["Sid"] == statement_id for statement in function.statements):
+        raise lambda_error(
+            "ResourceConflictException",
+            f"The statement id ({statement_id}) provided already exists. Please provide a new statement id, or "
+            "remove the existing statement.",
+        )
+    via_url = None if invoked_via_function_url is None else str(invoked_via_function_url).lower()
+    statement = policy_statement(
+        sid=statement_id,
+        action=action,
+        principal=principal,
+        resource=reference.qualified_arn,
+        source_arn=source_arn,
+        equals={
+            "AWS:SourceAccount": source_account,
+            "aws:PrincipalOrgID": principal_org_id,
+            "lambda:EventSourceToken": event_source_token,
+            "lambda:FunctionUrlAuthType": function_url_auth_type,
+            "lambda:InvokedViaFunctionUrl": via_url,
+        },
+    )
+    statements = (*function.statements, statement)
+    size = len(policy_document(statements).encode())
+    if size > POLICY_BYTES_MAX:
+        raise lambda_error(
+            "PolicyLengthExceededException",
+            f"The final policy size ({size}) is bigger than the limit ({POLICY_BYTES_MAX}).",
+        )
+    _store(tx, caller, function, statements)
+    return {"Statement": dump_json(statement)}
+
+
+@operation("RemovePermission")
+def remove_permission(
+    tx: Transaction, caller: Caller, *,
+    function_name: str, statement_id: str, qualifier: str | None = None, revision_id: str | None = None,
+) -> Document:  # fmt: skip
+    """Take a statement out of a function's resource policy.
+
+    Errors: ResourceNotFoundException (function, statement); PreconditionFailedException (revision).
+    Source: https://docs.aws.amazon.com/lambda/latest/api/API_RemovePermission.html
+    """
+    reference = authorized_reference(tx, caller, "lambda:RemovePermission", function_name, qualifier)
+    function = get_existing(tx, reference)
+    _check_revision(function, revision_id)
+    statements = [one for one in function.statements if one["Sid"] != statement_id]
+    if len(statements) == len(function.statements):
+        raise lambda_error("ResourceNotFoundException", f"Statement {statement_id} is not found in resource policy.")
+    _store(tx, caller, function, statements)
+    return {}
+
+
+@operation("GetPolicy")
+def get_policy(tx: Transaction, caller: Caller, *, function_name: str, qualifier: str | None = None) -> Document:
+    """A function's resource policy.
+
+    Errors: ResourceNotFoundException (function, or it has no policy).
+    Source: https://docs.aws.amazon.com/lambda/latest/api/API_GetPolicy.html
+    """
+    reference = authorized_reference(tx, caller, "lambda:GetPolicy", function_name, qualifier)
+    function = get_existing(tx, reference)
+    if not function.statements:
+        raise lambda_error("ResourceNotFoundException", "The resource you requested does not exist.")
+    return {"Policy": policy_document(function.statements), "RevisionId": function.policy_revision}
+
+
+def _check_revision(function: Function, revision_id: str | None) -> None:
+    if revision_id is not None and revision_id != function.policy_revision:
+        raise lambda_error(
+            "PreconditionFailedException",
+            "The Revision Id provided does not match the latest Revision Id. Call the GetPolicy API to retrieve the "
+            "latest Revision Id",
+        )
+
+
+def _store(tx: Transaction, caller: Caller, function: Function, statements: Sequence[Document]) -> None:
+    """The policy has a revision of its own: processes that run the function are not concerned."""
+    changed = replace(function, statements=tuple(statements), policy_revision=new_uuid(tx.entropy))
+    tx.resources.put(caller.scope, changed)

@@ -1,0 +1,142 @@
+"""Queues as what mappings read from: received in batches, hidden as long as a run may take, deleted when done.
+
+Source: https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from redrive.core.clock import SECOND_MS, Instant
+from redrive.core.documents import Document
+from redrive.core.scope import Caller
+from redrive.delivery.sources.event_sources import Batch, Reading
+from redrive.delivery.sources.targets import queue_url
+from redrive.services.lambda_.limits import RECEIVE_MESSAGES_MAX, SYNC_PAYLOAD_BYTES_MAX
+from redrive.services.lambda_.model.batch import batches, sqs_record
+from redrive.services.lambda_.model.mapping import FIFO_SUFFIX, effective_visibility_s
+from redrive.store.api import Transaction
+from redrive.store.tables.runs import Link
+
+NextVisible = Callable[[Transaction, str], Instant | None]
+"""When the next message of the queue with this ARN is visible (in the past if one is now); None if it has none."""
+CountVisible = Callable[[Transaction, str, int], int]
+"""How many messages of the queue with this ARN are visible, counting no further than the last argument."""
+ExecutionsOf = Callable[[Transaction, Sequence[str]], Sequence[Link]]
+"""The messages that these receipt handles stand for, each with its execution."""
+_Poll = Callable[[int], list[Document]]
+"""Receives at most so many messages. Errors: ServiceError (queue gone, role refused)."""
+
+
+class _TooLarge(Exception):
+    """A receive gave more than an event holds."""
+
+
+class QueueEvents:
+    """SQS queues. Implements EventSource."""
+
+    service = "sqs"
+    is_sequential = False
+
+    def __init__(
+        self, *, next_visible: NextVisible, count_visible: CountVisible, executions_of: ExecutionsOf
+    ) -> None:  # fmt: skip
+        self._executions_of = executions_of
+        self._next_visible = next_visible
+        self._count_visible = count_visible
+
+    def due_at(self, tx: Transaction, reading: Reading) -> Instant | None:
+        """When a message is visible; with a window, when it is over, or a whole batch is visible."""
+        first_at = self._next_visible(tx, reading.source_arn)
+        if first_at is None or reading.window_s == 0:
+            return first_at
+        is_full = self._count_visible(tx, reading.source_arn, reading.batch_size) >= reading.batch_size
+        return first_at if is_full else first_at + reading.window_s * SECOND_MS
+
+    def poll(self, tx: Transaction, caller: Caller, reading: Reading) -> Sequence[Batch]:
+        """The messages of one batch, hidden for as long as the run may take, in as many events as they need.
+
+        Errors: ServiceError (queue gone, role refused).
+        """
+        poll = _poll_of(tx, caller, reading)
+        if reading.source_arn.endswith(FIFO_SUFFIX):
+            return _receive_in_order(tx, reading, poll)
+        received: list[Document] = []
+        size = 0
+        while len(received) < reading.batch_size and size < SYNC_PAYLOAD_BYTES_MAX:
+            asked_for = min(RECEIVE_MESSAGES_MAX, reading.batch_size - len(received))
+            page = poll(asked_for)
+            received += page
+            size += sum(len(message.get("Body", "")) for message in page)
+            if len(page) < asked_for:
+                break
+        return _batches(reading, received)
+
+    def executions(self, tx: Transaction, receipts: Sequence[str]) -> Sequence[Link]:
+        """To which executions the messages of a batch belong; a client's message is one by itself."""
+        return self._executions_of(tx, receipts)
+
+    def acknowledge(self, tx: Transaction, caller: Caller, source_arn: str, receipts: Sequence[str]) -> list[str]:
+        """Delete messages; answers why some were not: their receipts had expired.
+
+        Errors: ServiceError (queue gone, role refused).
+        """
+        url = queue_url(source_arn)
+        undone: list[str] = []
+        for start in range(0, len(receipts), RECEIVE_MESSAGES_MAX):
+            entries = [
+                {"Id": str(number), "ReceiptHandle": receipt}
+                for number, receipt in enumerate(receipts[start : start + RECEIVE_MESSAGES_MAX])
+            ]
+            answer = tx.services.call(tx, caller, "sqs", "DeleteMessageBatch", {"QueueUrl": url, "Entries": entries})
+            undone += [entry["Message"] for entry in answer.get("Failed") or ()]
+        return undone
+
+
+def _poll_of(tx: Transaction, caller: Caller, reading: Reading) -> _Poll:
+    """How the caller receives from the queue. Errors: ServiceError (queue gone, role refused)."""
+    url = queue_url(reading.source_arn)
+    asked: Document = {"QueueUrl": url, "AttributeNames": ["VisibilityTimeout"]}
+    attributes = tx.services.call(tx, caller, "sqs", "GetQueueAttributes", asked)["Attributes"]
+    params: Document = {
+        "QueueUrl": url,
+        "WaitTimeSeconds": 0,
+        "MessageSystemAttributeNames": ["All"],
+        "MessageAttributeNames": ["All"],
+    }
+    visibility_s = effective_visibility_s(
+        visibility_s=int(attributes["VisibilityTimeout"]), window_s=reading.window_s, timeout_s=reading.timeout_s
+    )
+    if visibility_s is not None:
+        params["VisibilityTimeout"] = visibility_s
+
+    def poll(limit: int) -> list[Document]:
+        answer = tx.services.call(tx, caller, "sqs", "ReceiveMessage", {**params, "MaxNumberOfMessages": limit})
+        return answer.get("Messages") or []
+
+    return poll
+
+
+def _receive_in_order(tx: Transaction, reading: Reading, poll: _Poll) -> list[Batch]:
+    """What one receive of a FIFO queue gives, of one group or of several, in one event; empty if it gives nothing.
+
+    A receive of more than an event holds is undone, and a smaller one takes its place: messages that were received and
+    not run would hold up their groups, and would be nearer to the dead-letter queue for nothing.
+
+    Errors: ServiceError (queue gone, role refused).
+    """
+    limit = reading.batch_size
+    while True:
+        try:
+            with tx.savepoint():
+                found = _batches(reading, poll(limit))
+                if len(found) > 1:
+                    raise _TooLarge
+                return found
+        except _TooLarge:
+            limit = len(found[0].receipts)
+
+
+def _batches(reading: Reading, messages: Sequence[Document]) -> list[Batch]:
+    records = [sqs_record(message, reading.source_arn) for message in messages]
+    return list(batches(records, bytes_max=SYNC_PAYLOAD_BYTES_MAX))

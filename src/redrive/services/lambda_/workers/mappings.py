@@ -1,0 +1,288 @@
+"""Mappings at work: items are read in batches, handed to functions, and acknowledged by what functions answer.
+
+A batch under way is a row beside the deliveries, in a place of its own: its `due_at` is the end of its lease. A batch
+whose lease ends unheard is dropped; a queue's messages come back by their visibility timeout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from redrive.core.arn import Arn
+from redrive.core.clock import Instant
+from redrive.core.entropy import new_uuid
+from redrive.core.errors import Conflict, ServiceError, UserError
+from redrive.core.log import Log
+from redrive.core.retry import Failed, RetryPolicy
+from redrive.core.scope import Scope
+from redrive.delivery.history.records import record_batch
+from redrive.delivery.outside.errand import Result
+from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus
+from redrive.delivery.sources.event_sources import Batch, EventSource, Reading
+from redrive.delivery.sources.watches import Reader, watch
+from redrive.delivery.worker import Attempt, FreeSlots
+from redrive.services.lambda_.limits import (
+    EMPTY_POLL_PAUSE_MS,
+    EXPIRED_BATCHES_PER_CLAIM_MAX,
+    MAPPINGS_PER_CLAIM_MAX,
+    PROBLEM_PAUSE_MS,
+    RUN_MARGIN_MS,
+    THROTTLE_PAUSE_MS,
+)
+from redrive.services.lambda_.model.batch import messages_left
+from redrive.services.lambda_.model.function import Function, function_invocation
+from redrive.services.lambda_.model.mapping import EventSourceMapping, concurrency
+from redrive.services.lambda_.runs import function_caller, record_run, run_caller
+from redrive.services.lambda_.source import outcome_of, reported
+from redrive.services.lambda_.watches import (
+    LOOK_TIMER,
+    end_pause,
+    look_now,
+    pause,
+    paused_until,
+    timer_of,
+)
+from redrive.store.api import Transaction
+from redrive.store.tables.deliveries import Delivery
+from redrive.store.tables.runs import Link
+
+NAME = "lambda.mapping"
+BATCH = "batch"
+"""The place of batches under way: the delivery worker does not claim there."""
+
+_Due = tuple[Scope, EventSourceMapping, Function]
+
+
+class MappingWorker:
+    """Reads from the sources of enabled mappings as the functions' roles. Looks at those alone whose timer is due.
+
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventsourcemapping.html
+    """
+
+    name = NAME
+    timer = None
+    upkeep = False
+
+    def __init__(self, sources: Sequence[EventSource], log: Log) -> None:
+        self._sources: Mapping[str, EventSource] = {source.service: source for source in sources}
+        self._log = log
+
+    def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
+        batch_at = tx.deliveries.next((BATCH,))
+        look_at = self._next_look(tx, free) if free.count > 0 else None
+        return look_at if look_at is not None and (batch_at is None or look_at < batch_at) else batch_at
+
+    def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
+        _drop_expired(tx)
+        attempts: list[Attempt] = []
+        waiting = _mappings_due(tx) if free.count > 0 else []
+        # One batch for each mapping in turn, so that a full queue does not keep the others waiting.
+        while waiting and free.count > 0:
+            took: list[_Due] = []
+            for due in waiting:
+                batch = self._take(tx, *due, free=free)
+                free = free.without(attempt.function for attempt in batch)
+                attempts += batch
+                if batch:
+                    took.append(due)
+            waiting = took
+        return attempts
+
+    def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
+        row = tx.deliveries.held(attempt.key, attempt.fence)
+        if row is None:
+            return
+        assert isinstance(result, InvocationResult), "mappings run functions"
+        tx.deliveries.delete(row.id, row.fence)
+        mapping = tx.resources.get(EventSourceMapping, row.scope, row.document["Mapping"])
+        if mapping is not None:
+            look_now(tx, row.scope, mapping)
+        try:
+            with tx.savepoint():
+                last_result = self._acknowledge(tx, attempt.invocation, row, result)
+        except (Conflict, UserError):
+            raise
+        except Exception as defect:  # noqa: BLE001 - ours: the batch is not done, and comes back as the source has it.
+            self._log.error("batch not settled", batch_id=row.id, mapping=row.source_arn, defect=repr(defect))
+            last_result = "PROBLEM: redrive failed to settle the batch"
+        mapping = tx.resources.get(EventSourceMapping, row.scope, row.document["Mapping"])
+        if mapping is None:
+            return
+        _note(tx, row.scope, mapping, last_result)
+        if result.status is InvocationStatus.THROTTLED:
+            pause(tx, row.scope, mapping, THROTTLE_PAUSE_MS)
+
+    def _next_look(self, tx: Transaction, free: FreeSlots) -> Instant | None:
+        """When a mapping is to be looked at whose function may begin a run; what is due for others waits for a slot."""
+        first_at = tx.timers.next(LOOK_TIMER)
+        if first_at is None or first_at > tx.now or not free.held or not free.full:
+            return first_at
+        if any(free.room_of(function.arn) > 0 for _, _, function in _mappings_due(tx)):
+            return first_at
+        return tx.timers.next_after(LOOK_TIMER, tx.now)
+
+    def _acknowledge(self, tx: Transaction, ran: Invocation, row: Delivery, result: InvocationResult) -> str:
+        """Record the run, and acknowledge what it is done with; answers how the mapping tells of it."""
+        record_run(tx, ran, result)
+        receipts: dict[str, str] = row.document["Receipts"]
+        left = messages_left(result, list(receipts), reports_failures=row.document["ReportsFailures"])
+        _record(tx, row, left, result)
+        done = [receipt for item_id, receipt in receipts.items() if item_id not in left]
+        undone: Sequence[str] = ()
+        try:
+            if done:
+                source_arn = row.document["QueueArn"]
+                caller = run_caller(tx, ran, new_uuid(tx.entropy))
+                undone = self._source(source_arn).acknowledge(tx, caller, source_arn, done)
+        except ServiceError as error:
+            undone = [error.message]
+        if undone:
+            return f"PROBLEM: {undone[0]}"
+        if row.document.get("Cursor") and not left:
+            _move_on(tx, row.scope, row.document["Mapping"], row.document["Cursor"])
+        return "OK" if done else "PROBLEM: Function call failed"
+
+    def _take(
+        self, tx: Transaction, scope: Scope, mapping: EventSourceMapping, function: Function, *, free: FreeSlots
+    ) -> list[Attempt]:
+        """Read a batch, if one is due; more than one attempt where its items are too large for one event.
+
+        If none is, the mapping is looked at again when it says.
+        """
+        room = free.room_of(function.arn)
+        if room <= 0:
+            return []
+        timer = timer_of(scope, mapping)
+        if not mapping.enabled or self._room(tx, mapping, function) <= 0:
+            tx.timers.rest(LOOK_TIMER, timer)
+            return []
+        source, reading = self._source(mapping.source_arn), _reading(mapping, function)
+        due_at = source.due_at(tx, reading)
+        if due_at is None:
+            tx.timers.clear(LOOK_TIMER, timer)
+            return []
+        resumes_at = paused_until(tx, scope, mapping)
+        if max(due_at, resumes_at) > tx.now:
+            tx.timers.set(LOOK_TIMER, timer, max(due_at, resumes_at))
+            return []
+        if resumes_at:
+            end_pause(tx, scope, mapping)
+        try:
+            caller = function_caller(tx, function, new_uuid(tx.entropy))
+            found = source.poll(tx, caller, reading)
+        except ServiceError as error:
+            _note(tx, scope, mapping, f"PROBLEM: {error.message}")
+            pause(tx, scope, mapping, PROBLEM_PAUSE_MS)
+            return []
+        if not found:
+            # What was due went elsewhere: to a dead-letter queue, say.
+            pause(tx, scope, mapping, EMPTY_POLL_PAUSE_MS)
+            return []
+        return [
+            _begin(tx, scope, mapping, function, batch, source.executions(tx, list(batch.receipts.values())))
+            for batch in found[:room]
+        ]
+
+    def _room(self, tx: Transaction, mapping: EventSourceMapping, function: Function) -> int:
+        """How many more batches of the mapping may be under way."""
+        most = concurrency(mapping, function)
+        if self._source(mapping.source_arn).is_sequential:
+            most = min(most, 1)
+        return most - tx.deliveries.count_of_source(NAME, mapping.arn)
+
+    def _source(self, source_arn: str) -> EventSource:
+        return self._sources[Arn.parse(source_arn).service]
+
+
+def _mappings_due(tx: Transaction) -> list[_Due]:
+    """The mappings to be looked at now, those that have waited longest first; what is gone is looked at no more."""
+    first_at = tx.timers.next(LOOK_TIMER)
+    if first_at is None or first_at > tx.now:
+        return []
+    found: list[_Due] = []
+    for timer, _ in tx.timers.due(LOOK_TIMER, tx.now, MAPPINGS_PER_CLAIM_MAX):
+        account, region, name = timer.split("/", 2)
+        scope = Scope(account, region)
+        mapping = tx.resources.get(EventSourceMapping, scope, name)
+        function = None if mapping is None else tx.resources.get(Function, scope, mapping.function_name)
+        if mapping is None or function is None:
+            tx.timers.rest(LOOK_TIMER, timer)
+        else:
+            found.append((scope, mapping, function))
+            watch(tx, mapping.source_arn, Reader(LOOK_TIMER, timer))  # Mappings of older stores have none.
+    return found
+
+
+def _reading(mapping: EventSourceMapping, function: Function) -> Reading:
+    return Reading(mapping.source_arn, mapping.batch_size, mapping.window_s, function.timeout_s, mapping.cursor)
+
+
+def _note(tx: Transaction, scope: Scope, mapping: EventSourceMapping, result: str) -> None:
+    """Keep what became of the latest batch, if it is news."""
+    if mapping.last_result != result:
+        tx.resources.put(scope, replace(mapping, last_result=result))
+
+
+def _move_on(tx: Transaction, scope: Scope, name: str, cursor: str) -> None:
+    """Have the next batch read after the one that is done."""
+    mapping = tx.resources.get(EventSourceMapping, scope, name)
+    if mapping is not None:
+        tx.resources.put(scope, replace(mapping, cursor=cursor))
+
+
+def _drop_expired(tx: Transaction) -> None:
+    """Forget batches whose leases have ended: whoever settles one now settles nothing."""
+    due_at = tx.deliveries.next((BATCH,))
+    if due_at is None or due_at > tx.now:
+        return
+    for row in tx.deliveries.claim_due(BATCH, tx.now, lease_ms=0, limit=EXPIRED_BATCHES_PER_CLAIM_MAX):
+        tx.deliveries.delete(row.id, row.fence)
+        record_batch(tx, row, row.document["QueueArn"], _links(row), None, why="nobody answered within its lease")
+        mapping = tx.resources.get(EventSourceMapping, row.scope, row.document["Mapping"])
+        if mapping is not None:
+            look_now(tx, row.scope, mapping)
+
+
+def _links(row: Delivery, left: Collection[str] | None = None) -> list[Link]:
+    """The messages of a batch; done with is what is not `left`, and nothing if nobody knows."""
+    found = (Link(*link) for link in row.document.get("Links") or ())
+    return [link._replace(is_done=left is not None and link.message_id not in left) for link in found]
+
+
+def _record(tx: Transaction, row: Delivery, left: Collection[str], result: InvocationResult) -> None:
+    """Write down what became of a batch."""
+    outcome = outcome_of(result)
+    failed = reported(outcome) if isinstance(outcome, Failed) else None
+    why = f"{len(left)} of its messages went back to their queue" if left and failed is None else ""
+    record_batch(
+        tx, row, row.document["QueueArn"], _links(row, left), failed, why=why, log_stream=result.log_stream
+    )  # fmt: skip
+
+
+def _begin(
+    tx: Transaction, scope: Scope, mapping: EventSourceMapping, function: Function, batch: Batch, links: Sequence[Link]
+) -> Attempt:
+    """Put a batch under way: its row is its lease, and counts against the mapping's concurrency."""
+    invocation = function_invocation(function, new_uuid(tx.entropy), batch.event, function_arn=mapping.function_arn)
+    row = Delivery(
+        id=invocation.request_id,
+        scope=scope,
+        source=NAME,
+        source_arn=mapping.arn,
+        target_arn=mapping.function_arn,
+        document={
+            "Mapping": mapping.name,
+            "QueueArn": mapping.source_arn,
+            "ReportsFailures": mapping.reports_failures,
+            "Receipts": dict(batch.receipts),
+            "Cursor": batch.cursor,
+            "Links": [list(link) for link in links],
+        },
+        policy=RetryPolicy(),
+        place=BATCH,
+        due_at=tx.now + invocation.timeout_ms + RUN_MARGIN_MS,
+        first_at=tx.now,
+    )
+    tx.deliveries.put(row)
+    return Attempt(NAME, row.id, row.fence, invocation)

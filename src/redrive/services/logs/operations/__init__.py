@@ -1,0 +1,1 @@
+"""The operations of CloudWatch Logs, and what they share: functions of a transaction."""

@@ -1,0 +1,1 @@
+"""What the server's own surface takes and tells, without a transaction."""

@@ -1,0 +1,1 @@
+"""The operations of the server's own surface, and what they share: functions of a transaction."""

@@ -1,0 +1,51 @@
+"""How deliveries went, and all that happened to one execution."""
+
+from __future__ import annotations
+
+from redrive.core.documents import Document
+from redrive.core.scope import Caller
+from redrive.delivery.history.runs import run_of, runs_matching
+from redrive.delivery.surface import MISSING, own_operation, refusal, scope_asked
+from redrive.services.redrive import limits
+from redrive.services.redrive.model.runs import instant_of, run_document, state_of, timeline_document
+from redrive.store.api import Transaction
+from redrive.store.tables.runs import RunFilter
+
+
+@own_operation("ListRuns")
+def list_runs(
+    tx: Transaction, caller: Caller, *, state: str | None = None, source: str = "", target: str = "",
+    execution: str = "", since: str | None = None, until: str | None = None, region: str | None = None,
+    account: str | None = None, limit: int = limits.PAGE, after: str = "",
+) -> Document:  # fmt: skip
+    """List runs, the latest first; of one region, unless a source or an execution is named.
+
+    Errors: AccessDeniedException; ValidationException: a time is none, or `after` is not the end of a page.
+    """
+    scope = scope_asked(caller, account, region)
+    # A role or a user sees the runs of their own account alone.
+    is_everywhere = bool(source or execution) and not account and not region and caller.is_account
+    wanted = RunFilter(
+        scope="" if is_everywhere else str(scope), state=state_of(state), source_arn=source, target_arn=target,
+        execution_id=execution, since=instant_of(since, "since") or 0, until=instant_of(until, "until"),
+    )  # fmt: skip
+    try:
+        found = runs_matching(tx, wanted, limit=limit, after=after)
+    except ValueError as error:
+        what = f"No list of runs goes on after {after[:100]!r}."
+        raise refusal(what, "Send the `after` of the page before.") from error
+    return {"runs": [run_document(run) for run in found], "after": found[-1].place if len(found) == limit else None}
+
+
+@own_operation("GetRun")
+def get_run(tx: Transaction, caller: Caller, *, id: str) -> Document:
+    """Tell one run, and the timeline of its execution. Errors: AccessDeniedException; ResourceNotFoundException."""
+    execution_id = tx.runs.execution_of(id)
+    timeline = [] if execution_id is None else tx.runs.timeline(execution_id)
+    run = run_of(tx, id) or next((run_of(tx, event.delivery_id) for event in timeline), None)
+    is_theirs = caller.is_account or (run is not None and run.facts.scope.startswith(f"{caller.account}/"))
+    if execution_id is None or not is_theirs:
+        next_step = "It was not attempted yet, or more than 14 days ago. See: redrive runs list"
+        raise refusal(f"Nothing is known of a run {id[:200]}.", next_step, MISSING)
+    told = {"execution_id": execution_id} if run is None else run_document(run)
+    return {**told, "timeline": [timeline_document(event) for event in timeline]}

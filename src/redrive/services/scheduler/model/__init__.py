@@ -1,0 +1,1 @@
+"""What EventBridge Scheduler keeps and what its rules are, without a transaction."""

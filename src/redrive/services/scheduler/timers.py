@@ -1,0 +1,51 @@
+"""Schedules and their timers: stored together, removed together."""
+
+from __future__ import annotations
+
+from redrive.core.scope import Scope
+from redrive.services.scheduler.model.occurrences import Occurrence
+from redrive.services.scheduler.model.schedule import SOURCE, Schedule
+from redrive.store.api import Transaction
+
+OCCURRENCE_TIMER = "scheduler.schedule"
+GROUP_TIMER = "scheduler.group"
+
+
+def timer_name(scope: Scope, name: str) -> str:
+    """The name of a timer: `account/region/name`."""
+    return f"{scope}/{name}"
+
+
+def scope_and_name(timer: str) -> tuple[Scope, str]:
+    """What `timer_name` put together."""
+    account, region, name = timer.split("/", 2)
+    return Scope(account, region), name
+
+
+def store_schedule(tx: Transaction, scope: Scope, schedule: Schedule, occurrence: Occurrence | None) -> None:
+    """Store a schedule, and have it wake up at its next invocation, or now to be removed if it is over."""
+    tx.resources.put(scope, schedule)
+    timer = timer_name(scope, schedule.name)
+    if occurrence is not None:
+        tx.timers.set(OCCURRENCE_TIMER, timer, occurrence.invoke_at)
+        tx.notify("due")
+    elif schedule.is_completed:
+        tx.timers.set(OCCURRENCE_TIMER, timer, tx.now)
+        tx.notify("due")
+    else:
+        tx.timers.clear(OCCURRENCE_TIMER, timer)
+
+
+def remove_schedule(tx: Transaction, scope: Scope, schedule: Schedule) -> None:
+    """Forget a schedule. What it has fired goes on to its end."""
+    tx.resources.delete(Schedule, scope, schedule.name)
+    tx.timers.clear(OCCURRENCE_TIMER, timer_name(scope, schedule.name))
+
+
+def remove_if_completed(tx: Transaction, scope: Scope, schedule: Schedule, *, open_max: int) -> None:
+    """Forget a schedule that is over, once no more than so many of its deliveries are open.
+
+    Until its last occurrence has come to an end, good or bad, a schedule is there to be looked at.
+    """
+    if schedule.is_completed and tx.deliveries.count_of_source(SOURCE, schedule.arn(scope)) <= open_max:
+        remove_schedule(tx, scope, schedule)

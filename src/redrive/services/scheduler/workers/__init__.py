@@ -1,0 +1,1 @@
+"""What happens in EventBridge Scheduler by itself."""

@@ -1,0 +1,147 @@
+"""What happens by itself: occurrences come due, and groups that are being deleted are emptied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from redrive.core.clock import Instant
+from redrive.core.errors import Bug
+from redrive.core.knobs import PRODUCTION
+from redrive.core.limits import Limits
+from redrive.core.scope import Scope
+from redrive.delivery.outside.errand import Result
+from redrive.delivery.worker import Attempt, FreeSlots
+from redrive.services.scheduler import limits
+from redrive.services.scheduler.model.executions import retry_policy
+from redrive.services.scheduler.model.occurrences import Occurrence, following, left_out_by, overdue, unfired
+from redrive.services.scheduler.model.quota import InvocationQuota
+from redrive.services.scheduler.model.schedule import Schedule, ScheduleGroup
+from redrive.services.scheduler.promises import promise, record_missed, record_unfired
+from redrive.services.scheduler.timers import (
+    GROUP_TIMER,
+    OCCURRENCE_TIMER,
+    remove_if_completed,
+    remove_schedule,
+    scope_and_name,
+    store_schedule,
+    timer_name,
+)
+from redrive.store.api import Transaction
+
+
+class _TimerWorker:
+    """A worker whose due work is the timers of one kind, and who does all of it inside the store."""
+
+    def __init__(self, name: str, timer: str, *, upkeep: bool) -> None:
+        self.name = name
+        self.upkeep = upkeep
+        self.timer = timer
+
+    def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
+        """When the next timer of this kind comes due."""
+        return tx.timers.next(self.timer)
+
+    def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
+        """Never called: nothing is attempted outside. Errors: Bug."""
+        raise Bug(f"{self.name} attempts nothing outside")
+
+
+class ScheduleWorker(_TimerWorker):
+    """Turns occurrences that have come due into deliveries, each exactly once."""
+
+    def __init__(self, *, per_claim: int = PRODUCTION.occurrences_per_claim) -> None:
+        self._per_claim = per_claim
+        super().__init__("scheduler", OCCURRENCE_TIMER, upkeep=False)
+
+    def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
+        """Promise one occurrence of each schedule that is due; one that fell behind is due again at once."""
+        admission = _Admission(tx)
+        for timer, at in tx.timers.due(OCCURRENCE_TIMER, tx.now, self._per_claim):
+            scope, name = scope_and_name(timer)
+            schedule = tx.resources.get(Schedule, scope, name)
+            if schedule is not None and schedule.next_at is not None:
+                moved, upcoming = _fire(tx, scope, schedule, Occurrence(schedule.next_at, at), admission)
+                store_schedule(tx, scope, moved, upcoming)
+            else:
+                tx.timers.clear(OCCURRENCE_TIMER, timer)
+                if schedule is not None:
+                    remove_if_completed(tx, scope, schedule, open_max=0)
+        admission.keep()
+        return ()
+
+
+class GroupDeletionWorker(_TimerWorker):
+    """Empties groups that are being deleted, some schedules at a time, and then removes them."""
+
+    def __init__(self) -> None:
+        super().__init__("scheduler groups", GROUP_TIMER, upkeep=False)
+
+    def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
+        """Remove the next schedules of one group; the group goes with the last of them."""
+        for timer, _ in tx.timers.due(GROUP_TIMER, tx.now, 1):
+            scope, name = scope_and_name(timer)
+            found = tx.resources.list(Schedule, scope, prefix=f"{name}/", limit=limits.DELETIONS_PER_CLAIM_MAX)
+            for schedule in found:
+                end_schedule(tx, scope, schedule)
+            if len(found) < limits.DELETIONS_PER_CLAIM_MAX:
+                tx.resources.delete(ScheduleGroup, scope, name)
+                tx.timers.clear(GROUP_TIMER, timer)
+        return ()
+
+
+def fire_what_is_due(tx: Transaction, scope: Scope, schedule: Schedule) -> Schedule:
+    """Promise what is to be invoked by now of a schedule that is about to change: it is of the time before the change.
+
+    Answers the schedule as it is then; to store it, or to remove it, is left to the caller.
+    """
+    if schedule.next_at is None or schedule.next_at > tx.now:
+        return schedule
+    at = tx.timers.get(OCCURRENCE_TIMER, timer_name(scope, schedule.name))
+    due = None if at is None else Occurrence(schedule.next_at, at)
+    admission = _Admission(tx)
+    while due is not None and due.invoke_at <= tx.now:
+        schedule, due = _fire(tx, scope, schedule, due, admission)
+    admission.keep()
+    return schedule
+
+
+def end_schedule(tx: Transaction, scope: Scope, schedule: Schedule) -> None:
+    """Remove a schedule that somebody deletes: what is to be invoked by now is fired, what waits for it is missed."""
+    last = fire_what_is_due(tx, scope, schedule)
+    record_unfired(tx, scope, last, unfired(last, tx.now), ended="deleted")
+    remove_schedule(tx, scope, last)
+
+
+class _Admission:
+    """Lets invocations out by the quotas of their accounts; without a bound where quotas do not hold."""
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+        self._quotas: dict[Scope, InvocationQuota] = {}
+
+    def of(self, scope: Scope) -> Instant:
+        """When the next invocation may go out."""
+        if self._tx.services.limits is Limits.RELAXED:
+            return self._tx.now
+        quota = self._quotas.get(scope) or self._tx.resources.get(InvocationQuota, scope, InvocationQuota.NAME)
+        self._quotas[scope], at = (quota or InvocationQuota()).admit(self._tx.now)
+        return at
+
+    def keep(self) -> None:
+        """Store what was used."""
+        for scope, quota in self._quotas.items():
+            self._tx.resources.put(scope, quota)
+
+
+def _fire(
+    tx: Transaction, scope: Scope, schedule: Schedule, due: Occurrence, admission: _Admission
+) -> tuple[Schedule, Occurrence | None]:
+    """Promise an occurrence; answers the schedule after it, and the next one."""
+    age_ms_max = retry_policy(schedule.settings.target).age_ms_max
+    occurrence = overdue(schedule.settings, due, tx.now)
+    promise(tx, scope, schedule, occurrence, not_before=admission.of(scope))
+    moved, upcoming = following(schedule, scope, occurrence, age_ms_max, tx.now)
+    if occurrence != due or tx.now - occurrence.invoke_at > age_ms_max:
+        missed = left_out_by(schedule, due, occurrence, moved.next_at, tx.now)
+        record_missed(tx, scope, schedule, missed, why="nothing ran when they were due")
+    return moved, upcoming

@@ -1,0 +1,1 @@
+"""What SQS keeps and what its rules are, without a transaction."""

@@ -1,0 +1,199 @@
+"""Sending messages."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+
+from redrive.core.clock import SECOND_MS, Instant
+from redrive.core.documents import Document
+from redrive.core.entropy import new_uuid
+from redrive.core.errors import ServiceError
+from redrive.core.scope import Caller
+from redrive.delivery.operation import operation
+from redrive.delivery.sources.watches import arrived
+from redrive.delivery.upkeep.worker import will_age
+from redrive.services.sqs import limits
+from redrive.services.sqs.model.messages import Draft, check_batch_is_ordered, draft_message, sequence_number
+from redrive.services.sqs.model.metrics import metrics_of
+from redrive.services.sqs.model.queue import Queue, dedup_scope
+from redrive.services.sqs.model.requests import (
+    batch_answer,
+    check_batch,
+    check_entries_have,
+    failed_entry,
+    invalid_parameter,
+    missing_parameter,
+)
+from redrive.services.sqs.operations.queues import find_queue
+from redrive.services.sqs.retention import RETENTION
+from redrive.store.api import Transaction
+from redrive.store.tables.messages import NewMessage
+
+_BATCH_ENTRY = "SendMessageBatchRequestEntry"
+
+
+@operation("SendMessage")
+def send_message(
+    tx: Transaction,
+    caller: Caller,
+    *,
+    queue_url: str,
+    message_body: str,
+    delay_seconds: int | None = None,
+    message_attributes: Mapping[str, Document] | None = None,
+    message_system_attributes: Mapping[str, Document] | None = None,
+    message_deduplication_id: str | None = None,
+    message_group_id: str | None = None,
+) -> Document:
+    """Put a message into a queue. A FIFO queue takes it once within five minutes, and answers as for the first then.
+
+    Errors: QueueDoesNotExist; MissingRequiredParameterException (an empty body; no group id for a FIFO queue);
+    InvalidMessageContents; InvalidParameterValueException (size, delay, attributes, ids); UnsupportedOperation.
+    Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html
+    """
+    queue = find_queue(tx, caller, queue_url, "sqs:SendMessage")
+    if not message_body:
+        raise missing_parameter("MessageBody")
+    if queue.is_fifo and message_group_id is None:
+        raise missing_parameter("MessageGroupId")
+    draft = draft_message(
+        queue, message_body, delay_s=delay_seconds, attributes=message_attributes,
+        system_attributes=message_system_attributes, deduplication_id=message_deduplication_id,
+        group_id=message_group_id, trace_header=caller.trace_header,
+    )  # fmt: skip
+    if draft.size > queue.attributes.message_bytes_max:
+        raise _too_long("One or more parameters are invalid.", queue)
+    (answer,) = _accept(tx, caller, queue, [draft])
+    return answer
+
+
+@operation("SendMessageBatch")
+def send_message_batch(tx: Transaction, caller: Caller, *, queue_url: str, entries: Sequence[Document]) -> Document:
+    """Put up to ten messages into a queue; each entry succeeds or fails by itself.
+
+    Errors: those of SendMessage per entry; for the whole QueueDoesNotExist, BatchRequestTooLong, EmptyBatchRequest,
+    TooManyEntriesInBatchRequest, InvalidBatchEntryId, BatchEntryIdsNotDistinct, MissingRequiredParameterException,
+    InvalidParameterValueException (an entry for a FIFO queue without a group or deduplication id).
+    Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html
+    """
+    queue = find_queue(tx, caller, queue_url, "sqs:SendMessage")
+    check_batch(entries, _BATCH_ENTRY)
+    check_entries_have(entries, _BATCH_ENTRY, "MessageBody")
+    if queue.is_fifo:
+        check_batch_is_ordered(queue, entries)
+    drafts: dict[str, Draft] = {}
+    failed: list[Document] = []
+    for entry in entries:
+        try:
+            drafts[entry["Id"]] = _draft_entry(queue, entry, caller.trace_header)
+        except ServiceError as error:
+            failed.append(failed_entry(entry["Id"], error))
+    size = sum(draft.size for draft in drafts.values())
+    if size > limits.BATCH_BYTES_MAX:
+        raise ServiceError(
+            "BatchRequestTooLong",
+            f"Batch requests cannot be longer than {limits.BATCH_BYTES_MAX} bytes. You have sent {size} bytes.",
+        )
+    for entry_id, draft in list(drafts.items()):
+        if draft.size > queue.attributes.message_bytes_max:
+            failed.append(failed_entry(entry_id, _too_long("One or more parameters cannot be validated.", queue)))
+            del drafts[entry_id]
+    answers = _accept(tx, caller, queue, drafts.values())
+    successful = [{"Id": entry_id, **answer} for entry_id, answer in zip(drafts, answers, strict=True)]
+    return batch_answer(successful, failed)
+
+
+def _accept(tx: Transaction, caller: Caller, queue: Queue, drafts: Iterable[Draft]) -> list[Document]:
+    """Store messages, in this order, and answer for each."""
+    messages = [(_new_message(tx, caller, queue, draft), draft) for draft in drafts]
+    if not messages:
+        return []
+    if queue.is_fifo:
+        answers = [_accept_in_order(tx, queue, message, draft) for message, draft in messages]
+    else:
+        tx.messages.put_many([message for message, _ in messages])
+        answers = [_sent(message.message_id, draft) for message, draft in messages]
+        if not queue.has_groups and any(draft.group_id is not None for _, draft in messages):
+            tx.resources.put(queue.scope, dataclasses.replace(queue, has_groups=True))
+    will_age(tx, RETENTION, tx.now + (limits.DEDUPLICATION_MS if queue.is_fifo else queue.attributes.retention_ms))
+    _announce(tx, queue, min(message.visible_at for message, _ in messages))
+    _count(tx, queue, [draft.size for _, draft in messages])
+    return answers
+
+
+def _accept_in_order(tx: Transaction, queue: Queue, message: NewMessage, draft: Draft) -> Document:
+    """Store a message of a FIFO queue, or find the one that was sent under its deduplication id before."""
+    dedup_id, group_id = message.deduplication_id, message.group_id
+    assert dedup_id is not None
+    assert group_id is not None
+    scope = dedup_scope(queue, group_id)
+    message_id = message.message_id
+    seq = tx.messages.put_in_order(message, remembered_by=queue.contents, scope=scope)
+    if seq is None:
+        earlier = tx.dedup.find_send(queue.contents, scope, dedup_id, tx.now)
+        assert earlier is not None
+        message_id, seq = earlier
+    else:
+        expires_at = tx.now + limits.DEDUPLICATION_MS
+        tx.dedup.remember_send(queue.contents, scope, dedup_id, message_id=message_id, seq=seq, expires_at=expires_at)
+    return {**_sent(message_id, draft), "SequenceNumber": sequence_number(seq)}
+
+
+def _draft_entry(queue: Queue, entry: Document, trace_header: str) -> Draft:
+    return draft_message(
+        queue, entry["MessageBody"], delay_s=entry.get("DelaySeconds"), attributes=entry.get("MessageAttributes"),
+        system_attributes=entry.get("MessageSystemAttributes"), deduplication_id=entry.get("MessageDeduplicationId"),
+        group_id=entry.get("MessageGroupId"), trace_header=trace_header,
+    )  # fmt: skip
+
+
+def _new_message(tx: Transaction, caller: Caller, queue: Queue, draft: Draft) -> NewMessage:
+    """The row of a message that is sent now."""
+    settings = queue.attributes
+    delay_s = settings.delay_s if draft.delay_s is None else draft.delay_s
+    return NewMessage(
+        queue=queue.contents, message_id=new_uuid(tx.entropy), body=draft.body, body_md5=draft.body_md5,
+        attributes=draft.attributes, system_attributes=draft.system_attributes, sender_id=_sender_id(caller),
+        group_id=draft.group_id, sent_at=tx.now, visible_at=tx.now + delay_s * SECOND_MS,
+        expires_at=tx.now + settings.retention_ms, deduplication_id=draft.deduplication_id,
+        cause=None if tx.cause is None else tx.cause.execution_id,
+    )  # fmt: skip
+
+
+def _sender_id(caller: Caller) -> str:
+    """The account or the user's name, or the session of a role as `ROLE:SESSION`."""
+    if caller.role_arn is not None:
+        return f"{caller.role_arn.rsplit('/', 1)[-1]}:{caller.session_name}"
+    return caller.account if caller.user_arn is None else caller.user_arn.rsplit("/", 1)[-1]
+
+
+def _announce(tx: Transaction, queue: Queue, visible_at: Instant) -> None:
+    """Tell those who wait for messages, unless their wait ends before the message is visible; and who reads them."""
+    if visible_at - tx.now <= limits.WAIT_S_MAX * SECOND_MS:
+        tx.notify(queue.topic)
+    arrived(tx, queue.arn, visible_at)
+
+
+def _count(tx: Transaction, queue: Queue, sizes: Sequence[int]) -> None:
+    """Count messages for the queue's metrics; those of one size are one sample."""
+    metrics = metrics_of(queue.arn)
+    tx.metrics.count(metrics.sent, tx.now, times=len(sizes))
+    occurring: dict[int, int] = {}
+    for size in sizes:
+        occurring[size] = occurring.get(size, 0) + 1
+    for size, times in occurring.items():
+        tx.metrics.count(metrics.sent_bytes, tx.now, size, times=times)
+
+
+def _sent(message_id: str, draft: Draft) -> Document:
+    answer: Document = {"MessageId": message_id, "MD5OfMessageBody": draft.body_md5}
+    if draft.attributes_md5 is not None:
+        answer["MD5OfMessageAttributes"] = draft.attributes_md5
+    if draft.system_attributes_md5 is not None:
+        answer["MD5OfMessageSystemAttributes"] = draft.system_attributes_md5
+    return answer
+
+
+def _too_long(what: str, queue: Queue) -> ServiceError:
+    return invalid_parameter(f"{what} Reason: Message must be shorter than {queue.attributes.message_bytes_max} bytes.")

@@ -1,0 +1,1 @@
+"""What happens in SQS by itself."""

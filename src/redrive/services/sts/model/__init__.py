@@ -1,0 +1,1 @@
+"""What STS keeps and what its rules are, without a transaction."""

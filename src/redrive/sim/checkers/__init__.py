@@ -1,0 +1,1 @@
+"""The rules that hold in any weather, and what they are told."""

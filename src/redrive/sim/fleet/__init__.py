@@ -1,0 +1,1 @@
+"""The simulated machines: nodes over one database, their clocks, and the clients that they serve."""

@@ -1,0 +1,89 @@
+"""The three beats of a node, each told to the checkers and written into the trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from redrive.core.clock import Clock
+from redrive.delivery.outside.errand import Result
+from redrive.delivery.outside.invocation import InvocationResult
+from redrive.delivery.worker import Attempt
+from redrive.engine.engine import Claimed
+from redrive.sim.checkers.happenings import Happening, Settled, Took
+from redrive.sim.fleet.nodes import Node
+from redrive.sim.fleet.serving import Serving
+from redrive.sim.trace import IDLE, Trace
+from redrive.store.api import Step, Transaction
+from redrive.store.tables.attempts import AttemptRecord
+
+T = TypeVar("T")
+
+
+class Beats:
+    """What nodes do: claim, perform, settle."""
+
+    def __init__(self, serving: Serving, clock: Clock, trace: Trace, observe: Callable[[Happening], None]) -> None:
+        """`clock` shows the one true time; `observe` tells the checkers."""
+        self._serving = serving
+        self._clock = clock
+        self._trace = trace
+        self._observe = observe
+
+    def claim(self, node: Node) -> Claimed:
+        """First beat. Errors: Conflict, AnswerLost."""
+        free, rounds = node.free, node.process.rounds
+
+        def claimed_by(taken: object, inside: int) -> None:
+            if isinstance(taken, Claimed):
+                self._observe(Took(node.name, free.count, self._clock.now(), taken.attempts, inside))
+
+        node.process.claimed = claimed_by
+        node.is_claiming = True
+        try:
+            rounds.claim(free)
+        finally:
+            node.is_claiming = False
+        claimed = rounds.latest
+        for attempt in claimed.attempts:
+            node.take(attempt)
+        if claimed.progressed:
+            names = ",".join(_short(attempt) for attempt in claimed.attempts)
+            self._trace.write(self._clock.now(), "claimed", node=node.name, attempts=names)
+        else:
+            self._trace.write(self._clock.now(), IDLE, node=node.name)
+        return claimed
+
+    def perform(self, node: Node, attempt: Attempt) -> InvocationResult:
+        """Second beat: the function runs now."""
+        result = node.process.engine.perform(attempt)
+        assert isinstance(result, InvocationResult), "all errands here are runs of functions"
+        self._trace.write(
+            self._clock.now(), "performed", node=node.name, attempt=_short(attempt), status=result.status.value
+        )
+        return result
+
+    def settle(self, node: Node, attempt: Attempt, result: Result) -> None:
+        """Third beat. Errors: Conflict, AnswerLost."""
+        process = node.process
+        records: list[AttemptRecord] = []
+
+        def committed(_: object) -> None:
+            self._observe(Settled(node.name, attempt, tuple(records)))
+            verdict = ",".join(record.verdict for record in records)
+            self._trace.write(self._clock.now(), "settled", node=node.name, attempt=_short(attempt), verdict=verdict)
+
+        def run(step: Step[T]) -> T:
+            def watched(tx: Transaction) -> T:
+                before = len(tx.attempts.of_delivery(attempt.key))
+                answer = step(tx)
+                records[:] = tx.attempts.of_delivery(attempt.key)[before:]
+                return answer
+
+            return self._serving.run(process, watched, committed=committed)
+
+        process.engine_with(run).settle(attempt, result)
+
+
+def _short(attempt: Attempt) -> str:
+    return f"{attempt.worker}/{attempt.key[:8]}/{attempt.fence}"

@@ -1,0 +1,1 @@
+"""Who uses the simulated engine, and what they have set up."""

@@ -1,0 +1,1 @@
+"""The files of a store: opened, examined, closed, copied."""

@@ -1,0 +1,102 @@
+"""A backup: one file that is a whole store, made while the server goes on writing.
+
+The copy is of one instant: the reader holds its snapshot, and the log grows meanwhile. It goes in pieces, so that other
+threads have their turns. Half a backup lies under another name.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+from redrive.core.errors import UserError
+from redrive.store.connection import SqliteDatabase, damaged, unusable
+from redrive.store.files.directory import create_private
+from redrive.store.files.life import write_closed
+from redrive.store.files.opening import reading
+
+PAGES_PER_PIECE = 1_024
+"""4 MiB: some milliseconds of copying, in which the interpreter is free."""
+
+Progress = Callable[[int, int], None]
+"""Told of how many pages are copied, and of how many there are."""
+
+
+def partial_of(file: Path) -> Path:
+    """Where a backup lies until it is whole."""
+    return file.with_name(f"{file.name}.part")
+
+
+def refuse_existing(file: Path) -> None:
+    """Errors: UserError if there is something in the place of a backup, or no folder for it."""
+    if file.exists():
+        raise UserError(f"{file} is there already; it was left as it is.", next_step="Choose another FILE.")
+    if not file.parent.is_dir():
+        raise UserError(f"There is no folder {file.parent}.", next_step="Make it, or choose another FILE.")
+
+
+def copy_store(path: Path, target: Path, *, progress: Progress) -> None:
+    """Copy a store, which may be in use, over the file `target`. That is a store that was closed in order.
+
+    Errors: UserError: the disk is full, or the store cannot be read; StoreDamaged. Nothing is left then.
+    """
+    target.unlink(missing_ok=True)
+    create_private(target)
+    try:
+        _copy(path, target, progress)
+    except BaseException:
+        target.unlink(missing_ok=True)
+        raise
+
+
+def _copy(path: Path, target: Path, progress: Progress) -> None:
+    with reading(path, without_log=False) as source, closing(_target(target)) as copy:
+        try:
+            source.execute("BEGIN")
+            source.execute("SELECT count(*) FROM sqlite_schema").fetchone()  # From here on the snapshot stands.
+            source.backup(
+                copy, pages=PAGES_PER_PIECE, progress=lambda _, remaining, total: progress(total - remaining, total)
+            )
+            copy.execute("PRAGMA journal_mode = DELETE")
+            write_closed(SqliteDatabase(copy))
+        except sqlite3.DatabaseError as error:
+            raise unusable(str(target), error) from error
+
+
+def check_copy(file: Path) -> None:
+    """Read a backup to its end. Errors: StoreDamaged."""
+    with reading(file, without_log=True) as connection:
+        finding = "; ".join(row[0] for row in connection.execute("PRAGMA integrity_check(3)").fetchall())
+    if finding != "ok":
+        raise damaged(str(file), finding)
+
+
+def put_in_place(partial: Path, file: Path) -> None:
+    """Give a whole backup its name; it is on the disk then. Errors: UserError if the name was taken meanwhile."""
+    _sync(partial)
+    try:
+        os.link(partial, file)
+    except FileExistsError:
+        refuse_existing(file)
+    except OSError:  # A file system without hard links.
+        refuse_existing(file)
+        partial.rename(file)
+    partial.unlink(missing_ok=True)
+    _sync(file.parent)
+
+
+def _target(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA synchronous = OFF")  # The whole file is synchronised at the end.
+    return connection
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

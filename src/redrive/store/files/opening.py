@@ -1,0 +1,198 @@
+"""Opening a store and closing it: examined first, brought up to date, counted, and whole in its own file.
+
+A store that was closed in order lies in one file. While it is open, the file says so, and its log stands beside it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from redrive.core.errors import UserError
+from redrive.store.connection import SqliteDatabase, damaged, unusable
+from redrive.store.files.directory import create_private
+from redrive.store.files.examine import Examined, beside, examine
+from redrive.store.files.life import NOT_LIVED, UNKNOWN_BOOT, Life, read_life, this_boot, write_closed, write_opened
+from redrive.store.migrate import migrate, schema_version
+
+MEMORY = ":memory:"
+STATEMENTS_CACHED = 512
+MAPPED_BYTES_MAX = 32 * 1024 * 1024  # What is mapped counts as the server's memory.
+WAL_PAGES_MAX = 4_000  # 16 MB of 4 KiB pages between checkpoints: SQLite's default is 1,000.
+WAL_BYTES_KEPT_MAX = 4_120 * WAL_PAGES_MAX
+"""What is kept of a log that a large transaction has made larger, once it is begun anew."""
+CHECKED_WHOLE_BYTES_MAX = 1 << 30
+"""How large a store is read to its end after it was not closed in order: that takes about a second for each GiB."""
+_CHECKED_ALWAYS = ("facts", "resources", "timers", "deliveries")
+"""Tables without which nothing can be done; of a larger store they are checked alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A store that is open. `life` is as it was found, `generation` that of this opening."""
+
+    connection: sqlite3.Connection
+    generation: int = 1
+    life: Life = NOT_LIVED
+    is_checked_in_part: bool = False
+
+
+class SharedMemory:
+    """A database in memory that several stores of one process open, each with a connection and caches of its own.
+
+    It is there until it is closed. The first store that opens it draws the secret that all of them have.
+    """
+
+    def __init__(self) -> None:
+        self.location = f"file:redrive-{id(self):x}?mode=memory&cache=shared"
+        self._connection = sqlite3.connect(self.location, uri=True)
+
+    def close(self) -> None:
+        """Forget everything, once all stores are closed too."""
+        self._connection.close()
+
+
+def open_memory(shared: SharedMemory | None = None) -> Opened:
+    """A store in memory of its own, or in memory that others share."""
+    location = MEMORY if shared is None else shared.location
+    connection = _connect(location, is_uri=shared is not None)
+    for pragma in ("journal_mode = MEMORY", "synchronous = OFF", "temp_store = MEMORY"):
+        connection.execute(f"PRAGMA {pragma}")
+    migrate(connection, location)
+    return Opened(connection)
+
+
+def open_file(path: Path, *, synchronous: str, defers_sync: bool = False) -> Opened:
+    """Open, or create, a store in a file. No foreign keys: documents refer to each other by ARN, as AWS's do.
+
+    With `defers_sync` its log may have been written in any order when the machine stops: the file says so.
+
+    Errors: UserError if the file is not a store of ours or was written by a newer version; StoreDamaged; StoreFull.
+    """
+    boot = this_boot()
+    found = examine(path, boot)
+    if found.finding:
+        raise damaged(str(path), found.finding, can_be_accepted=not found.is_new)
+    life, is_in_part = (NOT_LIVED, False) if found.is_new else _probe(path, found)
+    try:
+        create_private(path)
+        connection = _connect(str(path))
+    except sqlite3.DatabaseError as error:
+        raise unusable(str(path), error) from error
+    except OSError as error:
+        raise UserError(f"{path} cannot be opened: {error.strerror}.", next_step="Choose another --data.") from error
+    try:
+        generation = _begin(connection, path, boot, life, synchronous, defers_sync=defers_sync)
+    except BaseException as error:
+        _abandon(connection, path, life)
+        raise (unusable(str(path), error) if isinstance(error, sqlite3.DatabaseError) else error) from error
+    return Opened(connection, generation, life, is_in_part)
+
+
+@contextmanager
+def reading(path: Path, *, without_log: bool) -> Iterator[sqlite3.Connection]:
+    """A store for reading alone: neither the file nor its log is changed. `without_log` reads the file as it is."""
+    mode = "immutable=1" if without_log else "mode=ro"
+    try:
+        connection = sqlite3.connect(f"{path.resolve().as_uri()}?{mode}", uri=True, isolation_level=None)
+        with closing(connection):
+            yield connection
+    except sqlite3.DatabaseError as error:
+        raise unusable(str(path), error) from error
+
+
+def _probe(path: Path, found: Examined) -> tuple[Life, bool]:
+    """Refuse what is not ours or is damaged, before anything is written; answers the life so far."""
+    with reading(path, without_log=found.wal is None) as connection:
+        version = schema_version(connection, str(path))
+        if not version:
+            return NOT_LIVED, False
+        try:
+            life = read_life(SqliteDatabase(connection))
+        except sqlite3.OperationalError:  # A store of a version that did not keep facts.
+            life = NOT_LIVED
+        is_in_part = bool(life.opened) and _check(connection, path)
+        # A store that was opened before openings were counted has drawn already.
+        return replace(life, generation=max(1, life.generation)), is_in_part
+
+
+def _begin(
+    connection: sqlite3.Connection, path: Path, boot: str, life: Life, synchronous: str, *, defers_sync: bool
+) -> int:  # fmt: skip
+    """Bring the schema up to date and count this opening, before anything else; answers its number."""
+    for pragma in (
+        "busy_timeout = 0", "journal_mode = WAL", f"synchronous = {synchronous}", "temp_store = MEMORY",
+        f"wal_autocheckpoint = {WAL_PAGES_MAX}", f"journal_size_limit = {WAL_BYTES_KEPT_MAX}",
+        f"mmap_size = {MAPPED_BYTES_MAX}",
+    ):  # fmt: skip
+        connection.execute(f"PRAGMA {pragma}")
+    migrate(connection, str(path))
+    connection.execute("BEGIN IMMEDIATE")
+    write_opened(SqliteDatabase(connection), life.generation + 1, boot, defers_sync=defers_sync)
+    connection.execute("COMMIT")
+    checkpoint(connection)
+    return life.generation + 1
+
+
+def _check(connection: sqlite3.Connection, path: Path) -> bool:
+    """Read what was not closed in order; True if it was too large for all of it. Errors: StoreDamaged."""
+    is_in_part = path.stat().st_size > CHECKED_WHOLE_BYTES_MAX
+    if is_in_part:
+        for table in _CHECKED_ALWAYS:
+            _quick_check(connection, path, table)
+    else:
+        check_whole(connection, path)
+    return is_in_part
+
+
+def check_whole(connection: sqlite3.Connection, path: Path) -> None:
+    """Read a store to its end. Errors: StoreDamaged."""
+    _quick_check(connection, path, "3")
+
+
+def _quick_check(connection: sqlite3.Connection, path: Path, what: str) -> None:
+    finding = "; ".join(row[0] for row in connection.execute(f"PRAGMA quick_check({what})").fetchmany(3))
+    if finding != "ok":
+        raise damaged(str(path), finding.replace("\n", " "))
+
+
+def checkpoint(connection: sqlite3.Connection) -> None:
+    """Bring all that is in the log into the file, and empty the log."""
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+def close_file(connection: sqlite3.Connection, path: Path) -> None:
+    """Close a store in order: what was written is in its one file, and the file says so.
+
+    If the disk has no room for that, the store stays as if it had been killed, which costs nothing but a check.
+    """
+    try:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        checkpoint(connection)
+        write_closed(SqliteDatabase(connection))
+        checkpoint(connection)
+        is_marked = True
+    except (sqlite3.Error, UserError):
+        is_marked = False
+    if is_marked:
+        connection.close()
+    else:
+        _abandon(connection, path, Life(opened=UNKNOWN_BOOT))
+
+
+def _abandon(connection: sqlite3.Connection, path: Path, life: Life) -> None:
+    """Let go of a store that says that it is open: SQLite may delete its log, whose absence is then no loss."""
+    connection.close()
+    if life.opened and path.exists():
+        with suppress(OSError):
+            create_private(beside(path, "-wal"))
+
+
+def _connect(location: str, *, is_uri: bool = False) -> sqlite3.Connection:
+    return sqlite3.connect(
+        location, isolation_level=None, check_same_thread=False, cached_statements=STATEMENTS_CACHED, uri=is_uri
+    )

@@ -1,0 +1,82 @@
+"""What there is to say of a store: whether it is whole, how it was left, and how much is in it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+
+from redrive.core.documents import Document
+from redrive.core.errors import UserError
+from redrive.store.connection import unusable
+from redrive.store.files.examine import Examined, examine
+from redrive.store.files.life import this_boot
+from redrive.store.files.opening import reading
+from redrive.store.migrate import schema_version
+
+FINDINGS_MAX = 20
+
+
+def report_on(path: Path) -> Document:
+    """Examine a store that nobody has open, and read all of it. Nothing is changed.
+
+    Errors: UserError if it is no store of ours, or of a newer version.
+    """
+    found = examine(path, this_boot())
+    if not path.exists() or not path.stat().st_size:
+        raise UserError(
+            f"There is no store in {path.parent}{': ' if found.finding else ''}{found.finding}.",
+            next_step="Put a backup in its place, or name the directory that --data names.",
+        )
+    findings = [found.finding] if found.finding else []
+    return _report(path, found, findings, without_log=found.wal is None or bool(found.finding))
+
+
+def report_on_running(path: Path) -> Document:
+    """Read all of a store that a server has open, as it is at one instant."""
+    return _report(path, None, [], without_log=False)
+
+
+def _report(path: Path, found: Examined | None, findings: Sequence[str], *, without_log: bool) -> Document:
+    with reading(path, without_log=without_log) as connection:
+        connection.execute("BEGIN")
+        version = schema_version(connection, str(path))
+        all_findings = [*findings, *_integrity(connection)]
+        tables = _counts(connection)
+    log_bytes = 0 if found is None or found.wal is None else found.wal.size_bytes
+    return {
+        "store": str(path),
+        "ok": not all_findings,
+        "findings": all_findings,
+        "schema": version,
+        "bytes": path.stat().st_size,
+        "log_bytes": log_bytes,
+        "log_pages": 0 if found is None or found.wal is None else found.wal.committed,
+        "closed_in_order": None if found is None else found.wal is None and not found.life.opened,
+        "tables": tables,
+    }
+
+
+def _integrity(connection: sqlite3.Connection) -> list[str]:
+    try:
+        found = [row[0] for row in connection.execute(f"PRAGMA integrity_check({FINDINGS_MAX})").fetchall()]
+    except sqlite3.DatabaseError as error:
+        return [str(unusable("the file", error))]
+    return [] if found == ["ok"] else [str(line).replace("\n", " ") for line in found]
+
+
+def _counts(connection: sqlite3.Connection) -> dict[str, int | None]:
+    """How many rows each table has; None for one that cannot be read."""
+    names = [
+        row[0]
+        for row in connection.execute(
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
+        )
+    ]
+    counts: dict[str, int | None] = {}
+    for name in names:
+        try:
+            (counts[name],) = connection.execute(f"SELECT count(*) FROM {name}").fetchone()  # noqa: S608 - the schema's own names
+        except sqlite3.DatabaseError:
+            counts[name] = None
+    return counts

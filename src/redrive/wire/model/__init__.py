@@ -1,0 +1,1 @@
+"""What AWS's service models say: shapes, names, constraints."""

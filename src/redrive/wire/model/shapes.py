@@ -1,0 +1,128 @@
+"""Services, operations and shapes as AWS's models describe them, in types that do not change.
+
+Only the part of a model that the wire needs is kept. How models are found and read is in `files`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from redrive.core.errors import Bug
+from redrive.wire.services import ServiceSpec
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorTraits:
+    """What the model says about an error: its HTTP status (None if it does not say), and its query code."""
+
+    http_status: int | None
+    query_code: str
+
+
+@dataclass(frozen=True, slots=True)
+class Constraints:
+    """What a value must satisfy: length (for numbers: value) between `min` and `max`, a Java pattern, one of `enum`."""
+
+    min: float | None = None
+    max: float | None = None
+    pattern: str | None = None
+    enum: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
+    """A type of the model. Shapes refer to one another, also in circles, so a shape is equal only to itself.
+
+    `members` are a structure's; `parts` are a list's `member`, or a map's `key` and `value`. `payload` names the member
+    that is the HTTP body. `is_current` is False if the model is older than those that the operations were written with.
+    """
+
+    name: str
+    type: str
+    constraints: Constraints
+    members: Mapping[str, Member]
+    parts: Mapping[str, Member]
+    required: frozenset[str] = frozenset()
+    is_flattened: bool = False
+    is_document: bool = False
+    is_event_stream: bool = False
+    payload: str | None = None
+    timestamp_format: str | None = None
+    error: ErrorTraits | None = None
+    is_current: bool = True
+
+    def refuse_member(self, name: str) -> None:
+        """A value has a member that this structure lacks: an older model leaves it out. Errors: Bug of any other."""
+        if self.is_current:
+            raise Bug(f"{self.name} has no member {name!r}")
+
+    @property
+    def element(self) -> Member:
+        """What a list holds."""
+        return self.parts["member"]
+
+    @property
+    def key(self) -> Member:
+        """What a map's keys are."""
+        return self.parts["key"]
+
+    @property
+    def value(self) -> Member:
+        """What a map's values are."""
+        return self.parts["value"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Member:
+    """A place in a structure, list or map, and the shape that stands there.
+
+    `location` is uri, querystring, header or statusCode; None means the body. `location_name` is the name on the wire,
+    `query_name` the one on the query protocol; for parts of lists and maps both are empty unless the model gives one.
+    """
+
+    name: str
+    shape: Shape
+    location: str | None = None
+    location_name: str = ""
+    query_name: str = ""
+    is_flattened: bool = False
+    timestamp_format: str | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OperationModel:
+    """One operation. `uri` is the template of its path with its fixed query; `success_status` is the HTTP status.
+
+    `validation_code` is the error of parameters that break the model; empty where the service checks them itself.
+    """
+
+    service: str
+    name: str
+    method: str
+    uri: str
+    success_status: int
+    input: Shape | None
+    output: Shape | None
+    errors: tuple[Shape, ...]
+    result_wrapper: str
+    validation_code: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ServiceModel:
+    """One service as the wire knows it: its table entry, and what its model declares."""
+
+    spec: ServiceSpec
+    api_version: str
+    json_version: str = "1.0"
+    is_query_compatible: bool = False
+    xml_namespace: str = ""
+    operations: Mapping[str, OperationModel] = field(default_factory=dict)
+    shapes: Mapping[str, Shape] = field(default_factory=dict)
+    errors: Mapping[str, Shape] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The service's name in our table: `sqs`."""
+        return self.spec.name

@@ -1,0 +1,1 @@
+"""The protocols of AWS: how each spells requests, answers and errors."""

@@ -1,0 +1,52 @@
+"""What every protocol of the wire can do. The protocols stand beside this module, one each: `json`, `rest`, `query`,
+`cbor`.
+
+A codec belongs to one service. A further protocol (REST with XML) is one more implementation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from redrive.core.errors import Bug, ServiceError
+from redrive.wire.message import HttpRequest, HttpResponse
+from redrive.wire.model.shapes import OperationModel
+
+REQUEST_ID_HEADER = "x-amzn-RequestId"
+
+
+class ErrorWriter(Protocol):
+    """Writes errors in a protocol."""
+
+    def encode_error(self, error: ServiceError, request_id: str) -> HttpResponse:
+        """The answer that says an error, in this protocol's shape and spelling."""
+        ...
+
+
+class Codec(ErrorWriter, Protocol):
+    """Translates between HTTP messages and the parameters and results of one service's operations.
+
+    Parameters and results are documents with the members' names as AWS spells them: blobs are bytes, timestamps are
+    instants in milliseconds, absent members are absent.
+    """
+
+    def decode(self, operation: OperationModel, request: HttpRequest, path_params: Mapping[str, str]) -> dict[str, Any]:
+        """The parameters of a request. Members the model does not know, and nulls, are left out.
+
+        Errors: SerializationException.
+        """
+        ...
+
+    def encode(self, operation: OperationModel, result: Mapping[str, Any], request_id: str) -> HttpResponse:
+        """The answer that says a result; members that are None are left out.
+
+        Errors: Bug (the result has a member that the model does not know, or a value of the wrong type).
+        """
+        ...
+
+
+def refuse_members(operation: OperationModel, result: Mapping[str, Any]) -> None:
+    """Assert that the result of an operation without an output is empty. Errors: Bug."""
+    if result:
+        raise Bug(f"{operation.name} answers nothing, yet its result has {sorted(result)}")

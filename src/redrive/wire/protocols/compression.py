@@ -1,0 +1,85 @@
+"""Bodies that a client has compressed, and answers that one may be sent so.
+
+SDKs compress requests for the operations whose model says `requestcompression`, such as PutMetricData, from 10 KiB on.
+DynamoDB understands gzip, of several members too, and deflate; its large answers are compressed for who accepts gzip.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+
+from redrive.wire.message import HttpRequest, HttpResponse
+from redrive.wire.protocols.json_body import serialization_error
+
+INFLATED_BYTES_MAX = 64 * 1024 * 1024
+"""As much as a body may have that comes as it is."""
+
+PLAIN_ANSWER_BYTES_MAX = 4_096
+"""Answers beyond are compressed; recorded from DynamoDB."""
+
+GZIP_MEMBERS_MAX = 1_000
+
+_GZIP_ONLY = zlib.MAX_WBITS | 16
+_CHECKSUM = "x-amz-crc32"
+
+
+def plain_body(request: HttpRequest, bytes_max: int = INFLATED_BYTES_MAX) -> bytes:
+    """The body of a request as its codec reads it. Errors: SerializationException (broken, or too much inside)."""
+    match request.headers.get("content-encoding", "").lower():
+        case "gzip" | "x-gzip":
+            return _gunzip(request.body, bytes_max)
+        case "deflate":
+            return _inflate(request.body, bytes_max)
+        case _:
+            return request.body
+
+
+def accepts_gzip(request: HttpRequest) -> bool:
+    """Whether a client names gzip among what it accepts, and does not rule it out."""
+    for each in request.headers.get("accept-encoding", "").lower().split(","):
+        coding, _, weight = each.partition(";")
+        if coding.strip() == "gzip":
+            return weight.replace(" ", "").rstrip("0") not in ("q=", "q=0.")
+    return False
+
+
+def compressed(response: HttpResponse) -> HttpResponse:
+    """An answer in gzip if it is large; the checksum is then that of the bytes which are sent."""
+    if len(response.body) <= PLAIN_ANSWER_BYTES_MAX:
+        return response
+    body = gzip.compress(response.body, compresslevel=1, mtime=0)
+    kept = tuple((name, str(zlib.crc32(body)) if name == _CHECKSUM else value) for name, value in response.headers)
+    return HttpResponse(response.status, (*kept, ("Content-Encoding", "gzip")), body)
+
+
+def _gunzip(body: bytes, bytes_max: int) -> bytes:
+    """All members of a gzip file, one after the other. Errors: SerializationException."""
+    parts: list[bytes] = []
+    left, room = body, bytes_max
+    for _ in range(GZIP_MEMBERS_MAX):
+        if room <= 0:
+            break
+        inflate = zlib.decompressobj(_GZIP_ONLY)
+        part = _read(inflate, left, room)
+        parts.append(part)
+        left, room = inflate.unused_data, room - len(part)
+        if not left:
+            return b"".join(parts)
+    raise serialization_error(f"The request body has more than {bytes_max} bytes or too many members inside.")
+
+
+def _inflate(body: bytes, bytes_max: int) -> bytes:
+    """What HTTP calls deflate: in zlib's format, or, as some clients have it, bare. Errors: SerializationException."""
+    has_header = len(body) > 1 and body[0] & 0x0F == zlib.DEFLATED and int.from_bytes(body[:2], "big") % 31 == 0
+    return _read(zlib.decompressobj(zlib.MAX_WBITS if has_header else -zlib.MAX_WBITS), body, bytes_max)
+
+
+def _read(inflate: zlib._Decompress, body: bytes, room: int) -> bytes:
+    try:
+        found = inflate.decompress(body, room)
+    except zlib.error:
+        raise serialization_error("Unable to decompress the request body.") from None
+    if not inflate.eof:
+        raise serialization_error(f"The request body is cut off, or has more than {room} bytes inside.")
+    return found

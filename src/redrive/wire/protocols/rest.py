@@ -1,0 +1,220 @@
+"""REST with JSON: members in the path, the query string, headers and the body.
+
+Source: https://smithy.io/2.0/aws/protocols/aws-restjson1-protocol.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl
+
+import orjson
+
+from redrive.core.errors import Bug, ServiceError
+from redrive.wire.message import HttpRequest, HttpResponse
+from redrive.wire.model.shapes import Member, OperationModel, ServiceModel, Shape
+from redrive.wire.protocols import scalars, timestamps
+from redrive.wire.protocols.codec import REQUEST_ID_HEADER, refuse_members
+from redrive.wire.protocols.errors import NamedError, resolve
+from redrive.wire.protocols.json_body import Convert, JsonReader, JsonWriter
+
+_CONTENT_TYPE = "Content-Type"
+_JSON = (_CONTENT_TYPE, "application/json")
+_BYTES = (_CONTENT_TYPE, "application/octet-stream")
+
+ReadValues = Callable[[list[str]], Any]
+ReadBody = Callable[[bytes], dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class _InputPlan:
+    """Where each member of an input comes from: (wire name, member name, function)."""
+
+    path: tuple[tuple[str, str, scalars.ReadText], ...]
+    query: tuple[tuple[str, str, ReadValues], ...]
+    headers: tuple[tuple[str, str, scalars.ReadText], ...]
+    body: ReadBody
+
+
+@dataclass(frozen=True, slots=True)
+class _OutputPlan:
+    """Where each member of an output goes.
+
+    `status` is the member that is the HTTP status, `payload` the body; `has_content_type`: a member says what that is.
+    """
+
+    headers: Mapping[str, tuple[str, scalars.WriteText]]
+    status: str | None
+    payload: Member | None
+    write_body: Convert
+    has_content_type: bool
+
+
+class RestJsonCodec:
+    """The Codec of REST with JSON for one service."""
+
+    def __init__(self, service: ServiceModel) -> None:
+        self._service = service
+        self._reader = JsonReader(service.spec.wording)
+        self._writer = JsonWriter()
+        self._inputs: dict[str, _InputPlan] = {}
+        self._outputs: dict[str, _OutputPlan] = {}
+
+    def decode(self, operation: OperationModel, request: HttpRequest, path_params: Mapping[str, str]) -> dict[str, Any]:
+        """See Codec."""
+        if operation.input is None:
+            return {}
+        plan = self._inputs.get(operation.name)
+        if plan is None:
+            plan = self._inputs[operation.name] = self._compile_input(operation.input)
+        params = plan.body(request.body)
+        for label, name, read in plan.path:
+            params[name] = read(path_params[label])
+        for header, name, read in plan.headers:
+            if header in request.headers:
+                params[name] = read(request.headers[header])
+        if plan.query and request.query:
+            values = _by_name(request.query)
+            for key, name, read_values in plan.query:
+                if key in values:
+                    params[name] = read_values(values[key])
+        return params
+
+    def encode(self, operation: OperationModel, result: Mapping[str, Any], request_id: str) -> HttpResponse:
+        """See Codec. A member that is bound to the status or a header goes there; 204 has no body."""
+        headers = [(REQUEST_ID_HEADER, request_id)]
+        if operation.output is None:
+            refuse_members(operation, result)
+            return HttpResponse(operation.success_status, tuple(headers), b"")
+        plan = self._outputs.get(operation.name)
+        if plan is None:
+            plan = self._outputs[operation.name] = self._compile_output(operation.output)
+        status = operation.success_status
+        body_members: dict[str, Any] = {}
+        for name, value in result.items():
+            if name in plan.headers:
+                if value is not None:
+                    header, write = plan.headers[name]
+                    headers.append((header, write(value)))
+            elif name == plan.status:
+                status = value if value is not None else status
+            else:
+                body_members[name] = value
+        content_type, body = self._body(plan, operation.output, body_members)
+        if status == 204:
+            return HttpResponse(status, tuple(headers), b"")
+        if plan.has_content_type and any(name == _CONTENT_TYPE for name, _ in headers):
+            return HttpResponse(status, tuple(headers), body)
+        return HttpResponse(status, (*headers, content_type), body)
+
+    def encode_error(self, error: ServiceError, request_id: str) -> HttpResponse:
+        """See Codec. The name of the error is in a header, the message in the body."""
+        named = resolve(self._service, error)
+        headers = [(REQUEST_ID_HEADER, request_id), ("x-amzn-ErrorType", named.name), _JSON]
+        document: dict[str, Any] = {named.message_key: error.message}
+        if named.shape is None:
+            document |= error.members
+        else:
+            document |= self._error_members(named, named.shape, error.members, headers)
+        return HttpResponse(named.rest_status, tuple(headers), orjson.dumps(document))
+
+    def _error_members(
+        self, named: NamedError, shape: Shape, members: Mapping[str, Any], headers: list[tuple[str, str]]
+    ) -> Mapping[str, Any]:
+        in_body: dict[str, Any] = {}
+        if "Type" in shape.members:
+            in_body["Type"] = "User" if named.is_sender else "Service"
+        for name, value in members.items():
+            member = shape.members.get(name)
+            if member is not None and member.location == "header":
+                headers.append((member.location_name, scalars.writer(member, timestamps.RFC_822)(value)))
+            else:
+                in_body[name] = value
+        written: Mapping[str, Any] = self._writer.of_shape(shape)(in_body)
+        return written
+
+    def _body(self, plan: _OutputPlan, shape: Shape, members: dict[str, Any]) -> tuple[tuple[str, str], bytes]:
+        if plan.payload is None:
+            return _JSON, self._dump(plan.write_body(members))
+        value = members.pop(plan.payload.name, None)
+        for name in members:
+            shape.refuse_member(name)
+        match plan.payload.shape.type:
+            case "blob":
+                return _BYTES, b"" if value is None else bytes(value)
+            case _:
+                return _JSON, b"" if value is None else self._dump(plan.write_body(value))
+
+    def _dump(self, document: object) -> bytes:
+        return orjson.dumps(document)
+
+    def _compile_input(self, shape: Shape) -> _InputPlan:
+        path, query, headers = [], [], []
+        for member in shape.members.values():
+            match member.location:
+                case None:
+                    pass
+                case "uri":
+                    path.append((member.location_name, member.name, scalars.reader(member)))
+                case "querystring":
+                    query.append((member.location_name, member.name, _values_reader(member)))
+                case "header":
+                    headers.append((member.location_name.lower(), member.name, scalars.reader(member)))
+                case unknown:
+                    raise Bug(f"{shape.name}.{member.name} is bound to {unknown}, which this protocol does not read")
+        return _InputPlan(tuple(path), tuple(query), tuple(headers), self._body_reader(shape))
+
+    def _body_reader(self, shape: Shape) -> ReadBody:
+        if shape.payload is None:
+            if all(member.location is not None for member in shape.members.values()):
+                return lambda _: {}
+            return self._reader.of_body(shape)
+        return self._payload_reader(shape.members[shape.payload])
+
+    def _payload_reader(self, member: Member) -> ReadBody:
+        name = member.name
+        match member.shape.type:
+            case "blob":
+                return lambda body: {name: body} if body else {}
+            case "structure":
+                read = self._reader.of_body(member.shape)
+                return lambda body: {name: read(body)} if body else {}
+            case kind:
+                raise Bug(f"{member.name} is a {kind}, which is no body of this protocol")
+
+    def _compile_output(self, shape: Shape) -> _OutputPlan:
+        headers: dict[str, tuple[str, scalars.WriteText]] = {}
+        status = None
+        for member in shape.members.values():
+            match member.location:
+                case None:
+                    pass
+                case "header":
+                    headers[member.name] = (member.location_name, scalars.writer(member, timestamps.RFC_822))
+                case "statusCode":
+                    status = member.name
+                case unknown:
+                    raise Bug(f"{shape.name}.{member.name} is bound to {unknown}, which this protocol does not write")
+        payload = shape.members[shape.payload] if shape.payload is not None else None
+        if payload is not None and payload.shape.type not in {"blob", "structure"}:
+            raise Bug(f"{shape.name} has a {payload.shape.type} as its body, which this protocol does not write")
+        body = self._writer.of_shape(shape) if payload is None else self._writer.of(payload)
+        has_content_type = any(name == _CONTENT_TYPE for name, _ in headers.values())
+        return _OutputPlan(headers, status, payload, body, has_content_type)
+
+
+def _by_name(query: str) -> dict[str, list[str]]:
+    values: dict[str, list[str]] = {}
+    for name, value in parse_qsl(query, keep_blank_values=True):
+        values.setdefault(name, []).append(value)
+    return values
+
+
+def _values_reader(member: Member) -> ReadValues:
+    if member.shape.type == "list":
+        read_element = scalars.reader(member.shape.element)
+        return lambda values: [read_element(value) for value in values]
+    read = scalars.reader(member)
+    return lambda values: read(values[0])

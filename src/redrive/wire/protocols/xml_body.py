@@ -1,0 +1,116 @@
+"""XML bodies, written by closures that are compiled once per shape. Used by the query protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from redrive.wire.model.shapes import Member, Shape
+from redrive.wire.protocols import scalars, timestamps
+
+Write = Callable[[list[str], Any], None]
+
+# A parser of XML turns a carriage return into a line feed unless it is written as a reference. Characters that XML does
+# not know, not even as references, become U+FFFD: a refusal may quote what was sent.
+_UNKNOWN = (*range(0x9), 0xB, 0xC, *range(0xE, 0x20), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF)
+_ESCAPES = dict.fromkeys(_UNKNOWN, "\ufffd") | str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#xD;"})
+
+
+def escape(text: str) -> str:
+    """Text as the content of an element."""
+    return text.translate(_ESCAPES)
+
+
+def element(name: str, text: str) -> str:
+    """One element that holds text."""
+    return f"<{name}>{escape(text)}</{name}>"
+
+
+class XmlWriter:
+    """Compiles shapes to functions that append a value's markup to a list of pieces. Errors of those: Bug."""
+
+    def __init__(self) -> None:
+        self._structures: dict[str, Write] = {}
+
+    def structure(self, shape: Shape) -> Write:
+        """The function that writes the members of a structure, without an element around them."""
+        compiled = self._structures.get(shape.name)
+        if compiled is not None:
+            return compiled
+        fields: dict[str, Write] = {}
+
+        def write(out: list[str], value: Any) -> None:
+            for name, item in value.items():
+                if item is None:
+                    continue
+                if name not in fields:
+                    shape.refuse_member(name)
+                    continue
+                fields[name](out, item)
+
+        self._structures[shape.name] = write
+        for member in shape.members.values():
+            fields[member.name] = self._member(member, member.query_name)
+        return write
+
+    def _member(self, member: Member, name: str) -> Write:
+        """The function that writes a value with its element, or, if it is flattened, its elements."""
+        flat = member.is_flattened or member.shape.is_flattened
+        match member.shape.type:
+            case "structure":
+                return _wrapped(name, self.structure(member.shape))
+            case "list" if flat:
+                return self._list(member, member.shape.element.query_name or name)
+            case "list":
+                return _wrapped(name, self._list(member, member.shape.element.query_name or "member"))
+            case "map" if flat:
+                return self._map(member, name)
+            case "map":
+                return _wrapped(name, self._map(member, "entry"))
+            case _:
+                return _scalar(member, name)
+
+    def _list(self, member: Member, name: str) -> Write:
+        compiled: list[Write] = []
+
+        def write(out: list[str], value: Any) -> None:
+            if not compiled:
+                compiled.append(self._member(member.shape.element, name))
+            for item in value:
+                compiled[0](out, item)
+
+        return write
+
+    def _map(self, member: Member, name: str) -> Write:
+        write_key = _scalar(member.shape.key, member.shape.key.query_name or "key")
+        compiled: list[Write] = []
+
+        def write(out: list[str], value: Any) -> None:
+            if not compiled:
+                compiled.append(self._member(member.shape.value, member.shape.value.query_name or "value"))
+            for key, item in value.items():
+                if item is not None:
+                    out.append(f"<{name}>")
+                    write_key(out, key)
+                    compiled[0](out, item)
+                    out.append(f"</{name}>")
+
+        return write
+
+
+def _wrapped(name: str, inner: Write) -> Write:
+    def write(out: list[str], value: Any) -> None:
+        out.append(f"<{name}>")
+        inner(out, value)
+        out.append(f"</{name}>")
+
+    return write
+
+
+def _scalar(member: Member, name: str) -> Write:
+    text_of = scalars.writer(member, timestamps.ISO_8601)
+
+    def write(out: list[str], value: Any) -> None:
+        out.append(element(name, text_of(value)))
+
+    return write

@@ -1,0 +1,284 @@
+"""Is a signature genuine? Signature Version 4 as AWS documents it, for both sides: to verify, and to sign.
+
+    canonical request ─► string to sign ─► HMAC under a key of the day, region and service ─► compare
+
+No clock and no keys here: who calls brings both. Chunked bodies are read by `chunks`.
+Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import hmac
+import posixpath
+import re
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import NoReturn
+from urllib.parse import quote, unquote_to_bytes
+
+from redrive.core.clock import MINUTE_MS, SECOND_MS, Instant
+from redrive.core.errors import ServiceError
+from redrive.wire.message import HttpRequest
+from redrive.wire.signatures.sigv4 import ALGORITHM, Credential, Signature
+
+SKEW_MS = 15 * MINUTE_MS
+"""How far the time of a signature may be from the server's.
+
+Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-troubleshooting.html
+"""
+
+EXPIRES_S_MAX = 7 * 24 * 3600
+"""How long a presigned URL may be good for.
+
+Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-authentication-methods.html
+"""
+
+UNSIGNED_PAYLOAD = "UNSIGNED-PAYLOAD"
+STREAMING_PAYLOADS = frozenset(
+    {
+        "STREAMING-AWS4-HMAC-SHA256-PAYLOAD", "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER",
+        "STREAMING-UNSIGNED-PAYLOAD-TRAILER",
+    }
+)  # fmt: skip
+"""What stands for the hash of a body that comes in chunks: S3 alone knows it."""
+
+SIGNING_KEYS_KEPT = 1_000
+"""A key serves all requests of a day, to one service in one region, of one access key."""
+
+_MISMATCH = (
+    "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key "
+    "and signing method. Consult the service documentation for details."
+)
+_TIME = re.compile(r"[0-9]{8}T[0-9]{6}Z")
+_S3 = "s3"
+_EMPTY_HASH = hashlib.sha256(b"").hexdigest()
+_UNRESERVED = "-_.~"
+
+
+def verify(
+    request: HttpRequest, credential: Credential, signature: Signature, secret: str, *, service: str, wordy: bool,
+    now: Sequence[Instant],
+) -> None:  # fmt: skip
+    """Refuse a request whose signature was not made with this secret, for this service, lately, over all that counts.
+
+    `now` are the clocks by which a caller may have signed: one of them is enough. `wordy` has the refusal tell what
+    should have been signed, as services of the query protocol do.
+    Errors: InvalidSignatureException; IncompleteSignatureException; XAmzContentSHA256Mismatch (S3).
+    """
+    if signature.algorithm != ALGORITHM:
+        raise ServiceError("IncompleteSignatureException", f"Unsupported AWS 'algorithm': '{signature.algorithm}'.")
+    signed_at = _instant(signature.signed_at)
+    stamp = _stamp(signed_at)
+    _check_scope(credential, service, stamp, signature.signed_at)
+    _check_time(signature, signed_at, now)
+    _check_signed_headers(request, signature)
+    body_hash = _body_hash(request, signature, credential.service)
+    key = signing_key(secret, credential.date, credential.region, credential.service)
+    shown = ""
+    for text in _canonical_requests(request, signature, credential.service, body_hash):
+        to_sign = string_to_sign(text, stamp, credential)
+        expected = hmac.new(key, to_sign.encode(), hashlib.sha256).hexdigest()
+        if hmac.compare_digest(expected.encode(), signature.text.encode()):
+            return
+        shown = shown or _shown(text, to_sign)
+    raise _mismatch(_MISMATCH + shown if wordy else _MISMATCH)
+
+
+def sign(
+    request: HttpRequest, *, access_key_id: str, secret: str, region: str, service: str, signed_headers: Iterable[str]
+) -> str:
+    """The Authorization header for a request that has its `host` and `x-amz-date` already."""
+    stamp = request.headers["x-amz-date"]
+    credential = Credential(access_key_id, stamp[:8], region, service)
+    signature = Signature(ALGORITHM, tuple(sorted(signed_headers)), "", stamp)
+    text = _canonical_requests(request, signature, service, _body_hash(request, signature, service))[0]
+    key = signing_key(secret, credential.date, region, service)
+    made = hmac.new(key, string_to_sign(text, stamp, credential).encode(), hashlib.sha256).hexdigest()
+    names = ";".join(signature.signed_headers)
+    return f"{ALGORITHM} Credential={access_key_id}/{_scope(credential)}, SignedHeaders={names}, Signature={made}"
+
+
+@functools.lru_cache(SIGNING_KEYS_KEPT)
+def signing_key(secret: str, date: str, region: str, service: str) -> bytes:
+    """The key for all signatures of one access key on one day, in one region, for one service."""
+    key = f"AWS4{secret}".encode()
+    for part in (date, region, service, "aws4_request"):
+        key = hmac.digest(key, part.encode(), hashlib.sha256)
+    return key
+
+
+def string_to_sign(canonical: str, stamp: str, credential: Credential) -> str:
+    """What is signed of a canonical request."""
+    hashed = hashlib.sha256(_bytes(canonical)).hexdigest()
+    return f"{ALGORITHM}\n{stamp}\n{_scope(credential)}\n{hashed}"
+
+
+def format_stamp(instant: Instant) -> str:
+    """An instant as X-Amz-Date writes it: `20251007T153316Z`."""
+    return datetime.fromtimestamp(instant // 1000, UTC).strftime("%Y%m%dT%H%M%SZ")
+
+
+_stamp = functools.lru_cache(SIGNING_KEYS_KEPT)(format_stamp)
+
+
+def _scope(credential: Credential) -> str:
+    return f"{credential.date}/{credential.region}/{credential.service}/aws4_request"
+
+
+@functools.lru_cache(SIGNING_KEYS_KEPT)
+def _instant(text: str) -> Instant:
+    """When a request was signed: `20251007T153316Z`, or the form of the Date header.
+
+    Errors: IncompleteSignatureException.
+    """
+    is_basic = _TIME.fullmatch(text) is not None
+    try:
+        moment = datetime.strptime(text, "%Y%m%dT%H%M%SZ") if is_basic else parsedate_to_datetime(text)  # noqa: DTZ007 - next line
+        return round(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()) * SECOND_MS
+    except (OverflowError, TypeError, ValueError):
+        message = f"Date must be in ISO-8601 'basic format'. Got '{text}'. See http://en.wikipedia.org/wiki/ISO_8601"
+        raise ServiceError("IncompleteSignatureException", message) from None
+
+
+def _check_scope(credential: Credential, service: str, stamp: str, given: str) -> None:
+    """Refuse a signature that was made for another day, for no region, or for another service."""
+    if credential.date != stamp[:8]:
+        raise _mismatch(
+            "Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP: "
+            f"'{credential.date}' != '{stamp[:8]}', from '{given}'."
+        )
+    if not credential.region:
+        raise _mismatch("Credential should be scoped to a valid region.")
+    if credential.service != service:
+        raise _mismatch(f"Credential should be scoped to correct service: '{service}'.")
+
+
+def _check_time(signature: Signature, signed_at: Instant, now: Sequence[Instant]) -> None:
+    """Refuse a signature that is too old or not yet made by every clock; the first clock's words are told."""
+    lasts_ms = SKEW_MS if signature.expires_s is None else _expires_s(signature.expires_s) * SECOND_MS
+    if any(signed_at - SKEW_MS <= clock <= signed_at + lasts_ms for clock in now):
+        return
+    clock, stamp = now[0], _stamp(signed_at)
+    skew = f"{SKEW_MS // MINUTE_MS} min."
+    if clock < signed_at:
+        ahead = _stamp(clock + SKEW_MS)
+        raise _mismatch(f"Signature not yet current: {stamp} is still later than {ahead} ({_stamp(clock)} + {skew})")
+    lasts = skew if signature.expires_s is None else f"{lasts_ms // SECOND_MS} sec."
+    oldest = _stamp(clock - lasts_ms)
+    raise _mismatch(f"Signature expired: {stamp} is now earlier than {oldest} ({_stamp(clock)} - {lasts})")
+
+
+def _expires_s(text: str) -> int:
+    """How long a presigned URL is good for. Errors: IncompleteSignatureException."""
+    if not text:
+        _incomplete("AWS query-string parameters must include 'X-Amz-Expires'.")
+    if not re.fullmatch(r"[0-9]{1,9}", text):
+        _incomplete("X-Amz-Expires should be a number")
+    if int(text) > EXPIRES_S_MAX:
+        _incomplete(
+            "X-Amz-Expires must be less than a week (in seconds); that is, the given X-Amz-Expires must be less than "
+            f"{EXPIRES_S_MAX} seconds"
+        )
+    return int(text)
+
+
+def _check_signed_headers(request: HttpRequest, signature: Signature) -> None:
+    """Refuse a signature that leaves out a header of which somebody on the way could change the meaning."""
+    signed = signature.signed_headers
+    if "host" not in signed:
+        raise _mismatch("'Host' or ':authority' must be a 'SignedHeader' in the AWS Authorization.")
+    for name in request.headers:
+        if name.startswith("x-amz-") and name not in signed:
+            raise _mismatch(f"'{name}' must be a 'SignedHeader' in the AWS Authorization.")
+
+
+def _body_hash(request: HttpRequest, signature: Signature, service: str) -> str:
+    """The last line of the canonical request. S3 lets its callers say that the body is not signed, or in chunks.
+
+    Errors: XAmzContentSHA256Mismatch (S3). Other services hash the body themselves, whatever the caller says.
+    """
+    declared = request.headers.get("x-amz-content-sha256")
+    if service == _S3:
+        if declared is None and signature.is_presigned:
+            return UNSIGNED_PAYLOAD
+        if declared is not None and (declared == UNSIGNED_PAYLOAD or declared in STREAMING_PAYLOADS):
+            return declared
+    actual = hashlib.sha256(request.body).hexdigest() if request.body else _EMPTY_HASH
+    if service == _S3 and declared is not None and not hmac.compare_digest(declared.encode(), actual.encode()):
+        message = "The provided 'x-amz-content-sha256' header does not match what was computed."
+        raise ServiceError("XAmzContentSHA256Mismatch", message, http_status=400)
+    return actual
+
+
+def _canonical_requests(request: HttpRequest, signature: Signature, service: str, body_hash: str) -> tuple[str, ...]:
+    """What must have been signed. Two texts where a header came in two lines, or may have: who signed has put a comma
+    between them, and whoever read them a comma and a space.
+    """
+    names = signature.signed_headers
+    values = [" ".join(request.headers.get(name, "").split()) for name in names]
+    before = (request.method, _canonical_path(request.path, service), _canonical_query(request.query))
+    after = ("", ";".join(names), body_hash)
+    lines = [f"{name}:{value}" for name, value in zip(names, values, strict=True)]
+    texts = ["\n".join((*before, *lines, *after))]
+    if any(", " in value for value in values):
+        joined = [line.replace(", ", ",") for line in lines]
+        texts.append("\n".join((*before, *joined, *after)))
+    return tuple(texts)
+
+
+def _canonical_path(path: str, service: str) -> str:
+    """The path: encoded once more as it came, without dots and empty pieces; of S3, encoded once and left whole."""
+    if path == "/":
+        return path
+    if service == _S3:
+        return "/".join(map(_encoded_anew, path.replace("+", "%2B").split("/")))
+    if "//" in path or "/." in path:
+        ends = path.endswith(("/", "/.", "/.."))
+        path = "/" + posixpath.normpath(path).lstrip("/")
+        path = path + "/" if ends and path != "/" else path
+    return quote(_bytes(path), safe="/" + _UNRESERVED)
+
+
+def _canonical_query(query: str) -> str:
+    """The parameters, encoded anew and sorted, without the signature itself."""
+    if not query:
+        return ""
+    pairs = []
+    for part in query.split("&"):
+        if not part:
+            continue
+        name, _, value = map(_encoded_anew, part.partition("="))
+        if name != "X-Amz-Signature":
+            pairs.append((name, value))
+    return "&".join(f"{name}={value}" for name, value in sorted(pairs))
+
+
+def _encoded_anew(piece: str) -> str:
+    """A piece of a query or a path. In a query a plus means a space, as it does to who reads the parameters."""
+    return quote(unquote_to_bytes(_bytes(piece.replace("+", " "))), safe=_UNRESERVED)
+
+
+def _bytes(text: str) -> bytes:
+    """A text of the head as it was on the line: each character was a byte there."""
+    try:
+        return text.encode("latin-1")
+    except UnicodeEncodeError:
+        return text.encode()
+
+
+def _shown(canonical: str, to_sign: str) -> str:
+    return (
+        f"\n\nThe Canonical String for this request should have been\n'{canonical}'\n\n"
+        f"The String-to-Sign should have been\n'{to_sign}'\n"
+    )
+
+
+def _mismatch(message: str) -> ServiceError:
+    return ServiceError("InvalidSignatureException", message)
+
+
+def _incomplete(message: str) -> NoReturn:
+    raise ServiceError("IncompleteSignatureException", message)
