@@ -49,6 +49,8 @@ class _Environment:
     credentials: TemporaryCredentials
     modules: ArchiveModules | None
     handler: Handler | None
+    session: object = None
+    """boto3's default session, which holds the function's credentials."""
 
 
 class InlineInvoker:
@@ -181,12 +183,24 @@ class InlineInvoker:
                 del os.environ[name]
             os.environ.update(variables)
             logging.getLogger().addHandler(handler)
+            outside = _exchange_session(environment.session)
             try:
                 yield
             finally:
+                environment.session = _exchange_session(outside)
                 logging.getLogger().removeHandler(handler)
                 os.environ.clear()
                 os.environ.update(saved)
+
+
+def _exchange_session(session: object) -> object:
+    """Give boto3 another default session; answers the one that it had. None before boto3 is imported."""
+    boto3 = sys.modules.get("boto3")
+    if boto3 is None:
+        return None
+    before: object = vars(boto3)["DEFAULT_SESSION"]
+    vars(boto3)["DEFAULT_SESSION"] = session
+    return before
 
 
 class _Sink(io.BufferedIOBase):

@@ -7,6 +7,7 @@ import os
 import sys
 from dataclasses import replace
 
+import boto3
 import pytest
 
 from redrive.core.clock import VirtualClock
@@ -43,6 +44,7 @@ def handler(event, context):
     "other": archive(
         {"app.py": "from lib.words import x\ndef handler(event, context): return x", "lib/words.py": "x = 2"}
     ),
+    "session": archive({"app.py": "import boto3\ndef handler(event, context): return boto3.client('sqs') and None"}),
     "broken": archive({"app.py": "import no_such_module_here"}),
     "damaged": b"no archive",
 }
@@ -168,3 +170,15 @@ def test_layers_are_imported_after_the_functions_own_modules_and_the_later_goes_
 
     assert json.loads(result.payload) == [1, 4]
     assert "shared" not in sys.modules
+
+
+def test_boto3s_default_session_of_a_function_is_the_functions_alone(
+    invoker: InlineInvoker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It holds the credentials of the function, which whoever runs it must not get."""
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
+
+    result = invoker.invoke(invocation("session"))
+
+    assert result.status is InvocationStatus.OK
+    assert boto3.DEFAULT_SESSION is None

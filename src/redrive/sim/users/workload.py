@@ -262,6 +262,9 @@ class Workload:
             "lambda", "CreateFunction", FunctionName=name, Role=self._role_arn, Runtime="python3.12",
             Handler="app.handler", Code={"ZipFile": _archive()}, Timeout=TIMEOUT_S, **letters,
         )  # fmt: skip
+        # Lambda refuses to run a function that is still being created; a node's clock may be behind by the skew.
+        whole_s = self.simulation.weather.skew_ms // SECOND_MS + 2
+        self.simulation.run_until(self.simulation.now + whole_s * SECOND_MS)
 
     def mapping(self, queue: str, function: str, *, batch_size: int, reports_failures: bool) -> None:
         """Have a function given the messages of a queue."""

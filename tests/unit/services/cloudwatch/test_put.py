@@ -287,6 +287,7 @@ def test_published_data_are_forgotten_after_fifteen_days(desk: Any) -> None:
 
     assert statistics(desk) == []
     desk.put("other", Value=1)
+    desk.world.settle()
     stored = desk.world.store.run(lambda tx: tx.metrics.series_of("000000000000/us-east-1"))
     assert [series.name for series in stored] == ["other"]
 
