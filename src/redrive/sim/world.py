@@ -46,6 +46,7 @@ START = parse_instant("2025-03-29T12:00:00Z")
 """A day on which, in the zones of Europe, an hour is about to be left out."""
 
 NO_DEFECTS = "no target fails by a defect of ours"
+QUIET = "in good weather everything comes to its end"
 
 QUIET_CHECK_MS = 5 * MINUTE_MS
 CRASH_MS_MAX = 5 * MINUTE_MS
@@ -187,7 +188,7 @@ class Simulation:
                 if self.now > deadline:
                     due = self._fleet.next_due()
                     raise RuleBroken(
-                        "in good weather everything comes to its end",
+                        QUIET,
                         f"{self._acting} users busy, {self._in_hand} attempts in hand, "
                         f"next due at {'no time' if due is None else format_instant(due)}",
                     )
