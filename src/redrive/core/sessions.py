@@ -67,7 +67,7 @@ class Issuer:
     """Issues keys and tokens, and recognises its own."""
 
     def __init__(self, secret: bytes) -> None:
-        """`secret` is the store's. Whoever knows it can act as anybody."""
+        """`secret` is the store's. Anybody who knows it can act as any principal."""
         self._secret = secret
         # Cached, because clients send the same key and token with every request.
         self.session = functools.lru_cache(KEYS_REMEMBERED_MAX)(self._session)
@@ -115,8 +115,7 @@ class Issuer:
         except ValueError:
             return None
         is_genuine = hmac.compare_digest(content[:_MAC_LENGTH], self._mac("token", *fields))
-        # Base64 has unused bits at its end, so several texts decode to the same bytes. Only the canonical text is
-        # valid.
+        # Base64 has unused bits at its end, so several texts decode to the same bytes. Only one is valid.
         is_canonical = token == _TOKEN_PREFIX + base64.urlsafe_b64encode(content).decode()
         if not (is_own_token(token) and is_genuine and is_canonical and fields[2] == access_key_id):
             return None

@@ -43,8 +43,7 @@ from redrive.store.tables.deliveries import INSIDE, OUTSIDE, Delivery
 LEASE_FLOOR_MS = MINUTE_MS
 
 PUT_OFF_MS = 8 * MINUTE_MS
-"""How long a delivery waits after a defect in redrive. A newer version of redrive may be able to settle the delivery.
-"""
+"""How long a delivery waits after a defect in redrive. A newer redrive may be able to settle it."""
 
 INTERNAL_FAILURE = "InternalFailure"
 """The error code of an attempt that failed because of a defect in redrive. It counts as a server-side failure."""
@@ -159,7 +158,7 @@ class DeliveryWorker:
     def _not_settled(
         self, tx: Transaction, delivery: Delivery, attempt: Attempt, result: Result, defect: Exception
     ) -> None:
-        """Keep an answer that could not be settled because of a defect in redrive. The function does not run again.
+        """Keep an answer that a defect in redrive kept from being settled, so that the errand is not repeated.
 
         The answer of an operation cannot be kept, because only the operation's caller can produce the answer. The
         operation is called again. The history records the failure in both cases. Errors: those of the store, which are

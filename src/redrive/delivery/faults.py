@@ -1,4 +1,4 @@
-"""Faults: failures on order. With them, a user can test each path on which work can fail.
+"""Faults: failures that a user orders, to test each path on which work can fail.
 
 A fault names a target (an ARN with the wildcards `*` and `?`), the answer of calls to that target, and how often the
 fault strikes. A fault strikes deliveries' attempts and runs of functions. It never strikes calls that a user makes. The
@@ -132,7 +132,7 @@ def add_fault(tx: Transaction, fault: Fault) -> Fault:
 
 
 def clear_faults(tx: Transaction, id: str | None = None) -> int:
-    """Remove the fault with this id, or all faults. Returns their number. Slow calls under way wait to their end."""
+    """Remove the fault with this id, or all faults. Returns their number. Delayed calls stay delayed to their end."""
     known = all_faults(tx)
     gone = [fault for fault in known.faults if id in (None, fault.id)]
     for fault in gone:

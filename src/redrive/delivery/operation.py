@@ -29,9 +29,9 @@ from redrive.store.api import Transaction
 class Wait:
     """No answer yet: call the operation again when a topic is notified, or answer `result` at `until`.
 
-    A repeated call returns the same `Wait`, so the driver keeps the first `until`. `again_at` is an instant before
-    `until` for a repeated call even without a notification. `is_under_way`: the awaited work needs no time to pass, so
-    the driver waits in virtual time, too.
+    A repeated call has the same parameters and would give a later `until`, so the driver keeps the first. `again_at` is
+    an instant before `until` for a repeated call even without a notification. `is_under_way`: the awaited work needs no
+    time to pass, so the driver waits in virtual time, too.
     """
 
     result: Document

@@ -79,7 +79,7 @@ class SqliteDatabase:
 
 
 def translated(error: sqlite3.DatabaseError) -> Exception:
-    """Translate an error of a statement; returns the same error if the store has no meaning for it."""
+    """Translate an error of a statement. Returns the error itself if its code is not known here."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return Conflict(str(error))

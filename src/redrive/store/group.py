@@ -115,7 +115,7 @@ class GroupCommit:
     def run_unsynced(self, step: Step[T]) -> T:
         """As `run`, but a power cut may lose the step until a later step that awaits the disk is answered.
 
-        For work that nobody is told of before such a step.
+        Only for work whose result nobody gets before such a step.
         """
         return self._run(step, awaits_disk=False)
 

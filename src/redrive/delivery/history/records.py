@@ -20,7 +20,7 @@ from redrive.store.tables.deliveries import Delivery
 from redrive.store.tables.runs import Link
 
 DESTINATION = "destination"
-"""The kind of a note about a destination: it was told of an end, or telling it failed."""
+"""The kind of a note about a destination: it was told of an end, or could not be told."""
 
 BATCH = "batch"
 """The kind of a run of a batch of messages."""

@@ -18,8 +18,7 @@ class FunctionCode:
     handler: str
     runtime: str
     layers: tuple[str, ...] = ()
-    """The digests of the layers' archives. They are unpacked into /opt in this order; later files replace earlier ones.
-    """
+    """The digests of the layers' archives. They are unpacked into /opt in this order; later files win."""
     missing_layers: tuple[str, ...] = ()
     """The ARNs of layers without content here: they belong to accounts that publish nothing in this store."""
 

@@ -121,7 +121,7 @@ def cut(text: str, bytes_max: int) -> str:
 
 
 def _message_bytes_max(tx: Transaction, queue: Arn) -> int:
-    """The queue's maximum message size. Its owner asks, so the letter's role needs no permission for this call."""
+    """The queue's maximum message size, asked as the queue's owner, so that the letter's role needs no permission."""
     owner = Caller(Scope(queue.account, queue.region), new_uuid(tx.entropy))
     asked = {"QueueUrl": queue_url(str(queue)), "AttributeNames": ["MaximumMessageSize"]}
     answer = tx.services.call(tx, owner, "sqs", "GetQueueAttributes", asked)

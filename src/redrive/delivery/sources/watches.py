@@ -1,7 +1,7 @@
 """Watches: a reader is told when something arrives at an ARN. Until then the reader does not poll.
 
 A reader has a timer, and a watch on the ARN that it reads. Code that stores something there, or makes something visible
-again, calls `arrived`, which moves the timers of the readers to that instant or earlier. An ARN without a watch costs
+again, calls `arrived`, which sets the readers' timers to that instant unless they are earlier. An unwatched ARN costs
 nothing. Timers and watches are rows, so a crash loses none.
 """
 

@@ -16,7 +16,7 @@ CREATE TABLE attempts (
   code TEXT NOT NULL, message TEXT NOT NULL, next_at INTEGER,
   letter_arn TEXT, led_to TEXT, why TEXT, log_stream TEXT
 );
--- What followed a run's end: a destination was told, or telling it failed.
+-- What followed a run's end: a destination was told, or could not be told.
 CREATE TABLE notes (
   run INTEGER NOT NULL, at INTEGER NOT NULL, kind TEXT NOT NULL, arn TEXT NOT NULL, led_to TEXT NOT NULL,
   code TEXT NOT NULL, message TEXT NOT NULL

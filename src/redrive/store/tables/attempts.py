@@ -104,7 +104,7 @@ class AttemptRecord(NamedTuple):
 
 
 class NoteRecord(NamedTuple):
-    """What followed a run's end: a destination was told (`led_to` is the message or event), or telling it failed."""
+    """What followed a run's end: a destination was told (`led_to` is the message or event), or could not be told."""
 
     at: Instant
     kind: str

@@ -113,8 +113,8 @@ class MessageTable:
     ) -> list[ReceivedMessage]:
         """Take visible messages, in the order of sending, and hide them until `visible_at` under a new receipt.
 
-        Messages that were received before and are visible again count like those that are visible the longest. Another
-        claim with the same receipt takes further messages.
+        The candidates are the messages that are visible the longest, and messages that were received before and are
+        visible again. Another claim with the same receipt takes further messages.
         """
         rows = self._database.all(
             _SQL["claim_visible"],

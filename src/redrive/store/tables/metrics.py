@@ -60,7 +60,7 @@ class SeriesGroup:
 
 @dataclass(frozen=True, slots=True)
 class DataPoint:
-    """One minute of a series, or one second if it was published so. `minute` is its first instant.
+    """One minute of a series, or one second if published at that resolution. `minute` is its first instant.
 
     `samples` maps each value to how often it occurred; None if only the statistics were published. Comparisons ignore
     it.
