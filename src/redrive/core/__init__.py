@@ -1,1 +1,1 @@
-"""Words that every room shares: time, entropy, names, errors, retry. Standard library only; imports no other room."""
+"""What every room shares: time, entropy, names, errors, retry. Standard library only; imports no other room."""

@@ -1,7 +1,7 @@
-"""Zip archives of function code, by their directory of names: whether unpacking one is safe and bounded.
+"""Zip archives of function code: checks, by the archive's directory, that unpacking is safe and bounded.
 
-Reads no content but the targets of links, so it is quick even where unpacking is not. What the directory says of sizes
-may be a lie; whoever unpacks reads no more of an entry than it says, so a lie makes an archive damaged, not large.
+Only the targets of links are read, so the check is fast even for a large archive. The directory may state false sizes.
+Code that unpacks an entry reads no more than the stated size, so a false size makes an archive damaged, not large.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from collections.abc import Mapping, Sequence
 UNPACKED_BYTES_MAX = 262_144_000  # https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
 
 ENTRIES_MAX = 30_000
-"""AWS names no number. Each entry takes time to read and to write, whatever its size."""
+"""AWS documents no limit. Each entry takes time to read and to write, whatever its size."""
 
 LINKS_MAX = 1_000
 LINK_BYTES_MAX = 1_024
 LINK_STEPS_MAX = 100_000
-"""How many names are followed in all to find where links lead."""
+"""How many path names are followed in total to resolve the links."""
 
 NAME_BYTES_MAX = 255
 PATH_BYTES_MAX = 1_024
@@ -36,15 +36,15 @@ Parts = tuple[str, ...]
 
 
 class BadArchive(Exception):
-    """The archive cannot be unpacked: it is damaged, or names what must not be written. The text says why."""
+    """The archive cannot be unpacked: it is damaged, or an entry may not be written. The text says why."""
 
 
 class ArchiveTooLarge(BadArchive):
-    """What it holds is larger than a function's code may be."""
+    """The unpacked files are larger than a function's code may be."""
 
 
 def sound_entries(content: bytes, *, bytes_max: int = UNPACKED_BYTES_MAX) -> list[zipfile.ZipInfo]:
-    """The entries of an archive, all of which can be written below one directory. Errors: BadArchive."""
+    """The entries of an archive. All of them can be written below one directory. Errors: BadArchive."""
     if _count_entries(content) > ENTRIES_MAX:
         raise BadArchive(f"The archive has more than {ENTRIES_MAX} entries")
     try:
@@ -62,7 +62,7 @@ def sound_entries(content: bytes, *, bytes_max: int = UNPACKED_BYTES_MAX) -> lis
 
 
 def parts_of(entry: zipfile.ZipInfo) -> Parts:
-    """The names that lead to an entry, from the archive's root. Errors: BadArchive (it is not in the archive)."""
+    """The path of an entry, from the archive's root. Errors: BadArchive (the path is not inside the archive)."""
     name = entry.filename.replace("\\", "/")
     parts = tuple(part for part in name.split("/") if part not in ("", "."))
     if name.startswith("/") or ".." in parts:
@@ -74,7 +74,7 @@ def parts_of(entry: zipfile.ZipInfo) -> Parts:
 
 
 def mode_of(entry: zipfile.ZipInfo) -> int:
-    """The mode of an entry as Unix has it; 0 if the archive was made elsewhere."""
+    """The Unix mode of an entry; 0 if the archive was made on another system."""
     return entry.external_attr >> 16 if entry.create_system in _UNIX_SYSTEMS else 0
 
 
@@ -84,7 +84,7 @@ def is_link(entry: zipfile.ZipInfo) -> bool:
 
 
 def _count_entries(content: bytes) -> int:
-    """How many entries there are at most: what counts is what will be read, not the number that the archive states."""
+    """An upper bound on the number of entries that will be read. The number that the archive states is ignored."""
     end = content.rfind(_END, max(0, len(content) - _END_BYTES - _COMMENT_BYTES_MAX))
     if end < 0:
         return 0
@@ -94,7 +94,7 @@ def _count_entries(content: bytes) -> int:
 
 
 def _check_places(entries: Sequence[zipfile.ZipInfo], places: Sequence[Parts]) -> None:
-    """Each entry has a place of its own, is a file, a folder or a link, and can be read. Errors: BadArchive."""
+    """Each entry has its own path, is a file, a folder or a link, and is readable. Errors: BadArchive."""
     files: set[Parts] = set()
     folders: set[Parts] = set()
     for entry, place in zip(entries, places, strict=True):
@@ -128,7 +128,7 @@ def _target(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> str:
 
 
 def _check_links(targets: Mapping[Parts, str]) -> None:
-    """Links may lead to places in the archive only, also by way of other links. Errors: BadArchive."""
+    """Links lead only to paths in the archive, also through other links. Errors: BadArchive."""
     steps = 0
     for link in targets:
         at: list[str] = []

@@ -1,4 +1,4 @@
-"""Amazon Resource Names, read and written."""
+"""Amazon Resource Names: parsing and formatting."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import functools
 from dataclasses import dataclass
 
 ARNS_KEPT = 4_096
-"""How many ARNs are remembered once read: the same few are read for each message."""
+"""The size of the parser's cache. Each message uses the same few ARNs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Arn:
 
     @staticmethod
     def parse(text: str) -> Arn:
-        """Read an ARN. Errors: ValueError if it is not one."""
+        """Parse an ARN. Errors: ValueError if the text is not an ARN."""
         return _parse(text)
 
     def __str__(self) -> str:

@@ -20,18 +20,18 @@ HOUR_MS = 60 * MINUTE_MS
 DAY_MS = 24 * HOUR_MS
 
 INSTANTS_KEPT = 1_024
-"""How many instants are remembered as texts: what is due together is written many times over."""
+"""The size of the cache of formatted instants. Work that is due at the same instant formats it many times."""
 
 AHEAD_MS_MAX = DAY_MS
-"""How far a clock goes on ahead of the machine's after a restart. What is further off was not time but a mistake."""
+"""How far a clock may be ahead of the machine's after a restart. A larger difference comes from a wrong clock."""
 
 
 class Clock(Protocol):
-    """Where a node reads the time."""
+    """The source of a node's time."""
 
     @property
     def is_virtual(self) -> bool:
-        """Whether it stands still until it is moved: what takes real time takes none of this clock's."""
+        """Whether the clock stands still until it is moved. On such a clock, no operation takes time."""
         ...
 
     def now(self) -> Instant:
@@ -40,28 +40,30 @@ class Clock(Protocol):
 
 
 def machine_ms() -> Instant:
-    """What the machine's clock shows."""
+    """The machine's clock."""
     return time.time_ns() // 1_000_000
 
 
 class SystemClock:
-    """The machine's clock, kept from running backwards: when the machine's is set back, this one goes at half speed
-    until the machine has caught up. It never stands still, so that whatever is due comes.
+    """The machine's clock, made monotonic.
+
+    When the machine's clock is set back, this clock runs at half speed until the machine's has caught up. It never
+    stands still, so all due work comes.
     """
 
     is_virtual = False
 
     def __init__(self, machine: Callable[[], Instant] = machine_ms) -> None:
-        """`machine` reads the clock of the machine; the simulator has machines of its own."""
+        """`machine` reads the machine's clock. The simulator has its own machines."""
         self._machine = machine
         self._read = 0
         self._ahead_ms = 0.0
 
     def resume(self, seen_at: Instant) -> int:
-        """Go on from the latest instant that an earlier process has seen; answers how far the machine is behind it.
+        """Continue from the latest instant that an earlier process saw. Returns how far the machine is behind it.
 
-        Before the first reading. A machine that is behind by more than `AHEAD_MS_MAX` was wrong before: its clock is
-        taken as it is now.
+        Call it before the first reading. If the machine's clock is behind by more than `AHEAD_MS_MAX`, it was wrong
+        earlier, and its present time is used.
         """
         behind_ms = max(0, seen_at - self._machine())
         if behind_ms <= AHEAD_MS_MAX:
@@ -79,7 +81,7 @@ class SystemClock:
 
 
 class VirtualClock:
-    """A clock that stands still until it is moved. Two worlds with the same moves read the same times."""
+    """A clock that stands still until it is moved. The same moves give the same times."""
 
     is_virtual = True
 
@@ -99,18 +101,18 @@ class VirtualClock:
 
 
 def monotonic_ms() -> float:
-    """Milliseconds of a clock that is good only for measuring durations on this machine."""
+    """Milliseconds of a monotonic clock. Only for measuring durations on this machine."""
     return time.perf_counter_ns() / 1_000_000
 
 
 @functools.lru_cache(maxsize=INSTANTS_KEPT)
 def format_instant(instant: Instant) -> str:
-    """AWS's usual spelling of a time: UTC, whole seconds, `2025-10-07T15:33:16Z`."""
+    """Format as AWS usually does: UTC, whole seconds, `2025-10-07T15:33:16Z`."""
     return datetime.fromtimestamp(instant // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def parse_instant(text: str) -> Instant:
-    """Read an ISO 8601 time; without an offset it is UTC. Errors: ValueError."""
+    """Parse an ISO 8601 time. Without an offset it is UTC. Errors: ValueError."""
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)

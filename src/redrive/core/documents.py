@@ -1,6 +1,6 @@
-"""Documents: the JSON-shaped values that AWS's operations take and give, and dataclasses written as such.
+"""Documents: the JSON-shaped parameters and answers of AWS's operations, and dataclasses in this form.
 
-`Document` is the one place where the type system stops: the models in `wire` decide what is inside.
+`Document` is the one place without static types: the models in `wire` define its content.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Document = dict[str, Any]
 """Keys in AWS's own spelling; values are strings, numbers, booleans, bytes, lists and Documents."""
 
 NESTING_MAX = 200
-"""How deep JSON from outside may nest: more than any service needs, less than what writing it again can bear."""
+"""How deep JSON from outside may nest: more than any service needs, less than the encoder can write."""
 
 T = TypeVar("T")
 
@@ -30,14 +30,14 @@ _Decoder = Callable[[Any], Any]
 
 
 def dump_json(value: object) -> str:
-    """Compact JSON with keys in the order given, non-ASCII text as it is."""
+    """Compact JSON: keys in their order, non-ASCII text unescaped."""
     return _ENCODER.encode(value)
 
 
 def load_json(text: str | bytes) -> Any:
-    """Read JSON as the standard has it: what comes out can be written again, and stored.
+    """Parse JSON strictly, so that the value can be encoded and stored again.
 
-    Python's own reading is wider: NaN and infinite numbers, halves of surrogate pairs, any depth are refused here.
+    Python's parser accepts more. This function refuses NaN and infinite numbers, unpaired surrogates and deep nesting.
     Errors: ValueError.
     """
     source = text if isinstance(text, str) else text.decode()
@@ -45,7 +45,7 @@ def load_json(text: str | bytes) -> Any:
         value = _DECODER.decode(source)
     except RecursionError:
         raise ValueError(f"it nests deeper than {NESTING_MAX} levels") from None
-    # Counting is cheap, and tells at once that most texts neither are too deep nor name halves of pairs.
+    # Counting is cheap. It shows for most texts that the two full checks are not needed.
     if len(source) > NESTING_MAX and source.count("[") + source.count("{") > NESTING_MAX and _is_too_deep(value):
         raise ValueError(f"it nests deeper than {NESTING_MAX} levels")
     if "\\u" in source and _HALF_PAIR.search(source):
@@ -54,7 +54,7 @@ def load_json(text: str | bytes) -> Any:
 
 
 def refuse_half_pairs(value: object) -> None:
-    """Errors: ValueError if a text in a JSON-shaped value has half of a surrogate pair, which nothing can encode."""
+    """Errors: ValueError if a text in a JSON-shaped value has an unpaired surrogate, which cannot be encoded."""
     dump_json(value).encode()
 
 
@@ -64,9 +64,9 @@ def dump_dataclass(value: object) -> str:
 
 
 def load_dataclass(cls: type[T], text: str) -> T:
-    """Read what `dump_dataclass` wrote. Fields that the document lacks take their defaults; unknown ones are left out.
+    """Read what `dump_dataclass` wrote. Missing fields take their defaults; unknown fields are ignored.
 
-    That pair of rules is what lets old and new code read each other's documents.
+    Because of these two rules, old and new versions of the code can read each other's documents.
     """
     decode: _Decoder = _decoder(cast(Any, cls))
     return cast(T, decode(json.loads(text)))
@@ -92,8 +92,8 @@ def _finite(text: str) -> float:
 
 
 def _plain(value: Any) -> Any:
-    """What the JSON encoder is to write instead of a value that it does not know; one level, it asks again."""
-    if isinstance(value, enum.Enum):  # Asked first: to ask an enum whether it is a dataclass takes long.
+    """The JSON form of a value that the encoder does not know. Converts one level; the encoder calls again."""
+    if isinstance(value, enum.Enum):  # First, because the dataclass check is slow for an enum.
         return value.value
     if dataclasses.is_dataclass(value):
         return {name: getattr(value, name) for name in _field_names(value.__class__)}
@@ -109,7 +109,7 @@ def _field_names(cls: Any) -> tuple[str, ...]:
     return tuple(field.name for field in dataclasses.fields(cls))
 
 
-# Made once: what stands behind json.dumps and json.loads is made anew for each call with options.
+# Created once, because json.dumps and json.loads create them anew in each call with options.
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
 _ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
 _DATACLASS_ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, default=_plain)

@@ -1,6 +1,6 @@
 """Randomness, as an argument. The only module that imports random, secrets or uuid.
 
-Seeded in simulation and in virtual time, so that the same seed gives the same ids, jitter and order.
+In simulations and in virtual time it is seeded, so that the same seed gives the same ids, jitter and order.
 """
 
 from __future__ import annotations
@@ -14,30 +14,30 @@ from contextlib import contextmanager
 from typing import Protocol
 
 _PIECE_LENGTH = 32
-"""Digits of a UUID, the longest draw that is common."""
+"""The digits of a UUID, the longest common draw."""
 _PIECES_PER_FETCH = 256
 
 
 class Entropy(Protocol):
-    """Where a node draws its randomness."""
+    """A node's source of randomness."""
 
     def hex(self, length: int) -> str:
-        """So many random lower-case hexadecimal digits."""
+        """Random lower-case hexadecimal digits: `length` of them."""
         ...
 
     def uniform(self, low: float, high: float) -> float:
-        """A number drawn evenly from [low, high]."""
+        """A random number, uniform in [low, high]."""
         ...
 
     def fork(self, name: str) -> Entropy:
-        """An independent source of the same kind. Seeded sources fork to the same source for the same name."""
+        """An independent source of the same kind. A seeded source returns equal forks for equal names."""
         ...
 
 
 class SystemEntropy:
-    """The operating system's randomness. Callable from any thread.
+    """The operating system's randomness. Any thread may call it.
 
-    It is fetched for many draws at once: a call of the system costs more than all else there is to a short draw.
+    Bytes for many draws are fetched at once, because the system call is the most expensive part of a short draw.
     """
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class SystemEntropy:
 
 
 class SeededEntropy:
-    """A reproducible source: the same seed, the same draws."""
+    """A reproducible source: the same seed gives the same draws."""
 
     def __init__(self, seed: int | str) -> None:
         self._seed = seed
@@ -79,7 +79,7 @@ class SeededEntropy:
 
 
 def new_uuid(entropy: Entropy) -> str:
-    """A random UUID (version 4) in its usual spelling."""
+    """A random UUID (version 4) in the usual format."""
     digits = entropy.hex(32)
     variant = "89ab"[int(digits[16], 16) & 3]
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
@@ -87,9 +87,9 @@ def new_uuid(entropy: Entropy) -> str:
 
 @contextmanager
 def seeded_process() -> Iterator[Callable[[str], None]]:
-    """While inside, all that this process draws (random, secrets, uuid, os.urandom) follows from a seed.
+    """Inside the `with` block, all randomness of this process (random, secrets, uuid, os.urandom) follows from a seed.
 
-    Yields what sets the seed. For running user code whose every run must be repeatable.
+    Yields a function that sets the seed. For user code whose runs must be repeatable.
     """
     source = random.Random()
     places = ((os, "urandom"), (random, "_urandom"))

@@ -1,4 +1,4 @@
-"""Which error codes of AWS's services mean: try again.
+"""The error codes of AWS's services that mean: try again.
 
 Source: https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html
 """
@@ -12,7 +12,7 @@ THROTTLES = frozenset(
     ThrottledException Throttling ThrottlingException TooManyRequestsException TransactionInProgressException
     """.split()
 )
-"""The codes with which services throttle."""
+"""The codes of throttling."""
 
 FAULTS = frozenset(
     """
@@ -20,4 +20,4 @@ FAULTS = frozenset(
     RequestTimeout RequestTimeoutException ServiceException ServiceUnavailable ServiceUnavailableException
     """.split()
 )
-"""The codes with which services say that it was their own fault."""
+"""The codes of errors that are the service's own fault."""

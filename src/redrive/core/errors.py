@@ -3,10 +3,11 @@
     Exception
     ├── ServiceError     what the caller of an AWS operation sees: code, status, message
     ├── Conflict         the store could not serialise a step; running it again is right
-    ├── Bug              we are wrong: an assertion of ours failed
+    ├── Bug              a defect in redrive: an assertion failed
     └── UserError        our own surfaces (CLI, config): what is wrong, which thing, what to do next
 
-Whose fault it is stands in the type. Expected alternatives are return values, not exceptions.
+The type tells who must act: the caller, the store's retry, the developers, or the user. Expected alternatives are
+return values, not exceptions.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from collections.abc import Mapping
 class ServiceError(Exception):
     """An error in the words of the AWS service that the caller used.
 
-    `code` is the name of the error shape in the service's model (`ResourceNotFoundException`); the wire takes the HTTP
-    status and the query-protocol code from the model; `http_status` is for codes that the model does not declare.
-    `members` are further members of the error shape (`Item` of a failed condition, say), in AWS's spelling.
+    `code` is the name of the error shape in the service's model (`ResourceNotFoundException`). The wire takes the HTTP
+    status and the query-protocol code from the model. `http_status` is for codes that the model does not declare.
+    `members` are further members of the error shape in AWS's spelling, such as `Item` of a failed condition.
     """
 
     def __init__(
@@ -40,18 +41,18 @@ class ServiceError(Exception):
 
 
 class Conflict(Exception):
-    """The store could not run this step beside another one; nothing was written, and running it again is right."""
+    """The store could not run this step beside another one. Nothing was written; run the step again."""
 
 
 class Bug(AssertionError):
-    """An assertion of ours failed: this is our fault, never the caller's."""
+    """A defect in redrive: an assertion failed. Never the caller's fault."""
 
 
 class UserError(Exception):
-    """Something a person can mend, on our own surfaces.
+    """An error on our own surfaces that a person can correct.
 
-    `what` names the thing and what is wrong with it; `next_step` is what to do about it, best as a command to paste.
-    `exit_code` is the CLI's: 1 finding, 2 usage, 3 environment, 4 refused by a safety gate.
+    `what` names the thing and what is wrong with it. `next_step` says what to do, best as a command to paste.
+    `exit_code` is the CLI's: 1 finding, 2 usage, 3 environment, 4 refused by a safety check.
     """
 
     def __init__(self, what: str, *, next_step: str = "", exit_code: int = 3) -> None:

@@ -1,4 +1,4 @@
-"""What becomes of the parts of a template that AWS has and redrive does not serve."""
+"""How stacks handle the parts of a template that AWS has and redrive does not serve."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import enum
 
 
 class OnUnknown(enum.Enum):
-    """How a stack takes resource types and properties that AWS has and redrive does not serve.
+    """How a stack handles resource types and properties that AWS has and redrive does not serve.
 
-    REFUSE refuses them by name, but for types that only describe or observe. WARN leaves out such properties, and makes
-    resources of such types that do nothing and have no attributes. STUB gives those resources made-up attributes, too.
+    REFUSE refuses them by name, except types that only describe or observe. WARN leaves out such properties, and
+    creates resources of such types that do nothing and have no attributes. STUB also gives these resources made-up
+    attributes.
     """
 
     REFUSE = "refuse"

@@ -1,4 +1,4 @@
-"""Whether quotas hold."""
+"""Whether quotas apply."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import enum
 
 
 class Limits(enum.Enum):
-    """How an engine treats AWS's quotas.
+    """How an engine handles AWS's quotas.
 
-    Relaxed lifts quotas (how many, how often), never shapes (what a name, a body, an attribute may be).
+    RELAXED removes quotas (how many, how often), but never rules of shape (which names, bodies, attributes are valid).
     """
 
     STRICT = "strict"

@@ -1,7 +1,7 @@
-"""One event per line: a verb in the past tense and its facts.
+"""Logging: one event to a line, a verb in the past tense and its facts.
 
-`info` says that state changed, `warning` that somebody may have to act, `error` that a promise of ours was broken:
-in simulation an `error` line fails the run. Message bodies and secrets are never logged.
+`info`: state changed. `warning`: somebody may have to act. `error`: redrive broke a promise; in a simulation an `error`
+line fails the run. Message bodies and secrets are never logged.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ VALUE_LENGTH_MAX = 4_000
 
 
 class Log(Protocol):
-    """Where a room says what happened."""
+    """The port for log lines."""
 
     def info(self, event: str, **facts: object) -> None: ...
 
@@ -26,20 +26,20 @@ class Log(Protocol):
 
 
 class SilentLog:
-    """Keeps nothing."""
+    """Discards all events."""
 
     def info(self, event: str, **facts: object) -> None:
-        """Say nothing."""
+        """Do nothing."""
 
     def warning(self, event: str, **facts: object) -> None:
-        """Say nothing."""
+        """Do nothing."""
 
     def error(self, event: str, **facts: object) -> None:
-        """Say nothing."""
+        """Do nothing."""
 
 
 class LineLog:
-    """Writes `time level event key=value …` lines; quiet about `info` unless `verbose`."""
+    """Writes lines of the form `time level event key=value …`. Skips `info` unless `verbose`."""
 
     def __init__(self, clock: Clock, *, stream: TextIO | None = None, verbose: bool = False) -> None:
         self._clock = clock
@@ -62,9 +62,10 @@ class LineLog:
 
 
 def spelled(value: object) -> str:
-    """A fact's value, so that it cannot be taken for anything else in its line, or for a line of its own.
+    """Format a fact's value, so that it cannot be read as another key or another line.
 
-    As it is if it is one plain word; else between quotation marks, escaped as in JSON. A long value is cut and marked.
+    A plain word is written unchanged. Other text is quoted and escaped as in JSON. A long value is cut, and its length
+    added.
     """
     text = str(value)
     if len(text) > VALUE_LENGTH_MAX:

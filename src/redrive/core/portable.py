@@ -1,4 +1,4 @@
-"""Which system this is, and whether the ways of Linux are used on it. The one place that reads REDRIVE_PORTABLE.
+"""Which system this is, and whether Linux-only methods are used. The only module that reads REDRIVE_PORTABLE.
 
     needed for                       on Linux                             elsewhere, or with REDRIVE_PORTABLE=1
     a function's processes end       the keeper adopts orphans; a signal  marked by their environment, found by `ps`;
@@ -8,7 +8,7 @@
     the runtime of Python functions  AWS's runtime interface client       our own client of the Runtime API
     the server's event loop          uvloop                               asyncio's
 
-The suite runs on either (`make test portable=1`), so that a Mac is no place where nobody has been.
+The test suite runs both ways (`make test portable=1`), so that the macOS paths are tested on Linux, too.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from redrive.core.errors import UserError
 VARIABLE = "REDRIVE_PORTABLE"
 
 IS_FORCED = os.environ.get(VARIABLE, "") not in ("", "0")
-"""Whether the portable ways are wanted, whatever this system has."""
+"""Whether the portable methods are forced, even where the system offers others."""
 
 USES_LINUX = sys.platform.startswith("linux") and not IS_FORCED
-"""Whether what only Linux has is used."""
+"""Whether Linux-only methods are used."""
 
 
 def refuse_windows(platform: str = sys.platform) -> None:

@@ -1,6 +1,6 @@
 """What follows from an attempt: pure rules, no clock, no store.
 
-Every asynchronous delivery (a schedule's, a rule's, Lambda's own queue) ends in `decide`.
+Every asynchronous delivery (of a schedule, of a rule, of Lambda's own queue) calls `decide`.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ class FailureKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Succeeded:
-    """The target took the delivery; `result` is its answer."""
+    """The target accepted the delivery. `result` is its answer."""
 
     result: Document
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The target did not take the delivery: its error's code and message, in its own words."""
+    """The target did not accept the delivery: the code and message of its error."""
 
     code: str
     message: str
@@ -41,11 +41,11 @@ Outcome = Succeeded | Failed
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """How long to wait after the n-th failure, n from 1.
+    """How long to wait after failure number n, from 1.
 
-    With `steps_ms` the waits are those, the last repeated; otherwise they double from `first_ms` up to `cap_ms`
-    (1 s, 2 s, 4 s … 256 s, 480 s with the defaults). `jitter` spreads each wait by that share, both ways.
-    AWS publishes no curve: see docs/semantics/delivery.md.
+    With `steps_ms`, the waits are these values, the last repeated. Otherwise the waits double from `first_ms` up to
+    `cap_ms`: 1 s, 2 s, 4 s … 256 s, 480 s with the defaults. `jitter` is the maximum random change of a wait, as a
+    share in both directions. AWS publishes no curve: see docs/semantics/delivery.md.
     """
 
     first_ms: int = 1 * SECOND_MS
@@ -54,7 +54,7 @@ class Backoff:
     steps_ms: tuple[int, ...] = ()
 
     def wait_ms(self, failures: int, spread: float) -> int:
-        """The wait after so many failures. `spread` is a draw from [-1, 1]; it is scaled by `jitter`."""
+        """The wait after this many failures. `spread` is a random number in [-1, 1], which is scaled by `jitter`."""
         if self.steps_ms:
             base = self.steps_ms[min(failures, len(self.steps_ms)) - 1]
         else:
@@ -66,8 +66,8 @@ class Backoff:
 class RetryPolicy:
     """How often and for how long to try again.
 
-    `retries_max` counts retries after the first attempt; `age_ms_max` counts from the delivery's `first_at`.
-    Throttles count as retries only with `throttles_count`; they wait by `throttle_backoff` if there is one.
+    `retries_max` counts retries after the first attempt. `age_ms_max` counts from the delivery's `first_at`. A
+    throttled attempt uses up a retry only with `throttles_count`; its wait follows `throttle_backoff` if that is set.
     """
 
     retries_max: int = 185
@@ -78,7 +78,7 @@ class RetryPolicy:
 
 
 class Exhausted(enum.Enum):
-    """Which bound of the policy ended the retries, in AWS's spelling."""
+    """The bound of the policy that ended the retries, in AWS's spelling."""
 
     ATTEMPTS = "MaximumRetryAttempts"
     AGE = "MaximumEventAgeInSeconds"
@@ -86,12 +86,12 @@ class Exhausted(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """The delivery has reached its target."""
+    """The delivery reached its target."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetryAt:
-    """Try again at this instant; `counted` says whether the failure used up a retry."""
+    """Try again at this instant. `counted`: the failure used up a retry."""
 
     at: Instant
     counted: bool
@@ -117,10 +117,10 @@ def decide(
     outcome: Outcome,
     spread: float,
 ) -> Verdict:
-    """What follows from an attempt that has just ended.
+    """What follows from an attempt that just ended.
 
-    `failures` counts earlier failures that used up a retry, `attempts` all attempts including this one. The age is
-    checked before the wait: a retry that would come too late is not waited for.
+    `failures` counts earlier failures that used up a retry. `attempts` counts all attempts, including this one. The age
+    is checked before the wait: if the next attempt would come too late, the delivery is given up at once.
     """
     match outcome:
         case Succeeded():

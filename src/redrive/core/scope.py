@@ -1,4 +1,4 @@
-"""Who calls, and for which account and region."""
+"""The caller of an operation, and its account and region."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who makes a call.
+    """The caller of an operation.
 
-    With `role_arn` the caller is a session of that role, with `user_arn` that IAM user or a session of the user: their
-    policies decide. With neither it is the account itself, which may do everything in the account. `host` is the host
-    name by which the caller reached us, for answers that contain URLs. `trace_header` is X-Ray's, empty if it has none.
+    With `role_arn`, the caller is a session of that role; with `user_arn`, that IAM user or a session of the user:
+    their policies decide. With neither, the caller is the account itself, which may do everything in the account.
+    `host` is the host name in the caller's request, for answers that contain URLs. `trace_header` is X-Ray's; empty if
+    there is none.
     """
 
     scope: Scope
@@ -35,7 +36,7 @@ class Caller:
 
     @property
     def is_account(self) -> bool:
-        """Whether this is the account itself, its root."""
+        """Whether the caller is the account itself, its root."""
         return self.role_arn is None and self.user_arn is None
 
     @property
@@ -48,7 +49,7 @@ class Caller:
 
     @property
     def principal_arn(self) -> str:
-        """The caller as AWS's messages name it: the account's root, a user, or `…:assumed-role/ROLE/SESSION`."""
+        """The caller's name in AWS's messages: the account's root, a user, or `…:assumed-role/ROLE/SESSION`."""
         if self.role_arn is None:
             return self.user_arn or f"arn:aws:iam::{self.account}:root"
         role_name = self.role_arn.rsplit("/", 1)[-1]

@@ -1,12 +1,12 @@
-"""Who is behind a key: access keys, the secrets that belong to them, and session tokens that nobody else can write.
+"""Access keys, their secrets, and session tokens that only this store can create.
 
-All of it follows from one secret of the store, so that a request is verified without a look at the store:
+All of them derive from one secret of the store, so a request can be verified without reading the store:
 
-    access key id      AKIA…, with a code in it that shows that this store gave it out
+    access key id      AKIA…, contains a code that proves that this store issued it
     secret access key  an HMAC of the access key id
     session token      principal, session name, access key id and expiry, with an HMAC over them
 
-Whether a key is still active, and what its owner may do, stands in the store. This module must not know it.
+The store holds whether a key is still active, and what its owner may do. This module must not know it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ USER_KEY_PREFIX = "AKIA"
 SESSION_KEY_PREFIX = "ASIA"
 
 NEVER: Instant = 253_402_300_799_000
-"""The last second of the year 9999: the expiry of what does not expire."""
+"""The last second of the year 9999, for sessions that do not expire."""
 
 KEYS_REMEMBERED_MAX = 1_000
 
@@ -50,7 +50,7 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class TemporaryCredentials:
-    """What a program needs to act as a session."""
+    """The credentials of a session, for a program."""
 
     access_key_id: str
     secret_access_key: str = field(repr=False)
@@ -59,33 +59,33 @@ class TemporaryCredentials:
 
 
 def is_own_token(token: str) -> bool:
-    """Whether a session token has the form of ours; `Issuer.session` says whether it is genuine."""
+    """Whether a session token has redrive's format. `Issuer.session` checks whether the token is genuine."""
     return token.startswith(_TOKEN_PREFIX)
 
 
 class Issuer:
-    """Gives out keys and tokens, and knows its own."""
+    """Issues keys and tokens, and recognises its own."""
 
     def __init__(self, secret: bytes) -> None:
-        """`secret` is the store's: who knows it can be anybody."""
+        """`secret` is the store's. Anybody who knows it can act as any principal."""
         self._secret = secret
-        # Clients send the same key and token with every request.
+        # Cached, because clients send the same key and token with every request.
         self.session = functools.lru_cache(KEYS_REMEMBERED_MAX)(self._session)
         self.secret_of = functools.lru_cache(KEYS_REMEMBERED_MAX)(self._secret_of)
         self.gave = functools.lru_cache(KEYS_REMEMBERED_MAX)(self._gave)
 
     def new_access_key_id(self, entropy: Entropy) -> str:
-        """A fresh `AKIA…` of 20 characters."""
+        """A new `AKIA…` id of 20 characters."""
         nonce = bytes.fromhex(entropy.hex(2 * _KEY_NONCE_LENGTH))
         return USER_KEY_PREFIX + base64.b32encode(nonce + self._code_of(nonce)).decode()
 
     def new_session(self, principal_arn: str, session_name: str, entropy: Entropy, expires_at: Instant) -> Session:
-        """A session with a fresh key."""
+        """A session with a new key."""
         key_id = SESSION_KEY_PREFIX + base64.b32encode(bytes.fromhex(entropy.hex(20))).decode()
         return Session(principal_arn, session_name, key_id, expires_at)
 
     def same_session(self, principal_arn: str, session_name: str, expires_at: Instant) -> Session:
-        """A session whose key follows from the arguments: the same ones give the same key."""
+        """A session whose key derives from the arguments: equal arguments give the same key."""
         digest = self._mac("session", principal_arn, session_name, str(expires_at))
         return Session(
             principal_arn, session_name, SESSION_KEY_PREFIX + base64.b32encode(digest[:10]).decode(), expires_at
@@ -101,13 +101,13 @@ class Issuer:
         )
 
     def sign_path(self, path: str, expires_at: Instant) -> str:
-        """A code without which nobody fetches this path, nor with it after its expiry."""
+        """The signature for a URL path and its expiry. Requests for the path need it, until the expiry."""
         return base64.urlsafe_b64encode(self._mac("path", path, str(expires_at))).decode().rstrip("=")
 
     def _session(self, token: str, access_key_id: str) -> Session | None:
-        """The session behind a token of ours that comes with its own access key; None for any other token.
+        """The session of a genuine token with its own access key; None for any other token.
 
-        Whether it has expired is for the caller to say.
+        The caller must check the expiry.
         """
         try:
             content = base64.urlsafe_b64decode(token.removeprefix(_TOKEN_PREFIX).encode())
@@ -115,18 +115,18 @@ class Issuer:
         except ValueError:
             return None
         is_genuine = hmac.compare_digest(content[:_MAC_LENGTH], self._mac("token", *fields))
-        # The encoding has bits to spare at its end, so two texts may stand for the same bytes: one of them is ours.
+        # Base64 has unused bits at its end, so several texts decode to the same bytes. Only one is valid.
         is_canonical = token == _TOKEN_PREFIX + base64.urlsafe_b64encode(content).decode()
         if not (is_own_token(token) and is_genuine and is_canonical and fields[2] == access_key_id):
             return None
         return Session(fields[0], fields[1], fields[2], int(fields[3]))
 
     def _secret_of(self, access_key_id: str) -> str:
-        """The secret access key that belongs to an access key id of this issuer: 40 characters."""
+        """The secret access key of an access key id: 40 characters."""
         return base64.b64encode(self._mac("secret", access_key_id)[:30]).decode()
 
     def _gave(self, access_key_id: str) -> bool:
-        """Whether this is the access key id of a user that this issuer has given out; it may be deleted since."""
+        """Whether this issuer created this access key id for a user. The key may be deleted since."""
         if not access_key_id.startswith(USER_KEY_PREFIX):
             return False
         try:
@@ -140,7 +140,7 @@ class Issuer:
         return self._mac("access key", nonce.hex())[:4]
 
     def _mac(self, purpose: str, *fields: str) -> bytes:
-        """A code over fields, none of which holds a line break, for one purpose alone."""
+        """An HMAC over fields without line breaks. `purpose` separates HMACs of different uses."""
         return hmac.digest(self._secret, "\n".join((purpose, *fields)).encode(), hashlib.sha256)
 
 

@@ -1,4 +1,4 @@
-"""UUIDs of version 7 that begin with an instant and end with a hash: the same things have the same id.
+"""UUIDs of version 7 from an instant and a hash: equal inputs give the same id.
 
 Source: https://www.rfc-editor.org/rfc/rfc9562#name-uuid-version-7
 """
@@ -14,7 +14,7 @@ _UUID7 = re.compile(r"([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}
 
 
 def uuid7(instant: Instant, text: str) -> str:
-    """The id that belongs to an instant and a text."""
+    """The id of an instant and a text."""
     digits = hashlib.sha256(text.encode()).hexdigest()
     time = f"{max(0, instant) & (1 << 48) - 1:012x}"
     variant = "89ab"[int(digits[3], 16) & 3]
@@ -22,6 +22,6 @@ def uuid7(instant: Instant, text: str) -> str:
 
 
 def time_of_uuid7(id: str) -> Instant | None:
-    """The instant that stands in such an id; None if it is none."""
+    """The instant in such an id; None if the text is no UUID of version 7."""
     found = _UUID7.fullmatch(id)
     return None if found is None else int(found[1] + found[2], 16)

@@ -1,4 +1,4 @@
 """Work in three beats: claim (a transaction), attempt (outside, under a lease), settle (a transaction, fenced).
 
-This room knows deliveries, operations, workers and invocations; it knows no AWS service.
+This room knows deliveries, operations, workers and invocations. It knows no AWS service.
 """

@@ -1,7 +1,7 @@
-"""Assets: files that a deployment has uploaded, under the bucket and key by which templates name them.
+"""Assets: files that a deployment uploads, stored under the bucket and key that templates refer to.
 
-They stand in for S3, which is not served. Code of functions and layers, and templates, are found by bucket and key, or
-by a URL of S3 that holds both. An asset stays when nothing uses it any more: a rollback may go back to it.
+Assets replace S3, which redrive does not serve. The code of functions and layers, and templates, are found by bucket
+and key, or by an S3 URL that contains both. An unused asset is kept, because a rollback may need it again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from redrive.core.scope import Scope
 from redrive.store.api import Transaction
 
 BUCKET = "redrive-assets"
-"""The bucket of what redrive deploy packages itself; the keys are digests."""
+"""The bucket of the files that `redrive deploy` packages itself. The keys are digests."""
 
 # https://docs.aws.amazon.com/AmazonS3/latest/userguide/access-bucket-intro.html
 _PATH_STYLE = re.compile(r"s3[.-]([a-z0-9-]+\.)?amazonaws\.com(\.cn)?")
@@ -24,7 +24,7 @@ _HOST_STYLE = re.compile(r"(?P<bucket>[a-z0-9.-]+)\.s3[.-]([a-z0-9-]+\.)?amazona
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """One uploaded file; its content is the blob of this digest."""
+    """One uploaded file. Its content is the blob with this digest."""
 
     KIND: ClassVar[str] = "cloudformation.asset"
 
@@ -38,19 +38,19 @@ class Asset:
 
 
 def keep_asset(tx: Transaction, account: str, bucket: str, key: str, digest: str, content: bytes) -> None:
-    """Keep a file under a bucket and a key, over what had that name."""
+    """Store a file under a bucket and a key. Replaces the file that had this bucket and key."""
     tx.blobs.put(_blob(digest), content)
     tx.resources.put(_home(account), Asset(bucket, key, digest))
 
 
 def asset_content(tx: Transaction, account: str, bucket: str, key: str) -> bytes | None:
-    """The content of an uploaded file, or None."""
+    """The content of an uploaded file, or None if there is no such file."""
     asset = tx.resources.get(Asset, _home(account), f"{bucket}/{key}")
     return None if asset is None else tx.blobs.get(_blob(asset.digest))
 
 
 def asset_at(tx: Transaction, account: str, url: str) -> bytes | None:
-    """The content of the uploaded file that a URL of S3 means, in either of its two styles, or None."""
+    """The content of the uploaded file at an S3 URL (path style or virtual-hosted style), or None."""
     parts = urlsplit(url)
     host, path = parts.hostname or "", unquote(parts.path).removeprefix("/")
     if _PATH_STYLE.fullmatch(host):
@@ -61,12 +61,12 @@ def asset_at(tx: Transaction, account: str, url: str) -> bytes | None:
 
 
 def keep_piece(tx: Transaction, account: str, bucket: str, key: str, piece: int, content: bytes) -> None:
-    """Keep one of the pieces in which a large file comes, from 1."""
+    """Store one piece of a large file. Pieces are numbered from 1."""
     tx.blobs.put(_piece(account, bucket, key, piece), content)
 
 
 def joined_pieces(tx: Transaction, account: str, bucket: str, key: str, count: int) -> bytes | None:
-    """The file of which all pieces have come, and which are then forgotten; None if one is missing."""
+    """Join the pieces of a file and delete the pieces. Returns None, and deletes nothing, if a piece is missing."""
     names = [_piece(account, bucket, key, piece) for piece in range(1, count + 1)]
     pieces = [tx.blobs.get(name) for name in names]
     if None in pieces:
@@ -81,10 +81,10 @@ def _piece(account: str, bucket: str, key: str, piece: int) -> str:
 
 
 def _blob(digest: str) -> str:
-    """The blob's name: one of its own, as functions forget the blobs of theirs."""
+    """The blob's name. The prefix keeps assets apart from the blobs of functions, which functions delete."""
     return f"asset-{digest}"
 
 
 def _home(account: str) -> Scope:
-    """Where an account's assets are kept: names of buckets have no region."""
+    """The scope that holds an account's assets. Bucket names belong to no region."""
     return Scope(account, "global")

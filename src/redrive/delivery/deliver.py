@@ -1,8 +1,9 @@
 """The delivery worker: claims due deliveries, attempts them, settles them.
 
-Targets inside the store need no middle beat: claim, acceptance and settlement share one transaction, so such a delivery
-happens exactly once. Targets outside are attempted under a lease: at least once, and a stale fence settles nothing.
-A call that turns out to need the outside (the synchronous invocation of a function) goes on there.
+A target inside the store needs no second beat: claim, acceptance and settlement share one transaction, so such a
+delivery happens exactly once. A target outside is attempted under a lease: at least once, and an attempt with a stale
+fence settles nothing. A call may turn out to need the outside (the synchronous invocation of a function). Its delivery
+then continues there.
 """
 
 from __future__ import annotations
@@ -42,18 +43,18 @@ from redrive.store.tables.deliveries import INSIDE, OUTSIDE, Delivery
 LEASE_FLOOR_MS = MINUTE_MS
 
 PUT_OFF_MS = 8 * MINUTE_MS
-"""When a delivery on which we have failed ourselves is looked at again: it may take a newer redrive to settle it."""
+"""How long a delivery waits after a defect in redrive. A newer redrive may be able to settle it."""
 
 INTERNAL_FAILURE = "InternalFailure"
-"""The code of an attempt that failed by a defect of ours. It counts as a failure of the target's side."""
+"""The error code of an attempt that failed because of a defect in redrive. It counts as a server-side failure."""
 
 _NO_DEFECTS = (Conflict, UserError)
-"""What a step may raise when nothing is wrong with its deliveries: the store says try again, or is full."""
+"""Errors of a step that are no defect of a delivery: the store asks for a retry, or is full."""
 _EXPECTED = (ServiceError, OutsideNeeded, *_NO_DEFECTS)
 
 
 class DeliveryWorker:
-    """Keeps the promises of all sources."""
+    """Delivers for all sources."""
 
     name = "delivery"
     timer = None
@@ -62,7 +63,7 @@ class DeliveryWorker:
     def __init__(
         self, sources: Sequence[Source], log: Log, *, per_claim: int = PRODUCTION.deliveries_per_claim
     ) -> None:  # fmt: skip
-        """`per_claim`: how many deliveries inside the store one claim takes at most."""
+        """`per_claim`: the maximum number of deliveries inside the store in one claim."""
         self._log = log
         self._per_claim = per_claim
         self._sources: Mapping[str, Source] = {source.name: source for source in sources}
@@ -79,7 +80,7 @@ class DeliveryWorker:
         try:
             return self._claim(tx, free)
         finally:
-            tx.cause = None  # Other workers go on in this transaction.
+            tx.cause = None  # The next worker uses the same transaction.
 
     def _claim(self, tx: Transaction, free: FreeSlots) -> Sequence[Attempt]:
         for delivery, errand, result in due_answers(tx):
@@ -88,7 +89,7 @@ class DeliveryWorker:
             try:
                 with tx.savepoint():
                     self._deliver_inside(tx, delivery)
-            except Exception as defect:  # noqa: BLE001 - `_put_off` raises what is no defect.
+            except Exception as defect:  # noqa: BLE001 - `_put_off` raises errors that are no defects.
                 self._put_off(tx, delivery, defect)
         due_at = tx.deliveries.next((OUTSIDE,)) if free.count > 0 else None
         if due_at is None or due_at > tx.now:
@@ -98,20 +99,20 @@ class DeliveryWorker:
             try:
                 with tx.savepoint():
                     begun += self._begin(tx, delivery)
-            except Exception as defect:  # noqa: BLE001 - `_put_off` raises what is no defect.
+            except Exception as defect:  # noqa: BLE001 - `_put_off` raises errors that are no defects.
                 self._put_off(tx, delivery, defect)
         return begun
 
     def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
         delivery = tx.deliveries.held(attempt.key, attempt.fence)
         if delivery is None or delivery.leases == 0 or delivery.place == KEPT:
-            # Another claim came after this one; or this one was settled, or its answer kept, and is repeated.
+            # A newer claim holds the delivery, or this answer was settled or kept before and arrives a second time.
             return
         assert delivery.place == OUTSIDE, f"{delivery.id} is under way {delivery.place}, not outside"
         try:
             with tx.savepoint():
                 self._settle(tx, delivery, attempt, result)
-        except Exception as defect:  # noqa: BLE001 - `_not_settled` raises what is no defect.
+        except Exception as defect:  # noqa: BLE001 - `_not_settled` raises errors that are no defects.
             self._not_settled(tx, delivery, attempt, result, defect)
         finally:
             tx.cause = None
@@ -127,11 +128,11 @@ class DeliveryWorker:
         assert isinstance(result, InvocationResult), "operations run functions outside, and nothing else"
         answer = attempt.resume(tx, result)
         outcome = source.failure(answer) if isinstance(answer, ServiceError) else Succeeded(answer)
-        # The next attempt is a call again, and calls begin inside.
+        # The next attempt calls the operation again, and calls begin inside.
         self._conclude(tx, source, origin, delivery, outcome, next_place=INSIDE, ran=_ran(result))
 
     def _next_outside(self, tx: Transaction, free: FreeSlots) -> Instant | None:
-        """When something comes due outside that can start."""
+        """The next instant at which an outside delivery is due that has a free slot."""
         if free.count <= 0:
             return None
         full = free.full if free.held else ()
@@ -141,7 +142,7 @@ class DeliveryWorker:
         return min(found, default=None)
 
     def _claim_outside(self, tx: Transaction, free: FreeSlots) -> Sequence[Delivery]:
-        """What is due and can start: in order, or by shares of the functions, the one that waits longest first."""
+        """Claim due outside deliveries: in order, or shared by functions, where the longest-waiting one comes first."""
         if free.held is None:
             return tx.deliveries.claim_due(OUTSIDE, tx.now, lease_ms=self._lease_ms, limit=free.count)
         claimed: list[Delivery] = []
@@ -157,10 +158,11 @@ class DeliveryWorker:
     def _not_settled(
         self, tx: Transaction, delivery: Delivery, attempt: Attempt, result: Result, defect: Exception
     ) -> None:
-        """Keep the answer that a defect of ours kept from being settled: what was run is not run again for that.
+        """Keep an answer that a defect in redrive kept from being settled, so that the errand is not repeated.
 
-        The answer of an operation cannot be kept, because only its caller can make it: the operation is called again.
-        The history has the failure either way. Errors: the store's own, which are no defects.
+        The answer of an operation cannot be kept, because only the operation's caller can produce the answer. The
+        operation is called again. The history records the failure in both cases. Errors: those of the store, which are
+        no defects.
         """
         if isinstance(defect, _NO_DEFECTS):
             raise defect
@@ -175,7 +177,7 @@ class DeliveryWorker:
             tx.deliveries.release(delivery, place=INSIDE, due_at=until, counted=True)
 
     def _settle_kept(self, tx: Transaction, delivery: Delivery, errand: Errand, result: Result) -> None:
-        """Settle an answer that was kept, now that it may go well."""
+        """Settle an answer that was kept, if that succeeds now."""
         try:
             with tx.savepoint():
                 self._settle(tx, delivery, Attempt(self.name, delivery.id, delivery.fence, errand), result)
@@ -212,9 +214,9 @@ class DeliveryWorker:
         self._conclude(tx, source, origin, delivery, outcome)
 
     def _put_off(self, tx: Transaction, delivery: Delivery, defect: Exception) -> None:
-        """Let a defect of ours end with its delivery: nothing is lost, and it does not hold up the others.
+        """Postpone one delivery after a defect in redrive. Nothing is lost, and the other deliveries go on.
 
-        Errors: the store's own, which are no defects.
+        Errors: those of the store, which are no defects.
         """
         if isinstance(defect, _NO_DEFECTS):
             raise defect
@@ -241,7 +243,7 @@ class DeliveryWorker:
         return ()
 
     def _gave_up_by_age(self, tx: Transaction, source: Source, origin: Origin, delivery: Delivery) -> bool:
-        """A delivery that grew too old while nobody could attempt it is not attempted any more."""
+        """Give up a delivery that exceeded its maximum age before it could be attempted; tells whether it did."""
         if tx.now - delivery.first_at <= delivery.policy.age_ms_max:
             return False
         outcome = Failed(
@@ -255,7 +257,7 @@ class DeliveryWorker:
         self, tx: Transaction, source: Source, origin: Origin, delivery: Delivery, outcome: Outcome, *,
         next_place: str | None = None, ran: Ran = NOTHING_RAN,
     ) -> None:  # fmt: skip
-        """Record what became of an attempt, and do what follows from it; a retry begins where this one was made."""
+        """Record an attempt's outcome and do what follows. A retry starts at `next_place`, or at the same place."""
         verdict: Verdict = decide(
             delivery.policy, failures=delivery.failures, attempts=delivery.attempts, first_at=delivery.first_at,
             now=tx.now, outcome=outcome, spread=tx.entropy.uniform(-1.0, 1.0),
@@ -282,7 +284,7 @@ def _end(
     tx: Transaction, source: Source, origin: Origin, delivery: Delivery, outcome: Outcome,
     verdict: Delivered | GiveUp, ran: Ran = NOTHING_RAN,
 ) -> None:  # fmt: skip
-    """Do what follows from the end of a delivery, write it down, and forget the delivery."""
+    """Do what follows from a delivery's end, record the end, and delete the delivery."""
     end = source.settled(tx, delivery, outcome, verdict)
     failed: Failed | None = None
     if isinstance(outcome, Failed):
@@ -295,7 +297,7 @@ def _end(
 
 
 def _begun(tx: Transaction, source: Source, delivery: Delivery) -> Origin:
-    """Whose work it is; everything that is sent or promised from now on follows from this delivery."""
+    """The delivery's origin. From now on, this delivery is the cause of all that the transaction sends or creates."""
     origin = source.origin(delivery)
     tx.cause = Cause(origin.execution_id, delivery.id)
     return origin
@@ -306,7 +308,7 @@ def _ran(result: Result) -> Ran:
 
 
 def _rendered(tx: Transaction, source: Source, delivery: Delivery) -> Call | Errand:
-    """What the source asks for. Errors: ServiceError."""
+    """The work that the source asks for. Errors: ServiceError."""
     try:
         return source.render(tx, delivery)
     except _EXPECTED:
@@ -316,7 +318,7 @@ def _rendered(tx: Transaction, source: Source, delivery: Delivery) -> Call | Err
 
 
 def _called(tx: Transaction, call: Call) -> Document:
-    """The target's answer. Errors: ServiceError; OutsideNeeded if there is none inside a transaction."""
+    """The target's answer. Errors: ServiceError; OutsideNeeded if the call cannot be answered inside a transaction."""
     try:
         return tx.services.call(tx, call.caller, call.service, call.operation, call.params())
     except _EXPECTED:
@@ -326,5 +328,5 @@ def _called(tx: Transaction, call: Call) -> Document:
 
 
 def _failure_of_ours(what: str, defect: Exception) -> ServiceError:
-    """A defect in one delivery as the failure of its attempt: it must not hold up all the others."""
+    """Turn a defect in one delivery into a failed attempt, so that the other deliveries go on."""
     return ServiceError(INTERNAL_FAILURE, f"redrive failed to {what}: {defect!r}", http_status=500, fault="server")

@@ -1,8 +1,8 @@
-"""Faults: failures on order, so that every path on which work can fail can be walked and seen.
+"""Faults: failures that a user orders, to test each path on which work can fail.
 
-A fault names a target (an ARN, in which `*` and `?` are wildcards), what calls to it answer, and how often. It strikes
-where deliveries are attempted and where functions are run, never at calls that a user makes for himself. What an error
-means is for the source of the delivery to say, as with a real one.
+A fault names a target (an ARN with the wildcards `*` and `?`), the answer of calls to that target, and how often the
+fault strikes. A fault strikes deliveries' attempts and runs of functions. It never strikes calls that a user makes. The
+source of the delivery decides what the error means, as for a real error.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from redrive.store.tables.deliveries import Delivery
 
 ID_DIGITS = 8
 ANSWERS_KEPT = 4_096
-"""Attempts are made at the same few targets again and again."""
+"""The size of the cache. Attempts go to the same few targets again and again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What calls to a target answer instead of what they would.
+    """An error, or a delay, in place of a target's real answer.
 
-    `code` is empty for calls that are only slow. `times` bounds how often it strikes, `rate` is the share of calls that
-    it strikes; None for no bound and for all calls.
+    `code` is empty if calls are only slow. `times` is the maximum number of strikes; None: no maximum. `rate` is the
+    share of calls that fail, from 0 to 1; None: all calls.
     """
 
     id: str
@@ -45,17 +45,17 @@ class Fault:
         return ServiceError(self.code, self.message or f"Fault {self.id} of this server.")
 
     def is_aimed_at(self, arn: str) -> bool:
-        """Whether a call to this ARN is one to fail."""
+        """Whether the fault's target matches this ARN."""
         return _covers(self.target, arn)
 
     def is_spent(self, struck: int) -> bool:
-        """Whether it has struck as often as it may."""
+        """Whether the fault has struck as often as it may."""
         return self.times is not None and struck >= self.times
 
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """All faults of a server, oldest first: one document, so that asking whether there are any costs nothing."""
+    """All faults of a server, oldest first. One document, so that the check for faults is cheap."""
 
     KIND: ClassVar[str] = "engine.fault"
     NAME: ClassVar[str] = "all"
@@ -64,17 +64,17 @@ class Faults:
 
     @property
     def name(self) -> str:
-        """There is one."""
+        """The name of the only document."""
         return self.NAME
 
     def find(self, id: str) -> Fault | None:
-        """The fault of this id."""
+        """The fault with this id, or None."""
         return next((fault for fault in self.faults if fault.id == id), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Strikes:
-    """How often a fault has struck. Apart from the fault, because it is written at every strike."""
+    """How often a fault has struck. Stored apart from the fault, because each strike writes it."""
 
     KIND: ClassVar[str] = "engine.fault.strikes"
 
@@ -89,7 +89,7 @@ class Strikes:
 
 @dataclass(frozen=True, slots=True)
 class SlowCall:
-    """A delivery that a slow call holds up, and by whose fault."""
+    """A delivery that waits for a slow call, and the fault that makes the call slow."""
 
     KIND: ClassVar[str] = "engine.fault.slow"
 
@@ -104,7 +104,7 @@ class SlowCall:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """The call is slow: nothing happens before this instant."""
+    """The call is slow: the attempt waits until this instant."""
 
     until: Instant
 
@@ -113,18 +113,18 @@ CHANGED = "faults"
 """The topic that is notified when faults are added or cleared."""
 
 _EVERYWHERE = Scope("engine", "all")
-"""Faults are the server's, not an account's: their targets say which accounts and regions they are for."""
+"""Faults belong to the server, not to an account. Their targets name accounts and regions."""
 
 _NONE = Faults()
 
 
 def all_faults(tx: Transaction) -> Faults:
-    """The faults of the server."""
+    """All faults of the server."""
     return tx.resources.get(Faults, _EVERYWHERE, Faults.NAME) or _NONE
 
 
 def add_fault(tx: Transaction, fault: Fault) -> Fault:
-    """Have a fault strike from now on; answers it with the id that it got."""
+    """Add a fault, which strikes from now on. Returns the fault with its new id."""
     known = all_faults(tx)
     made = replace(fault, id=tx.entropy.hex(ID_DIGITS))
     _store(tx, Faults((*known.faults, made)))
@@ -132,7 +132,7 @@ def add_fault(tx: Transaction, fault: Fault) -> Fault:
 
 
 def clear_faults(tx: Transaction, id: str | None = None) -> int:
-    """Forget one fault, or all without an id; answers how many. What they hold up goes on when its time has come."""
+    """Remove the fault with this id, or all faults. Returns their number. Delayed calls stay delayed to their end."""
     known = all_faults(tx)
     gone = [fault for fault in known.faults if id in (None, fault.id)]
     for fault in gone:
@@ -148,9 +148,10 @@ def count_of_strikes(tx: Transaction, fault: Fault) -> int:
 
 
 def strike(tx: Transaction, *arns: str) -> Fault | None:
-    """The fault, if any, that a call to something of these names meets; it has struck once more then.
+    """The fault that strikes a call to a thing with these ARNs, or None. Counts the strike.
 
-    The oldest that is aimed at it and whose rate says so. The draws are the transaction's, seeded in virtual time.
+    The oldest fault whose target matches and whose `rate` draw succeeds. The draws use the transaction's entropy, which
+    is seeded in virtual time.
     """
     for fault in all_faults(tx).faults:
         if not any(fault.is_aimed_at(arn) for arn in arns):
@@ -165,9 +166,9 @@ def strike(tx: Transaction, *arns: str) -> Fault | None:
 
 
 def hinder(tx: Transaction, delivery: Delivery) -> Held | Fault | None:
-    """What an attempt at a delivery inside the store meets: a slow call, then the fault's error, or nothing.
+    """Apply faults to an attempt inside the store: first the delay (`Held`), then the fault's error, or None.
 
-    A delivery that is held up has a lease: its call is under way.
+    A delayed delivery has a lease, because its call is under way.
     """
     if delivery.leases:
         slow = tx.resources.get(SlowCall, _EVERYWHERE, delivery.id)
@@ -182,7 +183,7 @@ def hinder(tx: Transaction, delivery: Delivery) -> Held | Fault | None:
 
 
 def release(tx: Transaction, delivery: Delivery) -> None:
-    """Hold a delivery up no longer."""
+    """End the delay of a delivery."""
     if delivery.leases:
         tx.resources.delete(SlowCall, _EVERYWHERE, delivery.id)
 

@@ -1,7 +1,7 @@
-"""The port of a node: what a server can do for operations of its own surface beside running transactions.
+"""The port of a node: what a server offers to the operations of its own surface besides transactions.
 
-It moves and shows the clock, and it has the store as a whole. The composition root makes one; an engine in a test or in
-a search has none.
+A node shows and moves the clock, and works on the whole store. The composition root creates the node. An engine in a
+test or in a search has none.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from redrive.core.documents import Document
 
 
 class StoppedError(Exception):
-    """The clock was stopped on its way."""
+    """Somebody stopped the clock before it reached its target."""
 
     def __init__(self, stands_at: Instant) -> None:
         super().__init__(f"the clock was stopped at {stands_at}")
@@ -22,48 +22,48 @@ class StoppedError(Exception):
 
 
 class Node(Protocol):
-    """A server, as the operations of its own surface see it. All of it blocks, but for `health` and `clock`."""
+    """A server, as the operations of its own surface see it. All methods block, except `health` and `clock`."""
 
     def health(self) -> Document:
-        """What the server says of itself: its version, account and store."""
+        """Facts about the server: its version, account and store."""
         ...
 
     def clock(self) -> Document:
-        """Where the clock stands, and where it is going."""
+        """The clock's time and, while it moves, its target."""
         ...
 
     def advance_to(self, target: Instant, is_wanted: Callable[[], bool]) -> None:
-        """Let virtual time pass; ends when everything that came due until then has settled.
+        """Let virtual time pass; returns when all work that came due until `target` has settled.
 
-        Errors: UserError: the server runs in real time, or the target lies in the past. StoppedError: it was stopped on
-        its way, or nobody waits for it any more.
+        Errors: UserError: the server runs in real time, or the target lies in the past. StoppedError: the clock was
+        stopped before the target, or the caller no longer waits.
         """
         ...
 
     def stop_clock(self) -> None:
-        """Have a clock that moves stand still."""
+        """Stop a moving clock."""
         ...
 
     def reset(self) -> None:
-        """Forget all state."""
+        """Delete all state."""
         ...
 
     def report_on_store(self) -> Document:
-        """Read the whole store and say what is wrong with it. Errors: UserError: it is in memory."""
+        """Check the whole store and report what is wrong. Errors: UserError: the store is in memory."""
         ...
 
     def create_backup(self) -> Document:
-        """Copy the store. Errors: UserError: one is being made, the disk is full, or the store is in memory."""
+        """Copy the store. Errors: UserError: another copy is under way, the disk is full, or the store is in memory."""
         ...
 
     def backup(self) -> Document:
-        """How far the latest copy is."""
+        """The progress of the latest copy."""
         ...
 
     def backup_content(self, id: int, offset: int) -> bytes | None:
-        """A piece of a copy; None if there is no whole copy of this id. Errors: UserError: the store is in memory."""
+        """A piece of a copy; None if no complete copy has this id. Errors: UserError: the store is in memory."""
         ...
 
     def delete_backup(self) -> None:
-        """Forget the copy. Errors: UserError: the store is in memory."""
+        """Delete the copy. Errors: UserError: the store is in memory."""
         ...

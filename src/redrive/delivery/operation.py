@@ -3,12 +3,12 @@
     @operation("SendMessage")
     def send_message(tx, caller, *, queue_url, message_body, …) -> Document
 
-A function of a transaction: parameters by name in snake_case, one for each member of AWS's input shape, required ones
-without a default; the answer with AWS's own keys. The registry holds each signature against botocore's model, so a
-parameter can be neither forgotten nor invented.
+An operation is a function of a transaction. It has one keyword parameter, in snake_case, for each member of AWS's input
+shape. Required members have no default. The answer has AWS's own keys. The registry compares each signature with
+botocore's model, so no parameter can be forgotten or invented.
 
-Most answers are Documents. Three more exist, because some calls cannot be answered inside one transaction: `Wait` (try
-again when something happens), `Outside` (do this between two transactions) and `ByNode` (have the server do this).
+Most answers are Documents. Some calls cannot be answered inside one transaction. For them there are `Wait` (try again
+when something happens), `Outside` (run this between two transactions) and `ByNode` (let the server run this).
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from redrive.store.api import Transaction
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Nothing to answer yet: ask again when a topic is notified, or answer `result` once `until` has come.
+    """No answer yet: call the operation again when a topic is notified, or answer `result` at `until`.
 
-    Asking again gives the same call, so the driver keeps the first answer's `until`. `again_at` is an instant before it
-    at which to ask again even if nothing is notified. `is_under_way`: what is waited for needs no time to pass, so that
-    it is waited for in virtual time too.
+    A repeated call has the same parameters and would give a later `until`, so the driver keeps the first. `again_at` is
+    an instant before `until` for a repeated call even without a notification. `is_under_way`: the awaited work needs no
+    time to pass, so the driver waits in virtual time, too.
     """
 
     result: Document
@@ -42,33 +42,33 @@ class Wait:
 
 
 Resume = Callable[[Transaction, InvocationResult], "Document | ServiceError"]
-"""Makes the answer of what was done outside. An error is answered, not raised: what was written of the run is kept."""
+"""Builds the answer from the invocation's result. An error is returned, not raised: what the run wrote is committed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """Run the invocation between two transactions, then let `resume` make the answer in the second."""
+    """Run the invocation between two transactions, then call `resume` for the answer in the second transaction."""
 
     invocation: Invocation
     resume: Resume
 
 
 IsWanted = Callable[[], bool]
-"""Whether anybody waits for an answer still."""
+"""Whether somebody still waits for the answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class ByNode:
-    """Have the node do this after the transaction: it is about the clock, or about the store as a whole.
+    """Let the node do this after the transaction, because it concerns the clock or the whole store.
 
-    What takes long ends early where nobody waits for it any more. Errors of `perform`: UserError, ServiceError.
+    Long work ends early when nobody waits for the answer any more. Errors of `perform`: UserError, ServiceError.
     """
 
     perform: Callable[[Node, IsWanted], Document]
 
 
 class OutsideNeeded(Exception):
-    """An operation that another one has called inside a transaction cannot be answered there."""
+    """An operation was called inside a transaction and cannot be answered there."""
 
     def __init__(self, outside: Outside) -> None:
         super().__init__("the operation has to be performed between two transactions")

@@ -1,9 +1,9 @@
-"""What operations of the server's own surface share, in whichever service they stand: permission, scope, refusals.
+"""What operations of the server's own surface share in all services: permission, scope, refusals.
 
     @own_operation("ListFaults")
     def list_faults(tx, caller) -> Document
 
-A service tells of its own resources there, beside AWS's operations on them: the schedules' occurrences, for one.
+With such operations, a service shows its own resources besides AWS's operations, such as the occurrences of schedules.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from redrive.delivery.operation import Answer, F, operation
 from redrive.store.api import Transaction
 
 SERVICE = "redrive"
-"""The name of the surface, as of a service: in signatures and in policies."""
+"""The surface's service name in signatures and policies."""
 
 INVALID = "ValidationException"
 MISSING = "ResourceNotFoundException"
@@ -26,9 +26,9 @@ STOPPED = "ConflictException"
 
 
 def own_operation(name: str) -> Callable[[F], F]:
-    """Mark a function as an operation of our own surface, for whoever may do `redrive:NAME`: the account itself may.
+    """Mark a function as an operation of our own surface. Callers need the permission `redrive:NAME`.
 
-    Errors of the operation: AccessDeniedException beside its own.
+    The account itself has this permission. Errors of the operation: its own, and AccessDeniedException.
     """
 
     def mark(function: F) -> F:
@@ -43,7 +43,7 @@ def own_operation(name: str) -> Callable[[F], F]:
 
 
 open_operation = operation
-"""Marks an operation of our own surface that everybody may do."""
+"""Marks an operation of our own surface that needs no permission."""
 
 
 def refusal(what: str, next_step: str, code: str = INVALID) -> ServiceError:
@@ -52,7 +52,7 @@ def refusal(what: str, next_step: str, code: str = INVALID) -> ServiceError:
 
 
 def scope_asked(caller: Caller, account: str | None, region: str | None) -> Scope:
-    """The account and region that a call is about: the caller's own, unless it names others.
+    """The account and region of a request: the caller's own unless the request names others.
 
     Errors: AccessDeniedException: a role or a user asks about another account.
     """

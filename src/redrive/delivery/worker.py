@@ -1,8 +1,8 @@
-"""Workers: everything that happens by itself.
+"""Workers: all work that starts by itself.
 
-claim    in a transaction: take due work. What can be done inside the store is done there and then, exactly once;
-         what needs the outside comes back as attempts under leases.
-attempt  between transactions: the driver performs it. It may happen twice, or its answer may be lost.
+claim    in a transaction: take due work. Work inside the store is done at once, exactly once; work that
+         needs the outside is returned as attempts under leases.
+attempt  between transactions: the driver performs the attempt. It may happen twice, or its answer may be lost.
 settle   in a transaction: record the answer and do what follows. A stale fence settles nothing.
 """
 
@@ -23,9 +23,9 @@ from redrive.store.api import Transaction
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """Work to perform outside, under the lease that (`key`, `fence`) name.
+    """Work to perform outside, under the lease that `key` and `fence` identify.
 
-    With `resume` it is the operation of a service that needs the outside, which makes the operation's answer.
+    With `resume`, the attempt is a service's operation that needs the outside; `resume` builds the operation's answer.
     """
 
     worker: str
@@ -36,41 +36,41 @@ class Attempt:
 
     @property
     def invocation(self) -> Invocation:
-        """The run of a function that this attempt is. Errors: Bug if it is another errand."""
+        """The attempt's run of a function. Errors: Bug if the errand is of another kind."""
         if not isinstance(self.errand, Invocation):
             raise Bug(f"attempt {self.key} of {self.worker} is no run of a function")
         return self.errand
 
     @property
     def function(self) -> str:
-        """Whose run it is, by unqualified ARN; empty for all HTTP calls together."""
+        """The unqualified ARN of the attempt's function; empty for all HTTP calls together."""
         return self.errand.unqualified_arn if isinstance(self.errand, Invocation) else ""
 
 
 @dataclass(frozen=True, slots=True)
 class FreeSlots:
-    """How many attempts can start now. With `held`, functions share the slots: how many runs of each are under way.
+    """How many attempts can start now. With `held`, functions share the slots; `held` counts each function's runs.
 
-    A function may begin another run while it has fewer under way than there are slots free: it gets half of what it
-    finds, and leaves the other half. 32 slots leave 16 free after one function that hangs, 8 after two, 4 after three.
+    A function may start a run while fewer of its runs are under way than slots are free. So it takes half of the slots
+    that it finds free. Of 32 slots, 16 stay free after one function that hangs, 8 after two, 4 after three.
     """
 
     count: int
     held: Mapping[str, int] | None = None
 
     def room_of(self, function: str) -> int:
-        """How many more runs of a function, by its unqualified ARN, can start now."""
+        """How many more runs of a function can start now. `function` is an unqualified ARN."""
         if self.held is None:
             return self.count
         return max(0, -(-(self.count - self.held.get(function, 0)) // 2))
 
     @property
     def full(self) -> Collection[str]:
-        """The functions of which no more can start before something has ended."""
+        """The functions that cannot start a run before another run has ended."""
         return [] if self.held is None else [one for one, under_way in self.held.items() if under_way >= self.count]
 
     def without(self, functions: Iterable[str]) -> FreeSlots:
-        """What is left when runs of these functions have started, one for each time that it is named."""
+        """The slots that are left after one run started for each of these functions. A name may occur several times."""
         started = Counter(functions)
         if not started:
             return self
@@ -87,30 +87,31 @@ class Worker(Protocol):
 
     @property
     def name(self) -> str:
-        """Unique among the workers of an engine; attempts carry it."""
+        """The worker's name, unique in an engine. Attempts contain it."""
         ...
 
     @property
     def timer(self) -> str | None:
-        """The kind of timer that alone says when this is due; None if there is more to it, and `next_due` is asked."""
+        """The kind of timer that alone decides when this worker is due; None if `next_due` decides."""
         ...
 
     @property
     def upkeep(self) -> bool:
-        """True for sweeps that recur for ever and change nothing a user waits for."""
+        """True for sweeps that recur for ever and change nothing that a user waits for."""
         ...
 
     def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
-        """When there is next something to claim, given these free slots for attempts; None if not foreseeable.
+        """The next instant with work to claim, given these free slots; None if unknown.
 
-        An instant that has come must mean that `claim` will make progress: a worker without room says None or later.
+        When this instant has come, `claim` must make progress: a worker without a free slot returns None or a later
+        instant.
         """
         ...
 
     def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
-        """Do the inside work that is due and take attempts. Claims no more than can start now."""
+        """Do the due work inside the store and return attempts. Claims no more attempts than can start now."""
         ...
 
     def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
-        """Record what became of an attempt and do what follows; nothing if its lease has passed to another."""
+        """Record an attempt's result and do what follows; does nothing if another claim holds the lease."""
         ...

@@ -1,4 +1,4 @@
-"""The table of all that ages: what the upkeep worker forgets, and when. docs/operating/store.md shows it."""
+"""The table of all data that expires: what the upkeep worker deletes, and when. docs/operating/store.md shows it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""What a clock that was far ahead has left behind, brought near: once, at the start after it was set right.
+"""Repairs what a clock that was far ahead left behind. Runs once, at the first start after the clock was corrected.
 
-No message is hidden for more than twelve hours, and no delivery waits for more than a day, by rules of AWS. What
-stands further in the future was put there by a clock that was wrong. Timers of schedules stay: what has fired is not
-fired again.
+By AWS's rules, no message is hidden for more than twelve hours, and no delivery waits for more than a day. Rows that
+are further in the future come from a wrong clock. Timers of schedules stay, because an occurrence never fires twice.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from redrive.store.api import Transaction
 
 
 def bring_near(tx: Transaction) -> None:
-    """Have come due now what is due later than any rule allows; FIFO queues forget such sends in five minutes."""
+    """Make due now what is due later than AWS's rules allow. FIFO queues forget such sends within five minutes."""
     hidden_until_max = tx.now + limits.VISIBILITY_TIMEOUT_S_MAX * SECOND_MS
     for _, queue in tx.resources.everywhere(Queue):
         tx.messages.bring_near(queue.contents, tx.now, hidden_until_max=hidden_until_max)

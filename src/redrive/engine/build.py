@@ -1,4 +1,4 @@
-"""The composition root: which services, workers and sources an engine has."""
+"""The composition root: decides which services, workers and sources an engine has."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ from redrive.wire.model.files import Models
 
 
 def _operations(package: str, *names: str) -> tuple[str, ...]:
-    """The modules of a service's operations, by their full names. They are imported when the service is first used.
+    """The full names of a service's modules of operations. They are imported when the service is first used.
 
-    The contracts of the import linter lose nothing by it: the engine may import every service.
+    This hides no import from the import linter's contracts: the engine may import every service.
     """
     return tuple(f"redrive.services.{package}.operations.{name}" for name in names)
 
 
 SERVICES: Mapping[str, tuple[str, ...]] = {
-    # service: its package, and its modules of operations, in order of the alphabet.
+    # service: its package and its modules of operations, in alphabetical order.
     "cloudformation": _operations("cloudformation", "change_sets", "descriptions", "exports", "stacks", "templates"),
     "cloudwatch": _operations("cloudwatch", "data", "metrics", "statistics"),
     "dynamodb": _operations(
@@ -90,7 +90,7 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "tags",
     ),
     "logs": _operations("logs", "events", "groups", "streams", "tags"),
-    # Our own surface: what it tells of a service's resources stands in that service.
+    # Our own surface. Operations about a service's resources live in that service's package.
     "redrive": (
         *_operations("redrive", "assets", "clock", "faults", "runs", "server", "store"),
         *_operations("cloudformation", "answers"),
@@ -115,10 +115,10 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
 class Settings:
     """How an engine differs from AWS on purpose.
 
-    `limits`: whether quotas hold. `strict_templates`: whether a property that a resource type does not have fails the
-    stack, as on AWS; otherwise it is left out with a warning in the stack's events (docs/decisions/0009).
-    `on_unknown`: what becomes of the resource types and properties that AWS has and redrive does not serve (0013).
-    `execution_ids`: whether a schedule's execution has one id, or each of its attempts.
+    `limits`: whether quotas apply. `strict_templates`: whether an unknown property of a resource type fails the stack,
+    as on AWS; if False, it is left out with a warning in the stack's events (docs/decisions/0009). `on_unknown`: how
+    stacks handle resource types and properties that AWS has and redrive does not serve (0013). `execution_ids`: whether
+    a schedule's execution has one id, or each of its attempts has its own.
     """
 
     limits: Limits = Limits.STRICT
@@ -134,9 +134,9 @@ def build_engine(
     store: Store, *, run: Runner, models: Models, invoker: Invoker, log: Log, settings: Settings = DEFAULTS,
     real_time: bool = False, knobs: Knobs = PRODUCTION,
 ) -> Engine:  # fmt: skip
-    """An engine over a store. `run` is the store's own, or that of the group commit in front of it.
+    """An engine over a store. `run` is the store's own, or that of the group commit in front of the store.
 
-    In real time, functions that a fault slows down take that long; in virtual time they take none.
+    In real time, a function that a fault makes slow takes that time. In virtual time it takes none.
     """
     store.on_commit(lambda topics: log_misspellings(log, topics))
     store.on_commit(lambda topics: log_unknown(log, topics))
@@ -146,23 +146,23 @@ def build_engine(
 
 
 def bind_registry(store: Store, models: Models, settings: Settings = DEFAULTS) -> Registry:
-    """The operations of all services, which the store's transactions can call from now on. Once for each store."""
+    """Bind the operations of all services to the store's transactions. Call this once for each store."""
     registry = Registry(models, SERVICES)
     store.bind(BoundServices(registry, limits=settings.limits, on_unknown=settings.on_unknown))
     return registry
 
 
 def build_workers(log: Log, settings: Settings = DEFAULTS, knobs: Knobs = PRODUCTION) -> list[Worker]:
-    """All kinds of due work; each engine over a store has its own."""
+    """All workers of an engine. Each engine over a store needs its own."""
     sources: list[Source] = [
-        # One for each kind of promise, in order of the alphabet.
+        # One for each kind of source, in alphabetical order.
         LambdaSource(),
         SchedulerSource(settings.execution_ids),
     ]
     queues = QueueEvents(next_visible=next_visible, count_visible=count_visible, executions_of=executions_of)
     return [
         DeliveryWorker(sources, log, per_claim=knobs.deliveries_per_claim),
-        # In order of the alphabet.
+        # In alphabetical order.
         CleaningWorker(),
         ExpiryWorker(),
         GroupDeletionWorker(),

@@ -1,7 +1,7 @@
-"""The production drivers: threads that turn the engine.
+"""The production drivers: threads that run the engine.
 
-RealTime      claims what is due, performs attempts in a pool, sleeps until the next due instant or a wake-up
-VirtualDrive  does what is due now; time moves only when it is told to
+RealTime      claims due work, performs attempts in a pool, sleeps until the next due instant or a wake-up
+VirtualDrive  does the work that is due now; time moves only on request
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ from redrive.engine.rounds import Rounds
 from redrive.engine.virtual import Keep, VirtualTime
 
 FAILED_ROUND_PAUSE_MS = 1_000
-"""How long to wait after a round that failed (a full disk, a defect) before trying again."""
+"""How long to wait after a failed round (a full disk, a defect) before the next one."""
 
 
 class Driver(Protocol):
-    """What turns the engine of a server."""
+    """Runs the engine of a server."""
 
     def start(self) -> None:
         """Begin."""
         ...
 
     def wake(self) -> None:
-        """Something may have come due. Cheap, callable from any thread."""
+        """Tell that something may have come due. Cheap; any thread may call it."""
         ...
 
     def wind_down(self) -> None:
-        """Let what may take long end soon, and begin nothing of it any more; `stop` follows. Waits for nothing."""
+        """Make long-running work end soon and start no more of it. Does not block. `stop` follows."""
         ...
 
     def stop(self) -> None:
-        """Finish the round that is under way, and end."""
+        """Finish the current round, and end."""
         ...
 
 
 class RealTime:
-    """Turns the engine in real time, with at most `slots` attempts at once, which functions share (`FreeSlots`)."""
+    """Runs the engine in real time, with at most `slots` attempts at once. Functions share the slots (`FreeSlots`)."""
 
     def __init__(self, engine: Engine, clock: Clock, log: Log, *, slots: int) -> None:
         self._engine = engine
@@ -65,13 +65,13 @@ class RealTime:
         self._thread.start()
 
     def wake(self) -> None:
-        """Look again soon."""
+        """Look for due work soon."""
         with self._condition:
             self._woken = True
             self._condition.notify()
 
     def wind_down(self) -> None:
-        """Nothing here takes long."""
+        """Nothing here runs long."""
 
     def stop(self) -> None:
         """Claim nothing more. Attempts under way are left to their leases."""
@@ -82,19 +82,19 @@ class RealTime:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _work(self) -> None:
-        step = self._engine.take_over  # What an earlier process left under way is due again.
+        step = self._engine.take_over  # Work that an earlier process left under way is due again.
         while not self._stopping:
             try:
                 step()
                 step = self._round
             except Conflict as conflict:
                 self._log.warning("round conflicted", error=conflict)
-            except Exception as error:  # noqa: BLE001 - the one supervisor: whatever failed is logged and tried again.
+            except Exception as error:  # noqa: BLE001 - the one supervisor: failures are logged and retried.
                 self._log.error("round failed", error=repr(error))
                 self._sleep(FAILED_ROUND_PAUSE_MS)
 
     def _round(self) -> None:
-        """Claim what is due, begin the attempts, and sleep until more is due."""
+        """Claim due work, start the attempts, and sleep until more is due."""
         with self._condition:
             self._woken = False
             free = FreeSlots(self._free, Counter(self._held))
@@ -114,12 +114,12 @@ class RealTime:
             with self._condition:
                 self._free += 1
                 self._held[attempt.function] -= 1
-                self._held += Counter()  # Lets go of functions that hold nothing.
+                self._held += Counter()  # Removes functions without a run.
                 self._woken = True
                 self._condition.notify()
 
     def _settle(self, attempt: Attempt, result: Result) -> None:
-        """Settle, and once more if it conflicts: repeating it is harmless, leaving it waits for the lease to end."""
+        """Settle; retry once after a conflict. The retry is harmless, and faster than the end of the lease."""
         try:
             self._engine.settle(attempt, result)
         except Conflict:
@@ -132,12 +132,12 @@ class RealTime:
 
 
 class VirtualDrive:
-    """Turns the engine in virtual time: what is due now happens at once, and time moves when it is told to."""
+    """Runs the engine in virtual time: due work is done at once, and time moves on request."""
 
     def __init__(
         self, engine: Engine, clock: VirtualClock, log: Log, *, keep: Keep, run_between: Runner | None = None
     ) -> None:  # fmt: skip
-        """`keep` stores where the clock stands; `run_between` is as for VirtualTime."""
+        """`keep` stores the clock's time. `run_between`: see VirtualTime."""
         self._engine = engine
         self._time = VirtualTime(engine, clock, keep=keep, run_between=run_between)
         self._log = log
@@ -151,37 +151,37 @@ class VirtualDrive:
 
     @property
     def target(self) -> Instant | None:
-        """Where the clock is going to, while it moves."""
+        """The instant that a moving clock goes to; None while it stands still."""
         return self._target
 
     def start(self) -> None:
-        """Begin doing what is due now."""
+        """Start doing due work."""
         self._woken.set()
         self._thread.start()
 
     def wake(self) -> None:
-        """Look again soon."""
+        """Look for due work soon."""
         self._woken.set()
 
     def stop(self) -> None:
-        """Finish what is due now, and end."""
+        """Finish the work that is due now, and end."""
         self._stopping = True
         self._woken.set()
         self._thread.join()
 
     def interrupt(self) -> None:
-        """Have the clock go no further than it is; what is due there is done."""
+        """Stop a moving clock at its present instant. The work that is due there is done."""
         self._target = None
 
     def wind_down(self) -> None:
-        """Have the clock go no further, now and later."""
+        """Stop a moving clock, and refuse to move it from now on."""
         self._is_winding_down = True
 
     def advance_to(self, target: Instant, *, is_wanted: Callable[[], bool] = lambda: True) -> Instant:
-        """Move time; answers where the clock stands when everything due until then has settled.
+        """Move time. Returns the clock's time when all work that was due until then has settled.
 
-        That is before the target if it was interrupted, or is not wanted any more. Errors: ValueError if the target
-        lies in the past.
+        The clock stops before the target if `interrupt` was called or `is_wanted` is False. Errors: ValueError if the
+        target lies in the past.
         """
         with self._turn:
             self._take_over()
@@ -204,11 +204,11 @@ class VirtualDrive:
                 with self._turn:
                     self._take_over()
                     self._time.settle_due()
-            except Exception as error:  # noqa: BLE001 - the one supervisor: whatever failed is logged.
+            except Exception as error:  # noqa: BLE001 - the one supervisor: every failure is logged.
                 self._log.error("round failed", error=repr(error))
 
     def _take_over(self) -> None:
-        """Once, before anything else: what an earlier process left under way is due again."""
+        """Once, before anything else: make work due again that an earlier process left under way."""
         if not self._alone:
             self._engine.take_over()
             self._alone = True

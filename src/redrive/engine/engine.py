@@ -1,7 +1,7 @@
-"""The engine: runs operations, and the three beats of everything that happens by itself.
+"""The engine: runs operations, and the three beats of all work that starts by itself.
 
-It has no loop and no clock of its own. Drivers turn it: `driver.py` in production, `virtual.py` in virtual time,
-`prove` in a search, `sim` in bad weather. They claim by `claim`, or by `claim_in` where the transaction is theirs.
+The engine has no loop and no clock of its own. Drivers run it: `driver.py` in production, `virtual.py` in virtual time,
+`prove` in a search, `sim` in bad weather. They call `claim`, or `claim_in` inside a transaction of their own.
 """
 
 from __future__ import annotations
@@ -28,17 +28,16 @@ T = TypeVar("T")
 
 
 class Runner(Protocol):
-    """Runs a step and answers after its commit: a store, or the group commit in front of it."""
+    """Runs a step and returns after its commit: a store, or the group commit in front of a store."""
 
     def __call__(self, step: Step[T]) -> T: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """What a round of claims gave: attempts to perform, and whether anything was due at all.
+    """The result of a round of claims: attempts to perform, and whether anything was due (`progressed`).
 
-    With no attempts to perform, `next_due` is when something comes due next, and `expected` are the workers who will
-    have it then.
+    Without attempts, `next_due` is the next due instant, and `expected` are the workers that have work at that instant.
     """
 
     attempts: Sequence[Attempt]
@@ -66,14 +65,14 @@ class Engine:
         self._log = log
 
     def call(self, caller: Caller, service: str, operation: str, params: Mapping[str, object]) -> Document:
-        """Run one operation to its end, in this thread. A long poll answers what is there now.
+        """Run one operation to its end, in this thread. A long poll does not wait: it answers what is there now.
 
         Errors: ServiceError.
         """
         return self.conclude(self.run(lambda tx: self.registry.begin(tx, caller, service, operation, params)))
 
     def conclude(self, answer: Answer) -> Document:
-        """The document behind an answer: performs what has to happen outside."""
+        """The document of an answer. Performs the outside part first, if there is one."""
         match answer:
             case Wait(result=result):
                 return result
@@ -90,23 +89,23 @@ class Engine:
                 return answer
 
     def claim(self, free: FreeSlots, *, expected: Sequence[Worker] = ()) -> Claimed:
-        """First beat, for every worker that has something due: inside work is done, outside work comes back.
+        """First beat, for every worker with due work: does inside work and returns outside work as attempts.
 
-        All of it shares one transaction, unless a worker has a defect; then each worker has one of its own.
-        Workers that were `expected` to have something due at this instant are believed, and not asked again.
+        All workers share one transaction. After a defect in a worker, each worker gets its own transaction. Workers in
+        `expected` have work at this instant; they are not asked again.
         """
         try:
             return self.run(lambda tx: self.claim_in(tx, free, expected=expected))
         except Conflict:
             raise
-        except Exception:  # noqa: BLE001 - once more, a worker at a time: whose defect it is, and whether the others can go on.
+        except Exception:  # noqa: BLE001 - repeated worker by worker, so that the others can go on.
             return self._claim_apart(free)
 
     def claim_in(self, tx: Transaction, free: FreeSlots, *, expected: Sequence[Worker] = ()) -> Claimed:
-        """Claim as `claim` does, inside a transaction that somebody else has begun. A defect undoes all of it.
+        """Claim as `claim` does, inside the caller's transaction. A defect rolls all of it back.
 
-        What one claim gives another worker to do is done there, too. Each worker has one claim, which bounds how long
-        others wait for the writer. Upkeep comes first or not at all: it measures what was committed.
+        Work that one claim creates for another worker is done, too. Each worker claims once, which bounds how long
+        others wait for the writer. Upkeep runs first or not at all, because it measures committed data.
         """
         if not expected:
             next_due, expected = self._look(tx, free)
@@ -126,7 +125,7 @@ class Engine:
         return ahead
 
     def _round(self, tx: Transaction, workers: Sequence[Worker], free: FreeSlots) -> Claimed:
-        """One claim for each of these workers, and what is due after them."""
+        """One claim for each of these workers, and the next due instant after them."""
         attempts: list[Attempt] = []
         left = free
         for worker in workers:
@@ -140,7 +139,7 @@ class Engine:
         return Claimed((), True, next_due, expected)
 
     def _claim_apart(self, free: FreeSlots) -> Claimed:
-        """A round of claims with a transaction for each worker. Errors: the first defect, if no worker could go on."""
+        """Claim with one transaction for each worker. Errors: the first defect, if no worker made progress."""
         next_due, due = self.run(lambda tx: self._due(tx, free))
         if not due:
             return Claimed((), progressed=False, next_due=next_due)
@@ -155,21 +154,21 @@ class Engine:
             except Conflict:
                 if not attempts:
                     raise
-                break  # What is in hand already must be performed; the rest is due in the next round.
-            except Exception as error:  # noqa: BLE001 - logged, and raised unless other workers could go on.
+                break  # Attempts that are already claimed must be performed; the rest is due in the next round.
+            except Exception as error:  # noqa: BLE001 - logged; raised only if no other worker made progress.
                 self._log.error("claim failed", worker=worker.name, error=repr(error))
                 failed = failed or error
-                continue  # A defect in one worker must not hold up the others.
+                continue  # A defect in one worker must not stop the others.
             attempts += ahead.attempts
             left = left.without(attempt.function for attempt in ahead.attempts)
         if failed is not None and not ahead.progressed:
             raise failed
-        if failed is not None or attempts:  # Who failed is due still, and what is due now is not known.
+        if failed is not None or attempts:  # The failed worker still has due work, so the next due instant is unknown.
             return Claimed(attempts, progressed=True)
         return ahead
 
     def _look(self, tx: Transaction, free: FreeSlots) -> tuple[Instant | None, Sequence[Worker]]:
-        """When something is due first, and who has something due now or, if nobody has, who will have it then."""
+        """The first due instant, and the workers with work that is due now or, if none is, at that instant."""
         asked = [(at, worker) for worker in self._by_asking if (at := worker.next_due(tx, free=free)) is not None]
         asked += self._by_timers(tx)
         if not asked:
@@ -182,12 +181,12 @@ class Engine:
         return first_at, expected
 
     def _due(self, tx: Transaction, free: FreeSlots) -> tuple[Instant | None, Sequence[Worker]]:
-        """When something is due first, and who has something due now."""
+        """The first due instant, and the workers with work that is due now."""
         next_due, expected = self._look(tx, free)
         return next_due, expected if next_due is not None and next_due <= tx.now else ()
 
     def _by_timers(self, tx: Transaction) -> Sequence[tuple[Instant, Worker]]:
-        """The workers whose timers are set, and for when. Most looks find them as the one before has left them."""
+        """The workers with a timer, and when it is due. Cached, because most calls find the timers unchanged."""
         version = tx.timers.version
         if self._timers[0] != version:
             due = [(at, worker) for timer, worker in self._by_timer if (at := tx.timers.next(timer)) is not None]
@@ -195,11 +194,11 @@ class Engine:
         return self._timers[1]
 
     def take_over(self) -> None:
-        """End the leases that an earlier process left behind. Only for a node that has the store to itself."""
+        """End the leases that an earlier process left. Only for a node that is alone on the store."""
         self.run(lambda tx: tx.deliveries.end_leases(tx.now))
 
     def perform(self, attempt: Attempt) -> Result:
-        """Second beat: the outside. May take as long as the errand's timeout."""
+        """Second beat: perform the errand outside. May take as long as the errand's timeout."""
         match attempt.errand:
             case Invocation() as invocation:
                 return self.invoker.invoke(invocation)
@@ -209,12 +208,12 @@ class Engine:
                 assert_never(attempt.errand)
 
     def settle(self, attempt: Attempt, result: Result) -> None:
-        """Third beat: record the answer and what follows from it."""
+        """Third beat: record the answer, and do what follows."""
         worker = self._workers[attempt.worker]
         self.run(lambda tx: worker.settle(tx, attempt, result))
 
     def next_due(self, free: FreeSlots, *, upkeep: bool = True) -> Instant | None:
-        """When something is next due; without `upkeep`, something that a user waits for."""
+        """The next due instant. Without `upkeep`, only work that a user waits for counts."""
         workers = [worker for worker in self._workers.values() if upkeep or not worker.upkeep]
         found = self.run(lambda tx: [worker.next_due(tx, free=free) for worker in workers])
         return min((at for at in found if at is not None), default=None)

@@ -1,6 +1,6 @@
-"""Faults where functions are run: whoever runs one, an event, a queue or a caller who waits.
+"""Faults in runs of functions, for every kind of caller: an event, a queue, or a client that waits.
 
-An error of the service throttles the run or fails it from outside; any other error is the function's own.
+An error of the service throttles the run, or fails it as the service's fault. Any other error is the function's own.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from redrive.store.api import Transaction
 
 
 class Commits(Protocol):
-    """Tells of commits: a store."""
+    """Reports commits: a store."""
 
     def on_commit(self, listener: Callable[[frozenset[str]], None]) -> None:
         """Call the listener with the topics of each commit."""
         ...
 
     def on_others_commit(self, listener: Callable[[], None]) -> None:
-        """Call the listener when another store of the same database is found to have committed."""
+        """Call the listener when another store on the same database has committed."""
         ...
 
 
 class FaultyInvoker:
-    """An Invoker in front of another: runs that a fault is aimed at are slow, or fail without having run."""
+    """An Invoker in front of another. Runs that a fault strikes are slow, or fail without running the function."""
 
     def __init__(self, invoker: Invoker, run: Runner, *, real_time: bool, commits: Commits | None = None) -> None:
-        """In real time slow runs take as long as their fault says; in virtual time they only tell so.
+        """In real time, a slow run takes as long as its fault says. In virtual time it only reports that duration.
 
-        With `commits` (the store's) a run costs a transaction only while there are faults; without, each does.
+        With `commits` (the store's), a run needs a transaction only while faults exist; without, each run needs one.
         """
         self._invoker = invoker
         self._run = run
@@ -62,7 +62,7 @@ class FaultyInvoker:
         return _failed(fault) if fault.code else self._invoker.invoke(invocation)
 
     def _struck(self, *arns: str) -> Fault | None:
-        """The fault that a run meets. While it is known that there are none, nobody is asked."""
+        """The fault that strikes a run, or None. Runs no transaction while it is known that no faults exist."""
         changes = self._changes
         if changes == self._changes_without_faults:
             return None
@@ -72,7 +72,7 @@ class FaultyInvoker:
 
         fault, are_there_any = self._run(ask)
         if self._is_listening and not are_there_any:
-            # A change that was announced meanwhile has another number, and is asked for by the next run.
+            # A change that happened in the meantime has a new number, so the next run asks again.
             self._changes_without_faults = changes
         return fault
 
@@ -84,7 +84,7 @@ class FaultyInvoker:
         self._changes += 1
 
     def close(self) -> None:
-        """Stop what is running, and what waits to."""
+        """Stop all runs, and all slow runs that wait."""
         self._closed.set()
         self._invoker.close()
 

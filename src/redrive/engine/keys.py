@@ -1,4 +1,4 @@
-"""Whether anybody could sign, asked before a server that requires signatures is started."""
+"""Whether anybody can sign requests: checked before the start of a server that requires signatures."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from redrive.store.api import Transaction
 
 
 def is_any_key_active(tx: Transaction) -> bool:
-    """Whether a user of any account has an access key that is good."""
+    """Whether a user of any account has an active access key."""
     return any(key.is_active for _, key in tx.resources.everywhere(AccessKey))

@@ -1,4 +1,4 @@
-"""The node of a server: its clock as the driver moves it, and its store as a whole. Implements `delivery.node.Node`."""
+"""The node of a server: its clock, which the driver moves, and its whole store. Implements `delivery.node.Node`."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from redrive.engine.node_store import StoreFile
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a server says of itself."""
+    """Facts that a server reports about itself."""
 
     account: str
     store: str
 
 
 class ServerNode:
-    """Implements delivery.node.Node for a server that has its store to itself."""
+    """Implements delivery.node.Node for a server that is alone on its store."""
 
     def __init__(
         self, facts: Facts, clock: Clock, driver: Driver, *, reset: Callable[[], None], file: StoreFile
     ) -> None:
-        """`reset` forgets all state of the store."""
+        """`reset` deletes all state of the store."""
         self._facts = facts
         self._clock = clock
         self._driver = driver

@@ -1,7 +1,7 @@
-"""The file of a server's store, in use: a report on it, and a backup of it that is handed out in pieces.
+"""The file of a running server's store: a report on it, and a backup that clients fetch in pieces.
 
-A backup is made in the data directory first, of one instant; who wants it fetches it piece by piece and has it
-forgotten. The server writes nowhere else, whatever a request says.
+The backup is first written to the data directory, as a snapshot of one instant. The client fetches it piece by piece
+and then deletes it. The server writes nowhere else, whatever a request says.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PIECE_BYTES = 4 * 1024 * 1024
 
 @dataclass(slots=True)
 class _Backup:
-    """The backup that was begun last. `size_bytes` is None until it is whole."""
+    """The latest backup. `size_bytes` is None until the backup is complete."""
 
     id: int = 0
     copied: int = 0
@@ -33,7 +33,7 @@ class _Backup:
 
 
 class StoreFile:
-    """Reads and copies the store of this server. `place` is where a backup lies until it was fetched."""
+    """Reads and copies this server's store. `place` is the file of the backup until it is deleted."""
 
     def __init__(self, store: Path | None, place: Path | None) -> None:
         """Both are None for a store in memory."""
@@ -43,14 +43,14 @@ class StoreFile:
         self._backup = _Backup()
 
     def report(self) -> Document:
-        """Read the whole store, as it is at one instant. Errors: UserError: it is in memory."""
+        """Read the whole store as of one instant; report what is wrong. Errors: UserError: the store is in memory."""
         store, _ = self._paths()
         return report_on_running(store)
 
     def create_backup(self) -> Document:
-        """Copy the store; answers when the copy is whole. Where it stands meanwhile is shown by `backup`.
+        """Copy the store; returns when the copy is complete. Meanwhile `backup` shows the progress.
 
-        Errors: UserError: a copy is being made already, the disk is full, or the store is in memory.
+        Errors: UserError: another copy is under way, the disk is full, or the store is in memory.
         """
         store, place = self._paths()
         if not self._turn.acquire(blocking=False):
@@ -70,11 +70,11 @@ class StoreFile:
         return backup.document
 
     def backup(self) -> Document:
-        """How far the latest copy is."""
+        """The progress of the latest copy."""
         return self._backup.document
 
     def backup_content(self, id: int, offset: int) -> bytes | None:
-        """A piece of the copy from `offset` on, empty behind its end; None if there is no whole copy of this id."""
+        """A piece of the copy from `offset` on, empty after its end; None if no complete copy has this id."""
         _, place = self._paths()
         backup = self._backup
         if backup.size_bytes is None or id != backup.id:
@@ -83,11 +83,11 @@ class StoreFile:
             with place.open("rb") as file:
                 file.seek(min(offset, backup.size_bytes))
                 return file.read(PIECE_BYTES)
-        except FileNotFoundError:  # It was forgotten meanwhile.
+        except FileNotFoundError:  # The copy was deleted in the meantime.
             return None
 
     def delete_backup(self) -> None:
-        """Forget the copy."""
+        """Delete the copy."""
         _, place = self._paths()
         with self._turn:
             self._backup = _Backup(self._backup.id)

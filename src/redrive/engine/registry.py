@@ -1,4 +1,4 @@
-"""The operations of all services, by name, each held against AWS's model before its first use."""
+"""The operations of all services, by name. Each is compared with AWS's model before its first use."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Entry:
 
 
 class Unserved(ServiceError):
-    """AWS has this operation, perhaps, and no service here does."""
+    """No service here has this operation. AWS may have it."""
 
     def __init__(self, service: str, operation: str) -> None:
         message = f"redrive does not implement {service} {operation}."
@@ -43,15 +43,18 @@ class Unserved(ServiceError):
         self.operation = operation
 
     def refuse(self, tx: Transaction, caller: Caller, params: Mapping[str, object]) -> NoReturn:
-        """Refuse a call of it. Permissions come first, as on AWS. Errors: AccessDeniedException; this error."""
+        """Refuse a call of this operation. As on AWS, permissions are checked first.
+
+        Errors: AccessDeniedException; this error.
+        """
         access.authorize_unserved(tx, caller, self.service, self.operation, params)
         raise self
 
 
 class Registry:
-    """Who implements which operation.
+    """The implementation of each operation.
 
-    A service's modules are imported, and its model is read, when it is first used: starting up does neither.
+    A service's modules are imported, and its model is read, when the service is first used. Startup does neither.
     """
 
     def __init__(self, models: Models, services: Mapping[str, Sequence[str]]) -> None:
@@ -65,11 +68,11 @@ class Registry:
 
     @property
     def services(self) -> Mapping[str, Mapping[str, Implementation]]:
-        """The implementations by service and operation, those of all services."""
+        """All implementations, by service and operation. Imports all services."""
         return {name: self._of_service(name) for name in self._modules}
 
     def entry(self, service: str, operation: str) -> Entry:
-        """An operation. Errors: Unserved if no service implements it."""
+        """An operation's entry. Errors: Unserved if no service implements the operation."""
         key = (service, operation)
         entry = self._entries.get(key)
         if entry is None:
@@ -87,28 +90,28 @@ class Registry:
         try:
             self.check(entry, params)
         except (AttributeError, TypeError) as error:
-            # Nothing has decoded these parameters, so a value may be of another type than the model's.
+            # These parameters were not decoded from a request, so a value may have a wrong type.
             raise ServiceError("SerializationException", f"A parameter of {operation} is of a wrong type.") from error
         return self.run(entry, tx, caller, params)
 
     def read(self, service: str, operation: str, document: Mapping[str, object]) -> Mapping[str, object]:
-        """Parameters from a JSON document; the document itself if no service implements the operation.
+        """Parameters from a JSON document; the unchanged document if no service implements the operation.
 
         Errors: SerializationException.
         """
         try:
             entry = self.entry(service, operation)
         except Unserved:
-            return document  # Nobody knows better, and whoever calls the operation with it is refused there.
+            return document  # There is no model. A call with this document is refused later.
         reader = self._inputs.get(service)
         if reader is None:
             reader = self._inputs.setdefault(service, InputReader(self._models.specs[service].wording))
         return reader.read(entry.model, document)
 
     def missing(self, service: str, operation: str, document: Mapping[str, object]) -> Sequence[str]:
-        """The required members that a JSON document lacks; none of a service that is not here.
+        """The required members that a JSON document lacks; empty for a service that redrive does not serve.
 
-        Errors: UnknownOperationException if AWS's model of a service that is here has no such operation.
+        Errors: UnknownOperationException if AWS's model of a served service has no such operation.
         """
         if service not in self._models.specs:
             return ()
@@ -118,14 +121,15 @@ class Registry:
         return missing_members(model, document)
 
     def check(self, entry: Entry, params: Mapping[str, object]) -> None:
-        """Hold parameters against AWS's constraints. Errors: ValidationException."""
+        """Check parameters against AWS's constraints. Errors: ValidationException."""
         self._validator.check(entry.model, params)
 
     @staticmethod
     def run(entry: Entry, tx: Transaction, caller: Caller, params: Mapping[str, object]) -> Answer:
-        """Run an operation on parameters that were validated before.
+        """Run an operation with validated parameters.
 
-        Errors: whatever the operation raises; MissingRequiredParameterException of a service that validates for itself.
+        Errors: those of the operation; MissingRequiredParameterException for a service that validates its parameters
+        itself.
         """
         keywords = entry.keywords
         if not entry.required <= params.keys():
@@ -141,11 +145,11 @@ class Registry:
         return entry.implementation(tx, caller, **given)
 
     def _of_service(self, service: str) -> Mapping[str, Implementation]:
-        """The implementations of a service's operations; none if there is no such service."""
+        """The implementations of a service's operations; empty if the service does not exist."""
         found = self._implementations.get(service)
         if found is None:
             modules = map(importlib.import_module, self._modules.get(service, ()))
-            # Two threads may both be the first; all callers get the same.
+            # Two threads may both import first; all callers get the same mapping.
             found = self._implementations.setdefault(service, collect(modules))
         return found
 
@@ -160,7 +164,7 @@ class Registry:
         members = {snake_case(member): member for member in (model.input.members if model.input else ())}
         parameters = _parameters(implementation)
         required = {name for name, is_required in parameters.items() if is_required}
-        # Models of other versions of botocore have fewer members, or more: what both know can be called.
+        # Other versions of botocore have fewer or more members. Members that both sides know can be used.
         keywords = {member: keyword for keyword, member in members.items() if keyword in parameters}
         if not required <= members.keys():
             raise Bug(f"{operation}: AWS's model has no {sorted(required - members.keys())}")
@@ -168,7 +172,7 @@ class Registry:
 
 
 def collect(modules: Iterable[ModuleType]) -> dict[str, Implementation]:
-    """The functions that are marked with `@operation`, by the name of their operation."""
+    """The functions that are marked with `@operation`, by operation name."""
     found: dict[str, Implementation] = {}
     for module in modules:
         for value in vars(module).values():
@@ -179,7 +183,7 @@ def collect(modules: Iterable[ModuleType]) -> dict[str, Implementation]:
 
 
 def differences(implementation: Implementation, model: OperationModel) -> list[str]:
-    """How a function's parameters differ from AWS's model; for a test, which runs on the newest models."""
+    """How a function's parameters differ from AWS's model. For a test with the newest models."""
     parameters = _parameters(implementation)
     members = {snake_case(member): member for member in (model.input.members if model.input else ())}
     wanted = {name: model.input is not None and members[name] in model.input.required for name in members}
@@ -187,6 +191,6 @@ def differences(implementation: Implementation, model: OperationModel) -> list[s
 
 
 def _parameters(implementation: Implementation) -> dict[str, bool]:
-    """The parameters of an operation after the transaction and the caller, and whether each is required."""
+    """An operation's parameters after the transaction and the caller, and whether each is required."""
     parameters = list(inspect.signature(implementation).parameters.values())[2:]
     return {parameter.name: parameter.default is inspect.Parameter.empty for parameter in parameters}

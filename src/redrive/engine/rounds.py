@@ -1,6 +1,6 @@
-"""The rounds of a node: one claim after the other, and how long to wait between them.
+"""The rounds of a node: one claim after the other, and the wait between them.
 
-Real time and the simulator turn the engine by these; virtual time has no waiting.
+Real time and the simulator use them. Virtual time does not wait.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.engine.engine import Claimed, Engine
 
 IDLE_MS_MAX = 60_000
-"""How long a node waits at most: a bound on what a lost wake-up can cost."""
+"""How long a node waits at most. This bounds the delay after a lost wake-up."""
 
 _NOTHING = Claimed((), progressed=False)
 
 
 class Rounds:
-    """Claims for one node, which has one thread for it.
+    """Claims for one node, in one thread.
 
-    Whoever is known to be due next is not asked again when that instant has come: to ask costs statements.
+    Workers that are known to be due next are not asked again when that instant comes, because asking runs statements.
     """
 
     def __init__(self, engine: Engine, clock: Clock) -> None:
@@ -30,18 +30,18 @@ class Rounds:
 
     @property
     def latest(self) -> Claimed:
-        """What the latest claim gave; nothing if it failed."""
+        """The result of the latest claim; empty if it failed."""
         return self._latest
 
     def claim(self, free: FreeSlots) -> Sequence[Attempt]:
-        """Claim what is due, with these free slots for attempts. Errors: Conflict; the defect of a worker."""
+        """Claim due work for these free slots. Errors: Conflict; the defect of a worker."""
         before, self._latest = self._latest, _NOTHING
         is_due = before.next_due is not None and before.next_due <= self._clock.now()
         self._latest = self._engine.claim(free, expected=before.expected if is_due else ())
         return self._latest.attempts
 
     def wait_ms(self) -> int:
-        """How long until something is due, as far as the latest claim knows; 0 if it may be due now."""
+        """How long until work is due, according to the latest claim; 0 if work may be due now."""
         due = self._latest.next_due
         if due is None:
             return 0 if self._latest.progressed else IDLE_MS_MAX

@@ -1,4 +1,4 @@
-"""The port through which services reach each other, bound to the registry and to IAM's rules."""
+"""The port through which services call each other, bound to the registry and to IAM's rules."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class BoundServices:
     def call(
         self, tx: Transaction, caller: Caller, service: str, operation: str, params: Mapping[str, object]
     ) -> Document:
-        """Run an operation in this transaction; what a failing one wrote is undone. Errors: OutsideNeeded, too."""
+        """Run an operation in this transaction; rolls back the writes of a failed call. Errors: also OutsideNeeded."""
         with tx.savepoint():
             answer = self._registry.begin(tx, caller, service, operation, params)
         match answer:

@@ -1,4 +1,4 @@
-"""Virtual time: the clock jumps from one due instant to the next, and everything due is done before it moves on."""
+"""Virtual time: the clock jumps from one due instant to the next. All work of an instant is done before it moves on."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from redrive.engine.engine import Claimed, Engine, Runner
 from redrive.store.api import Transaction
 
 ROUNDS_PER_INSTANT_MAX = 100_000
-"""More rounds than this without time moving means that a worker claims to be due and does nothing."""
+"""More rounds at one instant mean that a worker reports due work and makes no progress."""
 
 Keep = Callable[[Transaction, Instant], None]
-"""Stores where the clock stands, in the transaction that has moved it."""
+"""Stores the clock's time, in the transaction that moved the clock."""
 
 
 class VirtualTime:
-    """Drives an engine on a clock that stands still. One thread, one attempt at a time: same input, same history."""
+    """Drives an engine with a virtual clock. One thread, one attempt at a time: same input, same history."""
 
     def __init__(
         self, engine: Engine, clock: VirtualClock, *, keep: Keep | None = None,
         stops_max: int = PRODUCTION.stops_per_transaction, run_between: Runner | None = None,
     ) -> None:  # fmt: skip
-        """`stops_max`: at how many instants work is done in one transaction.
+        """`stops_max`: how many instants share one transaction at most.
 
-        `run_between` runs the steps of an advance before its last: they need not await the disk, as the last one does.
+        `run_between` runs all steps of an advance except the last. They need not wait for the disk; the last one does.
         """
         self._run_between = run_between or engine.run
         self._stops_max = stops_max
@@ -37,9 +37,9 @@ class VirtualTime:
         self._keep = keep
 
     def settle_due(self, *, expected: Sequence[Worker] = ()) -> Claimed:
-        """Do everything that is due now, and what follows from it now; answers what is due next, and whose it is.
+        """Do all work that is due now, and what follows from it now. Returns what is due next, for which workers.
 
-        `expected` are the workers that are known to have something due.
+        `expected` are the workers that are known to have due work.
         """
         for _ in range(ROUNDS_PER_INSTANT_MAX):
             claimed = self._engine.claim(free=ONE, expected=expected)
@@ -55,11 +55,11 @@ class VirtualTime:
         self, target: Instant, *, moved: Callable[[Instant], None] | None = None,
         is_wanted: Callable[[], bool] = lambda: True,
     ) -> Instant:  # fmt: skip
-        """Move time to `target`, doing everything that comes due on the way, each thing at its own instant.
+        """Move time to `target`. All work that comes due on the way is done, each at its own instant.
 
-        `moved` is told of each instant at which the clock stops, before anything is done there. Where `is_wanted` is
-        false between two transactions, time goes no further. Answers where the clock stands. Errors: ValueError if the
-        target lies in the past.
+        `moved` is called with each instant at which the clock stops, before the work there. Time stops early if
+        `is_wanted` returns False between two transactions. Returns the clock's time. Errors: ValueError if the target
+        lies in the past.
         """
         if target < self._clock.now():
             raise ValueError("virtual time does not run backwards")
@@ -79,7 +79,7 @@ class VirtualTime:
         return stands_at
 
     def _travel(self, ahead: Claimed, target: Instant) -> Claimed:
-        """Go on from one due instant to the next in one transaction, as far as nothing is needed from outside."""
+        """Go from one due instant to the next in one transaction, until an attempt outside is needed."""
         passed = self._passed(ahead, target, self._stops_max) or self._passed(ahead, target, 1)
         if passed is None:
             return self.settle_due(expected=ahead.expected)
@@ -89,21 +89,22 @@ class VirtualTime:
         return self.settle_due(expected=passed.expected) if passed.attempts or is_standing else passed
 
     def _passed(self, ahead: Claimed, target: Instant, stops_max: int) -> Claimed | None:
-        """What is ahead after so many instants; None if there was a defect in a worker, and nothing was done.
+        """What is due after up to `stops_max` instants; None if a worker had a defect: then nothing was done.
 
-        The clock has gone no further than to the defect. Errors: Conflict, UserError (the store is full).
+        The clock moves no further than to the defect. Errors: Conflict, UserError (the store is full).
         """
         try:
             return self._run_between(lambda tx: self._pass(tx, ahead, target, stops_max))
         except (Conflict, UserError):
             raise
-        except Exception:  # noqa: BLE001 - done once more with fewer at once, until it shows whose defect it is.
+        except Exception:  # noqa: BLE001 - repeated with fewer instants, until it is clear which worker has the defect.
             return None
 
     def _pass(self, tx: Transaction, ahead: Claimed, target: Instant, stops_max: int) -> Claimed:
-        """The instants of one transaction. It may run twice, so it begins where it began, wherever the clock is by now.
+        """Do the work of several instants in one transaction.
 
-        Upkeep begins a transaction: it measures what was committed.
+        The step may run twice: it starts at the first instant again, even if the clock has moved on. Upkeep starts a
+        new transaction, because it measures committed data.
         """
         next_due = ahead.next_due
         for _ in range(stops_max):
@@ -120,7 +121,7 @@ class VirtualTime:
         return replace(ahead, next_due=next_due)
 
     def _move_to(self, at: Instant) -> Instant:
-        """Move the clock to an instant, unless it is there or past it; answers where it stands."""
+        """Move the clock to an instant, unless it is already there or later. Returns the clock's time."""
         if at > self._clock.now():
             self._clock.move_to(at)
         return self._clock.now()

@@ -1,4 +1,4 @@
-"""What is to happen next in a simulation: events by their instants, and the one true clock that follows them."""
+"""The planned events of a simulation, ordered by instant, and the one true clock that follows them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EVENTS_PER_INSTANT_MAX = 20_000
 
 
 class Entry(NamedTuple):
-    """An event with its instant. Events of one instant happen in the order in which they were planned."""
+    """An event with its instant. Events at the same instant happen in the order in which they were planned."""
 
     at: Instant
     number: int
@@ -23,7 +23,7 @@ class Entry(NamedTuple):
 
 
 class Agenda:
-    """The events of a simulation, the soonest first."""
+    """The events of a simulation: a priority queue, earliest first."""
 
     def __init__(self, clock: VirtualClock) -> None:
         self._clock = clock
@@ -33,7 +33,7 @@ class Agenda:
 
     @property
     def soonest(self) -> Entry | None:
-        """What happens next; None if nothing is planned."""
+        """The next event; None if nothing is planned."""
         return self._entries[0] if self._entries else None
 
     def push(self, at: Instant, event: Event) -> None:
@@ -42,7 +42,7 @@ class Agenda:
         heapq.heappush(self._entries, Entry(at, self._pushed, event))
 
     def take(self, soonest: Entry, *, now: Instant) -> None:
-        """Have the soonest event happen at `now`. Errors: RuleBroken if too many have happened at that instant."""
+        """Remove the earliest event; move the clock to `now`. Errors: RuleBroken: too many events at one instant."""
         taken = heapq.heappop(self._entries)
         assert taken is soonest, "only the soonest event can be taken"
         self.move_to(now)

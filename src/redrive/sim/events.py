@@ -1,4 +1,4 @@
-"""What the simulation has in its queue: beats of nodes, acts of users, strikes of the weather."""
+"""The events in a simulation's queue: beats of nodes, acts of users, strikes of hazards."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from redrive.sim.weather import Hazard
 
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """The node claims what is due."""
+    """The node claims due work."""
 
     node: Node
     life: int
@@ -22,7 +22,7 @@ class Poll:
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """The node performs an attempt. One that `repeats` is an echo of it, beside the slots."""
+    """The node performs an attempt. With `repeats`, it is a duplicate of an attempt and holds no slot."""
 
     node: Node
     life: int
@@ -32,7 +32,7 @@ class Begin:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The node settles an attempt. `holds_slot` until its first try; an echo holds none."""
+    """The node settles an attempt. `holds_slot` is True until the first try; a duplicate holds none."""
 
     node: Node
     life: int
@@ -53,7 +53,7 @@ class Actor(Protocol):
         ...
 
     def act(self) -> Instant | None:
-        """Do the next thing; answers when to do another, None if all is done."""
+        """Do the next action. Returns when to act again; None if all is done."""
         ...
 
 
@@ -66,7 +66,7 @@ class Act:
 
 @dataclass(frozen=True, slots=True)
 class Strike:
-    """A fault strikes on its own."""
+    """A hazard strikes by itself."""
 
     fault: Hazard
 

@@ -1,4 +1,4 @@
-"""One seed, everything drawn from it: the fleet, its weather, its users, and how long they are at it."""
+"""One seed determines everything: the fleet, its weather, its users, and the duration."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HOURS_MIN, HOURS_MAX = 2, 6
 def run_seed(
     seed: int, *, models: Models, events_max: int | None = None, echo: Callable[[str], None] | None = None
 ) -> Trace:
-    """Run what the seed draws to its end, or to so many events; answers its trace. Errors: SimulationFailed."""
+    """Run a seed's simulation to its end, or for `events_max` events. Returns the trace. Errors: SimulationFailed."""
     entropy = SeededEntropy(seed)
     dice = Dice(entropy.fork("fleet"))
     simulation = Simulation(
@@ -34,7 +34,7 @@ def run_seed(
     simulation.events_max = events_max
     try:
         until = simulation.now + dice.between(HOURS_MIN, HOURS_MAX) * HOUR_MS
-        # The names of forks decide the draws: with another name, each seed would be another history.
+        # The names of forks determine the draws: another name would change the history of each seed.
         workload = Workload(simulation, entropy.fork("town"), until=until)
         workload.establish()
         simulation.start()

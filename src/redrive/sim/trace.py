@@ -1,4 +1,4 @@
-"""What happened in a run, a line for each event, and a hash of all of it."""
+"""The trace of a run: one line for each event, and a hash of all lines."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ LINES_KEPT = 40
 """How many of the latest lines a failure shows."""
 
 IDLE = "idle"
-"""The event of a claim that found nothing: part of the trace, but not worth showing in a failure."""
+"""The event of a claim that found nothing. It is part of the trace, but a failure does not show it."""
 
 
 class Trace:
-    """The history of a run. Two runs with the same digest did the same things at the same instants."""
+    """The history of a run. Two runs with the same digest did the same at the same instants."""
 
     def __init__(self, *, echo: Callable[[str], None] | None = None) -> None:
-        """`echo` is given each line as it is written."""
+        """`echo` is called with each line."""
         self.latest: deque[str] = deque(maxlen=LINES_KEPT)
         self.length = 0
         self._echo = echo
@@ -45,7 +45,7 @@ class Trace:
 
 
 class TraceLog:
-    """What the engine says goes into the trace; an error is a broken promise, and ends the run."""
+    """Writes the engine's log into the trace. An error is a broken promise, and ends the run."""
 
     def __init__(self, clock: Clock, trace: Trace) -> None:
         self._clock = clock

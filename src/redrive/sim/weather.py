@@ -1,7 +1,7 @@
-"""Bad weather: which faults a run meets, and how often they strike.
+"""Bad weather: the hazards of a run, and how often they strike.
 
-Faults sit in the ports and between beats, never in the services. Each seed arms some of them and draws their rates,
-so that every run has a weather of its own.
+Hazards are in the ports and between beats, never in the services. Each seed selects some of them and draws their rates,
+so that every run has its own weather.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from redrive.sim.dice import Dice
 T = TypeVar("T")
 
 CROWDING_MAX = 0.8
-"""How often at most, while somebody waits for an answer, somebody else goes on."""
+"""The highest probability that another event happens while a step waits for its answer."""
 
 ARMED_SHARE = 0.6
-"""The share of all faults that a seed arms."""
+"""The share of all hazards that a seed selects."""
 
 SKEW_MS_MAX = 2 * SECOND_MS
-"""How far the clocks of machines that keep time are off."""
+"""How far the clocks of machines with time synchronisation are wrong."""
 WRONG_MS_MAX = 2 * MINUTE_MS
-"""How far those are off that do not: two of them disagree for less than a FIFO queue remembers what was sent."""
+"""How far the other machines' clocks are wrong. Two of them differ by less than a FIFO queue's deduplication time."""
 TIMEKEEPING_SHARE = 0.75
-"""The share of the skewed seeds whose machines keep time."""
+"""The share of the skewed seeds whose machines have time synchronisation."""
 
 
 class Hazard(enum.Enum):
@@ -37,19 +37,19 @@ class Hazard(enum.Enum):
     CONFLICT = "conflict"
     """A batch of steps does not commit."""
     ANSWER_LOST = "answer lost"
-    """A step is committed, and whoever ran it is not told."""
+    """A step is committed, and its caller gets no answer."""
     ANSWERS_LOST = "answers lost"
-    """A batch of steps is committed, and nobody is told."""
+    """A batch of steps is committed, and no caller gets an answer."""
     CRASH_IN_COMMIT = "crash in commit"
     """A process crashes before its group commit runs a batch, commits it, or answers it."""
     UNDONE = "undone"
-    """Another request comes along, writes, and then fails: all that share its batch run again."""
+    """Another request joins, writes, and then fails: all steps of its batch run again."""
     WAKEUP_LOST = "wake-up lost"
-    """A node does not hear that something came due."""
+    """A node gets no wake-up for due work."""
     LATE = "late poll"
     """A node polls late."""
     SKEW = "skew"
-    """The clocks of nodes disagree and drift; now and then one is set forwards or backwards."""
+    """The clocks of nodes disagree and drift; sometimes one is set forwards or backwards."""
     SLOW = "slow"
     """A run takes most of the function's timeout."""
     HUNG = "hung"
@@ -57,24 +57,24 @@ class Hazard(enum.Enum):
     DUPLICATE = "duplicate"
     """An attempt is performed twice."""
     THROTTLED = "throttled"
-    """A run is refused for want of concurrency."""
+    """A run is refused because of the concurrency limit."""
     FLAKY = "flaky"
     """A handler, or a consumer, fails at a piece of work that it can do."""
     DAWDLE = "dawdle"
     """A consumer deletes a message only after its visibility timeout."""
     CRASH = "crash"
-    """A node loses all that it had in hand, and starts again."""
+    """A node loses all attempts under way, and starts again."""
     PAUSE = "pause"
-    """A node stands still, perhaps beyond its leases, and goes on as if nothing had happened."""
+    """A node is paused, perhaps for longer than its leases, and continues as if nothing had happened."""
     CRASH_AT_WORK = "crash at work"
-    """A node crashes just between two beats of an attempt."""
+    """A node crashes between two beats of an attempt."""
     PAUSE_AT_WORK = "pause at work"
-    """A node stands still just between two beats of an attempt."""
+    """A node is paused between two beats of an attempt."""
     SLEEP = "sleep"
-    """All nodes stand still at once."""
+    """All nodes are paused at once."""
 
 
-# The highest rate of each fault: per occasion, or per hour for those that strike on their own.
+# The highest rate of each hazard: per occasion, or per hour for those that strike by themselves.
 RATES_MAX: Mapping[Hazard, float] = {
     Hazard.CONFLICT: 0.1, Hazard.ANSWER_LOST: 0.1, Hazard.WAKEUP_LOST: 1.0, Hazard.LATE: 0.3, Hazard.SLOW: 0.2,
     Hazard.HUNG: 0.1, Hazard.DUPLICATE: 0.2, Hazard.THROTTLED: 0.2, Hazard.FLAKY: 0.3, Hazard.DAWDLE: 0.2,
@@ -84,14 +84,15 @@ RATES_MAX: Mapping[Hazard, float] = {
 
 
 class Weather:
-    """How often each fault strikes; a fault without a rate never does."""
+    """How often each hazard strikes. A hazard without a rate never strikes."""
 
     def __init__(
         self, entropy: Entropy, rates: Mapping[Hazard, float], *, skew_ms: int = 0, crowding: float = 0.0
     ) -> None:  # fmt: skip
-        """`skew_ms`: how far the clock of any node is off at most.
+        """`skew_ms`: how far any node's clock is wrong at most.
 
-        `crowding`: how often somebody else goes on while an answer is awaited. It is no fault, and stays.
+        `crowding`: the probability that another event happens while a step waits. It is no hazard, and `clear` keeps
+        it.
         """
         words = [f"{fault.value} {rate:.2f}" for fault, rate in rates.items()]
         if skew_ms:
@@ -104,7 +105,7 @@ class Weather:
 
     @classmethod
     def drawn(cls, entropy: Entropy) -> Weather:
-        """A weather of its own for this source of randomness."""
+        """Random weather from this source of randomness."""
         dice = Dice(entropy)
         rates = {fault: dice.share(rate_max) for fault, rate_max in RATES_MAX.items() if dice.chance(ARMED_SHARE)}
         skew_ms = 0
@@ -114,29 +115,29 @@ class Weather:
 
     @classmethod
     def calm(cls, entropy: Entropy) -> Weather:
-        """No fault at all."""
+        """Weather without hazards."""
         return cls(entropy, {})
 
     @property
     def disagreement_ms(self) -> int:
-        """How far the clocks of two nodes, or of one before and after it is set, may be apart."""
+        """How far the clocks of two nodes may differ, or those of one node before and after it is set."""
         return 2 * self.skew_ms
 
     def clear(self) -> None:
-        """No further faults."""
+        """Remove all hazards."""
         self.rates.clear()
 
     def strikes(self, fault: Hazard) -> bool:
-        """Whether the fault strikes on this occasion."""
+        """Whether the hazard strikes on this occasion."""
         rate = self.rates.get(fault)
         return rate is not None and self.dice.chance(rate)
 
     def crowds(self) -> bool:
-        """Whether somebody else goes on now, while an answer is awaited."""
+        """Whether another event happens now, while a step waits for its answer."""
         return self._crowding > 0 and self.dice.chance(self._crowding)
 
     def gap_ms(self, fault: Hazard) -> int | None:
-        """How long until a fault that strikes on its own does so next; None if it never does."""
+        """How long until a hazard that strikes by itself strikes next; None if it never does."""
         rate = self.rates.get(fault)
         if not rate:
             return None
@@ -144,4 +145,4 @@ class Weather:
 
 
 class AnswerLost(BaseException):
-    """The step was committed; whoever ran it does not know. Not an Exception: the engine survives those."""
+    """The step was committed, but its caller does not know. No Exception, because the engine catches those."""

@@ -1,11 +1,11 @@
-"""The simulation: one database, one true clock, several nodes, and every beat an event of its own.
+"""The simulation: one database, one true clock, several nodes. Every beat is an event of its own.
 
-    Poll(node) ──► claim      its commit may conflict, its answer be lost: then nobody performs what it took
+    Poll(node) ──► claim      its commit may conflict, or its answer be lost: then nobody performs the attempts
     Begin(node, attempt) ──► the function runs, at its own instant; perhaps twice
-    Answer(node, attempt) ──► settle      late, repeated, or never, if the node is gone by then
+    Answer(node, attempt) ──► settle      late, repeated, or never, if the node has crashed by then
 
-Between any two beats anything else may happen: another node's beat, a client's call, a crash, a pause, a whole
-fleet asleep. Knows no service: users of the engine are in `users`.
+Between any two beats anything else may happen: another node's beat, a client's call, a crash, a pause, even of all
+nodes at once. This module knows no service: the users of the engine are in `users`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from redrive.wire.model.files import Models
 T = TypeVar("T")
 
 START = parse_instant("2025-03-29T12:00:00Z")
-"""A day on which, in the zones of Europe, an hour is about to be left out."""
+"""The day before European time zones skip an hour."""
 
 NO_DEFECTS = "no target fails by a defect of ours"
 QUIET = "in good weather everything comes to its end"
@@ -54,25 +54,25 @@ PAUSE_MS_MAX = 40 * MINUTE_MS  # Longer than any lease.
 SLEEP_MS_MIN, SLEEP_MS_MAX = 10 * MINUTE_MS, 3 * HOUR_MS
 REACTION_MS_MAX = 20
 EARLY_MS_MAX = 2 * SECOND_MS
-"""How far ahead of its time an event may come while somebody waits for an answer."""
+"""How much too early an event may happen while a step waits for its answer."""
 RUN_MS_MAX = 400
 STRIKING_ALONE = (Hazard.CRASH, Hazard.PAUSE, Hazard.SLEEP, Hazard.SKEW)
 
 
 class Undone(Exception):
-    """A request has failed after it had written."""
+    """A request failed after it had written."""
 
 
 class Simulation:
-    """A fleet of nodes over one store, in the weather it is given."""
+    """A fleet of nodes over one store, in the given weather."""
 
     def __init__(
         self, *, seed: int, weather: Weather, nodes: int, slots: int, models: Models,
         knobs: Knobs = PRODUCTION, replay: str = "", echo: Callable[[str], None] | None = None,
     ) -> None:  # fmt: skip
-        """`models` may be shared by many simulations; `replay` is the command that runs this one again.
+        """Many simulations may share `models`. `replay` is the command that runs this one again.
 
-        Nodes stand still until `start`.
+        Nodes do nothing before `start`.
         """
         self._seed = seed
         self._replay = replay
@@ -106,20 +106,20 @@ class Simulation:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether nothing that a user waits for is due, under way, or to be done by a user."""
+        """Whether no work that a user waits for is due or under way, and no user has anything left to do."""
         return not self._acting and not self._in_hand and self._fleet.next_due() is None
 
     @property
     def awake_at(self) -> Instant:
-        """When all nodes are awake, as far as the weather has gone: each writes down then what it has counted."""
+        """When the last paused node wakes up: each node then writes down its counts."""
         return max([self.now, *(node.awake_at for node in self.nodes)])
 
     def run(self, step: Step[T]) -> T:
-        """Run a step, undisturbed."""
+        """Run a step without hazards."""
         return self._fleet.run(step)
 
     def undo(self, step: Step[object]) -> None:
-        """Have requests come along that run this step, and then fail: nothing of it may ever be seen."""
+        """Add requests that run this step and then fail. Nothing of the step may ever be visible."""
 
         def run(tx: Transaction) -> None:
             step(tx)
@@ -128,7 +128,7 @@ class Simulation:
         self._serving.undone.append(run)
 
     def history(self, source_arn: str) -> list[AttemptRecord]:
-        """What is written down of all deliveries of a schedule, or a function."""
+        """All records of the deliveries of a schedule or a function."""
         return self.run(lambda tx: tx.attempts.of_source(source_arn))
 
     def client(self, name: str) -> Client:
@@ -136,21 +136,21 @@ class Simulation:
         return self._fleet.client(name)
 
     def watch(self, *checkers: Checker) -> None:
-        """Have these checkers watch, from now on."""
+        """Add checkers."""
         self._checkers += checkers
 
     def observe(self, happening: Happening) -> None:
-        """Tell the checkers."""
+        """Pass a happening to the checkers."""
         for checker in self._checkers:
             checker.observe(happening)
 
     def add(self, actor: Actor, *, at: Instant) -> None:
-        """Have a user act, from this instant on."""
+        """Add a user who acts from this instant on."""
         self._acting += 1
         self._agenda.push(at, Act(actor))
 
     def start(self) -> None:
-        """Have the nodes claim, and the weather begin."""
+        """Start the nodes' claims and the weather."""
         self._running = True
         for node in self.nodes:
             self._plan_poll(node, self.now + self._dice.between(0, SECOND_MS))
@@ -159,7 +159,7 @@ class Simulation:
             self._plan_strike(fault)
 
     def run_until(self, instant: Instant) -> None:
-        """Let everything happen up to this instant. Errors: SimulationFailed."""
+        """Let all events up to this instant happen. Errors: SimulationFailed."""
         with self._told_on_failure():
             self._is_under_way = True
             while (soonest := self._agenda.soonest) is not None and soonest.at <= instant and not self.is_over:
@@ -171,14 +171,14 @@ class Simulation:
                 self._agenda.move_to(instant)
 
     def heal(self) -> None:
-        """End the weather: from now on nothing fails that can succeed."""
+        """End the weather: from now on no hazard makes anything fail."""
         self.trace.write(self.now, "healed")
         self.weather.clear()
         for node in self.nodes:
             node.machine.set_right()
 
     def run_until_quiet(self, *, within_ms: int) -> None:
-        """Let the fleet finish. Errors: SimulationFailed, if something is still due after so long."""
+        """Let the fleet finish. Errors: SimulationFailed, if work is still due after `within_ms`."""
         deadline = self.now + within_ms
         while not self.is_over:
             self.run_until(self.now + QUIET_CHECK_MS)
@@ -194,7 +194,7 @@ class Simulation:
                     )
 
     def finish(self, left: Sequence[LeftMessage], told: Sequence[Happening] = ()) -> None:
-        """Tell the checkers the rest, and let them judge what queues still hold. Errors: SimulationFailed."""
+        """Pass the last happenings to the checkers; let them judge the remaining messages. Errors: SimulationFailed."""
         with self._told_on_failure():
             self._check_for_defects()
             for happening in told:
@@ -203,12 +203,12 @@ class Simulation:
                 checker.finish(left)
 
     def _check_for_defects(self) -> None:
-        """A defect in a target is survived as a failed attempt; here it must not go unseen."""
+        """The engine turns a defect in a target into a failed attempt. Here such a defect breaks a rule."""
         for record in self.run(lambda tx: tx.attempts.with_code(INTERNAL_FAILURE)):
             raise RuleBroken(NO_DEFECTS, f"{record.delivery_id}: {record.message}")
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self._fleet.close()
 
     def _happen(self, event: Event, at: Instant) -> None:
@@ -223,7 +223,7 @@ class Simulation:
                 assert_never(event)
 
     def _beat(self, event: Beat, at: Instant) -> None:
-        """One beat of a node, unless that life of the node is over; later, if it stands still."""
+        """Run one beat of a node. Skipped if the node has restarted since; delayed while the node is paused."""
         node = event.node
         is_poll = isinstance(event, Poll)
         if event.life != node.life or (is_poll and node.poll_at != at):
@@ -246,7 +246,7 @@ class Simulation:
                 assert_never(event)
 
     def _is_struck_at_work(self, event: Beat) -> bool:
-        """Whether the node crashes or stands still, so that this beat is lost, or comes later."""
+        """Whether the node crashes or pauses now, so that this beat is lost or delayed."""
         node = event.node
         if self.weather.strikes(Hazard.CRASH_AT_WORK):
             self._in_hand -= 1
@@ -323,7 +323,7 @@ class Simulation:
             self._agenda.push(max(again_at, self.now), Act(actor))
 
     def _strike(self, fault: Hazard) -> None:
-        """A fault that strikes on its own does so, and will again."""
+        """Let a hazard strike, and plan its next strike."""
         if fault not in self.weather.rates:
             return
         node = self.nodes[self._dice.between(0, len(self.nodes) - 1)]
@@ -341,19 +341,19 @@ class Simulation:
         self._plan_strike(fault)
 
     def crash(self, node: Node, *, for_ms: int) -> None:
-        """Have a node lose what it has in hand, and start again after so long."""
+        """Make a node lose all attempts under way, and start again after `for_ms`."""
         self.trace.write(self.now, "crashed", node=node.name, for_ms=for_ms)
         ended = self._fleet.restart(node, at=self.now + for_ms)
         self.observe(Forgot(node.name, ended.store.counted.sums()))
         self._plan_poll(node, self.now + for_ms)
 
     def pause(self, node: Node, *, for_ms: int) -> None:
-        """Have a node stand still, and then go on as if nothing had happened."""
+        """Pause a node. It then continues as if nothing had happened."""
         self.trace.write(self.now, "paused", node=node.name, for_ms=for_ms)
         node.awake_at = max(node.awake_at, self.now + for_ms)
 
     def set_clock(self, node: Node) -> None:
-        """Set the clock of a node's machine, no further wrong than the weather says."""
+        """Set the clock of a node's machine, within the weather's skew."""
         skew_ms = self.weather.skew_ms
         if skew_ms:
             off_ms = self._dice.between(-skew_ms, skew_ms)
@@ -361,13 +361,13 @@ class Simulation:
             self.trace.write(self.now, "clock set", node=node.name, off_ms=off_ms)
 
     def _wake(self) -> None:
-        """Something may be due: tell the nodes, unless the telling is lost."""
+        """Work may be due: wake the nodes, unless the wake-up is lost."""
         for node in self.nodes:
             if not self.weather.strikes(Hazard.WAKEUP_LOST):
                 self._plan_poll(node, self.now + self._dice.between(1, REACTION_MS_MAX))
 
     def _plan_poll(self, node: Node, at: Instant) -> None:
-        """Have the node claim at this instant, if it does not mean to before."""
+        """Let the node claim at this instant, unless it will claim earlier."""
         if self._running and (node.poll_at is None or at < node.poll_at):
             node.poll_at = at
             self._agenda.push(at, Poll(node, node.life))
@@ -382,11 +382,11 @@ class Simulation:
         return self.events_max is not None and self.trace.length >= self.events_max
 
     def records(self, attempt: Attempt) -> list[AttemptRecord]:
-        """What the history says of the delivery that an attempt is for."""
+        """The history of an attempt's delivery."""
         return self.run(lambda tx: tx.attempts.of_delivery(attempt.key))
 
     def _go_on(self) -> bool:
-        """Have the next event happen now, a little early, if somebody is free to do it; whether it did."""
+        """Let the next event happen now, a little early, if its node or user is free. Returns whether it happened."""
         soonest = self._agenda.soonest
         if not self._is_under_way or soonest is None or self.is_over:
             return False
@@ -397,7 +397,7 @@ class Simulation:
         return True
 
     def _is_free(self, event: Event) -> bool:
-        """Whether an event can happen while others wait for answers: its node is awake, and claims nothing yet."""
+        """Whether an event can happen while others wait for answers: its node is awake, and is not claiming."""
         match event:
             case Strike():
                 return False

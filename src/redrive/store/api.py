@@ -1,4 +1,4 @@
-"""The transaction: what a step works on, and nothing else.
+"""The transaction: the only thing that a step works on.
 
 step(tx) ──► tx.now, tx.entropy        drawn and seeded outside; a step reads no clock
          ──► tx.resources, tx.messages …  one gateway per table, domain verbs
@@ -41,19 +41,19 @@ NO_CONTEXT: Mapping[str, tuple[str, ...]] = {}
 
 
 class Services(Protocol):
-    """Every service's operations, for use inside a transaction. The engine binds it to the store.
+    """The operations of all services, for use inside a transaction. The engine binds it to the store.
 
     This is the only way from one service to another.
     """
 
     @property
     def limits(self) -> Limits:
-        """Whether AWS's quotas hold in this engine."""
+        """Whether AWS's quotas apply in this engine."""
         ...
 
     @property
     def on_unknown(self) -> OnUnknown:
-        """How templates are taken that have what AWS has and this engine does not serve, unless their stacks say so."""
+        """How to handle templates with parts that AWS has and this engine does not serve, unless the stack says."""
         ...
 
     def call(
@@ -61,24 +61,25 @@ class Services(Protocol):
     ) -> Document:
         """Run an operation in this transaction: `call(tx, caller, "sqs", "SendMessage", {"QueueUrl": …})`.
 
-        Parameters are validated as those of a client are. Writes of a failed call are undone; the transaction goes on.
-        Errors: ServiceError, in the words of that service. An operation that no service here has is refused as AWS
-        refuses who may not call it, and else with UnknownOperationException.
+        Parameters are validated like those of a client. A failed call's writes are rolled back; the transaction goes
+        on.
+        Errors: ServiceError of that service. An operation that no service here has raises UnknownOperationException,
+        or, as on AWS, an access error if the caller may not call it.
         """
         ...
 
     def read(self, service: str, operation: str, document: Mapping[str, object]) -> Mapping[str, object]:
-        """Parameters for `call`, from a document as a user writes it in JSON: `read("sqs", "SendMessage", {…})`.
+        """Parameters for `call`, from a JSON document as a user writes it: `read("sqs", "SendMessage", {…})`.
 
-        Members have the names of AWS's SDKs (`MessageBody`); blobs are base64, or text where they are the body of the
-        request; timestamps are seconds or ISO 8601. For an operation that no service here has this is the document
-        itself: `call` refuses it, as only there the caller is known.
-        Errors: ServiceError SerializationException (a value of a wrong type, a member that there is not).
+        Members have the names of AWS's SDKs (`MessageBody`). Blobs are base64, or text if they are the body of the
+        request. Timestamps are seconds or ISO 8601. For an operation that no service here has, the document is returned
+        unchanged; `call` refuses it, because only `call` knows the caller.
+        Errors: ServiceError SerializationException (a value has a wrong type, or a member does not exist).
         """
         ...
 
     def missing(self, service: str, operation: str, document: Mapping[str, object]) -> Sequence[str]:
-        """The required members that such a document lacks; none where the service is not here and nobody can tell.
+        """The required members that such a document lacks; empty for a service that redrive does not serve.
 
         Errors: ServiceError UnknownOperationException (AWS's service has no such operation).
         """
@@ -95,10 +96,10 @@ class Services(Protocol):
         request_id: str,
         source_arn: str | None = None,
     ) -> Caller:
-        """The caller that a service (`scheduler.amazonaws.com`) becomes by assuming a role, acting in `region`.
+        """The caller that a service (`scheduler.amazonaws.com`) becomes when it assumes a role, acting in `region`.
 
-        `source_arn` is what the trust policy sees as `aws:SourceArn`.
-        Errors: ServiceError AccessDeniedException (no such role, or its trust policy refuses).
+        The trust policy sees `source_arn` as `aws:SourceArn`.
+        Errors: ServiceError AccessDeniedException (the role does not exist, or its trust policy refuses).
         """
         ...
 
@@ -112,16 +113,16 @@ class Services(Protocol):
         context: Mapping[str, tuple[str, ...]] = NO_CONTEXT,
         policy: str = "",
     ) -> None:
-        """Refuse what the caller may not do: `authorize(tx, caller, "sqs:SendMessage", queue_arn)`.
+        """Refuse a forbidden action: `authorize(tx, caller, "sqs:SendMessage", queue_arn)`.
 
-        `context` holds condition keys that only the service knows, `policy` is the text of the resource's own policy.
-        The account itself may do in its own account what no policy denies.
-        Errors: ServiceError AccessDeniedException with AWS's sentence.
+        `context` holds condition keys that only the service knows; `policy` is the text of the resource's own policy.
+        The account itself may do everything in its own account that no policy denies.
+        Errors: ServiceError AccessDeniedException with AWS's message.
         """
         ...
 
     def user_of(self, tx: Transaction, caller: Caller, access_key_id: str, service: str) -> Caller:
-        """The caller as the IAM user to whom an access key of this store belongs, calling a service (`sqs`).
+        """The IAM user that owns an access key of this store, as the caller of a service (`sqs`).
 
         Errors: ServiceError UnrecognizedClientException (the key is deleted or inactive).
         """
@@ -129,14 +130,14 @@ class Services(Protocol):
 
 
 class Cause(NamedTuple):
-    """On whose behalf a step works: the execution, and the delivery of it that is attempted or ends."""
+    """What caused a step's writes: the execution, and its delivery that is attempted or ends."""
 
     execution_id: str
     delivery_id: str
 
 
 class Tables:
-    """The gateways that keep nothing of a transaction, so that a store makes them once and not for each step."""
+    """The gateways without state of a transaction. A store creates them once, not for each step."""
 
     __slots__ = (
         "attempts", "blobs", "database", "dedup", "deliveries", "facts", "items", "log_events", "messages",
@@ -144,7 +145,7 @@ class Tables:
     )  # fmt: skip
 
     def __init__(self, database: Database, *, resources_max: int = PRODUCTION.cached_resources) -> None:
-        """`resources_max`: how many documents of resources are kept decoded."""
+        """`resources_max`: how many decoded documents of resources are cached."""
         self.database = database
         self.resources = ResourceTable(database, ResourceCache(resources_max))
         self.timers = TimerTable(database)
@@ -160,11 +161,11 @@ class Tables:
         self.facts = FactTable(database)
 
     def undone(self) -> None:
-        """Something that was written has been undone: drop what gateways remember of it."""
+        """Clear the gateways' caches after a rollback."""
         self.forget()
 
     def forget(self) -> None:
-        """Drop what gateways remember of the database, which is not what they left it."""
+        """Clear the gateways' caches, because the database may have changed without them."""
         self.resources.forget()
         self.timers.forget()
         self.tokens.forget()
@@ -175,14 +176,14 @@ class Tables:
 
 
 class StartAnew(BaseException):
-    """Writes have to be undone, and no savepoint was set before them: the transaction starts anew, with savepoints.
+    """Writes must be rolled back, but no savepoint was set: the transaction runs again, with savepoints.
 
-    No Exception, so that nobody on its way to the store takes it for something that has gone wrong.
+    It is no Exception, so that code on its way to the store does not handle it as a failure.
     """
 
 
 class _ImaginedSavepoint:
-    """A savepoint that is only thought of. Every call between services has one, so it is no generator."""
+    """A savepoint without SQL. Every call between services uses one, so it is a class and not a slower generator."""
 
     __slots__ = ("_counted", "_database", "_metrics", "_written")
 
@@ -202,10 +203,10 @@ class _ImaginedSavepoint:
 
 
 class Transaction:
-    """One unit of work on the store: all of it happens, or none.
+    """One unit of work on the store: all of it is committed, or nothing.
 
-    `is_guarded` says that savepoints are set, and not only thought of. What is sent or promised has `cause` as its
-    cause: the delivery worker sets it while it attempts or settles a delivery; for clients there is none.
+    `is_guarded`: savepoints are real SQL savepoints. `cause` becomes the cause of everything that is sent or created.
+    The delivery worker sets it while it attempts or settles a delivery; for clients it is None.
     """
 
     __slots__ = (
@@ -241,18 +242,18 @@ class Transaction:
         self.facts = tables.facts
 
     def move_to(self, now: Instant) -> None:
-        """Go on at another instant. Only for virtual time, which has nothing to do until then."""
+        """Continue at another instant. Only for virtual time, which has no work to do until then."""
         self.now = now
 
     def notify(self, topic: str) -> None:
-        """Wake whoever waits for this topic, once the transaction has committed. Only ever a hint."""
+        """Wake all waiters of this topic after the commit. Always only a hint."""
         self.topics.add(topic)
 
     def savepoint(self) -> AbstractContextManager[None]:
-        """Undo what happens inside if it raises; the exception goes on.
+        """Roll back what happens inside if it raises; the exception goes on.
 
-        Hardly anything that fails has written before, and a savepoint costs as much as a write: at first none is set;
-        if one is missed, the store is told to start anew, and sets them all.
+        A savepoint costs as much as a write, and few calls fail after a write. So at first no savepoint is set. If one
+        is missed, the store runs the transaction again with real savepoints.
         """
         return self._set_savepoint() if self._is_guarded else _ImaginedSavepoint(self._tables.database, self.metrics)
 
@@ -279,34 +280,34 @@ Step = Callable[[Transaction], T]
 
 
 class Store(Protocol):
-    """Durable state behind transactions. Internal: implementations live in this room only."""
+    """Durable state behind transactions. Internal: all implementations are in this room."""
 
     def bind(self, services: Services) -> None:
-        """Give transactions their `services`. Once, before the first step."""
+        """Give transactions their `services`. Call it once, before the first step."""
         ...
 
     def run(self, step: Step[T]) -> T:
-        """Run a step and commit it; answers after the commit is durable.
+        """Run a step and commit it. Returns after the commit is durable.
 
-        Errors: whatever the step raises, after undoing its writes; Conflict; StoreFull.
+        Errors: those of the step, after a rollback of its writes; Conflict; StoreFull.
         """
         ...
 
     def on_commit(self, listener: Callable[[frozenset[str]], None]) -> None:
-        """Call the listener with the topics of each commit that notified any."""
+        """Call the listener with the topics of each commit that has topics."""
         ...
 
     def on_others_commit(self, listener: Callable[[], None]) -> None:
         """Call the listener when a transaction finds that another store of the same database has committed.
 
-        It is called inside of that transaction, before its steps, and must not use the store.
+        The call happens inside that transaction, before its steps. The listener must not use the store.
         """
         ...
 
     def reset(self) -> None:
-        """Forget everything that was ever stored."""
+        """Delete all stored state."""
         ...
 
     def close(self) -> None:
-        """Finish what is under way and let go of the files."""
+        """Finish the current work and close the files."""
         ...

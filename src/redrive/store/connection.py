@@ -1,4 +1,4 @@
-"""One connection to SQLite, and what its errors mean for a store."""
+"""One connection to SQLite, and the translation of its errors."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from redrive.store.database import Params, Row
 
 
 class StoreFull(UserError):
-    """The disk has no room for another write. Nothing of the refused step is stored; what was accepted is safe."""
+    """The disk has no room for another write. Nothing of the refused step is stored; earlier commits are safe."""
 
 
 class StoreDamaged(UserError):
-    """What the disk gives back is not what was written. Nothing is changed any more, so that nothing is made worse."""
+    """The disk returns other data than was written. No more writes happen, so that the damage does not grow."""
 
 
 class SqliteDatabase:
-    """One connection. Statements are prepared once and kept by the driver."""
+    """One connection. The driver caches prepared statements."""
 
     __slots__ = ("connection",)
 
@@ -79,7 +79,7 @@ class SqliteDatabase:
 
 
 def translated(error: sqlite3.DatabaseError) -> Exception:
-    """What an error of a statement means; the error itself if it means nothing to a store."""
+    """Translate an error of a statement. Returns the error itself if its code is not known here."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return Conflict(str(error))
@@ -94,7 +94,7 @@ def translated(error: sqlite3.DatabaseError) -> Exception:
 
 
 def unusable(location: str, error: sqlite3.DatabaseError) -> UserError:
-    """Why a store cannot be opened."""
+    """The error for a store that cannot be opened."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return UserError(
@@ -113,7 +113,7 @@ def unusable(location: str, error: sqlite3.DatabaseError) -> UserError:
 
 
 def damaged(location: str, finding: str, *, can_be_accepted: bool = False) -> StoreDamaged:
-    """The refusal of a store in which something was found."""
+    """The error for a damaged store. `finding` says what is wrong."""
     folder = location.rpartition("/")[0] or "."
     accept = f", or go on with what is left: redrive store accept {folder}" if can_be_accepted else ""
     return StoreDamaged(

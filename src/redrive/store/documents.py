@@ -1,6 +1,6 @@
-"""How rows keep documents: as JSON, written and read by a library that is several times faster than Python's own.
+"""The JSON of documents in rows, written and read by a library that is several times faster than Python's own.
 
-It is the same JSON as that of `core.documents`, which reads and writes what this library does not know.
+The format is that of `core.documents`, which handles the values that this library does not support.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from redrive.core.documents import Document, dump_dataclass, dump_json
 
 
 def document_text(document: Document) -> str:
-    """A document as JSON. Whole numbers have no more than 64 bits: those of users are kept as text."""
+    """Encode a document as JSON. Integers must fit into 64 bits; users' numbers are stored as text."""
     try:
         return orjson.dumps(document).decode()
     except orjson.JSONEncodeError:
@@ -22,12 +22,12 @@ def document_text(document: Document) -> str:
 
 
 def document_from(text: str) -> Document:
-    """What `document_text` has written."""
+    """Decode what `document_text` wrote."""
     return cast(Document, orjson.loads(text))
 
 
 def dataclass_text(value: object) -> str:
-    """A dataclass as `core.documents.dump_dataclass` writes it."""
+    """Encode a dataclass in the format of `core.documents.dump_dataclass`."""
     try:
         return orjson.dumps(value, default=_plain).decode()
     except orjson.JSONEncodeError:
@@ -35,7 +35,7 @@ def dataclass_text(value: object) -> str:
 
 
 def _plain(value: object) -> object:
-    """What stands for a value that the library does not know by itself."""
+    """The JSON form of a value that the library does not know."""
     if isinstance(value, frozenset):
         return list(value)
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""The earliest instant of each kind of row: asked of the database once, and remembered until such a row is written.
+"""A cache of the earliest instant of each kind of row. An entry is valid until a row of its kind is written.
 
 An engine asks for all of them whenever time moves, and most of them have not changed.
 """
@@ -10,7 +10,7 @@ from redrive.store.database import Database
 
 
 class Earliest:
-    """For a table: its answers to one statement, which has a parameter `kind` and answers one instant or NULL."""
+    """Caches the results of one statement, which has a parameter `kind` and returns one instant or NULL."""
 
     __slots__ = ("_database", "_known", "_sql")
 
@@ -29,19 +29,19 @@ class Earliest:
             return earliest
 
     def put(self, kind: str, at: Instant) -> None:
-        """A row has come, or was moved, to this instant."""
+        """Tell that a row was inserted at this instant or moved to it."""
         if kind not in self._known:
             return
         earliest = self._known[kind]
         if earliest is None or at <= earliest:
             self._known[kind] = at
         else:
-            del self._known[kind]  # It may be the earliest one that was moved.
+            del self._known[kind]  # The moved row may have been the earliest.
 
     def changed(self, kind: str) -> None:
-        """Rows of this kind were written."""
+        """Tell that rows of this kind were written."""
         self._known.pop(kind, None)
 
     def forget(self) -> None:
-        """Rows of any kind were written, or what was written has been undone."""
+        """Clear the cache: rows of any kind were written, or a rollback happened."""
         self._known.clear()

@@ -1,12 +1,12 @@
-"""Group commit: whatever arrives while one commit is under way shares the next.
+"""Group commit: all steps that arrive during one commit share the next.
 
     submit ─► waiting ─► begin: run the steps ─► commit: reach the disk ─► finish: answer, then announce
               ▲          home                    the commit's own thread   home                  │
               └──────────────────────── what arrived meanwhile is the next batch ────────────────┘
 
-Home is one thread: an event loop's, this module's own, or the simulator's. On an event loop all Python runs in that
-one thread, and only the wait for the disk is elsewhere: two threads that both compute would take turns at the
-interpreter's lock thousands of times a second. There is no timer: a lone step is committed at once, and under load the
+Home is one thread: an event loop's, this module's own, or the simulator's. With an event loop, all Python code runs in
+that one thread, and only the wait for the disk is in another. Two threads that both compute would contend for the
+interpreter lock thousands of times a second. There is no timer: a single step is committed at once, and under load the
 batches grow by themselves.
 """
 
@@ -26,26 +26,26 @@ from redrive.store.api import Step
 T = TypeVar("T")
 
 Answer = Callable[[object], None]
-"""Called at home with a step's result, or with the exception that undid it."""
+"""Called at home with a step's result, or with the exception that rolled it back."""
 
 Post = Callable[[Callable[[], None]], object]
-"""Has a function run at home soon. Callable from any thread."""
+"""Schedules a function to run at home soon. Any thread may call it."""
 
 
 class OpenBatch(Protocol):
-    """Steps that have run, in a transaction that is still open."""
+    """Steps that have run in a transaction that is still open."""
 
     def commit(self) -> None:
-        """Keep what the steps wrote. Callable from any thread."""
+        """Commit the writes of the steps. Any thread may call it."""
         ...
 
     def conclude(self) -> tuple[list[object], frozenset[str]]:
-        """Each step's result, or the exception that undid it; and the topics to announce."""
+        """The steps' results, or the exceptions that rolled them back; and the topics to announce."""
         ...
 
 
 class BatchStore(Protocol):
-    """What the group commit needs of a store."""
+    """The store, as the group commit uses it."""
 
     @property
     def is_durable(self) -> bool:
@@ -53,24 +53,25 @@ class BatchStore(Protocol):
         ...
 
     def begin(self, steps: Sequence[Step[object]], *, awaits_disk: bool) -> OpenBatch:
-        """Run steps in this order, in a transaction that stays open; its commit may have to await the disk."""
+        """Run steps in this order in a transaction that stays open. `awaits_disk`: its commit waits for the disk."""
         ...
 
     def announce(self, topics: frozenset[str]) -> None:
-        """Wake those who wait for these topics."""
+        """Wake the waiters of these topics."""
         ...
 
 
 class GroupCommit:
-    """Runs steps in a store, many to a commit."""
+    """Runs steps in a store, with many steps to a commit."""
 
     def __init__(
         self, store: BatchStore, *, post: Post | None = None, post_commit: Post | None = None,
         steps_max: int = PRODUCTION.steps_per_commit,
     ) -> None:  # fmt: skip
-        """`post` is an event loop's `call_soon_threadsafe`, to make that loop's thread, which calls this, the home.
+        """`post` is an event loop's `call_soon_threadsafe`: the loop's thread, which must call this, becomes home.
 
-        `post_commit` has the commits made, in place of a thread of the group's own. `steps_max` share one commit.
+        `post_commit` runs the commits, in place of a thread of the group's own. At most `steps_max` steps share one
+        commit.
         """
         self._store = store
         self._steps_max = steps_max
@@ -90,9 +91,10 @@ class GroupCommit:
         self._home = threading.get_ident() if post is not None or self._thread is None else self._thread.ident
 
     def submit(self, step: Step[object], answer: Answer, *, awaits_disk: bool = True) -> None:
-        """Have a step run; `answer` is called once it is durable, or has failed. Callable from any thread.
+        """Schedule a step. `answer` is called when the step is durable or has failed. Any thread may call it.
 
-        One that does not await the disk is committed when it is answered, and durable with the next that does.
+        Without `awaits_disk`, the step is committed when it is answered, and durable after the next step that awaits
+        the disk.
         """
         with self._guard:
             if self._closing:
@@ -106,14 +108,14 @@ class GroupCommit:
     def run(self, step: Step[T]) -> T:
         """Run a step through the group and wait for it.
 
-        Errors: whatever the step raises; Bug at home, which would wait for itself.
+        Errors: those of the step; Bug if called at home, which would be a deadlock.
         """
         return self._run(step, awaits_disk=True)
 
     def run_unsynced(self, step: Step[T]) -> T:
-        """As `run`, but it may be lost in a power cut until a step that awaits the disk has been answered.
+        """As `run`, but a power cut may lose the step until a later step that awaits the disk is answered.
 
-        For work of which nobody is told before such a step.
+        Only for work whose result nobody gets before such a step.
         """
         return self._run(step, awaits_disk=False)
 
@@ -125,13 +127,13 @@ class GroupCommit:
         return future.result()
 
     def close(self) -> None:
-        """Finish the steps that are waiting, then stop. On an event loop, call it at home."""
+        """Finish the waiting steps, then stop. With an event loop, call it at home."""
         with self._guard:
             self._closing = True
         if self._thread is not None:
             self._work.put(None)
             self._thread.join()
-        # From here on there is no other thread, so what is left is done in this one.
+        # No other thread is left, so this thread finishes the rest.
         while (batch := self._batch or self._take()) is not None:
             batch.commit()
             self._answer(batch)
@@ -147,7 +149,7 @@ class GroupCommit:
             self._finish()
 
     def _take(self) -> OpenBatch | None:
-        """Run what waits, as one batch; None if nothing waits."""
+        """Run the waiting steps as one batch; None if nothing waits."""
         with self._guard:
             taken = [self._waiting.popleft() for _ in range(min(len(self._waiting), self._steps_max))]
             self._is_busy = bool(taken)
@@ -163,7 +165,7 @@ class GroupCommit:
         self._post(self._finish)
 
     def _finish(self) -> None:
-        if self._batch is None:  # The group was closed meanwhile, which finished the batch.
+        if self._batch is None:  # `close` ran in the meantime and finished the batch.
             return
         try:
             self._answer(self._batch)
@@ -176,7 +178,7 @@ class GroupCommit:
     def _answer(self, batch: OpenBatch) -> None:
         results, topics = batch.conclude()
         self._batch = None
-        # Answers go out first: who is told to wait is then parked before what it waits for is announced.
+        # Answers go out first: a caller that is told to wait must be waiting before its topic is announced.
         for answer, result in zip(self._answers, results, strict=True):
             answer(result)
         self._store.announce(topics)

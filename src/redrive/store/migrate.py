@@ -1,7 +1,7 @@
-"""Forward-only migrations: `migrations/NNNN_name.sql`, each applied once, in order, in a transaction of its own.
+"""Forward-only migrations: `migrations/NNNN_name.sql`, each applied once, in order, in its own transaction.
 
-`user_version` holds the number of the last one; `application_id` marks a file as ours, so that no foreign database is
-ever written to.
+`user_version` holds the number of the last migration. `application_id` marks a file as a redrive store, so that redrive
+never writes to another program's database.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ def migrations() -> list[tuple[int, str]]:
 
 
 def schema_version(connection: sqlite3.Connection, location: str) -> int:
-    """The number of the last migration of a store; 0 for an empty database.
+    """The number of a store's last migration; 0 for an empty database.
 
-    Errors: UserError if it is somebody else's database or a newer redrive's; sqlite3.DatabaseError if it is damaged.
+    Errors: UserError if the database belongs to another program or a newer redrive; sqlite3.DatabaseError if it is
+    damaged.
     """
     (application_id,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -45,7 +46,7 @@ def schema_version(connection: sqlite3.Connection, location: str) -> int:
 
 
 def migrate(connection: sqlite3.Connection, location: str) -> None:
-    """Bring a database up to this version's schema. Errors: as those of `schema_version`."""
+    """Migrate a database to this version's schema. Errors: those of `schema_version`."""
     version = schema_version(connection, location)
     connection.create_function("slot_of", 1, slot_of, deterministic=True)
     for number, sql in migrations():

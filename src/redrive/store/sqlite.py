@@ -1,7 +1,7 @@
 """The embedded store: one SQLite connection, one writer.
 
-Durable by default (WAL, synchronous=FULL: a commit has reached the disk before it is answered). `begin` runs many steps
-in one transaction; a step that fails is undone and the others are not.
+Commits are durable by default (WAL, synchronous=FULL): a commit is on the disk before it is answered. `begin` runs many
+steps in one transaction. A failed step is rolled back; the others are not.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ SECRET_BYTES = 32
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """All that a store holds, and what it has read of that already."""
+    """A store's whole content, and its cache of resources."""
 
     content: bytes
     resources: ResourceCache
 
 
 class Batch:
-    """Steps that have run in a transaction that is still open; until it is concluded nothing else runs in the store."""
+    """Steps that have run in a transaction that is still open. Nothing else runs in the store before `conclude`."""
 
     __slots__ = ("_database", "_failure", "_lock", "_tables", "metrics", "results", "size", "topics")
 
@@ -57,11 +57,11 @@ class Batch:
 
     @property
     def has_failed(self) -> bool:
-        """Whether all of it will be undone."""
+        """Whether the whole batch will be rolled back."""
         return self._failure is not None
 
     def commit(self) -> None:
-        """Keep what the steps wrote. Callable from any thread: it touches the connection and nothing else."""
+        """Commit the steps' writes. Any thread may call it: it uses only the connection."""
         if self._failure is None and self._database.connection.in_transaction:
             try:
                 self._database.run("COMMIT", NO_PARAMS)
@@ -69,16 +69,16 @@ class Batch:
                 self._failure = error
 
     def conclude(self) -> tuple[list[object], frozenset[str]]:
-        """Each step's result, and the topics to announce; lets others use the store.
+        """The steps' results, and the topics to announce. Unlocks the store for others.
 
-        A step's result is the exception that undid it alone; or that of the commit, if the commit has failed.
+        A step's result is the exception that rolled it back, or the exception of a failed commit.
         """
         try:
             if self._failure is not None:
                 self.roll_back()
                 return [self._failure] * self.size, frozenset()
             for metrics in self.metrics:
-                metrics.forget_flushed()  # Before any is added: what a step counted is not what another one flushed.
+                metrics.forget_flushed()  # First: a step's counts are not part of another step's flush.
             for metrics in self.metrics:
                 metrics.committed()
             return self.results, frozenset(self.topics)
@@ -86,11 +86,11 @@ class Batch:
             self._lock.release()
 
     def fail(self, error: Exception) -> None:
-        """Have every step fail."""
+        """Make every step fail with this error."""
         self._failure = error
 
     def roll_back(self) -> None:
-        """Undo all that was done."""
+        """Roll everything back."""
         self.results, self.topics, self.metrics = [], set(), []
         self._tables.undone()
         if self._database.connection.in_transaction:
@@ -98,18 +98,19 @@ class Batch:
 
 
 class SqliteStore:
-    """A store in one SQLite file, or in memory. A lock keeps it to one thread at a time."""
+    """A store in one SQLite file, or in memory. A lock lets one thread at a time use it."""
 
     def __init__(
         self, path: Path | SharedMemory | None, *, clock: Clock, entropy: Entropy, synchronous: str = "FULL",
         defers_sync: bool = False, knobs: Knobs = PRODUCTION,
     ) -> None:  # fmt: skip
-        """Open, or create, the store. `path` None keeps everything in memory, which others share if it is SharedMemory.
-        Without `defers_sync` each commit awaits the disk, whatever is asked for.
+        """Open or create the store. `path` None: in memory of its own. SharedMemory: in memory that stores share.
 
-        From its second opening on, a store draws from a fork of the entropy: what a seed has given it once, it is not
-        given again. Errors: UserError if the file is not a store of ours or was written by a newer version;
-        StoreDamaged.
+        Without `defers_sync`, each commit waits for the disk, even if `awaits_disk` is False.
+
+        From its second opening on, a store uses a fork of the entropy, so that a seed never gives the same values
+        twice.
+        Errors: UserError if the file is not a redrive store or comes from a newer version; StoreDamaged.
         """
         if isinstance(path, Path):
             opened = open_file(path, synchronous=synchronous, defers_sync=defers_sync)
@@ -131,13 +132,13 @@ class SqliteStore:
         self._accumulator = Accumulator()
         self._database = SqliteDatabase(opened.connection)
         self._tables = Tables(self._database, resources_max=knobs.cached_resources)
-        # A store that nobody closes is closed in order all the same, or SQLite would do it without a mark.
+        # Without `close`, the finalizer closes the store properly. Otherwise SQLite would close it without our mark.
         self._close = weakref.finalize(self, _close, opened.connection, path, os.getpid())
         self._secret = self._ensure_secret()
 
     @property
     def secret(self) -> bytes:
-        """32 bytes that only this store knows, drawn when it was first opened: keys and tokens follow from it."""
+        """32 bytes that only this store knows, drawn at its first opening. Keys and tokens derive from them."""
         return self._secret
 
     @property
@@ -147,17 +148,17 @@ class SqliteStore:
 
     @property
     def counted(self) -> Accumulator:
-        """What was counted and is in no table yet: a crash takes it."""
+        """Counted metrics that are not in a table yet. A crash loses them."""
         return self._accumulator
 
     @property
     def written(self) -> int:
-        """How many rows were written since the store was opened. Callable from any thread."""
+        """How many rows were written since the store was opened. Any thread may call it."""
         return self._database.written
 
     @property
     def connection(self) -> sqlite3.Connection:
-        """The connection itself, for tests that count statements and for nothing else."""
+        """The connection. Only for tests that count statements."""
         return self._database.connection
 
     def bind(self, services: Services) -> None:
@@ -179,19 +180,20 @@ class SqliteStore:
         return cast(T, result)
 
     def commit(self, steps: Sequence[Step[object]]) -> tuple[list[object], frozenset[str]]:
-        """Run steps in this order and commit them together, once.
+        """Run steps in this order and commit them in one transaction.
 
-        Answers each step's result, or the exception that undid that step alone; and the topics to announce when the
-        answers have been given. If the commit itself fails, every step has failed, each with that exception.
+        Returns each step's result, or the exception that rolled back that step alone; and the topics to announce after
+        the answers are given. If the commit itself fails, every step has failed with that exception.
         """
         batch = self.begin(steps)
         batch.commit()
         return batch.conclude()
 
     def begin(self, steps: Sequence[Step[object]], *, awaits_disk: bool = True) -> Batch:
-        """Run steps in this order, in a transaction that stays open: `commit` and `conclude` the batch, always.
+        """Run steps in this order, in a transaction that stays open. Callers must `commit` and `conclude` the batch.
 
-        A commit that does not await the disk may be lost in a power cut, with all that follows, until one that does.
+        A power cut may lose a commit with `awaits_disk` False, and all later ones, until a commit that waits for the
+        disk.
         """
         self._lock.acquire()
         batch = Batch(len(steps), self._database, self._tables, self._lock)
@@ -214,23 +216,23 @@ class SqliteStore:
         return batch
 
     def _begin_transaction(self) -> None:
-        """Begin. A store that has its database to itself does not ask whether others have changed it."""
+        """Begin a transaction. Only a store with shared memory checks whether others have changed the database."""
         self._database.run("BEGIN IMMEDIATE", NO_PARAMS)
         if isinstance(self._path, SharedMemory):
             self.refresh()
 
     def _await_disk(self, is_awaited: bool) -> None:
-        """Have commits wait for the disk from now on, or not.
+        """Set whether commits wait for the disk from now on.
 
-        With NORMAL, SQLite still syncs the log before a checkpoint: what is lost in a power cut is the latest commits,
-        never the file. The sync of a commit that waits holds for all commits before it.
+        With NORMAL, SQLite still syncs the log before a checkpoint: a power cut loses the latest commits, never the
+        file. The sync of a commit that waits covers all commits before it.
         """
         if self._defers_sync:
             self._database.run(f"PRAGMA synchronous = {'FULL' if is_awaited else 'NORMAL'}", NO_PARAMS)
         self._awaits_disk = is_awaited
 
     def refresh(self) -> None:
-        """Drop what is cached if another store has committed since this was last asked. Inside a transaction."""
+        """Clear the caches if another store has committed since the last call. Call it inside a transaction."""
         row = self._database.one("PRAGMA data_version", NO_PARAMS)
         others_at = None if row is None else row[0]
         if others_at != self._others_at:
@@ -240,16 +242,17 @@ class SqliteStore:
                 listener()
 
     def announce(self, topics: frozenset[str]) -> None:
-        """Wake those who wait for these topics."""
+        """Wake the waiters of these topics."""
         if topics:
             for listener in self._listeners:
                 listener(topics)
 
     def _attempt_all(self, steps: Sequence[Step[object]], batch: Batch, *, guarded: bool) -> None:
-        """Run the steps of a batch; an exception undoes what its step wrote and is its answer.
+        """Run the steps of a batch. An exception rolls back its step's writes and is the step's answer.
 
-        Hardly a step fails after it has written, and a savepoint for each would have every page copied for each. So
-        they run unguarded first. Errors: StartAnew: one did fail so, and all of them must run again, guarded.
+        Few steps fail after a write, and a savepoint for each step would copy every page for each step. So the steps
+        first run without savepoints. Errors: StartAnew: a step failed after a write, and all steps must run again with
+        savepoints.
         """
         for step in steps:
             tx = self._transaction(is_guarded=guarded)
@@ -260,7 +263,7 @@ class SqliteStore:
                 result = step(tx)
             except (Conflict, StoreFull, StoreDamaged):
                 raise
-            except Exception as error:  # noqa: BLE001 - whatever a step raises is its answer; the batch goes on.
+            except Exception as error:  # noqa: BLE001 - a step's exception is its answer; the batch goes on.
                 if self._database.written != written:
                     self._undo(error, guarded=guarded, alone=len(steps) == 1)
                 result = error
@@ -286,7 +289,7 @@ class SqliteStore:
         )  # fmt: skip
 
     def reset(self) -> None:
-        """Forget everything: empties all tables but `facts`, keeps the file."""
+        """Delete everything: empties all tables except `facts`, keeps the file."""
         with self._lock:
             self._await_disk(True)
             self._tables.forget()
@@ -301,12 +304,12 @@ class SqliteStore:
             self._database.run("COMMIT", NO_PARAMS)
 
     def save(self) -> Snapshot:
-        """All that is stored, for `load`; without what was counted and is not yet in a table."""
+        """The stored data, for `load`. Without counted metrics that are not in a table yet."""
         with self._lock:
             return Snapshot(self._database.connection.serialize(), self._tables.resources.cache.copied())
 
     def load(self, saved: Snapshot) -> None:
-        """Become what a store was when it was saved. For stores in memory: a file is left as it is."""
+        """Restore a snapshot of `save`. Only for stores in memory: a file is not changed."""
         with self._lock:
             self._tables.forget()
             self._tables.resources.cache = saved.resources.copied()
@@ -314,7 +317,7 @@ class SqliteStore:
             self._database.connection.deserialize(saved.content)
 
     def rows(self, tables: Sequence[str]) -> list[list[Row]]:
-        """All rows of these tables, for telling whether two stores are the same."""
+        """All rows of these tables, to compare two stores."""
         with self._lock:
             return [self._database.all(f"SELECT * FROM {table}", NO_PARAMS) for table in tables]  # noqa: S608 - ours
 
@@ -323,11 +326,11 @@ class SqliteStore:
             self._close()
 
     def _ensure_secret(self) -> bytes:
-        """The store's secret. Errors: UserError if it has none yet, and none can be kept."""
+        """The store's secret, drawn if missing. Errors: UserError if it cannot be stored."""
         try:
             known = self._tables.facts.get(SECRET)
             if known is None:
-                # A fork: what is drawn from the source itself begins the same with every store.
+                # A fork, because every store begins with the same draws of the source itself.
                 known = bytes.fromhex(self.entropy.fork("secret").hex(2 * SECRET_BYTES))
                 self._tables.facts.set(SECRET, known)
         except sqlite3.DatabaseError as error:
@@ -336,7 +339,7 @@ class SqliteStore:
 
 
 def _close(connection: sqlite3.Connection, path: Path | SharedMemory | None, process: int) -> None:
-    """Close a store in order; in a child of the process that opened it, do nothing."""
+    """Close a store properly. Does nothing in a child of the process that opened it."""
     if process == os.getpid():
         if isinstance(path, Path):
             close_file(connection, path)

@@ -1,7 +1,7 @@
-"""The history of deliveries: the one place where attempts and ends are written down, for all sources.
+"""The history of deliveries: the only module that records attempts and ends, for all sources.
 
-The delivery worker writes it. A source says how a delivery ended, and tells of nothing else but what it left out and
-what became of destinations. Each is a fact with a type: nobody reads a sentence to learn what happened.
+The delivery worker writes the history. A source returns how a delivery ended. A source itself records only the work
+that it left out, and what became of destinations. Each record has typed fields, so nobody has to parse a sentence.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from redrive.store.tables.deliveries import Delivery
 from redrive.store.tables.runs import Link
 
 DESTINATION = "destination"
-"""The kind of a note on a destination that was told of an end, or that could not be."""
+"""The kind of a note about a destination: it was told of an end, or could not be told."""
 
 BATCH = "batch"
-"""The kind of the run of a batch of messages."""
+"""The kind of a run of a batch of messages."""
 
 MISSED_CODE = "Missed"
-"""The code of the record of what was never promised."""
+"""The error code in the record of work for which no delivery was ever created."""
 
 
 class Origin(NamedTuple):
-    """To which execution a delivery belongs, and the id of the delivery that caused it; empty if none did."""
+    """The execution that a delivery belongs to, and the id of the delivery that caused it (empty if none did)."""
 
     execution_id: str
     cause: str = ""
@@ -39,8 +39,8 @@ class Origin(NamedTuple):
 class End(NamedTuple):
     """How a delivery ended.
 
-    `letter_arn` is the queue for which its dead letter was meant, `led_to` the id of that letter, `why` the reason for
-    which there is none.
+    `letter_arn`: the queue for the dead letter. `led_to`: the dead letter's message id. `why`: why there is no dead
+    letter.
     """
 
     state: RunState
@@ -50,17 +50,17 @@ class End(NamedTuple):
 
     @classmethod
     def of(cls, verdict: Delivered | GiveUp) -> End:
-        """The end of a delivery of which no dead letter is written."""
+        """The end of a delivery that writes no dead letter."""
         return _DELIVERED if isinstance(verdict, Delivered) else _GAVE_UP
 
     @classmethod
     def dead_lettered(cls, queue_arn: str, message_id: str) -> End:
-        """The dead letter is in its queue."""
+        """The end of a delivery whose dead letter is in its queue."""
         return cls(RunState.DEAD_LETTERED, queue_arn, message_id)
 
     @classmethod
     def dropped(cls, why: str, *, letter_arn: str = "") -> End:
-        """There is no dead letter: nobody asked for one, or its queue refused it."""
+        """The end of a delivery without a dead letter: there is no dead-letter queue, or writing the letter failed."""
         return cls(RunState.DROPPED, letter_arn, why=why)
 
 
@@ -69,7 +69,7 @@ _GAVE_UP = End(RunState.GAVE_UP)
 
 
 class Ran(NamedTuple):
-    """What an attempt left behind: the id of the message that it sent, the stream to which its function wrote."""
+    """What an attempt produced: the id of the message that it sent, and the log stream of its function."""
 
     led_to: str = ""
     log_stream: str = ""
@@ -81,7 +81,7 @@ NOTHING_RAN = Ran()
 def record_retry(
     tx: Transaction, delivery: Delivery, origin: Origin, failed: Failed, at: Instant, ran: Ran = NOTHING_RAN
 ) -> None:
-    """Write down an attempt that another one will follow."""
+    """Record an attempt after which the delivery is retried."""
     if delivery.attempts > 1 and tx.attempts.record_retry(
         delivery.id, delivery.attempts, tx.now, code=failed.code, message=failed.message, next_at=at,
         log_stream=ran.log_stream,
@@ -97,7 +97,7 @@ def record_retry(
 def record_end(
     tx: Transaction, delivery: Delivery, origin: Origin, failed: Failed | None, end: End, ran: Ran = NOTHING_RAN
 ) -> None:
-    """Write down the last attempt at a delivery, and how the delivery ended."""
+    """Record the last attempt at a delivery, and how the delivery ended."""
     code, message = ("", "") if failed is None else (failed.code, failed.message)
     attempt = AttemptRecord(
         delivery.id, delivery.source_arn, delivery.attempts, tx.now, end.state, code, message, None,
@@ -109,7 +109,7 @@ def record_end(
 def record_destination(
     tx: Transaction, delivery: Delivery, arn: str, *, led_to: str = "", error: ServiceError | None = None
 ) -> None:
-    """Write down that a destination was told of the end that is on record, or why it could not be."""
+    """Record that a destination was told of a delivery's end, or the error that prevented this."""
     code, message = ("", "") if error is None else (error.code, error.message)
     tx.attempts.note(delivery.id, NoteRecord(tx.now, DESTINATION, arn, led_to, code, message))
 
@@ -118,9 +118,10 @@ def record_batch(
     tx: Transaction, batch: Delivery, source_arn: str, links: Sequence[Link], failed: Failed | None, *, why: str = "",
     log_stream: str = "",
 ) -> None:  # fmt: skip
-    """Write down what became of a batch, and which messages it had; those that are not done are in their queue again.
+    """Record the outcome of a batch and its messages. Messages that were not processed are in their queue again.
 
-    A batch of one execution belongs to it; one of several is an execution by itself, and is linked to each.
+    A batch whose messages belong to one execution belongs to that execution. A batch of several executions is an
+    execution of its own, with a link to each of them.
     """
     executions = {link.execution_id for link in links}
     execution_id = executions.pop() if len(executions) == 1 else batch.id
@@ -138,7 +139,7 @@ def record_batch(
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Work that nobody will do: so many pieces from one instant until another, and why."""
+    """Work that is never done: `count` pieces from `first_at` to `last_at`, and why."""
 
     delivery_id: str
     execution_id: str
@@ -153,7 +154,7 @@ class LeftOut:
 
 
 def record_left_out(tx: Transaction, left_out: LeftOut) -> None:
-    """Write down what was never promised: a run with attempt 0."""
+    """Record work for which no delivery was created: a run with attempt 0."""
     run = RunRecord(
         left_out.delivery_id, str(left_out.scope), left_out.kind, left_out.source_arn, left_out.target_arn,
         left_out.execution_id, "", RunState.MISSED, left_out.first_at, tx.now, left_out.count, left_out.last_at,

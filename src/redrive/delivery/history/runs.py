@@ -11,7 +11,7 @@ from redrive.store.tables.runs import AT_LAST, RunFilter
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One delivery: what was tried, first to last, and what followed its end."""
+    """One delivery: its attempts in order, and the notes on what followed its end."""
 
     facts: RunRecord
     records: tuple[AttemptRecord, ...]
@@ -24,24 +24,24 @@ class Run:
 
     @property
     def source_arn(self) -> str:
-        """Who made the promise."""
+        """The ARN of the delivery's source."""
         return self.facts.source_arn
 
     @property
     def state(self) -> RunState:
-        """What became of it so far."""
+        """The delivery's latest state."""
         return self.facts.state
 
     @property
     def place(self) -> str:
-        """Where it stands in lists of runs: `runs_matching` goes on after it."""
+        """The run's position in lists of runs, for the argument `after` of `runs_matching`."""
         return f"{self.facts.first_at}.{self.facts.run}"
 
 
 def runs_matching(tx: Transaction, wanted: RunFilter, *, limit: int, after: str = "") -> list[Run]:
-    """A page of runs, the latest first; `after` is the place of the run with which the page before ended.
+    """A page of runs, latest first. `after` is the `place` of the last run of the page before.
 
-    Errors: ValueError if `after` is no place.
+    Errors: ValueError if `after` is malformed.
     """
     before = AT_LAST
     if after:
@@ -51,12 +51,12 @@ def runs_matching(tx: Transaction, wanted: RunFilter, *, limit: int, after: str 
 
 
 def runs_of(tx: Transaction, source_arn: str, *, limit: int, after: str = "") -> list[Run]:
-    """A page of a source's runs, the latest first, as `runs_matching`."""
+    """A page of a source's runs, as `runs_matching`."""
     return runs_matching(tx, RunFilter(source_arn=source_arn), limit=limit, after=after)
 
 
 def run_of(tx: Transaction, delivery_id: str) -> Run | None:
-    """The run of one delivery; None if nothing is known of it, or not any more."""
+    """The run of one delivery; None if it never existed or is already deleted."""
     facts = tx.attempts.run(delivery_id)
     return None if facts is None else _with_attempts(tx, facts)
 

@@ -1,1 +1,1 @@
-"""Errands: what happens between two transactions."""
+"""Errands: work that runs between two transactions."""

@@ -1,4 +1,4 @@
-"""Errands: what happens outside, between two transactions. Each kind has a port in the engine and a result."""
+"""Errands: work that runs outside, between two transactions. Each kind has a port in the engine and a result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An HTTP call as an errand: what is sent, and what came back. Bounded on both sides."""
+"""An HTTP call as an errand: the request and the answer. Time and size are bounded."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Protocol
 from redrive.core.clock import SECOND_MS
 
 ANSWER_BYTES_MAX = 1024 * 1024
-"""How much of an answer's body is read."""
+"""How many bytes of an answer's body are read at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class HttpCall:
     """A request to send once. Redirects are not followed.
 
-    `url` begins with `http://` or `https://`; `timeout_ms` bounds the whole call, from the connection to the end of the
-    body; of the answer's body no more than `answer_bytes_max` is read.
+    `url` begins with `http://` or `https://`. `timeout_ms` bounds the whole call, from the connection to the end of the
+    body. At most `answer_bytes_max` bytes of the answer's body are read.
     """
 
     url: str
@@ -35,14 +35,14 @@ class HttpEnding(enum.Enum):
     TIMED_OUT = "timed out"
     FAILED = "failed"
     REFUSED = "refused"
-    """By us: the address is not on this machine, and nobody has allowed it. Nothing was sent."""
+    """redrive refused: the address is not on this machine, and no setting allows it. Nothing was sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class HttpResult:
-    """What a call gave. Without an answer `status` is 0 and `error` says why.
+    """The result of a call. Without an answer, `status` is 0 and `error` says why.
 
-    `is_cut`: the body was longer than what was read. Names of headers are in lower case.
+    `is_cut`: the body was longer than `answer_bytes_max`. Names of headers are in lower case.
     """
 
     ending: HttpEnding
@@ -54,18 +54,18 @@ class HttpResult:
 
 
 class HttpCaller(Protocol):
-    """What sends HTTP calls. Blocks until the call has ended; may be called from many threads."""
+    """Sends HTTP calls. `call` blocks until the call has ended; many threads may use it."""
 
     def call(self, call: HttpCall) -> HttpResult:
-        """Send a request once. Never raises for what the network or the other side does."""
+        """Send a request once. Never raises for errors of the network or of the server."""
         ...
 
 
 class NoHttp:
-    """Sends nothing: for engines whose sources call nobody."""
+    """Sends nothing: for engines whose sources make no HTTP calls."""
 
     def call(self, call: HttpCall) -> HttpResult:
-        """Refuse."""
+        """Refuse the call."""
         return HttpResult(HttpEnding.REFUSED, error="This engine makes no HTTP calls.")
 
 

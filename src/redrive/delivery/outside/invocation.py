@@ -1,4 +1,4 @@
-"""Running a function: what is asked of an invoker, and what it answers. The outside half of every attempt so far."""
+"""Runs of functions: the request to an invoker, and its result."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from redrive.core.clock import Instant
 
 @dataclass(frozen=True, slots=True)
 class FunctionCode:
-    """Where a function's code is: a zip archive in the blob table, and the handler inside it."""
+    """Where a function's code is: a zip archive in the blob table, and the handler's name in it."""
 
     digest: str
     handler: str
     runtime: str
     layers: tuple[str, ...] = ()
-    """The digests of the archives that are unpacked below /opt, each over those before it."""
+    """The digests of the layers' archives. They are unpacked into /opt in this order; later files win."""
     missing_layers: tuple[str, ...] = ()
-    """The ARNs of layers whose content is not here: those of accounts that publish nothing in this store."""
+    """The ARNs of layers without content here: they belong to accounts that publish nothing in this store."""
 
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """One run of a function. `revision` changes whenever code or configuration does: old processes are not reused.
+    """One run of a function. `revision` changes with code and configuration, so that old processes are not reused.
 
-    `reserved` is the function's reserved concurrency, None for no bound of its own.
+    `reserved` is the function's reserved concurrency; None: no limit of its own.
     """
 
     request_id: str
@@ -50,7 +50,7 @@ class Invocation:
 
     @property
     def unqualified_arn(self) -> str:
-        """The function's ARN without the version or alias that may follow it."""
+        """The function's ARN without version or alias."""
         return ":".join(self.function_arn.split(":")[:7])
 
 
@@ -65,7 +65,7 @@ class InvocationStatus(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """A line that the function, or its environment, wrote."""
+    """A line that the function or its runtime environment wrote."""
 
     at: Instant
     text: str
@@ -73,9 +73,9 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True)
 class InvocationResult:
-    """What a run gave. `payload` is the function's answer, or its error document; empty if it never ran.
+    """The result of a run. `payload` is the function's answer or error document; empty if the function never ran.
 
-    `error` says why a run was throttled, or failed for a reason outside the function.
+    `error` says why a run was throttled, or why it failed for a reason outside the function.
     """
 
     status: InvocationStatus
@@ -89,12 +89,12 @@ class InvocationResult:
 
 
 class Invoker(Protocol):
-    """Where functions run. Blocks until the run has ended; may be called from many threads."""
+    """Runs functions. `invoke` blocks until the run has ended; many threads may use it."""
 
     def invoke(self, invocation: Invocation) -> InvocationResult:
-        """Run a function once. Never raises for what the function does; bounds its run by the timeout."""
+        """Run a function once. Never raises for errors of the function. The function's timeout bounds the run."""
         ...
 
     def close(self) -> None:
-        """Stop what is running."""
+        """Stop all runs."""
         ...

@@ -1,6 +1,7 @@
-"""Answers that could not be settled because of a defect of ours, kept until they can be: nothing is run again for them.
+"""Answers that could not be settled because of a defect in redrive: they are kept, so that no errand runs twice.
 
-The answer is a document, and a timer says when to settle it again. The delivery waits meanwhile in a place of its own.
+The answer is a document, and a timer says when to try to settle it again. Until then the delivery is in the place
+`KEPT`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import Delivery
 
 KEPT = "kept"
-"""The place of deliveries whose answer is kept: nobody claims there. Also the kind of their timers."""
+"""The place of deliveries whose answer is kept. Nobody claims from this place. Also the kind of their timers."""
 
 KEPT_PER_CLAIM_MAX = 20
 
@@ -32,7 +33,7 @@ _KINDS: Mapping[str, type[_Part]] = {
 
 @dataclass(frozen=True, slots=True)
 class KeptAnswer:
-    """An errand that was performed, without what it was given, and its result; each as a kind and a JSON text."""
+    """An errand that was performed (without its input) and its result, each as its kind and JSON text."""
 
     KIND: ClassVar[str] = "delivery.kept_answer"
 
@@ -52,7 +53,7 @@ class KeptAnswer:
 
 
 def keep_answer(tx: Transaction, delivery: Delivery, errand: Errand, result: Result, *, until: Instant) -> None:
-    """Keep the answer to an attempt; the delivery waits for it to be settled again."""
+    """Keep the answer to an attempt until it can be settled again at `until`."""
     asked = replace(errand, payload=b"") if isinstance(errand, Invocation) else replace(errand, body=b"")
     tx.resources.put(delivery.scope, KeptAnswer(delivery.id, delivery.fence, _packed(asked), _packed(result)))
     tx.timers.set(KEPT, _timer(delivery.scope, delivery.id), until)
@@ -60,18 +61,18 @@ def keep_answer(tx: Transaction, delivery: Delivery, errand: Errand, result: Res
 
 
 def put_off_again(tx: Transaction, delivery: Delivery, *, until: Instant) -> None:
-    """It could not be settled now either."""
+    """Keep the answer longer, because settling it failed again."""
     tx.timers.set(KEPT, _timer(delivery.scope, delivery.id), until)
 
 
 def forget_answer(tx: Transaction, delivery: Delivery) -> None:
-    """The answer is settled, or nobody waits for it any more."""
+    """Delete a kept answer and its timer."""
     tx.resources.delete(KeptAnswer, delivery.scope, delivery.id)
     tx.timers.clear(KEPT, _timer(delivery.scope, delivery.id))
 
 
 def due_answers(tx: Transaction) -> list[tuple[Delivery, Errand, Result]]:
-    """The answers that are to be settled again now, with their deliveries."""
+    """The kept answers to settle now, with their deliveries and errands."""
     due_at = tx.timers.next(KEPT)
     if due_at is None or due_at > tx.now:
         return []
@@ -92,7 +93,7 @@ def _timer(scope: Scope, delivery_id: str) -> str:
 
 
 def _packed(part: _Part) -> tuple[str, ...]:
-    """Its kind, its bytes in base64, and the rest of it as JSON, which knows no bytes."""
+    """Pack into three strings: the kind, the bytes in base64, and the other fields as JSON, which has no bytes."""
     if isinstance(part, Invocation | InvocationResult):
         content, rest = part.payload, dump_dataclass(replace(part, payload=cast(bytes, "")))
     else:

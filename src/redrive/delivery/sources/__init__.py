@@ -1,1 +1,1 @@
-"""What every source of deliveries needs: its port, targets, roles, error classes, letters."""
+"""What every source of deliveries needs: its port, targets, roles, error classification, letters."""

@@ -1,4 +1,4 @@
-"""A delivery that is an operation of a service."""
+"""A delivery that calls an operation of a service."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from redrive.core.scope import Caller
 
 
 class Call(NamedTuple):
-    """An operation to run as the delivery: under this caller's permissions.
+    """An operation to run under this caller's permissions.
 
-    `params` is asked for when the operation is run. Errors (of `params`): ServiceError.
+    `params` is called when the operation runs. Errors of `params`: ServiceError.
     """
 
     caller: Caller

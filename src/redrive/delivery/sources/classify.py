@@ -1,4 +1,4 @@
-"""How errors count: which are tried again, and how they are reported."""
+"""Classification of errors: which are retried, and under which code they are reported."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from redrive.delivery.outside.http_call import HttpEnding, HttpResult
 from redrive.delivery.sources.letters import writable
 
 QUOTED_BYTES_MAX = 1_000
-"""How much of the answer to a failed HTTP call is quoted in the history."""
+"""How many bytes of the answer to a failed HTTP call appear in the history."""
 
 _UNKNOWN_OPERATION = "UnknownOperationException"
 
-# What an SDK reports of a service that kept the codes of its older protocol.
+# The codes that an SDK reports for a service that kept the codes of its older protocol.
 # Source: https://docs.aws.amazon.com/scheduler/latest/UserGuide/configuring-schedule-dlq.html
 _REPORTED_CODES: Mapping[str, str] = {"QueueDoesNotExist": "AWS.SimpleQueueService.NonExistentQueue"}
 
 
 def classify(error: ServiceError) -> Failed:
-    """How a target's error counts: throttles and faults of the service are tried again, everything else is permanent.
+    """Classify a target's error: throttling and server faults are retried; all other errors are permanent.
 
     Source: docs/semantics/delivery.md
     """
@@ -29,10 +29,10 @@ def classify(error: ServiceError) -> Failed:
 
 
 def judge_answer(result: HttpResult) -> Outcome:
-    """How the answer to an HTTP call counts, where its source says nothing else.
+    """The outcome of an HTTP call; a source may decide differently.
 
-    Status 2xx is success; 429 throttles; 408, 5xx and no answer at all are tried again; all other answers are
-    permanent, and so is a call that we refuse to send.
+    Status 2xx is success. 429 is throttling. 408, 5xx and a missing answer are retried. All other answers are permanent
+    failures, and so is a call that redrive refuses to send.
     """
     match result.ending:
         case HttpEnding.ANSWERED if 200 <= result.status < 300:

@@ -1,7 +1,7 @@
-"""What a mapping reads from: a queue, later the shards of a stream.
+"""The port of what an event source mapping reads: a queue; later also the shards of a stream.
 
-The port has what all of them share: when there is something to read, reading it, and saying what was done with it. A
-queue keeps its place by receipts, which are given back; a stream by a cursor, at which the next poll goes on.
+The port has what all event sources share: when something can be read, reading a batch, and acknowledging it. A queue
+gives receipts, which acknowledge items. A stream has a cursor, from which the next poll continues.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from redrive.store.tables.runs import Link
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What is read, and how: `timeout_s` is how long a batch may be under way, `cursor` where the last one ended."""
+    """What to read and how. `timeout_s` bounds a batch's run; `cursor` is where the last batch ended."""
 
     source_arn: str
     batch_size: int
@@ -29,7 +29,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """An event, and the receipt of each of its items by the item's id. `cursor` is where the source goes on then."""
+    """An event, and the receipts of its items by item id. `cursor` is where the next poll continues."""
 
     event: bytes
     receipts: Mapping[str, str]
@@ -37,36 +37,36 @@ class Batch:
 
 
 class EventSource(Protocol):
-    """One kind of thing to read from. Methods run inside transactions."""
+    """One kind of event source. Methods run inside transactions."""
 
     @property
     def service(self) -> str:
-        """The service in the ARNs of what is read."""
+        """The service in the ARNs of these event sources."""
         ...
 
     @property
     def is_sequential(self) -> bool:
-        """Whether a batch is only read when the one before it is done with."""
+        """Whether the next batch waits until the one before is acknowledged."""
         ...
 
     def due_at(self, tx: Transaction, reading: Reading) -> Instant | None:
-        """When a batch may next be read (in the past if now); None if there is nothing to come.
+        """When a batch can next be read (now or in the past: at once); None if nothing is expected.
 
-        Whatever makes it earlier than it was answered calls `watches.arrived`.
+        Code that makes this instant earlier calls `watches.arrived`.
         """
         ...
 
     def poll(self, tx: Transaction, caller: Caller, reading: Reading) -> Sequence[Batch]:
-        """Read a batch as this caller; several where its items are too large for one event, none if nothing is there.
+        """Read batches as this caller: none if nothing is there, several if the items are too large for one event.
 
         Errors: ServiceError.
         """
         ...
 
     def executions(self, tx: Transaction, receipts: Sequence[str]) -> Sequence[Link]:
-        """To which executions the items of a batch belong; empty for a source whose items belong to none."""
+        """The executions that a batch's items belong to; empty if items of this event source belong to none."""
         ...
 
     def acknowledge(self, tx: Transaction, caller: Caller, source_arn: str, receipts: Sequence[str]) -> Sequence[str]:
-        """Items are done with; answers why some could not be acknowledged. Errors: ServiceError."""
+        """Acknowledge processed items. Returns why some could not be acknowledged. Errors: ServiceError."""
         ...

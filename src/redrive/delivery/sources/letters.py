@@ -1,7 +1,7 @@
-"""Dead letters: made so that a queue takes them, and written under a role.
+"""Dead letters: built so that a queue accepts them, and sent under a role.
 
-A source says what its letter says, by the names in `languages.letters`; how a letter is cut, and how it reaches its
-queue, is the same for all sources.
+A source provides the content, under the names in `languages.letters`. How a letter is shortened and sent is the same
+for all sources.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from redrive.store.tables.deliveries import Delivery
 _UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 CallerIn = Callable[[str], Caller]
-"""The caller that writes a letter to a queue in a region. Errors: ServiceError (the role cannot be assumed)."""
+"""Returns the caller that sends a letter to a queue in a region. Errors: ServiceError (the role cannot be assumed)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A dead letter: its body, and its message attributes as `attribute` makes them."""
+    """A dead letter: its body, and message attributes built by `attribute`."""
 
     names: LetterNames
     body: str
@@ -39,7 +39,7 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The letter is in its queue under this message id; `is_cut` says that the end of its body is not."""
+    """The letter is in its queue under this message id. `is_cut`: the end of the body was cut off."""
 
     queue_arn: str
     message_id: str
@@ -48,21 +48,21 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Unwritten:
-    """The letter is lost: its queue, or the role, refused."""
+    """The letter is lost, because the queue or the role refused."""
 
     queue_arn: str
     error: ServiceError
 
 
 def attribute(value: str, *, type: str = "String") -> Document:
-    """A message attribute with a text that a message may contain."""
+    """A message attribute. Characters that a message may not contain are escaped."""
     return {"DataType": type, "StringValue": writable(value)}
 
 
 def write_letter(tx: Transaction, letter: Letter, queue_arn: str, caller_in: CallerIn) -> Written | Unwritten:
-    """Write a letter to a queue. One that the queue does not take is lost, as on AWS: the answer says why.
+    """Send a letter to a queue. As on AWS, a letter that the queue refuses is lost; the result says why.
 
-    A letter whose source has a name for it is cut to what the queue takes.
+    The letter is shortened to the queue's limit if its source has an attribute name for "truncated".
     """
     arn = Arn.parse(queue_arn)
     try:
@@ -76,10 +76,10 @@ def write_letter(tx: Transaction, letter: Letter, queue_arn: str, caller_in: Cal
 
 
 def fit_letter(letter: Letter, bytes_max: int) -> Letter:
-    """A dead letter that its queue takes: one that is too long loses the end of its body, and says so.
+    """Shorten a dead letter to `bytes_max`: a body that is too long loses its end, and an attribute says so.
 
-    Some of the body always remains: where the error's message takes more than half of the room that the other
-    attributes leave, and the body needs it, the message is cut first.
+    The body never becomes empty: if the error message takes more than half of the room that the other attributes leave,
+    and the body needs this room, the message is cut first.
     """
     body, attributes, names = letter.body, letter.attributes, letter.names
     if letter_bytes(body, attributes) <= bytes_max:
@@ -97,18 +97,18 @@ def fit_letter(letter: Letter, bytes_max: int) -> Letter:
 
 
 def retries_made(delivery: Delivery, failed: Failed) -> int:
-    """How often a target was called again; the attempt that found the delivery too old called nobody."""
+    """How often a target was called again. The attempt that found the delivery too old made no call."""
     calls = delivery.attempts - (failed.code == Exhausted.AGE.value)
     return max(0, calls - 1)
 
 
 def writable(text: str) -> str:
-    r"""A text with the characters that no message may contain written as `\uffff`; in JSON that is what they are."""
+    r"""Escape the characters that no message may contain as `\uffff`. Inside JSON strings this keeps their meaning."""
     return _UNWRITABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def letter_bytes(body: str, attributes: Document) -> int:
-    """The size of a message as SQS counts it: body, and names, types and values of the attributes."""
+    """The size of a message as SQS counts it: the body, and names, types and values of the attributes."""
     texts = [body]
     for name, value in attributes.items():
         texts += [name, value["DataType"], value["StringValue"]]
@@ -116,12 +116,12 @@ def letter_bytes(body: str, attributes: Document) -> int:
 
 
 def cut(text: str, bytes_max: int) -> str:
-    """The beginning of a text that fits into so many bytes, without half a character at its end."""
+    """The longest beginning of a text that fits into `bytes_max` bytes of UTF-8, without a partial character."""
     return text.encode()[: max(0, bytes_max)].decode(errors="ignore")
 
 
 def _message_bytes_max(tx: Transaction, queue: Arn) -> int:
-    """What the queue takes. Its owner asks, so that the role of the letter needs no permission for it."""
+    """The queue's maximum message size, asked as the queue's owner, so that the letter's role needs no permission."""
     owner = Caller(Scope(queue.account, queue.region), new_uuid(tx.entropy))
     asked = {"QueueUrl": queue_url(str(queue)), "AttributeNames": ["MaximumMessageSize"]}
     answer = tx.services.call(tx, owner, "sqs", "GetQueueAttributes", asked)

@@ -1,4 +1,4 @@
-"""Roles that are assumed for a source: whoever delivers acts under the role that the resource names."""
+"""Roles that a source assumes: a delivery acts under the role that its resource names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from redrive.store.api import Transaction
 
 
 class RoleSession(NamedTuple):
-    """A role that a service (`principal`: `scheduler.amazonaws.com`) assumes for one of its resources."""
+    """A role that a service (`principal`, such as `scheduler.amazonaws.com`) assumes for one of its resources."""
 
     role_arn: str
     principal: str
@@ -18,9 +18,9 @@ class RoleSession(NamedTuple):
     source_arn: str
 
     def caller(self, tx: Transaction, region: str, *, request_id: str | None = None) -> Caller:
-        """The caller that acts in a region, under a new request id unless one is given.
+        """The caller for a region. `request_id` is new if None.
 
-        Errors: ServiceError AccessDenied (no such role, or its trust policy refuses).
+        Errors: ServiceError AccessDenied (the role does not exist, or its trust policy refuses).
         """
         return tx.services.assume_role(
             tx, self.role_arn, service=self.principal, session_name=self.session_name, region=region,

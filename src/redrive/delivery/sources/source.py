@@ -1,7 +1,7 @@
-"""Sources of deliveries: who made the promise, and what it means.
+"""Sources of deliveries: who created a delivery, and what it means.
 
-A schedule, Lambda's own queue, later a rule: each knows how to render its payload, and what follows from the end. All
-else has a default. The delivery worker knows no source.
+A schedule, Lambda's own queue, later a rule: each source can render its payload and knows what follows from the end.
+Everything else has a default. The delivery worker knows no concrete source.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from redrive.store.tables.deliveries import Delivery
 
 
 class Source(ABC):
-    """One kind of promise. Methods run inside transactions; only `render` has no default.
+    """One kind of source. Methods run inside transactions. Only `render` has no default.
 
-    `name` is what `Delivery.source` says; `lease_ms` is how long an attempt outside may take before its node is given
-    up for lost.
+    `name` is the value of `Delivery.source`. `lease_ms` is how long an attempt outside may take before its node counts
+    as lost.
     """
 
     name: str
@@ -32,47 +32,48 @@ class Source(ABC):
 
     @abstractmethod
     def render(self, tx: Transaction, delivery: Delivery) -> Call | Errand:
-        """What to do for this attempt. A Call of an operation that needs the outside goes on there.
+        """The work of this attempt. If the operation of a Call needs the outside, the Call continues there.
 
-        Errors: ServiceError, which then is the attempt's failure (a role that cannot be assumed, a target gone).
+        Errors: ServiceError, which becomes the attempt's failure (the role cannot be assumed, the target does not
+        exist).
         """
 
     def origin(self, delivery: Delivery) -> Origin:
-        """To which execution a delivery belongs, and which delivery caused it: by default it is its own."""
+        """The execution that a delivery belongs to, and its cause. By default each delivery is its own execution."""
         return Origin(delivery.id)
 
     def failure(self, error: ServiceError) -> Failed:
-        """How an error of the target counts: permanent, transient or throttled."""
+        """Classify an error of the target: permanent, transient or throttled."""
         return classify(error)
 
     def outcome(self, result: Result) -> Outcome:
-        """How the answer of an errand counts, of each kind that `render` asks for; an HTTP call's by its status.
+        """The outcome for an errand's result. Must handle each kind that `render` returns; an HTTP call has a default.
 
-        Errors: Bug for a kind that the source does not ask for.
+        Errors: Bug for a kind that `render` never returns.
         """
         if isinstance(result, HttpResult):
             return judge_answer(result)
         raise Bug(f"{self.name} does not say how a {type(result).__name__} counts")
 
-    def answered(  # noqa: B027 - most sources keep nothing of it.
+    def answered(  # noqa: B027 - most sources keep nothing.
         self, tx: Transaction, delivery: Delivery, errand: Errand, result: Result
     ) -> None:
-        """After each errand, before its outcome is judged: keep what it wrote. `errand` is what was done."""
+        """Called after each errand, before its outcome is known: store what the errand wrote."""
 
     def attempted(  # noqa: B027 - most sources count nothing.
         self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Verdict
     ) -> None:
-        """After each attempt, the last one included: count it."""
+        """Called after each attempt, also after the last: count it."""
 
     def settled(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Delivered | GiveUp) -> End:
-        """The last word on a delivery: write the dead letter; answers how it ended."""
+        """Called at the end of a delivery: write the dead letter. Returns how the delivery ended."""
         return End.of(verdict)
 
-    def followed(  # noqa: B027 - most sources tell nobody.
+    def followed(  # noqa: B027 - most sources have no destinations.
         self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Delivered | GiveUp
     ) -> None:
-        """After the end is on record: tell destinations, and write down what became of that."""
+        """Called after the end is recorded: tell destinations, and record the result."""
 
     def reported(self, failed: Failed) -> Failed:
-        """A failure as the history shows it."""
+        """The failure as the history shows it."""
         return failed

@@ -1,8 +1,8 @@
-"""Which API call a target's ARN stands for: templated targets as one table, universal targets by their ARN.
+"""Maps a target's ARN to an API call: templated targets by a table, universal targets by their ARN.
 
-The table is data: this room knows the shape of ARNs and the names of parameters, and not what any of the calls means. A
-request is kept in the shape of a universal target (PascalCase parameters, plain JSON): that is what a dead letter
-shows. `Services.read` turns its parameters into what an operation here takes.
+The table is data: this room knows ARN formats and parameter names, but not what the calls do. A request is kept in the
+form of a universal target (PascalCase parameters, plain JSON), because a dead letter shows this form. `Services.read`
+converts its parameters into those of an operation here.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from redrive.delivery.sources.call import Call
 from redrive.store.api import Transaction
 
 TARGETS_KEPT = 4_096
-"""How many ARNs of targets are remembered once understood: sources by the thousand have few targets."""
+"""The size of the caches. Thousands of sources share few targets."""
 
 
 class UnsupportedTarget(ValueError):
-    """No target has this ARN. `service` is the ARN's if none of that service's things are targets, else empty."""
+    """No target has this ARN. `service` is the ARN's service if that service has no targets; otherwise empty."""
 
     def __init__(self, arn: str, service: str = "") -> None:
         super().__init__(f"{arn} is no target")
@@ -32,7 +32,7 @@ class UnsupportedTarget(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """An API call. `service` is the SDK's id of it (`sqs`, `sfn`), `action` is in camelCase (`sendMessage`)."""
+    """An API call. `service` is the SDK's service id (`sqs`, `sfn`), `action` is in camelCase (`sendMessage`)."""
 
     service: str
     action: str
@@ -46,7 +46,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a templated target's parameters are made from; `is_chosen` says that the input is the user's own."""
+    """The inputs for a templated target's parameters. `is_chosen`: the user has set the input."""
 
     arn: Arn
     block: Document
@@ -55,15 +55,15 @@ class Given:
 
     @property
     def name(self) -> str:
-        """The resource's name, without its kind before the slash."""
+        """The resource's name without the type before the slash."""
         return self.arn.resource.partition("/")[2]
 
 
 @dataclass(frozen=True, slots=True)
 class Templated:
-    """A kind of templated target, recognised by the service and the resource (a pattern) of its ARN.
+    """A kind of templated target, recognised by its ARN's service and by a pattern for the ARN's resource.
 
-    `block` names the parameter block that it takes, such as `SqsParameters`; `takes_json` says that its input is JSON.
+    `block` is the name of its parameter block, such as `SqsParameters`. `takes_json`: the input must be JSON.
     """
 
     service: str
@@ -86,7 +86,7 @@ class Universal:
 
 @functools.lru_cache(maxsize=TARGETS_KEPT)
 def find_target(arn: str) -> Templated | Universal:
-    """The kind of target that an ARN stands for. Errors: UnsupportedTarget."""
+    """The kind of target with this ARN. Errors: UnsupportedTarget."""
     try:
         parsed = Arn.parse(arn)
     except ValueError as error:
@@ -107,7 +107,7 @@ def find_target(arn: str) -> Templated | Universal:
 
 
 def build_request(target: Document, input: str) -> Request:
-    """The API call of a target with its rendered input."""
+    """Build the API call of a target with its rendered input."""
     kind = find_target(target["Arn"])
     match kind:
         case Universal(service, action):
@@ -119,31 +119,31 @@ def build_request(target: Document, input: str) -> Request:
 
 
 def called_operation(call: Request | Templated | Universal) -> tuple[str, str]:
-    """The service, by botocore's name, and the operation that a call or a kind of target stands for."""
+    """The service (botocore's name) and the operation of a call or of a kind of target."""
     return _SERVICE_NAMES.get(call.service, call.service), call.action[:1].upper() + call.action[1:]
 
 
 def request_call(tx: Transaction, kind: Templated | Universal, caller: Caller, request: Callable[[], Request]) -> Call:
-    """The delivery of a target's request under a caller's permissions. `request` is made when the call is.
+    """The Call for a target's request under a caller's permissions. `request` is called when the operation runs.
 
-    Errors (of its parameters): SerializationException (they are not what AWS's model of the operation says).
+    Errors (of its parameters): SerializationException (they do not match AWS's model of the operation).
     """
     return Call(caller, *called_operation(kind), lambda: request_params(tx, request()))
 
 
 def request_params(tx: Transaction, request: Request) -> Mapping[str, object]:
-    """The parameters of a request as the operation takes them. Errors: as `request_call`."""
+    """The parameters of a request, converted for the operation. Errors: as `request_call`."""
     return tx.services.read(*called_operation(request), request.params)
 
 
 @functools.lru_cache(maxsize=TARGETS_KEPT)
 def queue_url(queue_arn: str) -> str:
-    """The URL of the queue with this ARN, as AWS spells it."""
+    """The URL of the queue with this ARN, in AWS's format."""
     arn = Arn.parse(queue_arn)
     return f"https://sqs.{arn.region}.amazonaws.com/{arn.account}/{arn.resource}"
 
 
-# The SDK's ids that differ from the names of the services.
+# SDK service ids that differ from botocore's service names.
 _SERVICE_NAMES: Mapping[str, str] = {
     "cloudwatchlogs": "logs",
     "eventbridge": "events",

@@ -1,8 +1,8 @@
-"""Watches: whoever reads from something is told when there may be something to read, and looks at nothing until then.
+"""Watches: a reader is told when something arrives at an ARN. Until then the reader does not poll.
 
-A reader has a timer, and a watch on the ARN that it reads from. Whoever puts something there, or makes something
-visible again, says so by `arrived`, which has the timers of the readers due at that instant or before. What nobody
-watches costs nothing. Timers and watches are rows: no crash loses them.
+A reader has a timer, and a watch on the ARN that it reads. Code that stores something there, or makes something visible
+again, calls `arrived`, which sets the readers' timers to that instant unless they are earlier. An unwatched ARN costs
+nothing. Timers and watches are rows, so a crash loses none.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from redrive.core.scope import Scope
 from redrive.store.api import Transaction
 
 _EVERYWHERE = Scope("delivery", "all")
-"""An ARN says itself which account and region it is of; its readers may be of others."""
+"""Watches belong to no scope: an ARN names its own account and region, and readers may belong to others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """The timer of whoever reads: its kind, and its name within the kind."""
+    """A reader's timer: its kind, and its name within the kind."""
 
     kind: str
     timer: str
@@ -28,7 +28,7 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """Who reads from an ARN."""
+    """The readers of an ARN."""
 
     KIND: ClassVar[str] = "delivery.watch"
 
@@ -42,14 +42,14 @@ class Watch:
 
 
 def watch(tx: Transaction, arn: str, reader: Reader) -> None:
-    """Have a reader told of what arrives at an ARN from now on. Costs nothing if it is told already."""
+    """Tell a reader of arrivals at an ARN from now on. Writes nothing if the watch exists."""
     known = _of(tx, arn) or Watch(arn)
     if reader not in known.readers:
         tx.resources.put(_EVERYWHERE, replace(known, readers=(*known.readers, reader)))
 
 
 def unwatch(tx: Transaction, arn: str, reader: Reader) -> None:
-    """Tell a reader no more."""
+    """Remove a reader's watch."""
     known = _of(tx, arn)
     if known is None:
         return
@@ -61,7 +61,7 @@ def unwatch(tx: Transaction, arn: str, reader: Reader) -> None:
 
 
 def arrived(tx: Transaction, arn: str, at: Instant) -> None:
-    """Something may be read at an ARN from this instant on, which may lie in the future."""
+    """Tell the readers of an ARN that something can be read from the instant `at` on, which may lie in the future."""
     known = _of(tx, arn)
     if known is None:
         return

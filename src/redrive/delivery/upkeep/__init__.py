@@ -1,1 +1,1 @@
-"""What happens to whatever ages or is counted."""
+"""Upkeep: deleting data that has expired, and writing metrics."""

@@ -1,7 +1,7 @@
-"""Forgetting a lot: what was deleted or purged at once is out of sight at once, and its rows go in pieces.
+"""Deletion of many rows: deleted or purged data is invisible at once, and its rows are deleted in pieces.
 
-A queue, a table of DynamoDB and a log group store their rows under ids of their own. Once no resource has the id any
-more, nobody can see the rows: how long it takes until the last has gone is nobody's business but the disk's.
+A queue, a DynamoDB table and a log group store their rows under an id of their own. When no resource has this id any
+more, nobody can see the rows, so it does not matter how long their deletion takes.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.store.api import Transaction
 
 CLEANING = "cleaning"
-"""The kind of the timers, and the name of the worker. A timer's name is the kind of rows and their owner's id."""
+"""The kind of the timers, and the worker's name. A timer's name is the kind of rows, a slash, and the owner's id."""
 
 ROWS_PER_STEP_MAX = 500
-"""How many rows are forgotten in one transaction: everybody else waits for it, some milliseconds."""
+"""How many rows one transaction deletes. Other writers wait for it, some milliseconds."""
 
 _FORGET: Mapping[str, Callable[[Transaction, str], int]] = {
     "messages": lambda tx, owner: tx.messages.purge(owner, limit=ROWS_PER_STEP_MAX),
@@ -28,9 +28,9 @@ _FORGET: Mapping[str, Callable[[Transaction, str], int]] = {
 
 
 def forget_rows(tx: Transaction, kind: str, owner: str) -> bool:
-    """Forget the rows of a kind (`messages`, `items`, `log_events`) that an id owns.
+    """Delete the rows of a kind (`messages`, `items`, `log_events`) that an id owns.
 
-    True if all have gone: few go at once. Else the id must own nothing new from now on, for the others follow.
+    True if all rows are deleted now. Otherwise the worker deletes the others later, and the id must own no new rows.
     """
     if _FORGET[kind](tx, owner) < ROWS_PER_STEP_MAX:
         return True
@@ -40,7 +40,7 @@ def forget_rows(tx: Transaction, kind: str, owner: str) -> bool:
 
 
 class CleaningWorker:
-    """Forgets rows that nobody owns any more, a bounded number in each transaction."""
+    """Deletes rows without an owner, a bounded number in each transaction."""
 
     name = timer = CLEANING
     upkeep = False

@@ -1,6 +1,6 @@
-"""The metrics worker: once a minute, what was counted is written down, and what can be seen is measured.
+"""The metrics worker: once a minute, it writes down the counters and measures what can be measured.
 
-It knows no service. A service gives it a sampler for its namespace.
+This module knows no service. Each service provides a sampler for its namespace.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from redrive.store.tables.metrics import Watched
 
 # Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/cloudwatch_concepts.html
 KEPT_MS = 15 * DAY_MS
-"""How long data points of one minute are kept."""
+"""How long data points with a period of one minute are kept."""
 
 RETENTION = "metrics.retention"
-"""The kind of the timer of the sweep."""
+"""The kind of the sweep's timer."""
 
 
 class Sampler(Protocol):
@@ -29,16 +29,16 @@ class Sampler(Protocol):
 
     @property
     def namespace(self) -> str:
-        """`AWS/SQS`, say."""
+        """The namespace, such as `AWS/SQS`."""
         ...
 
     def sample(self, tx: Transaction, watched: Watched) -> bool:
-        """Put down what can be seen of a thing now; False if it need not be looked at until something is counted."""
+        """Measure a thing now. False if the thing needs no more samples until something is counted again."""
         ...
 
 
 class MetricsWorker:
-    """Flushes the store's accumulator in one transaction for each minute in which there was anything to tell."""
+    """Writes the store's accumulator in one transaction, for each minute with new data."""
 
     name = "metrics.flush"
     timer = None
@@ -50,14 +50,14 @@ class MetricsWorker:
     def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
         due_at = tx.metrics.due_at()
         if due_at is None and tx.metrics.mark:
-            # What this transaction has counted first of all is accumulated when it commits.
+            # This transaction has counted the first data; the accumulator has it when the transaction commits.
             return tx.now - tx.now % MINUTE_MS + MINUTE_MS
         return due_at
 
     def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
         due_at = tx.metrics.due_at()
         if due_at is None or due_at > tx.now:
-            # Another engine over this store was faster: to measure once more would be to add up two measurements.
+            # Another engine on this store was faster. A second measurement would be added to the first.
             return ()
         tx.metrics.flush(tx.now, keep=frozenset(one for one in tx.metrics.watched(tx.now) if self._sample(tx, one)))
         will_age(tx, RETENTION, tx.now + KEPT_MS)
@@ -72,7 +72,7 @@ class MetricsWorker:
 
 
 class MetricSweep:
-    """Data points, 15 days after their minute began."""
+    """Deletes data points 15 days after their minute began."""
 
     timer = RETENTION
 

@@ -1,7 +1,8 @@
-"""The upkeep worker: whatever ages is forgotten when its time is over, a bounded number of rows at a time.
+"""The upkeep worker: deletes data that has expired, a bounded number of rows at a time.
 
-It knows no service: each gives its sweep. engine/ageing.py is the table of all that ages, which docs/operating/store.md
-shows. While nothing is due, no statement is run: what is due next is remembered, here or by the timers.
+This module knows no service: each service provides its sweep. engine/ageing.py lists all of them, and
+docs/operating/store.md shows that list. While nothing is due, no statement runs: timers, or a value in memory, hold the
+next due instant.
 """
 
 from __future__ import annotations
@@ -17,31 +18,31 @@ from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.store.api import Transaction
 
 RUNS_KEPT_MS = 14 * DAY_MS
-"""How long attempts are remembered, and runs after their last attempt: as long as a queue can keep a message."""
+"""How long attempts are kept, and runs after their last attempt: as long as a queue can keep a message."""
 
 
 _EVERYWHERE = "everywhere"
 
 
 class Sweep(Protocol):
-    """How something that ages is forgotten."""
+    """Deletes one kind of expired data."""
 
     @property
     def timer(self) -> str | None:
-        """The kind of timer that alone says when it is due; None if there is none, and `next_at` is asked."""
+        """The kind of timer that alone decides when the sweep is due; None if `next_at` decides."""
         ...
 
     def next_at(self, tx: Transaction) -> Instant | None:
-        """When there may be something to forget; None if there is nothing. Asked often, so it is remembered."""
+        """When data may expire next; None if there is none. Called often, so implementations cache the answer."""
         ...
 
     def sweep(self, tx: Transaction, *, limit: int) -> None:
-        """Forget so many rows; `next_at` is later afterwards, or there is more to forget now."""
+        """Delete up to `limit` rows. Afterwards `next_at` is later, or more rows have expired already."""
         ...
 
 
 class Ageing(NamedTuple):
-    """A row of the table of all that ages: what, for how long it is kept, and how it is forgotten."""
+    """A row of the table of all data that expires: which data, how long it is kept, and its sweep."""
 
     what: str
     kept: str
@@ -49,10 +50,10 @@ class Ageing(NamedTuple):
 
 
 def will_age(tx: Transaction, timer: str, at: Instant) -> None:
-    """Have the sweep of this timer run in time: something was stored that is over at this instant.
+    """Schedule the sweep of this timer, because data was stored that expires at this instant.
 
-    The first that is stored has the sweep run within the hour: it finds out what else there is. Costs no statement
-    once the timer is set.
+    If the timer is not set, the sweep runs within the hour and finds out what else there is. Otherwise this usually
+    runs no statement.
     """
     known = tx.timers.next(timer)
     if known is None:
@@ -63,7 +64,7 @@ def will_age(tx: Transaction, timer: str, at: Instant) -> None:
 
 
 def wake_sweep(tx: Transaction, timer: str) -> None:
-    """Have the sweep of this timer run within the hour: what was stored may be over sooner than it was."""
+    """Run the sweep of this timer within the hour, because stored data may now expire earlier."""
     known, at = tx.timers.next(timer), _next_hour(tx.now)
     if known is None or known > at:
         tx.timers.set(timer, _EVERYWHERE, at)
@@ -71,7 +72,7 @@ def wake_sweep(tx: Transaction, timer: str) -> None:
 
 
 def rest_until(tx: Transaction, timer: str, over_at: Instant | None) -> None:
-    """Have the sweep of this timer run when the next thing is over; not at all if nothing ages."""
+    """Run the sweep of this timer when the next data expires; None: no data is left, and the timer is cleared."""
     if over_at is None:
         tx.timers.clear(timer, _EVERYWHERE)
     else:
@@ -79,12 +80,12 @@ def rest_until(tx: Transaction, timer: str, over_at: Instant | None) -> None:
 
 
 def _next_hour(at: Instant) -> Instant:
-    """Sweeps run once an hour: exactness helps nobody, and each of them is a transaction."""
+    """The next full hour. Sweeps run once an hour: each is a transaction, and nobody needs exactness."""
     return at - at % HOUR_MS + HOUR_MS
 
 
 class RunSweep:
-    """Attempts and moves of messages; a run goes with its last attempt, and takes its notes and links along."""
+    """Deletes old attempts and moves of messages. A run is deleted with its last attempt, its notes and its links."""
 
     timer = None
 
@@ -101,7 +102,7 @@ class RunSweep:
 
 
 class TokenSweep:
-    """Client tokens, when they have expired."""
+    """Deletes client tokens that have expired."""
 
     timer = None
 
@@ -120,7 +121,7 @@ class UpkeepWorker:
     upkeep = True
 
     def __init__(self, table: Sequence[Ageing], *, per_claim: int = PRODUCTION.rows_swept_per_claim) -> None:
-        """`per_claim`: how many rows of each kind are forgotten in one transaction."""
+        """`per_claim`: the maximum number of rows of each kind that one transaction deletes."""
         self._sweeps = list(dict.fromkeys([row.sweep for row in table]))
         self._per_claim = per_claim
         self._by_asking = [sweep for sweep in self._sweeps if sweep.timer is None]
@@ -136,7 +137,7 @@ class UpkeepWorker:
         return due_at
 
     def _next_timer(self, tx: Transaction) -> Instant | None:
-        """When the first timer of a sweep is set for. Most looks find them as the one before has left them."""
+        """The earliest instant of the sweeps' timers. Cached, because most calls find the timers unchanged."""
         version = tx.timers.version
         if self._timers[0] != version:
             found = [at for timer in self._by_timer if (at := tx.timers.next(timer)) is not None]

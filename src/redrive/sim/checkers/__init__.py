@@ -1,1 +1,1 @@
-"""The rules that hold in any weather, and what they are told."""
+"""The rules that hold in any weather, and what the checkers observe."""

@@ -1,7 +1,7 @@
-"""Executions of schedules: each occurrence has one, within its retry policy, and its end is seen where it must be.
+"""Checks executions of schedules: one for each occurrence, within its retry policy, with the right visible end.
 
-Three sources are held against one another: the engine's history of attempts, what targets and dead-letter queues
-got, and the metrics. The retry policy is reckoned here anew, not by the engine's own `decide`.
+Three sources are compared: the engine's history of attempts, what targets and dead-letter queues received, and the
+metrics. This module computes the retry policy itself, without the engine's `decide`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from redrive.store.tables.attempts import AttemptRecord, RunState
 from redrive.store.tables.metrics import dimensions_text
 
 TOO_OLD = "MaximumEventAgeInSeconds"
-"""The code of an execution that was given up before an attempt could be made."""
+"""The code of an execution that was given up before it could be attempted."""
 
 WAIT_S_MAX = 480
 SPREAD = 0.1
@@ -28,8 +28,8 @@ SPREAD = 0.1
 class RetriedSchedule:
     """A schedule with a retry policy.
 
-    If it `waits` for a function, an attempt whose node is gone is made again under the next number, and nobody knows
-    what became of it: it may have reached the function, and has no record.
+    If it `waits` for a function, an attempt of a crashed node is repeated under the next number. The first attempt has
+    no record, although it may have reached the function.
     """
 
     planned: Planned
@@ -40,7 +40,7 @@ class RetriedSchedule:
 
 @dataclass(frozen=True, slots=True)
 class RecordedExecution:
-    """What the history says of one occurrence: its attempts, first to last, and how it ended."""
+    """The history of one occurrence: its attempts in order, and how it ended."""
 
     schedule: str
     scheduled_at: Instant
@@ -53,12 +53,12 @@ class RecordedExecution:
 
     @property
     def key(self) -> tuple[str, str]:
-        """By which targets and dead letters know it."""
+        """The key by which targets and dead letters identify the execution."""
         return self.schedule, format_instant(self.scheduled_at)
 
     @property
     def retries(self) -> int:
-        """How many retries were made; those of which nobody knows what became, too."""
+        """How many retries were made, including those without a record."""
         return max(0, self.end.attempt - (2 if self.end.code == TOO_OLD else 1))
 
     @property
@@ -71,7 +71,7 @@ class RecordedExecution:
 
 
 def executions_of(schedule: str, records: Sequence[AttemptRecord]) -> Iterator[RecordedExecution]:
-    """The executions of a schedule; records of occurrences that were left out are none."""
+    """The executions of a schedule. Skips records of occurrences that were left out."""
     by_delivery: dict[str, list[AttemptRecord]] = defaultdict(list)
     for record in records:
         if not _is_left_out(record):
@@ -82,12 +82,12 @@ def executions_of(schedule: str, records: Sequence[AttemptRecord]) -> Iterator[R
 
 
 class Executions:
-    """Each instant has one execution, unless it was left out; each execution's attempts are within the policy."""
+    """Each instant has one execution, unless it was left out. Each execution's attempts follow the policy."""
 
     rule = "an execution's attempts stay within its retry policy, and it ends once"
 
     def __init__(self, alarms: Mapping[str, RetriedSchedule], permanent: Sequence[str]) -> None:
-        """`alarms` by name; `permanent` are the codes of errors that are not tried again."""
+        """`alarms` by name; `permanent` are the codes of errors that are not retried."""
         self._alarms = alarms
         self._permanent = permanent
 
@@ -102,7 +102,7 @@ class Executions:
             self._check_instants(alarm, executions, [one for one in happening.records if _is_left_out(one)])
 
     def finish(self, left: Sequence[LeftMessage]) -> None:
-        """The history has been told by then."""
+        """Nothing to do: the history was observed before."""
 
     def _check_numbers(self, execution: RecordedExecution, alarm: RetriedSchedule) -> None:
         numbers = [record.attempt for record in execution.attempts]
@@ -115,7 +115,7 @@ class Executions:
             self._refuse(execution, f"it ended as {ends}")
 
     def _check_waits(self, execution: RecordedExecution, alarm: RetriedSchedule) -> None:
-        """No attempt too many or too late; each wait doubles, a tenth more or less, up to eight minutes."""
+        """Not too many attempts, none too late. Each wait doubles, ±10 %, up to eight minutes."""
         attempts = execution.attempts
         if len(attempts) > alarm.retries_max + 1:
             self._refuse(execution, f"it has {len(attempts)} attempts; {alarm.retries_max} retries are allowed")
@@ -165,7 +165,7 @@ class Executions:
             raise RuleBroken(self.rule, f"{planned.name}, {planned.expression}, has executions of {invented}")
 
     def _gap(self, alarm: RetriedSchedule, record: AttemptRecord) -> tuple[Instant, Instant]:
-        """The first and the last instant that were left out: by an outage longer than the age, or a rate's interval."""
+        """The first and last instant that were left out. Errors: RuleBroken if they were not late enough for that."""
         first_at = _scheduled_at(record.delivery_id)
         last_at = record.left_out_until
         assert last_at is not None, f"{record} does not say until when"
@@ -180,12 +180,12 @@ class Executions:
 
 
 class Ends:
-    """What was delivered is at its target, once, by its last attempt; what was dead-lettered is in its queue, once."""
+    """A delivered execution is at its target, once, by its last attempt; a dead-lettered one is in its queue, once."""
 
     rule = "a target or a dead-letter queue has each execution, once"
 
     def __init__(self, alarms: Mapping[str, RetriedSchedule], *, skew_ms: int = 0) -> None:
-        """`skew_ms`: how far the clock of a node may be off."""
+        """`skew_ms`: how far a node's clock may be wrong."""
         self._alarms = alarms
         self._skew_ms = skew_ms
         self._reached: dict[tuple[str, str], Reached] = {}
@@ -222,7 +222,7 @@ class Ends:
 
     def _compare_target(self, execution: RecordedExecution, reached: Reached | None) -> None:
         if self._alarms[execution.schedule].waits:
-            return  # The function's own error is an answer; and an attempt whose answer is lost has reached it.
+            return  # The function's error is an answer; an attempt with a lost answer has reached it.
         if (reached is not None) != execution.is_delivered:
             raise RuleBroken(self.rule, f"{execution.name} ended as {execution.end}, its target got {reached}")
         if reached is not None and reached.attempt != len(execution.attempts):
@@ -236,12 +236,12 @@ class Ends:
 
 
 class Metrics:
-    """The metrics count what happened, no more and no less, but for what nodes forgot when they crashed."""
+    """The metrics count exactly what happened, except what nodes lost in crashes."""
 
     rule = "metrics count what happened"
 
     def __init__(self, group: str, *, throttled: Sequence[str], permanent: Sequence[str]) -> None:
-        """`group` of the schedules; the codes of errors by which a target throttles, and of those not tried again."""
+        """`group` of the schedules; `throttled`: codes of throttling; `permanent`: codes that are not retried."""
         self._dimensions = dimensions_text({"ScheduleGroup": group})
         self._throttled = throttled
         self._permanent = permanent
@@ -290,7 +290,7 @@ METRICS = (
 
 
 def _wait_ms(attempts: int) -> tuple[int, int]:
-    """The shortest and the longest wait after so many failed attempts."""
+    """The shortest and the longest wait after this many failed attempts."""
     wait_ms = min(WAIT_S_MAX, 2 ** (attempts - 1)) * SECOND_MS
     return round(wait_ms * (1 - SPREAD)), round(wait_ms * (1 + SPREAD))
 

@@ -1,4 +1,4 @@
-"""How a run fails: a rule is broken, and whoever reads of it is told all it takes to see it again."""
+"""Failures of a run: a broken rule, and a report with all that is needed to see it again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from redrive.sim.trace import Trace
 
 
 class RuleBroken(BaseException):
-    """A rule does not hold: which one, and what was seen. Not an Exception: the engine survives those."""
+    """A rule does not hold: its text, and what was observed. No Exception, because the engine catches those."""
 
     def __init__(self, rule: str, what: str) -> None:
         super().__init__(f"{rule}: {what}")
@@ -18,10 +18,10 @@ class RuleBroken(BaseException):
 
 
 class SimulationFailed(AssertionError):
-    """A run in which a rule was broken: which, by what, in which setting, after which events, and how to replay it."""
+    """A rule was broken in a run. Says which, what was observed, the setting, the last events, how to replay."""
 
     def __init__(self, rule: str, what: str, *, setting: str, trace: Trace, replay: str) -> None:
-        """`replay` is the command that runs the whole of it again, if there is one."""
+        """`replay` is the command that repeats the whole run; empty if there is none."""
         lines = [f"broken rule: {rule}", f"  {what}", setting, "  the last events:"]
         lines += [f"    {line}" for line in trace.latest]
         if replay:
@@ -32,7 +32,7 @@ class SimulationFailed(AssertionError):
 
 @contextmanager
 def told_on_failure(trace: Trace, *, setting: Callable[[], str], replay: str) -> Iterator[None]:
-    """Whatever ends a run early is told with its setting and its last events. Errors: SimulationFailed."""
+    """Report an error that ends a run early, with the setting and the last events. Errors: SimulationFailed."""
     try:
         yield
     except SimulationFailed:

@@ -1,4 +1,4 @@
-"""What is asked when all is done: messages that are left, the engine's history, and its metrics."""
+"""What is read at the end of a run: the remaining messages, the engine's history, and its metrics."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from redrive.sim.users.acts import reached
 from redrive.sim.world import START, Simulation
 
 ALARMS = "alarms"
-"""The group of the schedules with retry policies, so that they have metrics of their own; and their queue."""
+"""The group of the schedules with retry policies, so that they have their own metrics; also the name of their queue."""
 
 
 def occurrence(message: LeftMessage, now: Instant) -> Happening | None:
-    """What a message of a schedule tells that is left: its reader had gone home, or it is a dead letter.
+    """The happening that a remaining message of a schedule proves: it was never read, or is a dead letter.
 
-    A dead letter without attributes tells nothing; whether it should have any is for others to judge.
+    None for a dead letter without attributes: another checker decides whether attributes are missing.
     """
     if message.queue.endswith("-dlq") and not message.attributes:
         return None
@@ -41,7 +41,7 @@ def occurrence(message: LeftMessage, now: Instant) -> Happening | None:
 
 
 def history_and_metrics(simulation: Simulation, alarms: Sequence[str]) -> Iterator[Happening]:
-    """What the engine's history and its metrics say of these schedules with retry policies."""
+    """What the engine's history and metrics say about these schedules with retry policies."""
     for name in alarms:
         arn = f"arn:aws:scheduler:{SCOPE.region}:{SCOPE.account}:schedule/{ALARMS}/{name}"
         yield HistoryRead(name, simulation.history(arn))

@@ -1,4 +1,4 @@
-"""Message groups of FIFO queues: in order, one holder at a time, each message sent once, effects in order."""
+"""Checks message groups of FIFO queues: in order, one holder at a time, each message sent once, effects in order."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from redrive.sim.checkers.happenings import Deleting, GroupReceived, Happening, 
 
 
 class GroupsInOrder:
-    """A group's messages are first seen in the order of their numbers, and none while others of it are in flight.
+    """A group's messages are first received in the order of their numbers, and none while others of it are in flight.
 
-    So are the effects that they have: where a handler stops at its first failure, and no dead-letter queue takes a
-    message out of its group. Keys end in a number that rises with each send to a group: `ledger-17`. Holds where all
-    messages of a receive are hidden for equally long; a mapping's for the timeout of its function, at least.
+    Their effects have the same order if the handler stops at its first failure, and no dead-letter queue takes a
+    message out of its group. Keys end in a number that rises with each send to a group: `ledger-17`. The rule needs
+    receives that hide all their messages for the same time; a mapping's receives hide them at least for the timeout of
+    its function.
     """
 
     rule = "a group's messages come in order, to one holder, once"
 
     def __init__(self, *, disagreement_ms: int = 0) -> None:
-        """`disagreement_ms`: how far the clocks of two nodes may be apart."""
+        """`disagreement_ms`: how far the clocks of two nodes may differ."""
         self._disagreement_ms = disagreement_ms
         self._held: dict[str, dict[str, Instant]] = defaultdict(dict)
         self._latest: dict[str, int] = defaultdict(int)
@@ -50,7 +51,7 @@ class GroupsInOrder:
                 pass
 
     def finish(self, left: Sequence[LeftMessage]) -> None:
-        """Order concerns what is received."""
+        """Nothing to do: the order is checked at each receive."""
 
     def _receive(self, received: GroupReceived) -> None:
         group = received.group
@@ -87,11 +88,11 @@ class GroupsInOrder:
 
 
 Member = tuple[str, str, str]
-"""(group, key, message id) of a message of a FIFO queue."""
+"""(group, key, message id) of a FIFO queue's message."""
 
 
 def by_group(members: Iterable[Member], at: Instant, hidden_until: Instant) -> list[GroupReceived]:
-    """What one receive gave, group by group."""
+    """The messages of one receive, by group."""
     groups: dict[str, list[tuple[str, str]]] = {}
     for group, key, message_id in members:
         groups.setdefault(group, []).append((key, message_id))
@@ -99,7 +100,7 @@ def by_group(members: Iterable[Member], at: Instant, hidden_until: Instant) -> l
 
 
 def _members(attempt: Attempt) -> list[Member]:
-    """The messages of a mapping's batch; none of an attempt of another kind, or of a standard queue."""
+    """The messages of a mapping's batch; empty for other attempts, and for standard queues."""
     event: Document = load_json(attempt.invocation.payload)
     return [
         (record["attributes"]["MessageGroupId"], load_json(record["body"])["key"], record["messageId"])

@@ -1,4 +1,4 @@
-"""What the checkers are told, as it happens: the outside view of a run, and each beat of the engine."""
+"""What the checkers observe while it happens: what users see from outside, and each beat of the engine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from redrive.store.tables.metrics import Series
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A user is about to hand a piece of work to the engine. `key` names the work wherever it turns up."""
+    """A user is about to submit a piece of work. `key` identifies the work everywhere."""
 
     key: str
     at: Instant
@@ -21,14 +21,14 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """The engine has answered that it took the work."""
+    """The engine has confirmed that it accepted the work."""
 
     key: str
 
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A client, or a mapping for its function, was given a message; nobody else may be before `hidden_until`."""
+    """A client, or a mapping for its function, received a message. Nobody else may receive it before `hidden_until`."""
 
     message_id: str
     count: int
@@ -38,7 +38,7 @@ class Received:
 
 @dataclass(frozen=True, slots=True)
 class GroupReceived:
-    """One receive gave these messages of one group of a FIFO queue, each as (key, message id), in this order."""
+    """One receive returned these messages of one group of a FIFO queue, each as (key, message id), in this order."""
 
     group: str
     messages: Sequence[tuple[str, str]]
@@ -55,14 +55,14 @@ class Deleting:
 
 @dataclass(frozen=True, slots=True)
 class Handled:
-    """A consumer or a handler has done a piece of work; it may do so again."""
+    """A consumer or a handler has done a piece of work. It may happen again."""
 
     key: str
 
 
 @dataclass(frozen=True, slots=True)
 class Occurred:
-    """A message of a schedule was received: the occurrence of this schedule at that instant."""
+    """A message of a schedule was received: the schedule's occurrence at `scheduled_at`."""
 
     schedule: str
     scheduled_at: str
@@ -72,7 +72,7 @@ class Occurred:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """The target of a schedule with a retry policy was reached: by this attempt at the occurrence of that instant."""
+    """The target of a schedule with a retry policy was reached, by this attempt at the occurrence at `scheduled_at`."""
 
     schedule: str
     scheduled_at: str
@@ -93,7 +93,7 @@ class DeadLettered:
 
 @dataclass(frozen=True, slots=True)
 class HistoryRead:
-    """In the end: what the engine's history says of a schedule with a retry policy."""
+    """At the end: the engine's history of a schedule with a retry policy."""
 
     schedule: str
     records: Sequence[AttemptRecord]
@@ -101,7 +101,7 @@ class HistoryRead:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """In the end: the sum of a metric of all schedules with retry policies."""
+    """At the end: the sum of a metric over all schedules with retry policies."""
 
     metric: str
     sum: int
@@ -109,16 +109,16 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A conditional handler has recorded its effect; never twice for one key."""
+    """A conditional handler has recorded its effect. Must never happen twice for one key."""
 
     key: str
 
 
 @dataclass(frozen=True, slots=True)
 class Took:
-    """A node has claimed these attempts, with so many slots free; it may never hear of it.
+    """A node has claimed these attempts, with `free` slots. The node may never learn this.
 
-    `inside` is how many deliveries inside the store the claim has made an attempt at.
+    `inside` is the number of deliveries inside the store that the claim has attempted.
     """
 
     node: str
@@ -130,7 +130,7 @@ class Took:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """A node has settled an attempt, or tried to; `records` is what that left in the history."""
+    """A node has settled an attempt, or tried to. `records` are the new records in the history."""
 
     node: str
     attempt: Attempt
@@ -139,7 +139,7 @@ class Settled:
 
 @dataclass(frozen=True, slots=True)
 class Forgot:
-    """A node has crashed, and with it went what it had counted and not yet written down, by series."""
+    """A node has crashed and lost its counts that were not written yet, by series."""
 
     node: str
     sums: Mapping[Series, float]

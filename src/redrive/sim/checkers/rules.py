@@ -1,7 +1,7 @@
-"""The rules that hold in any weather, each a checker of its own.
+"""The rules that hold in any weather. Each is a checker.
 
-A checker watches happenings, and looks at what is left when all is done. It raises RuleBroken at the first thing that
-may not be. Tests plant a defect for each, to see that it can fail.
+A checker observes happenings, and reads the remaining messages at the end. It raises RuleBroken at the first violation.
+For each checker, a test plants a defect to show that the checker can fail.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ class Checker(Protocol):
     """One rule."""
 
     def observe(self, happening: Happening) -> None:
-        """Take note. Errors: RuleBroken."""
+        """Observe a happening. Errors: RuleBroken."""
         ...
 
     def finish(self, left: Sequence[LeftMessage]) -> None:
-        """All is done, and this is what queues still hold. Errors: RuleBroken."""
+        """Called at the end, with the messages that queues still hold. Errors: RuleBroken."""
         ...
 
 
 def key_of(text: str) -> str | None:
-    """The key of a piece of work in a message's body or an event; None if it carries none."""
+    """The key of the work in a message's body or an event; None if there is none."""
     document = load_json(text)
     key = document.get("key") if isinstance(document, dict) else None
     return None if key is None else str(key)
 
 
 class Conservation:
-    """What was accepted is handled, or dead-lettered, or still there."""
+    """Accepted work is handled, or dead-lettered, or still in a queue."""
 
     rule = "accepted work does not vanish"
 
@@ -73,16 +73,16 @@ class Conservation:
 
 
 class Drained:
-    """Queues that somebody works on are empty in the end."""
+    """Queues with consumers are empty at the end."""
 
     rule = "in good weather queues are worked off"
 
     def __init__(self, queues: Sequence[str]) -> None:
-        """By name; the sequence may grow."""
+        """`queues` by name; the sequence may grow."""
         self._queues = queues
 
     def observe(self, happening: Happening) -> None:
-        """Queues are looked at in the end."""
+        """Nothing to do: queues are read at the end."""
 
     def finish(self, left: Sequence[LeftMessage]) -> None:
         stuck = [f"{message.message_id} in {message.queue}" for message in left if message.queue in self._queues]
@@ -91,7 +91,7 @@ class Drained:
 
 
 class NothingInvented:
-    """What is handled, or left in a queue, was handed in by somebody, and not before."""
+    """Work that is handled, or remains in a queue, was submitted before."""
 
     rule = "no work comes from nowhere"
 
@@ -124,7 +124,7 @@ class Slots:
     rule = "a node claims no more than it can start"
 
     def __init__(self, *, inside_max: int) -> None:
-        """`inside_max`: how many deliveries inside the store one claim takes at most."""
+        """`inside_max`: the maximum number of deliveries inside the store in one claim."""
         self._inside_max = inside_max
 
     def observe(self, happening: Happening) -> None:
@@ -139,11 +139,11 @@ class Slots:
             raise RuleBroken(self.rule, what)
 
     def finish(self, left: Sequence[LeftMessage]) -> None:
-        """Slots concern nodes alone."""
+        """Nothing to do: slots are checked at each claim."""
 
 
 class Settlements:
-    """An attempt is settled at most once, by the holder of the latest lease; a delivery ends once, and stays ended."""
+    """An attempt is settled at most once, by the holder of the latest lease. A delivery ends once."""
 
     rule = "only the latest lease settles, and once"
 
@@ -163,7 +163,7 @@ class Settlements:
                 pass
 
     def finish(self, left: Sequence[LeftMessage]) -> None:
-        """Settlements are over when they have happened."""
+        """Nothing to do: settlements are checked when they happen."""
 
     def _settles(self, node: str, attempt: Attempt, states: Sequence[RunState]) -> None:
         name = f"{node} settled fence {attempt.fence} of {attempt.key} ({', '.join(state.word for state in states)})"
@@ -179,14 +179,14 @@ class Settlements:
 
 
 class Retries:
-    """A function's error is retried as often as its policy says, and no retry comes after the event is too old."""
+    """A function's error is retried as often as its policy says, and never after the event is too old."""
 
     rule = "retries stay within the policy"
 
     def __init__(
         self, *, retries_max: Mapping[str, int], age_ms_max: Mapping[str, int], disagreement_ms: int = 0
     ) -> None:  # fmt: skip
-        """Both by the function's name. `disagreement_ms`: how far the clocks of two nodes may be apart."""
+        """The mappings are by function name. `disagreement_ms`: how far the clocks of two nodes may differ."""
         self._disagreement_ms = disagreement_ms
         self._retries_max = retries_max
         self._age_ms_max = age_ms_max
@@ -206,7 +206,7 @@ class Retries:
                 pass
 
     def finish(self, left: Sequence[LeftMessage]) -> None:
-        """Retries are over when they have happened."""
+        """Nothing to do: retries are checked when they happen."""
 
     def _retried(self, attempt: Attempt, *, counted: bool, next_at: Instant) -> None:
         name = attempt.invocation.function_name
@@ -220,13 +220,13 @@ class Retries:
 class Receives:
     """A message has one holder at a time, and its receive count only rises.
 
-    Where clocks disagree, it is hidden for as much less as they do.
+    If clocks disagree, a message may be hidden for that much less time.
     """
 
     rule = "a received message is hidden, and its receives are counted"
 
     def __init__(self, *, disagreement_ms: int = 0) -> None:
-        """`disagreement_ms`: how far the clocks of two nodes may be apart."""
+        """`disagreement_ms`: how far the clocks of two nodes may differ."""
         self._disagreement_ms = disagreement_ms
         self._latest: dict[str, Received] = {}
 
@@ -242,7 +242,7 @@ class Receives:
                 pass
 
     def finish(self, left: Sequence[LeftMessage]) -> None:
-        """Receives are over when they have happened."""
+        """Nothing to do: receives are checked when they happen."""
 
     def _receive(self, received: Received) -> None:
         before = self._latest.get(received.message_id)
@@ -270,7 +270,7 @@ class EffectsOnce:
             self._recorded.add(happening.key)
 
     def finish(self, left: Sequence[LeftMessage]) -> None:
-        """Effects are over when they have happened."""
+        """Nothing to do: effects are checked when they happen."""
 
 
 class DeadLetters:
@@ -279,12 +279,12 @@ class DeadLetters:
     rule = "dead letters are complete"
 
     def __init__(self, attributes: Mapping[str, Sequence[str]], sources: Mapping[str, str]) -> None:
-        """By dead-letter queue: the attributes that its letters have; and the queue that its messages came from."""
+        """Both by dead-letter queue: the attributes of its letters, and the queue that its messages come from."""
         self._attributes = attributes
         self._sources = sources
 
     def observe(self, happening: Happening) -> None:
-        """Dead letters are read at the end."""
+        """Nothing to do: dead letters are read at the end."""
 
     def finish(self, left: Sequence[LeftMessage]) -> None:
         for message in left:

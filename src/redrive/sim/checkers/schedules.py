@@ -1,4 +1,4 @@
-"""Schedules fire at the instants that their expressions name, each once: held against the language, not the worker."""
+"""Checks that schedules fire once at each instant of their expressions: compared with the language, not the worker."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OCCURRENCES_MAX = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A schedule as its user made it, at the instant `created_at`; it ends before `end_at`."""
+    """A schedule that a user created at `created_at`. It ends before `end_at`."""
 
     name: str
     expression: str
@@ -26,12 +26,12 @@ class Planned:
 
     @property
     def interval_ms(self) -> int | None:
-        """The interval of a rate; None for the other kinds."""
+        """The interval of a rate; None for other kinds of expressions."""
         expression = parse_expression(self.expression)
         return expression.interval_ms if isinstance(expression, Rate) else None
 
     def instants(self) -> list[Instant]:
-        """When it is to fire. A rate fires at its creation, too."""
+        """The instants at which it must fire. A rate also fires at its creation."""
         after = self.created_at if self.interval_ms is None else self.created_at - 1
         return upcoming(
             parse_expression(self.expression), zone=self.zone, anchor=self.created_at, after=after, end=self.end_at,
@@ -40,9 +40,9 @@ class Planned:
 
 
 class ScheduledInstants:
-    """Each planned instant has one message, no other instant has any.
+    """Each planned instant has one message, and no other instant has any.
 
-    A rate may leave out what it is behind by whole intervals, if nobody could fire it for that long.
+    A rate may skip whole intervals if no node could fire it for that long.
     """
 
     rule = "a schedule fires at each of its instants, once"
@@ -81,7 +81,7 @@ class ScheduledInstants:
             self._excuse(planned, behind_since, sent_at=None)
 
     def _excuse(self, planned: Planned, missed_at: Instant, *, sent_at: Instant | None) -> None:
-        """A rate's missing instant is excused by a next one that was fired a whole interval after it or later."""
+        """A rate may skip an instant if its next occurrence was fired a whole interval later, or more."""
         interval_ms = planned.interval_ms
         if interval_ms is None or sent_at is None or sent_at < missed_at + interval_ms:
             raise RuleBroken(self.rule, f"{planned.name}, {planned.expression}, missed {format_instant(missed_at)}")

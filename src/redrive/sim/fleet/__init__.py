@@ -1,1 +1,1 @@
-"""The simulated machines: nodes over one database, their clocks, and the clients that they serve."""
+"""The simulated machines: nodes over one database, their clocks, and their clients."""

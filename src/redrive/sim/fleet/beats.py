@@ -1,4 +1,4 @@
-"""The three beats of a node, each told to the checkers and written into the trace."""
+"""The three beats of a node. Each is reported to the checkers and written into the trace."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ T = TypeVar("T")
 
 
 class Beats:
-    """What nodes do: claim, perform, settle."""
+    """The beats of nodes: claim, perform, settle."""
 
     def __init__(self, serving: Serving, clock: Clock, trace: Trace, observe: Callable[[Happening], None]) -> None:
-        """`clock` shows the one true time; `observe` tells the checkers."""
+        """`clock` shows the one true time. `observe` passes happenings to the checkers."""
         self._serving = serving
         self._clock = clock
         self._trace = trace
@@ -55,7 +55,7 @@ class Beats:
         return claimed
 
     def perform(self, node: Node, attempt: Attempt) -> InvocationResult:
-        """Second beat: the function runs now."""
+        """Second beat: run the function now."""
         result = node.process.engine.perform(attempt)
         assert isinstance(result, InvocationResult), "all errands here are runs of functions"
         self._trace.write(

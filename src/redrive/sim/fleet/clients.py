@@ -1,4 +1,4 @@
-"""Clients of a simulated engine: they speak in operations, and know no more than real ones do."""
+"""Clients of a simulated engine: they call operations, and know no more than real clients."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ SCOPE = Scope("000000000000", "us-east-1")
 
 
 class Client:
-    """Calls operations as the account. In bad weather a call may fail, or succeed without being told."""
+    """Calls operations as the account. In bad weather a call may fail, or succeed without an answer."""
 
     def __init__(self, engine: Callable[[Committed | None], Engine], entropy: Entropy) -> None:
-        """`engine` makes one whose steps tell of their commits."""
+        """`engine` creates an engine whose steps report their commits."""
         self._engine = engine
         self._entropy = entropy
         self._silent = engine(None)
 
     def call(self, service: str, operation: str, **params: object) -> Document:
-        """Run an operation. Errors: ServiceError; Conflict (it did not happen); AnswerLost (it did)."""
+        """Run an operation. Errors: ServiceError; Conflict (it did not happen); AnswerLost (it happened)."""
         return self._silent.call(self._caller(), service, operation, params)
 
     def call_seen(
         self, seen: Callable[[Document], None], service: str, operation: str, **params: object
     ) -> Document:  # fmt: skip
-        """Run an operation that needs nothing outside; `seen` is told the answer at its commit, heard or not."""
+        """Run an operation without an outside part. `seen` gets the answer at the commit, even if it is then lost."""
 
         def committed(answer: object) -> None:
             seen(self._silent.conclude(cast(Answer, answer)))

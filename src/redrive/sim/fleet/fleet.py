@@ -1,4 +1,4 @@
-"""The fleet: one database, the nodes over it, the clients that they serve, and one client to whom nothing happens."""
+"""The fleet: one database, the nodes over it, the clients in the weather, and one client without hazards."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from redrive.wire.model.files import Models
 T = TypeVar("T")
 
 BUSY_SHARE = 0.7
-"""How often a client's step joins others that wait in the same process, so that they share a commit."""
+"""How often a client's step joins waiting steps of the same process, so that they share a commit."""
 
 
 class Fleet:
-    """Nodes over one database, and whoever uses them."""
+    """Nodes over one database, and their clients."""
 
     def __init__(
         self, serving: Serving, *, clock: VirtualClock, models: Models, functions: Functions, entropy: Entropy,
         knobs: Knobs, log: Log, wake: Callable[[], None],
     ) -> None:  # fmt: skip
-        """A fleet without nodes; `wake` is called when something may have come due."""
+        """A fleet without nodes. `wake` is called when work may have come due."""
         self._serving = serving
         self._clock = clock
         self._functions = functions
@@ -55,18 +55,18 @@ class Fleet:
         self.nodes: list[Node] = []
 
     def add_nodes(self, count: int, *, slots: int) -> None:
-        """Start so many nodes, on machines whose clocks are right."""
+        """Start `count` nodes, on machines whose clocks are right."""
         for number in range(1, count + 1):
             name, machine = f"node-{number}", Machine(self._clock)
             self.nodes.append(Node(name, machine, slots, self._start(name, machine, life=0)))
 
     def run(self, step: Step[T]) -> T:
-        """Run a step, undisturbed."""
+        """Run a step without hazards."""
         self._serving.unlock()
         return self._store.run(step)
 
     def next_due(self) -> Instant | None:
-        """When something that a user waits for is next due."""
+        """When work that a user waits for is next due."""
         return self._watching.next_due(free=ONE, upkeep=False)
 
     def client(self, name: str) -> Client:
@@ -74,7 +74,7 @@ class Fleet:
         return Client(self._client_engine, self._entropy.fork(f"client {name}"))
 
     def restart(self, node: Node, *, at: Instant) -> Process:
-        """End the process of a node and start another, to go on at that instant; answers the one that has ended."""
+        """End a node's process and start another, which continues at `at`. Returns the ended process."""
         ended = node.process
         ended.end()
         self._serving.forget(ended)
@@ -83,7 +83,7 @@ class Fleet:
         return ended
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         for node in self.nodes:
             node.process.end()
         self._store.close()
@@ -109,7 +109,7 @@ class Fleet:
         return self._engine(run, has_workers=False)
 
     def _run_anywhere(self, step: Step[T], *, committed: Committed | None) -> T:
-        """Run the step of a client on a node that is awake: on one that has steps waiting already, or on any."""
+        """Run a client's step on a node that is awake: on one with waiting steps, or on any."""
         awake = [node for node in self.nodes if node.awake_at <= self._clock.now()] or self.nodes
         busy = [node for node in awake if node.process.waiting]
         dice = self._serving.weather.dice
@@ -117,7 +117,7 @@ class Fleet:
         return self._serving.run(chosen[dice.between(0, len(chosen) - 1)].process, step, committed=committed)
 
     def _engine(self, run: Runner, *, has_workers: bool = True, commits: Commits | None = None) -> Engine:
-        """Some engine. With `commits`, it is known while there are no faults, and runs of functions do not ask."""
+        """An engine. With `commits`, runs of functions need no transaction while it is known that no faults exist."""
         invoker = FaultyInvoker(self._functions, run, real_time=False, commits=commits)
         workers = build_workers(self._log, knobs=self._knobs) if has_workers else []
         return Engine(run, self._registry, workers, invoker, self._log)

@@ -1,4 +1,4 @@
-"""A node: a machine with a process on it, with slots for attempts; it crashes, stands still, and starts again."""
+"""A node: a machine with a process and slots for attempts. It crashes, pauses, and starts again."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from redrive.sim.fleet.serving import Process
 class Node:
     """One machine of the fleet.
 
-    `life` counts its starts: what an earlier life had in hand is gone. Until `awake_at` it stands still, and then does
-    what it was about to do. `in_hand` are the attempts under way of each function. `poll_at` is when it means to claim
+    `life` counts its starts: events of an earlier life have no effect. The node is paused until `awake_at`, and then
+    continues where it was. `in_hand` counts each function's attempts under way. `poll_at` is when the node will claim
     next; a node claims in one thread.
     """
 
@@ -33,20 +33,20 @@ class Node:
 
     @property
     def free(self) -> FreeSlots:
-        """What it can start now; functions share its slots, as they do those of a server."""
+        """What the node can start now. As on a server, functions share its slots."""
         return FreeSlots(self.slots - self.in_hand.total(), Counter(self.in_hand))
 
     def take(self, attempt: Attempt) -> None:
-        """An attempt has a slot from now on."""
+        """Give an attempt a slot."""
         self.in_hand[attempt.function] += 1
 
     def release(self, attempt: Attempt) -> None:
-        """An attempt has its slot no longer."""
+        """Free an attempt's slot."""
         self.in_hand[attempt.function] -= 1
-        self.in_hand += Counter()  # Forgets functions that have nothing under way.
+        self.in_hand += Counter()  # Removes functions with no attempt under way.
 
     def restart(self, start: Callable[[int], Process], *, at: Instant) -> None:
-        """Lose everything in hand; at that instant go on, with the process that `start` makes for a life."""
+        """Lose all attempts under way. Continue at `at`, with the process that `start` creates for a life."""
         self.life += 1
         self.machine.restart()
         self.process = start(self.life)

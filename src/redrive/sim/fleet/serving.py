@@ -1,10 +1,10 @@
-"""How steps reach the store: through the group commits of processes, whose threads are turned one task at a time.
+"""How steps reach the store: through the group commits of processes, whose threads are run one task at a time.
 
     run ─► submit to the group of a process ─► perhaps other events happen now, and submit too
                                             ─► the group's next task: begin, commit, finish ─► the answer
 
-What production does in threads happens here in one: whoever waits for an answer lets others go on meanwhile. So a batch
-holds steps of several users and workers; faults strike between its tasks, at all of its steps together.
+The threads of production are simulated in one thread: while one step waits for its answer, other events may happen. So
+a batch contains steps of several users and workers. Hazards strike between its tasks, and hit all of its steps.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from redrive.store.tables.deliveries import Delivery, DeliveryTable
 T = TypeVar("T")
 
 WAITING_MAX = 8
-"""How many events wait for an answer at once, each for the one after it."""
+"""How many events may wait for an answer at once, each inside the wait of the one before."""
 
 
 Committed = Callable[[object], None]
-"""Told the answer of a step when it is committed: commits have an order, and whoever waits hears of it later."""
+"""Called with a step's answer at its commit. Commits are ordered; the waiting caller gets the answer later."""
 
 
 class Submission:
-    """A step on its way: what came of it, and whether it was committed, whatever its user is told."""
+    """A submitted step: its answer, and whether it was committed, whatever its user is told."""
 
     __slots__ = ("_committed", "_step", "answers", "is_committed")
 
@@ -52,17 +52,17 @@ class Submission:
         return self._step(tx)
 
     def commit(self, result: object) -> None:
-        """The batch of the step has been committed."""
+        """The step's batch has been committed."""
         self.is_committed = True
         if self._committed is not None:
             self._committed(result)
 
 
 class UnreliableBatch:
-    """A batch in bad weather: its commit may conflict, or all of its answers may be lost."""
+    """A batch in bad weather: its commit may conflict, or all its answers may be lost."""
 
     def __init__(self, batch: Batch, steps: Sequence[Step[object]], weather: Weather, left: Callable[[], None]) -> None:
-        """`left` is told when the batch is concluded."""
+        """`left` is called when the batch is concluded."""
         self._batch = batch
         self._steps = steps
         self._weather = weather
@@ -71,11 +71,11 @@ class UnreliableBatch:
 
     @property
     def results(self) -> Sequence[object]:
-        """What the steps have answered so far: nobody may be told before the commit."""
+        """The steps' results so far. Nobody may get them before the commit."""
         return self._batch.results
 
     def commit(self) -> None:
-        """Keep what the steps wrote, unless a fault strikes."""
+        """Commit the steps' writes, unless a hazard strikes."""
         if self._weather.strikes(Hazard.CONFLICT):
             self._batch.fail(Conflict("another transaction was there first"))
         self._batch.commit()
@@ -86,7 +86,7 @@ class UnreliableBatch:
                     step.commit(result)
 
     def conclude(self) -> tuple[list[object], frozenset[str]]:
-        """The results, or for all of them that they are lost."""
+        """The steps' results, or AnswerLost for all of them."""
         self._left()
         results, topics = self._batch.conclude()
         if self.is_committed and self._weather.strikes(Hazard.ANSWERS_LOST):
@@ -94,14 +94,14 @@ class UnreliableBatch:
         return results, topics
 
     def crash(self) -> None:
-        """The process ends here: what is not committed is undone."""
+        """The process ends here: a batch without commit is rolled back."""
         if not self.is_committed:
             self._batch.fail(Conflict("the process is gone"))
         self._batch.conclude()
 
 
 class UnreliableStore:
-    """The store of a process, for its group commit."""
+    """The store of a process, as its group commit uses it."""
 
     is_durable = True
 
@@ -112,7 +112,7 @@ class UnreliableStore:
 
     @property
     def is_locked(self) -> bool:
-        """Whether a transaction is open: nobody else can begin one."""
+        """Whether a transaction is open, so that no other can begin."""
         return self.batch is not None and not self.batch.is_committed
 
     def begin(self, steps: Sequence[Step[object]], *, awaits_disk: bool) -> UnreliableBatch:
@@ -121,7 +121,7 @@ class UnreliableStore:
         return self.batch
 
     def announce(self, topics: frozenset[str]) -> None:
-        """Wake those who wait for these topics."""
+        """Wake the waiters of these topics."""
         self._store.announce(topics)
 
     def _concluded(self) -> None:
@@ -129,14 +129,14 @@ class UnreliableStore:
 
 
 class CountedDeliveries:
-    """The deliveries of a transaction, which counts how many of them it takes inside the store."""
+    """A transaction's deliveries. Counts the deliveries inside the store that the transaction takes."""
 
     def __init__(self, table: DeliveryTable) -> None:
         self._table = table
         self.taken = 0
 
     def due(self, place: str, now: Instant, *, limit: int) -> list[Delivery]:
-        """As the table does."""
+        """As the table's method."""
         found = self._table.due(place, now, limit=limit)
         self.taken += len(found)
         return found
@@ -152,15 +152,15 @@ class _Task:
 
 
 class MakeEngine(Protocol):
-    """Makes an engine that runs its steps as it is told."""
+    """Creates an engine that runs its steps with the given runner."""
 
     def __call__(self, run: Runner, *, commits: Commits | None = None) -> Engine:
-        """An engine. With `commits` it remembers while there are no faults, as that of a server does."""
+        """With `commits`, the engine remembers while no faults exist, as a server's engine does."""
         ...
 
 
 class Process:
-    """What runs on a machine between two starts: a store with caches of its own, a group commit, an engine."""
+    """The process on a machine between two restarts: a store with its own caches, a group commit, an engine."""
 
     def __init__(
         self, serving: Serving, store: SqliteStore, engine: MakeEngine, clock: Clock, *, knobs: Knobs
@@ -176,7 +176,7 @@ class Process:
         self.engine = engine(partial(serving.run, self), commits=store)
         self.rounds = Rounds(engine(self._run_claim), clock)
         self.claimed: Callable[[object, int], None] = lambda _taken, _inside: None
-        """Told what a claim has taken, and how many deliveries inside the store, when it is committed."""
+        """Called when a claim is committed, with its result and the number of inside deliveries that it took."""
 
     def _run_claim(self, step: Step[T]) -> T:
         """Run a step of a claim, and count the deliveries inside the store that it takes."""
@@ -190,11 +190,11 @@ class Process:
         return self._serving.run(self, counted, committed=lambda taken: self.claimed(taken, deliveries[0].taken))
 
     def engine_with(self, run: Runner) -> Engine:
-        """The same engine, by another way to the store."""
+        """The same engine with another runner."""
         return self._engine(run)
 
     def end(self) -> None:
-        """Stop: what is not committed is undone, and nobody is told anything."""
+        """End the process: transactions without commit are rolled back, and no answers are given."""
         self.is_dead = True
         if self.unreliable.batch is not None:
             self.unreliable.batch.crash()
@@ -205,7 +205,7 @@ class Serving:
     """Runs the steps of users and workers in processes."""
 
     def __init__(self, weather: Weather, *, go_on: Callable[[], bool], crash: Callable[[Process], None]) -> None:
-        """`go_on` has the next event happen now, if one can; `crash` ends a process, starts another in its place."""
+        """`go_on` lets the next event happen now, if possible. `crash` ends a process and starts a new one."""
         self.weather = weather
         self.undone: list[Step[object]] = []
         self._go_on = go_on
@@ -214,13 +214,13 @@ class Serving:
         self._waiting = 0
 
     def post(self, process: Process, work: Callable[[], None]) -> None:
-        """Have a task of a process done soon."""
+        """Schedule a task of a process."""
         self._tasks.append(_Task(process, work))
 
     def run(self, process: Process, step: Step[T], *, committed: Committed | None = None) -> T:
-        """Run a step in a process and wait for its answer. `committed` is told it at the commit, whoever else is not.
+        """Run a step in a process and wait for its answer. `committed` gets it at the commit, even if it is then lost.
 
-        Errors: whatever the step raises; Conflict (it did not happen), AnswerLost (it did).
+        Errors: those of the step; Conflict (it did not happen), AnswerLost (it happened).
         """
         submission = Submission(step, committed)
         process.group.submit(submission, submission.answers.append)
@@ -242,27 +242,27 @@ class Serving:
         return cast(T, result)
 
     def finish_tasks(self) -> None:
-        """Do all that processes have to do."""
+        """Run all tasks of all processes."""
         while self._tasks:
             self._do_next()
 
     def unlock(self) -> None:
-        """Finish the transaction that is open, if one is, so that another can begin."""
+        """Finish the open transaction, if there is one, so that another can begin."""
         while any(task.process.unreliable.is_locked for task in self._tasks):
             self._do_next()
 
     def forget(self, process: Process) -> None:
-        """A process has ended: its tasks are never done."""
+        """Drop the tasks of a process that has ended."""
         self._tasks = deque(task for task in self._tasks if task.process is not process)
 
     def _turn(self) -> None:
-        """Let another event happen now, or do the next task."""
+        """Let another event happen now, or run the next task."""
         if self._waiting < WAITING_MAX and self.weather.crowds() and self._go_on():
             return
         self._do_next()
 
     def _do_next(self) -> None:
-        """The next task; that of an open transaction first, since nobody else can begin one."""
+        """Run the next task; a task of an open transaction comes first, because no other transaction can begin."""
         task = next((one for one in self._tasks if one.process.unreliable.is_locked), self._tasks[0])
         if self.weather.strikes(Hazard.CRASH_IN_COMMIT):
             self._crash(task.process)

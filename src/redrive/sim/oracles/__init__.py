@@ -1,4 +1,4 @@
-"""Oracles: models of services that are too simple to be wrong, to hold the engine against.
+"""Oracles: models of services that are too simple to be wrong. The engine is compared with them.
 
-They know no store, no index and no speed: lists, loops, and AWS's rules one by one.
+They use no store, no index and no optimisation: only lists, loops, and AWS's rules.
 """

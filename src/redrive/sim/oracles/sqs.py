@@ -1,7 +1,7 @@
 """An oracle of SQS: a queue as a list of messages.
 
-It says what the operations of a queue answer, standard and FIFO, with redrive. Of AWS's free choices it makes those
-that docs/semantics/sqs.md makes. Quotas, attributes, digests and fair queues are left out.
+It computes the answers of a queue's operations, standard and FIFO, with redrive. Where AWS leaves a choice, it chooses
+as docs/semantics/sqs.md does. Quotas, attributes, digests and fair queues are left out.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TWELVE_HOURS_MS = 12 * HOUR_MS
 
 @dataclass(slots=True)
 class OracleMessage:
-    """A message. `number` tells it from all others for ever; `position` is its place in its queue."""
+    """A message. `number` is unique for ever; `position` is its place in its queue."""
 
     number: int
     position: int
@@ -44,7 +44,7 @@ class OracleReceipt:
 
 @dataclass(frozen=True, slots=True)
 class OracleReceived:
-    """A message as a receive gives it."""
+    """A message in the result of a receive."""
 
     body: str
     receives: int
@@ -52,7 +52,7 @@ class OracleReceived:
 
 
 class OracleOutcome(enum.Enum):
-    """What the holder of a receipt is told."""
+    """The answer to the holder of a receipt."""
 
     DONE = "done"
     EXPIRED = "expired"
@@ -69,7 +69,7 @@ class _Attempt:
 
 @dataclass(slots=True)
 class OracleQueue:
-    """A queue. `dead_letters` takes what was received `receive_count_max` times; both share one `counter`."""
+    """A queue. `dead_letters` gets messages after `receive_count_max` receives; both queues share one `counter`."""
 
     is_fifo: bool
     retention_s: int = 345_600
@@ -82,7 +82,7 @@ class OracleQueue:
     attempts: dict[str, _Attempt] = field(default_factory=dict)
 
     def send(self, now: Instant, body: str, *, group: str = "", dedup: str = "", delay_s: int | None = None) -> int:
-        """The number of the message that is sent, or of the one that was sent under this id before."""
+        """Send a message. Returns its number, or that of the earlier message with this deduplication id."""
         if self.is_fifo:
             for earlier, at, number in self.sends:
                 if earlier == dedup and now - at < FIVE_MINUTES_MS:
@@ -96,7 +96,7 @@ class OracleQueue:
         return number
 
     def receive(self, now: Instant, *, limit: int, timeout_s: int, attempt: str | None = None) -> list[OracleReceived]:
-        """What a receive gives; what takes the place of messages that move away comes after the others."""
+        """The result of a receive. Messages that replace dead-lettered ones come after the others."""
         self.messages = [message for message in self.messages if message.expires_at > now]
         hidden_until = now + timeout_s * SECOND_MS
         again = self._repeat(now, hidden_until, attempt) if attempt else []
@@ -120,7 +120,7 @@ class OracleQueue:
         return self._show(taken)
 
     def delete(self, now: Instant, receipt: OracleReceipt) -> OracleOutcome:
-        """Forget a message, if this receipt is its latest; in a FIFO queue also only while it is hidden."""
+        """Delete a message if this receipt is its latest; in a FIFO queue only while the message is hidden."""
         message = self._of(receipt.number)
         if message is None:
             return OracleOutcome.DONE
@@ -133,7 +133,7 @@ class OracleQueue:
         return OracleOutcome.DONE
 
     def change_visibility(self, now: Instant, receipt: OracleReceipt, timeout_s: int) -> OracleOutcome:
-        """Hide a message for so long from now; in a FIFO queue only if this receipt is its latest, and hides it."""
+        """Hide a message for `timeout_s` from now; in a FIFO queue only if this receipt is its latest and hides it."""
         message = self._of(receipt.number)
         visible_at = now + timeout_s * SECOND_MS
         if message is None or message.receipt is None:
@@ -146,14 +146,14 @@ class OracleQueue:
         return OracleOutcome.DONE
 
     def set_delay(self, delay_s: int) -> None:
-        """Delay what is sent from now on; in a FIFO queue also what is there and was never received."""
+        """Set the delay of new messages; in a FIFO queue also of messages that were never received."""
         for message in self.messages:
             if self.is_fifo and delay_s != self.delay_s and message.receives == 0:
                 message.visible_at = message.sent_at + delay_s * SECOND_MS
         self.delay_s = delay_s
 
     def purge(self) -> None:
-        """Forget all messages, and that they were sent."""
+        """Delete all messages, and forget all sends."""
         self.messages.clear()
         self.sends.clear()
 
@@ -165,7 +165,7 @@ class OracleQueue:
         return len(there) - len(hidden), in_flight, len(hidden) - in_flight
 
     def _choose(self, now: Instant, limit: int, receipt: int, taken: list[OracleMessage]) -> list[OracleMessage]:
-        """The messages that come next, in the order in which they stand in the queue, none of them twice."""
+        """The next messages, in the order of the queue, without duplicates."""
         room = limit - len(taken)
         if not self.is_fifo:
             return self._oldest_first(now, receipt, room)
@@ -173,7 +173,7 @@ class OracleQueue:
         return sorted(fresh[:room], key=lambda message: message.position)
 
     def _oldest_first(self, now: Instant, receipt: int, room: int) -> list[OracleMessage]:
-        """In the order of sending: of what is visible the longest, and of what was received and came back."""
+        """In the order of sending: the messages that are visible the longest, and those that were received before."""
         visible = [one for one in self.messages if one.visible_at <= now and one.receipt != receipt]
         visible.sort(key=lambda one: (one.visible_at, one.position))
         returned = [one for one in visible if one.receipt is not None]
@@ -181,7 +181,7 @@ class OracleQueue:
         return sorted(candidates, key=lambda one: one.position)[:room]
 
     def _send_group_behind(self, deleted: OracleMessage, now: Instant) -> None:
-        """Have the group of a deleted message stand behind the groups that are visible already."""
+        """Put the group of a deleted message after the groups that are visible already."""
         group = [one for one in self.messages if one.group == deleted.group]
         first = min(group, key=lambda one: one.position, default=None)
         if self.is_fifo and first is not None and first.position > deleted.position:
@@ -189,7 +189,7 @@ class OracleQueue:
             first.turn = max(first.turn, deleted.turn)
 
     def _in_groups(self, now: Instant) -> list[OracleMessage]:
-        """Of each group what stands before its first hidden message; the group that could first be had comes first."""
+        """The messages of each group before its first hidden message. The group that was visible first comes first."""
         groups: dict[str, list[OracleMessage]] = {}
         for message in sorted(self.messages, key=lambda message: message.position):
             groups.setdefault(message.group, []).append(message)
@@ -198,7 +198,7 @@ class OracleQueue:
         return [message for run in runs for message in run]
 
     def _repeat(self, now: Instant, hidden_until: Instant, attempt: str) -> list[OracleMessage]:
-        """What this attempt gave before, if nothing of it has changed."""
+        """The result of this attempt id before, if none of its messages has changed."""
         before = self.attempts.get(attempt)
         if before is None or now - before.at >= FIVE_MINUTES_MS or before.visible_at <= now:
             return []
@@ -227,7 +227,7 @@ class OracleQueue:
         message.visible_at = until
 
     def _bury(self, message: OracleMessage, now: Instant) -> None:
-        """Move a message to the dead-letter queue: in its old place, or, in a FIFO queue, as a new message."""
+        """Move a message to the dead-letter queue: at its old position, or, in a FIFO queue, as a new message."""
         assert self.dead_letters is not None
         self.messages.remove(message)
         message.receipt = None

@@ -1,1 +1,1 @@
-"""Who uses the simulated engine, and what they have set up."""
+"""The users of the simulated engine, and what they have created."""

@@ -1,4 +1,4 @@
-"""Users of a simulated engine. Each acts again and again, meets failures as real clients do, and tells the checkers."""
+"""Users of a simulated engine. Each acts repeatedly, handles failures as real clients do, and informs the checkers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from redrive.sim.weather import AnswerLost, Hazard
 from redrive.sim.world import Simulation
 
 POISON = "poison"
-"""What the keys of work contain that nobody can ever do."""
+"""Part of the keys of work that always fails."""
 
 RECEIVE_MAX = 10
 RETRY_MS = SECOND_MS
@@ -35,12 +35,12 @@ DRAIN_VISIBILITY_S = 43_200
 
 
 def event(key: str) -> str:
-    """A piece of work as text."""
+    """A piece of work as JSON text."""
     return dump_json({"key": key})
 
 
 class Producer:
-    """Hands in work until it is told to end; asks again when it is not answered, so that work may come twice."""
+    """Submits work before `until`. Submits it again when no answer comes, so work may arrive twice."""
 
     def __init__(
         self, simulation: Simulation, name: str, hand_in: Callable[[str], object], *, dice: Dice, gap_ms: int,
@@ -58,7 +58,7 @@ class Producer:
         self._unanswered: str | None = None
 
     def act(self) -> Instant | None:
-        """Hand in the next piece of work, or again the one that was not answered."""
+        """Submit the next piece of work, or again the one without an answer."""
         simulation = self._simulation
         key = self._unanswered or self._next_key()
         if key is None:
@@ -87,13 +87,13 @@ Handle = Callable[[Document], None]
 
 
 class Consumer:
-    """Receives messages, works on them for a while, deletes those it has done; ends when its queue is empty."""
+    """Receives messages, works on them for a while, deletes the finished ones. Ends when its queue is empty."""
 
     def __init__(
         self, simulation: Simulation, name: str, client: Client, queue_url: str, handle: Handle, *, dice: Dice,
         visibility_s: int, until: Instant,
     ) -> None:  # fmt: skip
-        """`until`: it does not end before."""
+        """`until`: the consumer does not end before this instant."""
         self.name = name
         self._simulation = simulation
         self._client = client
@@ -105,7 +105,7 @@ class Consumer:
         self._in_hand: Sequence[Document] = ()
 
     def act(self) -> Instant | None:
-        """Finish what is in hand, or receive more."""
+        """Finish the messages in hand, or receive more."""
         simulation = self._simulation
         if self._in_hand:
             for message in self._in_hand:
@@ -133,12 +133,12 @@ class Consumer:
                 simulation.observe(Deleting(key))
             self._client.call("sqs", "DeleteMessage", QueueUrl=self._queue_url, ReceiptHandle=message["ReceiptHandle"])
         except (HandlerFailed, ServiceError, Conflict, AnswerLost) as error:
-            # A FIFO queue refuses a receipt that is too old with a ServiceError: the message comes back.
+            # A FIFO queue refuses an expired receipt with a ServiceError: the message comes back.
             simulation.trace.write(simulation.now, "kept", message=message["MessageId"], error=type(error).__name__)
 
 
 class Redriver:
-    """Sends dead letters back where they came from: once for each piece of work, and not after its end."""
+    """Sends dead letters back to their queue: once for each piece of work, and only before `until`."""
 
     def __init__(
         self, simulation: Simulation, name: str, client: Client, *, from_url: str, to_url: str, gap_ms: int,
@@ -166,7 +166,7 @@ class Redriver:
         return simulation.now + self._gap_ms
 
     def _redrive(self, message: Document) -> None:
-        """Delete a letter only after it was sent. Errors: Conflict, AnswerLost."""
+        """Send a dead letter, then delete it. Errors: Conflict, AnswerLost."""
         key = key_of(message["Body"])
         if key is not None and key not in self._redriven:
             self._redriven.add(key)
@@ -175,7 +175,7 @@ class Redriver:
 
 
 def work_on(simulation: Simulation, key: str) -> None:
-    """Do a piece of work. Errors: HandlerFailed, for what nobody can do, and sometimes in bad weather."""
+    """Do a piece of work. Errors: HandlerFailed: always for poison, and sometimes in bad weather."""
     if POISON in key:
         raise HandlerFailed(f"{key} cannot be done")
     if simulation.weather.strikes(Hazard.FLAKY):
@@ -184,12 +184,12 @@ def work_on(simulation: Simulation, key: str) -> None:
 
 
 def message_handler(simulation: Simulation) -> Handle:
-    """What a consumer of ordinary messages does."""
+    """The handler for a consumer of ordinary messages."""
     return lambda message: work_on(simulation, load_json(message["Body"])["key"])
 
 
 def occurrence_handler(simulation: Simulation) -> Handle:
-    """What a consumer of a schedule's messages does: it tells which occurrence each is."""
+    """The handler for a consumer of a schedule's messages. Reports each occurrence."""
 
     def handle(message: Document) -> None:
         body = load_json(message["Body"])
@@ -200,12 +200,12 @@ def occurrence_handler(simulation: Simulation) -> Handle:
 
 
 def reached(body: Document, id: str, at: Instant) -> Reached:
-    """What a schedule with a retry policy has sent, under the id that it got at its target."""
+    """The happening for a message of a schedule with a retry policy. `id` is its id at its target."""
     return Reached(body["schedule"], body["scheduled_at"], int(body["attempt"]), id, at)
 
 
 def reached_handler(simulation: Simulation) -> Handle:
-    """What a consumer of such messages does."""
+    """The handler for a consumer of such messages."""
     return lambda message: simulation.observe(reached(load_json(message["Body"]), message["MessageId"], simulation.now))
 
 
@@ -222,9 +222,9 @@ def event_handler(simulation: Simulation) -> Handler:
 def batch_handler(
     simulation: Simulation, client: Client, table: str, *, reports_failures: bool, in_order: bool = False
 ) -> Handler:
-    """A function for batches of messages, whose effect is a conditional write: one for each key.
+    """A function for batches of messages. Its effect is a conditional write: one for each key.
 
-    `in_order`: it stops at the first failure, and leaves all that comes after it in the queue too.
+    `in_order`: the function stops at the first failure and leaves all later messages in the queue, too.
     """
 
     def handle(run: HandlerRun) -> Document:
@@ -248,7 +248,7 @@ def batch_handler(
 
 
 def receive(simulation: Simulation, client: Client, queue_url: str, *, visibility_s: int) -> Sequence[Document]:
-    """Receive a batch; the checkers are told when it is committed. Errors: Conflict, AnswerLost."""
+    """Receive a batch. The checkers are informed at the commit. Errors: Conflict, AnswerLost."""
 
     def seen(answer: Document) -> None:
         given = answer.get("Messages", ())
@@ -271,7 +271,7 @@ def receive(simulation: Simulation, client: Client, queue_url: str, *, visibilit
 
 
 def _tell_groups(simulation: Simulation, messages: Sequence[Document], hidden_until: Instant) -> None:
-    """Tell the checkers what a receive gave of each group; messages without a sequence number are in no order."""
+    """Report the messages of a receive by group. Messages of standard queues have no sequence number."""
     members = [
         (message["Attributes"]["MessageGroupId"], load_json(message["Body"])["key"], message["MessageId"])
         for message in messages
@@ -289,7 +289,7 @@ def is_empty(client: Client, queue_url: str) -> bool:
 
 
 def drain(simulation: Simulation, queue_url: str) -> list[LeftMessage]:
-    """Everything that a queue still holds, by a client that nothing happens to."""
+    """All messages that a queue still holds, read by the client without hazards."""
     left: list[LeftMessage] = []
     while messages := receive(simulation, simulation.reliable, queue_url, visibility_s=DRAIN_VISIBILITY_S):
         left += [_left(queue_url, message) for message in messages]
@@ -307,7 +307,7 @@ def _left(queue_url: str, message: Document) -> LeftMessage:
 
 
 def _record(simulation: Simulation, client: Client, table: str, key: str) -> None:
-    """Record the effect of a piece of work, unless it is there; the checkers are told when it is committed.
+    """Record the effect of a piece of work, unless it is recorded already. The checkers are informed at the commit.
 
     Errors: Conflict, AnswerLost.
     """

@@ -1,4 +1,4 @@
-"""Users who make it hard for schedules: one has their targets fail, another changes them at the worst moment."""
+"""Users who cause trouble for schedules: one makes targets fail, one changes schedules just when they are due."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ FAULT_GAP_MS_MAX = 30 * MINUTE_MS
 EDIT_GAP_MS_MAX = 10 * MINUTE_MS
 EDIT_NEAR_MS_MAX = 3 * SECOND_MS
 LEAVES_BEFORE_MS = 15 * MINUTE_MS
-"""How long before the end dates the last change is made: by no clock they have passed by then."""
+"""How long before the end dates the last change is made. No node's clock has passed them by then."""
 
 
 class FaultAdder:
-    """Adds faults that are aimed at targets, and forgets them all now and then, and in the end."""
+    """Adds faults for targets; sometimes, and at the end, removes all of them."""
 
     def __init__(
         self, simulation: Simulation, targets: Sequence[str], *, dice: Dice, until: Instant
@@ -43,7 +43,7 @@ class FaultAdder:
         self._until = until
 
     def act(self) -> Instant | None:
-        """Add a fault, or forget all."""
+        """Add a fault, or remove all."""
         simulation, dice = self._simulation, self._dice
         is_over = simulation.now >= self._until
         if is_over or dice.chance(0.3):
@@ -72,12 +72,12 @@ class FaultAdder:
 
 
 class Editor:
-    """Changes end dates and zones of schedules, to such as name the same instants, just when one of them is due."""
+    """Changes end dates and time zones of schedules, without a change of their instants, just when one is due."""
 
     def __init__(
         self, simulation: Simulation, client: Client, schedules: Sequence[Document], *, dice: Dice, until: Instant
     ) -> None:  # fmt: skip
-        """`schedules`: the parameters with which each was made."""
+        """`schedules`: the parameters of each CreateSchedule call."""
         self.name = "editor"
         self._simulation = simulation
         self._client = client

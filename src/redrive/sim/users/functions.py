@@ -1,4 +1,4 @@
-"""Functions of a simulation: plain callables, run at the instant of their event. How long they take, the world says."""
+"""Functions of a simulation: plain callables, run at the instant of their event. world.py draws their duration."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class HandlerFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class HandlerRun:
-    """One run of a handler: what its function was invoked with."""
+    """One run of a handler: the input of its function."""
 
     function_name: str
     request_id: str
@@ -35,11 +35,11 @@ class Functions:
         self._handlers: dict[str, Handler] = {}
 
     def register(self, function_name: str, handler: Handler) -> None:
-        """Let a callable be the function of that name."""
+        """Register a callable as the function with this name."""
         self._handlers[function_name] = handler
 
     def invoke(self, invocation: Invocation) -> InvocationResult:
-        """Run the handler now. What it raises is the function's error; a lost answer of a call it made is one too."""
+        """Run the handler now. Its exceptions, and lost answers of calls that it made, are the function's errors."""
         if self._weather.strikes(Hazard.THROTTLED):
             return InvocationResult(InvocationStatus.THROTTLED, error="ConcurrentInvocationLimitExceeded")
         run = HandlerRun(invocation.function_name, invocation.request_id, load_json(invocation.payload))
@@ -50,7 +50,7 @@ class Functions:
         return InvocationResult(InvocationStatus.OK, dump_json(answer).encode())
 
     def close(self) -> None:
-        """Nothing is running between two events."""
+        """Nothing runs between two events."""
 
 
 def failure(kind: str, message: str) -> InvocationResult:

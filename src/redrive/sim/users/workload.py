@@ -1,4 +1,4 @@
-"""What users have set up before the weather turns bad: queues, functions, mappings, schedules, and who uses them."""
+"""What users create before the weather turns bad: queues, functions, mappings, schedules, and their users."""
 
 from __future__ import annotations
 
@@ -62,24 +62,24 @@ ALARM_EXPRESSIONS = (
 )  # fmt: skip
 ALARM_FUNCTION = "siren"
 WAITING = "arn:aws:scheduler:::aws-sdk:lambda:invoke"
-"""The target of schedules that wait for a function to answer."""
+"""The target of schedules that wait for a function's answer."""
 RETRIES_DRAWN = (0, 1, 2, 5, 185)
 AGES_S_DRAWN = (60, 300, 3_600)
 
 ROLE = "everything"
 CLOSING_MS = 10 * MINUTE_MS
-"""How long consumers stay when nobody hands in work any more."""
+"""How long consumers stay after the last work is submitted."""
 TIMEOUT_S = 10
 VISIBILITY_S = 60
 SETTLING_MS = 24 * HOUR_MS
-"""How long after the weather everything may take to come to its end."""
+"""How long all work may take to end after the weather."""
 
 
 class Workload:
-    """The whole workload, drawn from one source of randomness. Each part stands alone, for tests of one hazard."""
+    """The whole workload, drawn from one source of randomness. Each part also works alone, for tests of one hazard."""
 
     def __init__(self, simulation: Simulation, entropy: Entropy, *, until: Instant) -> None:
-        """Users hand in work `until` then."""
+        """`until`: the instant at which users stop to submit work."""
         self.simulation = simulation
         self.dice = Dice(entropy)
         self._entropy = entropy
@@ -106,7 +106,7 @@ class Workload:
         )  # fmt: skip
 
     def establish(self) -> None:
-        """Some of everything."""
+        """Create a random selection of the parts."""
         parts = (self.mail, self.ledger, self.orders, self.events, self.schedules, self.payroll, self.alarms)
         chosen = [part for part in parts if self.dice.chance(0.75)] or [self.orders]
         for part in chosen:
@@ -117,7 +117,7 @@ class Workload:
             simulation.add(editor, at=simulation.now + MINUTE_MS)
 
     def finish(self) -> None:
-        """Let the weather end and the fleet finish; then let the checkers judge. Errors: SimulationFailed."""
+        """End the weather, let the fleet finish, then let the checkers judge. Errors: SimulationFailed."""
         simulation = self.simulation
         simulation.heal()
         simulation.run_until_quiet(within_ms=SETTLING_MS)
@@ -127,7 +127,7 @@ class Workload:
         simulation.finish(left, [*seen, *history_and_metrics(simulation, list(self._alarms))])
 
     def mail(self) -> None:
-        """Producers, a queue with a dead-letter queue, consumers who sometimes take too long."""
+        """Producers, a queue with a dead-letter queue, consumers that are sometimes too slow."""
         url = self.queue("mail", receives_max=self.dice.between(2, 4))
         self._drained.append("mail")
         for number in range(1, self.dice.between(1, 2) + 1):
@@ -135,7 +135,7 @@ class Workload:
             self.consumer(f"reader-{number}", url, message_handler(self.simulation))
 
     def ledger(self) -> None:
-        """A producer, a FIFO queue with some groups, consumers side by side."""
+        """A producer, a FIFO queue with several groups, parallel consumers."""
         url = self.queue("ledger.fifo", is_fifo=True)
         self._drained.append("ledger.fifo")
         self.producer("ledger", self._sender_in_order("ledger", url), poison_share=0.0)
@@ -180,7 +180,7 @@ class Workload:
         self.producer("notify", invoke, poison_share=0.1)
 
     def schedules(self) -> None:
-        """Schedules of all kinds into a queue, and one whose target does not exist."""
+        """Schedules of all kinds that send to a queue, and one whose target does not exist."""
         url = self.queue("ticks")
         self.queue("ticks-dlq")
         self._letters["ticks-dlq"] = SCHEDULER_LETTER
@@ -191,7 +191,7 @@ class Workload:
         self.consumer("clerk", url, occurrence_handler(self.simulation))
 
     def alarms(self) -> None:
-        """Schedules with retry policies, to a queue, a function, or waiting for it; some have no place for letters."""
+        """Schedules with retry policies, to a queue, to a function, or waiting for it; some without dead letters."""
         simulation, dice = self.simulation, self.dice
         simulation.reliable.call("scheduler", "CreateScheduleGroup", Name=ALARMS)
         url = self.queue(ALARMS)
@@ -212,7 +212,7 @@ class Workload:
         simulation.add(adder, at=simulation.now)
 
     def payroll(self) -> None:
-        """A producer, a FIFO queue with some groups, and a mapping to a function that stops at its first failure."""
+        """A producer, a FIFO queue with several groups, and a mapping to a function that stops at its first failure."""
         simulation, dice = self.simulation, self.dice
         url = self.queue("payroll.fifo", is_fifo=True)
         self.table("payslips")
@@ -224,7 +224,7 @@ class Workload:
         self.producer("payroll", self._sender_in_order("payroll", url), poison_share=0.0)
 
     def queue(self, name: str, *, receives_max: int | None = None, is_fifo: bool = False) -> str:
-        """A queue; with a number of receives, one with a dead-letter queue `NAME-dlq`. Answers its URL."""
+        """Create a queue; with `receives_max`, also a dead-letter queue `NAME-dlq`. Returns its URL."""
         attributes = {"VisibilityTimeout": str(VISIBILITY_S)}
         if is_fifo:
             attributes["FifoQueue"] = "true"
@@ -247,7 +247,7 @@ class Workload:
         return self._queues[queue]
 
     def table(self, name: str) -> None:
-        """A table whose items have a `key`."""
+        """Create a table whose items have a `key`."""
         self.simulation.reliable.call(
             "dynamodb", "CreateTable", TableName=name, BillingMode="PAY_PER_REQUEST",
             KeySchema=[{"AttributeName": "key", "KeyType": "HASH"}],
@@ -255,7 +255,7 @@ class Workload:
         )  # fmt: skip
 
     def function(self, name: str, handler: Handler, *, dead_letters: str | None = None) -> None:
-        """A function whose code is this handler."""
+        """Create a function whose code is this handler."""
         letters = {"DeadLetterConfig": {"TargetArn": _arn("sqs", dead_letters)}} if dead_letters else {}
         self.simulation.functions.register(name, handler)
         self.simulation.reliable.call(
@@ -267,7 +267,7 @@ class Workload:
         self.simulation.run_until(self.simulation.now + whole_s * SECOND_MS)
 
     def mapping(self, queue: str, function: str, *, batch_size: int, reports_failures: bool) -> None:
-        """Have a function given the messages of a queue."""
+        """Create a mapping that passes a queue's messages to a function."""
         made = self.simulation.reliable.call(
             "lambda", "CreateEventSourceMapping", FunctionName=function, EventSourceArn=_arn("sqs", queue),
             BatchSize=batch_size, FunctionResponseTypes=["ReportBatchItemFailures"] if reports_failures else [],
@@ -275,7 +275,7 @@ class Workload:
         self._undo("lambda", "UpdateEventSourceMapping", UUID=made["UUID"], Enabled=False)
 
     def schedule(self, name: str, expression: str, zone: str, *, target: str) -> None:
-        """A schedule that sends to a queue of that name, until users stop; its dead letters go to `ticks-dlq`."""
+        """Create a schedule that sends to the queue `target` until users stop. Its dead letters go to `ticks-dlq`."""
         scheduled_at = "<aws.scheduler.scheduled-time>"
         destination: Document = {
             "Arn": _arn("sqs", target), "RoleArn": self._role_arn,
@@ -287,7 +287,7 @@ class Workload:
     def alarm(
         self, name: str, expression: str, target_arn: str, *, letters: str | None, retries_max: int, age_s_max: int
     ) -> None:  # fmt: skip
-        """A schedule with a retry policy, in a group of its own, that says by which attempt it was delivered."""
+        """Create a schedule with a retry policy in a separate group. Its input contains the attempt's number."""
         told = {
             "schedule": name,
             "scheduled_at": "<aws.scheduler.scheduled-time>",
@@ -315,7 +315,7 @@ class Workload:
         return Planned(name, expression, zone, self.simulation.now, self._until)
 
     def producer(self, name: str, hand_in: Callable[[str], object], *, poison_share: float) -> None:
-        """Somebody who hands in work, a piece every few minutes."""
+        """Add a user who submits a piece of work every few minutes."""
         simulation = self.simulation
         producer = Producer(
             simulation, name, hand_in, dice=Dice(self._entropy.fork(name)),
@@ -324,7 +324,7 @@ class Workload:
         simulation.add(producer, at=simulation.now)
 
     def consumer(self, name: str, url: str, handle: Handle) -> None:
-        """Somebody who receives, works and deletes."""
+        """Add a user who receives, works and deletes."""
         simulation = self.simulation
         consumer = Consumer(
             simulation, name, simulation.client(name), url, handle, dice=Dice(self._entropy.fork(name)),
@@ -337,7 +337,7 @@ class Workload:
         return lambda key: client.call("sqs", "SendMessage", QueueUrl=url, MessageBody=event(key))
 
     def _sender_in_order(self, name: str, url: str) -> Callable[[str], object]:
-        """Sends to some groups of a FIFO queue in turn."""
+        """Sends to several groups of a FIFO queue in turn."""
         groups = self.dice.between(1, 4)
         client = self.simulation.client(f"{name} sender")
 
@@ -351,12 +351,12 @@ class Workload:
         return send
 
     def _undo(self, service: str, operation: str, **params: object) -> None:
-        """Have requests come along that make this call, and then fail."""
+        """Add requests that make this call and then fail."""
         caller = Caller(SCOPE, "undone")
         self.simulation.undo(lambda tx: tx.services.call(tx, caller, service, operation, params))
 
     def _create_role(self) -> str:
-        """One role for all: what roles may do is not the subject here."""
+        """One role for everything, because permissions are not tested here."""
         call = self.simulation.reliable.call
         services = ["lambda.amazonaws.com", "scheduler.amazonaws.com"]
         trust = _policy({"Principal": {"Service": services}, "Action": "sts:AssumeRole"})
@@ -375,7 +375,7 @@ def _policy(statement: Mapping[str, object]) -> str:
 
 
 def _archive() -> bytes:
-    """A function's code, which nothing runs: handlers are registered."""
+    """A function's code archive. Nothing runs it, because handlers are registered."""
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as files:
         files.writestr(zipfile.ZipInfo("app.py"), "")

@@ -1,1 +1,1 @@
-"""The files of a store: opened, examined, closed, copied."""
+"""The files of a store: opening, examining, closing, copying."""

@@ -1,4 +1,4 @@
-"""Going on with what is left of a store: somebody has read what is missing, and says so."""
+"""Accepting a damaged store: the user knows what is lost and wants to continue with the rest."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from redrive.store.files.opening import check_whole, checkpoint, reading
 
 
 def accept_loss(path: Path) -> str:
-    """Make a store whole of what can be read of its log; answers what was found, empty if nothing was.
+    """Repair a store from the readable part of its log. Returns what was wrong; empty if nothing was.
 
-    The log as it was is kept beside it, as `-wal.refused`. Errors: UserError if there is no store, or the file itself
-    is damaged: that no loss makes whole.
+    The original log is kept as `-wal.refused`. Errors: UserError if there is no store, or if the file itself is
+    damaged, which cannot be repaired this way.
     """
     found = examine(path, this_boot())
     if found.is_new:
@@ -36,7 +36,7 @@ def accept_loss(path: Path) -> str:
     try:
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
             checkpoint(connection)
-            with suppress(sqlite3.OperationalError):  # A store of a version that did not keep facts.
+            with suppress(sqlite3.OperationalError):  # A store of a version without the table of facts.
                 write_closed(SqliteDatabase(connection))
             checkpoint(connection)
     except sqlite3.DatabaseError as error:

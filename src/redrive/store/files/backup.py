@@ -1,7 +1,7 @@
-"""A backup: one file that is a whole store, made while the server goes on writing.
+"""Backups: one file that is a complete store, made while the server continues to write.
 
-The copy is of one instant: the reader holds its snapshot, and the log grows meanwhile. It goes in pieces, so that other
-threads have their turns. Half a backup lies under another name.
+The copy is a snapshot of one instant. The reader holds the snapshot while the log grows. The copy is made in pieces, so
+that other threads can run. An incomplete backup has another file name.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from redrive.store.files.life import write_closed
 from redrive.store.files.opening import reading
 
 PAGES_PER_PIECE = 1_024
-"""4 MiB: some milliseconds of copying, in which the interpreter is free."""
+"""4 MiB: some milliseconds of copying, during which the interpreter lock is free."""
 
 Progress = Callable[[int, int], None]
-"""Told of how many pages are copied, and of how many there are."""
+"""Called with the number of copied pages and the number of all pages."""
 
 
 def partial_of(file: Path) -> Path:
-    """Where a backup lies until it is whole."""
+    """The file name of an incomplete backup."""
     return file.with_name(f"{file.name}.part")
 
 
 def refuse_existing(file: Path) -> None:
-    """Errors: UserError if there is something in the place of a backup, or no folder for it."""
+    """Errors: UserError if the backup's file exists already, or its folder does not exist."""
     if file.exists():
         raise UserError(f"{file} is there already; it was left as it is.", next_step="Choose another FILE.")
     if not file.parent.is_dir():
@@ -39,9 +39,9 @@ def refuse_existing(file: Path) -> None:
 
 
 def copy_store(path: Path, target: Path, *, progress: Progress) -> None:
-    """Copy a store, which may be in use, over the file `target`. That is a store that was closed in order.
+    """Copy a store, which may be in use, over the file `target`. The copy is a store that was closed properly.
 
-    Errors: UserError: the disk is full, or the store cannot be read; StoreDamaged. Nothing is left then.
+    Errors: UserError: the disk is full, or the store cannot be read; StoreDamaged. After an error, `target` is deleted.
     """
     target.unlink(missing_ok=True)
     create_private(target)
@@ -56,7 +56,7 @@ def _copy(path: Path, target: Path, progress: Progress) -> None:
     with reading(path, without_log=False) as source, closing(_target(target)) as copy:
         try:
             source.execute("BEGIN")
-            source.execute("SELECT count(*) FROM sqlite_schema").fetchone()  # From here on the snapshot stands.
+            source.execute("SELECT count(*) FROM sqlite_schema").fetchone()  # The first read starts the snapshot.
             source.backup(
                 copy, pages=PAGES_PER_PIECE, progress=lambda _, remaining, total: progress(total - remaining, total)
             )
@@ -67,7 +67,7 @@ def _copy(path: Path, target: Path, progress: Progress) -> None:
 
 
 def check_copy(file: Path) -> None:
-    """Read a backup to its end. Errors: StoreDamaged."""
+    """Read a backup to its end and check it. Errors: StoreDamaged."""
     with reading(file, without_log=True) as connection:
         finding = "; ".join(row[0] for row in connection.execute("PRAGMA integrity_check(3)").fetchall())
     if finding != "ok":
@@ -75,13 +75,13 @@ def check_copy(file: Path) -> None:
 
 
 def put_in_place(partial: Path, file: Path) -> None:
-    """Give a whole backup its name; it is on the disk then. Errors: UserError if the name was taken meanwhile."""
+    """Sync a complete backup to the disk and give it its final name. Errors: UserError if the name is taken."""
     _sync(partial)
     try:
         os.link(partial, file)
     except FileExistsError:
         refuse_existing(file)
-    except OSError:  # A file system without hard links.
+    except OSError:  # The file system has no hard links.
         refuse_existing(file)
         partial.rename(file)
     partial.unlink(missing_ok=True)
@@ -90,7 +90,7 @@ def put_in_place(partial: Path, file: Path) -> None:
 
 def _target(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    connection.execute("PRAGMA synchronous = OFF")  # The whole file is synchronised at the end.
+    connection.execute("PRAGMA synchronous = OFF")  # The whole file is synced at the end.
     return connection
 
 

@@ -1,7 +1,7 @@
-"""Brings the log of a store into its file while the server runs, and writes down how far time has come.
+"""Copies the log of a store into its file while the server runs, and records how far time has come.
 
-SQLite does the first by itself once the log has 4,000 pages, in the commit that fills it. A store that is seldom
-written to would lie in its log for days, and a copy of the file alone would hold none of it.
+SQLite makes a checkpoint only when the log has 4,000 pages, in the commit that fills it. With few writes, data could
+stay in the log for days, and a copy of the file alone would miss it.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from redrive.core.log import Log
 from redrive.store.sqlite import SqliteStore
 
 INTERVAL_S = 10.0
-"""How long what was accepted may stand in the log alone."""
+"""How long committed data may be in the log only."""
 SEEN_EVERY = 6
-"""At every so-manyth checkpoint it is written down how far time has come: once a minute."""
+"""How far time has come is recorded at each sixth checkpoint: once a minute."""
 
 
 class Checkpoints:
-    """A thread that looks every few seconds whether anything was written. It has a connection of its own.
+    """A thread that checks every few seconds whether anything was written. It has its own connection.
 
-    A checkpoint of this kind waits for nobody, and nobody waits for it.
+    A passive checkpoint waits for no other connection, and blocks none.
     """
 
     def __init__(self, store: SqliteStore, path: Path, log: Log, *, write_seen: Callable[[], object]) -> None:
-        """`write_seen` stores how far time has come."""
+        """`write_seen` records how far time has come."""
         self._store = store
         self._log = log
         self._write_seen = write_seen
@@ -39,18 +39,18 @@ class Checkpoints:
         self._thread = threading.Thread(target=self._work, name="redrive-checkpoints", daemon=True)
 
     def start(self) -> None:
-        """Begin to look every few seconds."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End. Before the store is closed: the last connection to close is the store's own."""
+        """Stop the thread. Call it before the store is closed: the store's own connection must be the last to close."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()
         self._connection.close()
 
     def turn(self) -> None:
-        """Look once."""
+        """Check once, and make a checkpoint if anything was written."""
         self._turns += 1
         try:
             if self._turns % SEEN_EVERY == 0 and self._store.written != self._seen:
@@ -59,7 +59,7 @@ class Checkpoints:
             if (written := self._store.written) != self._copied:
                 self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
                 self._copied = written
-        except (sqlite3.Error, Conflict, UserError) as error:  # The log keeps everything meanwhile.
+        except (sqlite3.Error, Conflict, UserError) as error:  # The log still has everything.
             self._log.warning("checkpoint failed", error=error)
 
     def _work(self) -> None:

@@ -1,13 +1,13 @@
-"""The directory of a store: who may read it, and that one process at a time has it.
+"""The directory of a store: who may read it, and the locks that let only one process use it.
 
     redrive.sqlite   the store; beside it SQLite keeps a log (-wal) and the log's index (-shm)
-    redrive.lock     the process that has the directory
+    redrive.lock     the process that holds the directory
     functions/       unpacked code; can be made again from the store
-    redrive.backup   a backup on its way out
+    redrive.backup   a backup that a client is about to fetch
 
-Two locks keep a second server out: that of the file redrive.lock, which names its holder, and that of the directory
-itself, which nobody can delete from under it. The store's own file is locked by SQLite, whose locks a process loses
-when it closes any other handle of that file, and which flock is not independent of on every system.
+Two locks keep a second server out: one on the file redrive.lock, which names its holder, and one on the directory
+itself, which still holds if somebody deletes the file. SQLite locks the store's file itself. redrive must not lock that
+file, too: closing any other handle of it releases SQLite's locks, and flock is not independent of them on every system.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LOCK_FILE = "redrive.lock"
 BACKUP_FILE = "redrive.backup"
 FUNCTIONS_FOLDER = "functions"
 SUFFIXES = ("", "-wal", "-shm", "-journal")
-"""What SQLite keeps beside a file."""
+"""The suffixes of a store's file and of the files that SQLite keeps beside it."""
 
 _OTHERS = 0o077
 _OWNER_FOLDER = 0o700
@@ -35,35 +35,35 @@ _OWNER_FILE = 0o600
 
 
 class InUse(UserError):
-    """Another process has the directory."""
+    """Another process holds the directory."""
 
 
 @dataclass(slots=True)
 class DataDirectory:
-    """A directory that this process has for itself, until `release`."""
+    """A directory that only this process may use, until `release`."""
 
     path: Path
     locks: list[int] = field(default_factory=list)
 
     @property
     def store(self) -> Path:
-        """The file of the store."""
+        """The store's file."""
         return self.path / STORE_FILE
 
     @property
     def functions(self) -> Path:
-        """Where the code of functions is unpacked."""
+        """The folder of the functions' unpacked code."""
         return self.path / FUNCTIONS_FOLDER
 
     @property
     def backup(self) -> Path:
-        """Where a backup is written before it is handed out."""
+        """The file of a backup until a client has fetched it."""
         return self.path / BACKUP_FILE
 
     def narrow(self) -> Sequence[str]:
-        """Take from others what earlier versions let them read; answers what.
+        """Remove other users' access to files that earlier versions created too openly. Returns their paths.
 
-        The directory itself is narrowed only if nothing else is in it: it may be a place that was shared on purpose.
+        The directory itself is changed only if it has no other files, because it may be shared on purpose.
         """
         ours = {f"{STORE_FILE}{suffix}" for suffix in SUFFIXES} | {LOCK_FILE, BACKUP_FILE, FUNCTIONS_FOLDER}
         present = {entry.name for entry in self.path.iterdir()}
@@ -73,21 +73,21 @@ class DataDirectory:
             if mode & _OTHERS and (place != self.path or present <= ours):
                 try:
                     place.chmod(mode & ~_OTHERS)
-                except PermissionError:  # Somebody else's file, which this process may only read and write.
+                except PermissionError:  # The file belongs to another user; this process may only read and write it.
                     continue
                 narrowed.append(str(place))
         return narrowed
 
     def release(self) -> None:
-        """Let others have the directory. After the store is closed."""
+        """Release the directory for other processes. Call it after the store is closed."""
         while self.locks:
             os.close(self.locks.pop())
 
 
 def take_directory(path: Path) -> DataDirectory:
-    """Make the directory, for its owner alone, if it is not there; hold it.
+    """Create the directory, for its owner only, if it does not exist, and lock it.
 
-    Errors: InUse; UserError if it cannot be used or written.
+    Errors: InUse; UserError if the directory cannot be used or written.
     """
     try:
         path.mkdir(parents=True, exist_ok=True, mode=_OWNER_FOLDER)
@@ -110,14 +110,14 @@ def take_directory(path: Path) -> DataDirectory:
 
 
 def take_existing(path: Path) -> DataDirectory:
-    """Hold a directory in which there is a store. Errors: as those of `take_directory`; UserError if none is there."""
+    """Lock a directory that contains a store. Errors: those of `take_directory`; UserError if there is no store."""
     if not any((path / f"{STORE_FILE}{suffix}").exists() for suffix in SUFFIXES[:2]):
         raise UserError(f"There is no store in {path}.", next_step="Name the directory that --data names.")
     return take_directory(path)
 
 
 def create_private(path: Path) -> None:
-    """Make an empty file that only its owner may read, unless it is there. What SQLite keeps beside it has its mode."""
+    """Create an empty file, unless it exists, that only its owner may read. SQLite's files beside it get its mode."""
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, _OWNER_FILE))
 
 
@@ -126,7 +126,7 @@ def _lock(handle: int, path: Path, named_in: int) -> None:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         if error.errno not in (errno.EWOULDBLOCK, errno.EACCES) and handle != named_in:
-            return  # Some file systems lock files and no directories.
+            return  # Some file systems support locks on files but not on directories.
         holder = os.pread(named_in, 32, 0).decode(errors="replace").strip() or "unknown"
         raise InUse(
             f"The data directory {path} is in use by another redrive server (process {holder}).",
@@ -135,7 +135,7 @@ def _lock(handle: int, path: Path, named_in: int) -> None:
 
 
 def _sign(lock: int, path: Path) -> None:
-    """Write down who has the directory."""
+    """Write this process's id into the lock file."""
     try:
         os.ftruncate(lock, 0)
         os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)

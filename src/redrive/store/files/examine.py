@@ -1,7 +1,7 @@
-"""What is looked at before a store is opened: that its log is the one it had, and can be replayed to its end.
+"""Checks before a store is opened: its log is the right one, and can be replayed to its end.
 
-SQLite itself is content with what it finds: it stops replaying at the first frame that does not fit, makes an empty
-store in the place of a missing one, and an empty log in the place of a missing log.
+SQLite itself reports none of this: it stops the replay at the first invalid frame, creates an empty store if the file
+is missing, and an empty log if the log is missing.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ from redrive.store.files.life import NOT_LIVED, UNKNOWN_BOOT, Life, read_life
 from redrive.store.files.wal import Wal, WalIndex, read_wal, read_wal_index
 
 COMMITS_TORN_MAX = 1
-"""A machine that stops leaves at most one transaction half written: the next is begun when the last is on the disk.
+"""A machine that stops leaves at most one half-written transaction, because each is synced before the next begins.
 
-Not so in a store that defers the sync: several may be on their way, in any order, and its index may know of more.
+This does not hold for a store that defers the sync: several transactions may be in flight, in any order, and its index
+may count more than the disk has.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """What was found. `finding` says what is wrong, empty if nothing is; `life` is that of the file without its log."""
+    """The result. `finding` says what is wrong; empty if nothing is. `life` is that of the file without its log."""
 
     is_new: bool
     finding: str
@@ -32,12 +33,12 @@ class Examined:
 
 
 def beside(path: Path, suffix: str) -> Path:
-    """A file that SQLite keeps beside a store: `-wal`, `-shm`."""
+    """The path of a file that SQLite keeps beside a store: `-wal`, `-shm`."""
     return path.with_name(path.name + suffix)
 
 
 def examine(path: Path, boot: str) -> Examined:
-    """Look at a store that nobody has open, without changing anything."""
+    """Examine a store that no process has open. Changes nothing."""
     wal = read_wal(beside(path, "-wal"))
     if not path.exists() or not path.stat().st_size:
         is_orphan = wal is not None and bool(wal.committed or wal.commits_behind)
@@ -58,7 +59,7 @@ def _finding(wal: Wal | None, index: WalIndex | None, life: Life, boot: str) -> 
         return ""
     is_same_run = boot != UNKNOWN_BOOT and life.opened == boot
     if life.opened and life.defers_sync and not is_same_run:
-        return ""  # What a machine that stopped has lost of it was not synced yet; SQLite replays what was.
+        return ""  # The lost transactions were not synced yet; SQLite replays the synced ones.
     promised = index.committed if index is not None else 0
     if index is not None and index.salts == wal.salts and wal.committed < promised:
         return f"its log ends or is damaged after {wal.committed} of {promised} pages that were accepted"
@@ -73,7 +74,7 @@ def _finding(wal: Wal | None, index: WalIndex | None, life: Life, boot: str) -> 
 
 
 def _life_of_the_file(path: Path) -> Life:
-    """What the file itself says, its log left aside; nothing if that cannot be read, as after half a checkpoint."""
+    """The life in the file, without its log; NOT_LIVED if it cannot be read, as after half a checkpoint."""
     try:
         connection = sqlite3.connect(f"{path.resolve().as_uri()}?immutable=1", uri=True, isolation_level=None)
     except sqlite3.Error:

@@ -1,9 +1,9 @@
-"""What a store knows of its own life: how often it was opened, by which run of the machine, and how far time had come.
+"""A store's record of its life: how often it was opened, in which boot of the machine, and how far time has come.
 
 generation   1, 2, 3 …: counted at each opening, before anything is drawn
-opened       the run of the machine on which it is open; empty after it was closed in order
-seen_at      the latest instant of the server's clock that was written down
-defers_sync  whether commits of this opening may be on their way to the disk while later ones are made
+opened       the boot of the machine in which it is open; empty after it was closed properly
+seen_at      the latest instant of the server's clock that was recorded
+defers_sync  whether this opening may commit before earlier commits are synced to the disk
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from redrive.store.tables.facts import FactTable
 _GENERATION, _OPENED, _SEEN_AT, _DEFERS_SYNC = "generation", "opened", "seen_at", "defers_sync"
 _BOOT_FILE = Path("/proc/sys/kernel/random/boot_id")
 UNKNOWN_BOOT = "unknown"
-"""Where the system does not tell its runs apart."""
+"""The boot id on systems that have none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """The life of a store so far. `opened` is empty if it was closed in order, `generation` 0 if none was counted."""
+    """The life of a store so far. `opened` is empty after a proper close; `generation` is 0 before any opening."""
 
     generation: int = 0
     opened: str = ""
@@ -33,11 +33,11 @@ class Life:
 
 
 NOT_LIVED = Life()
-"""The life of a store before it is opened for the first time."""
+"""The life of a store before its first opening."""
 
 
 def this_boot() -> str:
-    """The name of this run of the machine, from one start of the system to the next."""
+    """The id of the machine's current boot."""
     try:
         return _BOOT_FILE.read_text("ascii").strip() or UNKNOWN_BOOT
     except OSError:
@@ -45,7 +45,7 @@ def this_boot() -> str:
 
 
 def read_life(database: Database) -> Life:
-    """What is written down. Errors: sqlite3.DatabaseError if there is no table for it."""
+    """Read the recorded life. Errors: sqlite3.DatabaseError if the table does not exist."""
     facts = FactTable(database)
     text: Mapping[str, str] = {
         name: (facts.get(name) or b"").decode("ascii", "replace")
@@ -55,7 +55,7 @@ def read_life(database: Database) -> Life:
 
 
 def write_opened(database: Database, generation: int, boot: str, *, defers_sync: bool) -> None:
-    """The store is open from now on, for the so-manyth time."""
+    """Record that the store is open, for the `generation`th time."""
     facts = FactTable(database)
     facts.set(_GENERATION, str(generation).encode())
     facts.set(_OPENED, boot.encode())
@@ -63,10 +63,10 @@ def write_opened(database: Database, generation: int, boot: str, *, defers_sync:
 
 
 def write_closed(database: Database) -> None:
-    """The store is closed in order: all of it is in its own file."""
+    """Record that the store is closed properly: all data is in its own file."""
     FactTable(database).set(_OPENED, b"")
 
 
 def write_seen(facts: FactTable, now: Instant) -> None:
-    """The clock has come as far as this."""
+    """Record that the clock has come this far."""
     facts.set(_SEEN_AT, str(now).encode())

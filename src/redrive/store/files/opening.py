@@ -1,6 +1,6 @@
-"""Opening a store and closing it: examined first, brought up to date, counted, and whole in its own file.
+"""Opens and closes stores. Opening examines, migrates and counts; closing leaves all data in the one file.
 
-A store that was closed in order lies in one file. While it is open, the file says so, and its log stands beside it.
+A store that was closed properly is one file. While it is open, the file says so, and its log is beside it.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from redrive.store.migrate import migrate, schema_version
 
 MEMORY = ":memory:"
 STATEMENTS_CACHED = 512
-MAPPED_BYTES_MAX = 32 * 1024 * 1024  # What is mapped counts as the server's memory.
+MAPPED_BYTES_MAX = 32 * 1024 * 1024  # Mapped pages count as the server's memory.
 WAL_PAGES_MAX = 4_000  # 16 MB of 4 KiB pages between checkpoints: SQLite's default is 1,000.
 WAL_BYTES_KEPT_MAX = 4_120 * WAL_PAGES_MAX
-"""What is kept of a log that a large transaction has made larger, once it is begun anew."""
+"""The size to which a log is truncated after a large transaction has made it larger."""
 CHECKED_WHOLE_BYTES_MAX = 1 << 30
-"""How large a store is read to its end after it was not closed in order: that takes about a second for each GiB."""
+"""The largest store that is checked completely after it was not closed properly. This takes about 1 s for each GiB."""
 _CHECKED_ALWAYS = ("facts", "resources", "timers", "deliveries")
-"""Tables without which nothing can be done; of a larger store they are checked alone."""
+"""The tables that redrive cannot work without. Of a larger store, only these are checked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A store that is open. `life` is as it was found, `generation` that of this opening."""
+    """An open store. `life` is as it was found; `generation` is that of this opening."""
 
     connection: sqlite3.Connection
     generation: int = 1
@@ -41,9 +41,9 @@ class Opened:
 
 
 class SharedMemory:
-    """A database in memory that several stores of one process open, each with a connection and caches of its own.
+    """A database in memory for several stores of one process. Each store has its own connection and caches.
 
-    It is there until it is closed. The first store that opens it draws the secret that all of them have.
+    It exists until `close`. The first store that opens it draws the secret, which all of them share.
     """
 
     def __init__(self) -> None:
@@ -51,12 +51,12 @@ class SharedMemory:
         self._connection = sqlite3.connect(self.location, uri=True)
 
     def close(self) -> None:
-        """Forget everything, once all stores are closed too."""
+        """Delete everything; all stores must be closed, too."""
         self._connection.close()
 
 
 def open_memory(shared: SharedMemory | None = None) -> Opened:
-    """A store in memory of its own, or in memory that others share."""
+    """Open a store in its own memory, or in shared memory."""
     location = MEMORY if shared is None else shared.location
     connection = _connect(location, is_uri=shared is not None)
     for pragma in ("journal_mode = MEMORY", "synchronous = OFF", "temp_store = MEMORY"):
@@ -66,11 +66,10 @@ def open_memory(shared: SharedMemory | None = None) -> Opened:
 
 
 def open_file(path: Path, *, synchronous: str, defers_sync: bool = False) -> Opened:
-    """Open, or create, a store in a file. No foreign keys: documents refer to each other by ARN, as AWS's do.
+    """Open, or create, a store in a file. It has no foreign keys: documents refer to each other by ARN, as on AWS.
 
-    With `defers_sync` its log may have been written in any order when the machine stops: the file says so.
-
-    Errors: UserError if the file is not a store of ours or was written by a newer version; StoreDamaged; StoreFull.
+    With `defers_sync`, the disk may have received the log in any order when the machine stops. The file records this.
+    Errors: UserError if the file is not a redrive store or comes from a newer version; StoreDamaged; StoreFull.
     """
     boot = this_boot()
     found = examine(path, boot)
@@ -94,7 +93,7 @@ def open_file(path: Path, *, synchronous: str, defers_sync: bool = False) -> Ope
 
 @contextmanager
 def reading(path: Path, *, without_log: bool) -> Iterator[sqlite3.Connection]:
-    """A store for reading alone: neither the file nor its log is changed. `without_log` reads the file as it is."""
+    """Open a store read-only: neither the file nor its log is changed. `without_log` reads the file alone."""
     mode = "immutable=1" if without_log else "mode=ro"
     try:
         connection = sqlite3.connect(f"{path.resolve().as_uri()}?{mode}", uri=True, isolation_level=None)
@@ -105,24 +104,24 @@ def reading(path: Path, *, without_log: bool) -> Iterator[sqlite3.Connection]:
 
 
 def _probe(path: Path, found: Examined) -> tuple[Life, bool]:
-    """Refuse what is not ours or is damaged, before anything is written; answers the life so far."""
+    """Refuse a foreign or damaged file before any write. Returns its life, and whether only a part was checked."""
     with reading(path, without_log=found.wal is None) as connection:
         version = schema_version(connection, str(path))
         if not version:
             return NOT_LIVED, False
         try:
             life = read_life(SqliteDatabase(connection))
-        except sqlite3.OperationalError:  # A store of a version that did not keep facts.
+        except sqlite3.OperationalError:  # A store of a version without the table of facts.
             life = NOT_LIVED
         is_in_part = bool(life.opened) and _check(connection, path)
-        # A store that was opened before openings were counted has drawn already.
+        # A store from before openings were counted has drawn random values already.
         return replace(life, generation=max(1, life.generation)), is_in_part
 
 
 def _begin(
     connection: sqlite3.Connection, path: Path, boot: str, life: Life, synchronous: str, *, defers_sync: bool
 ) -> int:  # fmt: skip
-    """Bring the schema up to date and count this opening, before anything else; answers its number."""
+    """Migrate the schema and count this opening, before anything else. Returns the generation."""
     for pragma in (
         "busy_timeout = 0", "journal_mode = WAL", f"synchronous = {synchronous}", "temp_store = MEMORY",
         f"wal_autocheckpoint = {WAL_PAGES_MAX}", f"journal_size_limit = {WAL_BYTES_KEPT_MAX}",
@@ -138,7 +137,10 @@ def _begin(
 
 
 def _check(connection: sqlite3.Connection, path: Path) -> bool:
-    """Read what was not closed in order; True if it was too large for all of it. Errors: StoreDamaged."""
+    """Check a store that was not closed properly. True if only a part was checked, because it is large.
+
+    Errors: StoreDamaged.
+    """
     is_in_part = path.stat().st_size > CHECKED_WHOLE_BYTES_MAX
     if is_in_part:
         for table in _CHECKED_ALWAYS:
@@ -149,7 +151,7 @@ def _check(connection: sqlite3.Connection, path: Path) -> bool:
 
 
 def check_whole(connection: sqlite3.Connection, path: Path) -> None:
-    """Read a store to its end. Errors: StoreDamaged."""
+    """Check a whole store. Errors: StoreDamaged."""
     _quick_check(connection, path, "3")
 
 
@@ -160,14 +162,14 @@ def _quick_check(connection: sqlite3.Connection, path: Path, what: str) -> None:
 
 
 def checkpoint(connection: sqlite3.Connection) -> None:
-    """Bring all that is in the log into the file, and empty the log."""
+    """Copy the whole log into the file, and empty the log."""
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
 def close_file(connection: sqlite3.Connection, path: Path) -> None:
-    """Close a store in order: what was written is in its one file, and the file says so.
+    """Close a store properly: all data is in its one file, and the file says so.
 
-    If the disk has no room for that, the store stays as if it had been killed, which costs nothing but a check.
+    If the disk has no room for that, the store stays as after a kill: the next opening only checks it.
     """
     try:
         if connection.in_transaction:
@@ -185,7 +187,7 @@ def close_file(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _abandon(connection: sqlite3.Connection, path: Path, life: Life) -> None:
-    """Let go of a store that says that it is open: SQLite may delete its log, whose absence is then no loss."""
+    """Close a store that is marked as open. Recreates a log that SQLite deleted, so that it does not count as lost."""
     connection.close()
     if life.opened and path.exists():
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""What there is to say of a store: whether it is whole, how it was left, and how much is in it."""
+"""The report on a store: whether it is intact, how it was closed, and how many rows it has."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ FINDINGS_MAX = 20
 
 
 def report_on(path: Path) -> Document:
-    """Examine a store that nobody has open, and read all of it. Nothing is changed.
+    """Examine a store that no process has open, and read all of it. Changes nothing.
 
-    Errors: UserError if it is no store of ours, or of a newer version.
+    Errors: UserError if the file is not a redrive store or comes from a newer version.
     """
     found = examine(path, this_boot())
     if not path.exists() or not path.stat().st_size:
@@ -33,7 +33,7 @@ def report_on(path: Path) -> Document:
 
 
 def report_on_running(path: Path) -> Document:
-    """Read all of a store that a server has open, as it is at one instant."""
+    """Read all of a store that a server has open, as of one instant."""
     return _report(path, None, [], without_log=False)
 
 
@@ -66,7 +66,7 @@ def _integrity(connection: sqlite3.Connection) -> list[str]:
 
 
 def _counts(connection: sqlite3.Connection) -> dict[str, int | None]:
-    """How many rows each table has; None for one that cannot be read."""
+    """The number of rows of each table; None for an unreadable table."""
     names = [
         row[0]
         for row in connection.execute(

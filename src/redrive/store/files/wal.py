@@ -1,15 +1,14 @@
-"""SQLite's write-ahead log, read from outside: how much of it can be replayed, and how much there once was.
+"""Reads SQLite's write-ahead log from outside: how much can be replayed, and how much was once committed.
 
-SQLite replays a log up to the first frame that does not fit, and says nothing of those behind it. After a crash that
-is right: the last transaction may be torn. It is wrong if an earlier frame was damaged, or the file was cut. Two things
-tell these apart. After a crash no more than one transaction lies behind the first frame that does not fit. And the
-index of the log, a file that SQLite maps into memory, outlives the process: it says how many frames had been committed,
-until the machine starts again.
+SQLite replays a log up to the first invalid frame, and does not report the frames after it. After a crash this is
+right: the last transaction may be torn. It is wrong if an earlier frame is damaged, or the file was cut. Two facts show
+the difference. After a crash, at most one transaction follows the first invalid frame. And the log's index, a file that
+SQLite maps into memory, outlives the process: until the machine restarts, it says how many frames were committed.
 
     header   32 bytes   magic, version, page size, checkpoint, two salts, checksum
     frame    24 bytes   page number, pages after the commit (0 if it is none), salts, checksum; then the page
 
-A checksum covers all that stands before it. Frames of an earlier round have other salts.
+A checksum covers everything before it. Frames from before the log's last reset have other salts.
 
 Source: https://www.sqlite.org/fileformat2.html#the_write_ahead_log
 Source: https://www.sqlite.org/walformat.html#the_wal_index_file_format
@@ -26,7 +25,7 @@ from typing import BinaryIO
 HEADER_BYTES = 32
 FRAME_HEADER_BYTES = 24
 _MAGIC = 0x377F0682
-"""With the lowest bit set, checksums are of big-endian words."""
+"""If the lowest bit is set, checksums use big-endian words."""
 _PAGE_BYTES = frozenset(1 << power for power in range(9, 17))
 _INDEX_BYTES = 48
 _INDEX_SUMMED_BYTES = 40
@@ -38,7 +37,7 @@ Checksum = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Wal:
-    """What a log holds. `committed` frames are replayed; `commits_behind` ended behind the first that does not fit."""
+    """A log. `committed` frames can be replayed; `commits_behind` commits follow the first invalid frame."""
 
     size_bytes: int
     salts: bytes = b""
@@ -48,14 +47,14 @@ class Wal:
 
 @dataclass(frozen=True, slots=True)
 class WalIndex:
-    """What the index says of the log: how many frames of these salts were committed."""
+    """The content of the index: how many frames with these salts were committed."""
 
     salts: bytes
     committed: int
 
 
 def read_wal(path: Path) -> Wal | None:
-    """Read a log to its end; None if there is no such file."""
+    """Read a log to its end; None if the file does not exist."""
     try:
         size = path.stat().st_size
         with path.open("rb") as file:
@@ -65,9 +64,9 @@ def read_wal(path: Path) -> Wal | None:
 
 
 def read_wal_index(path: Path) -> WalIndex | None:
-    """Read the index of a log; None if there is none, or none that was written to its end.
+    """Read the index of a log; None if it does not exist or was not written completely.
 
-    It holds its header twice, the second of which is written first.
+    The index holds its header twice. SQLite writes the second copy first.
     """
     try:
         with path.open("rb") as file:
@@ -108,7 +107,7 @@ def _read(file: BinaryIO, size: int) -> Wal:
 
 
 def _commits(file: BinaryIO, start: int, page_bytes: int, salts: bytes) -> int:
-    """How many frames of these salts, from the `start`th on, end a transaction. Only their headers are looked at."""
+    """How many frames with these salts, from number `start` on, end a transaction. Reads only their headers."""
     commits, number = 0, start
     while True:
         file.seek(HEADER_BYTES + number * (FRAME_HEADER_BYTES + page_bytes))
@@ -120,9 +119,9 @@ def _commits(file: BinaryIO, start: int, page_bytes: int, salts: bytes) -> int:
 
 
 def _without_header(file: BinaryIO, size: int) -> Wal:
-    """A log whose header does not fit: nothing of it is replayed. The header is on the disk before any frame is.
+    """A log with an invalid header. Nothing of it is replayed. SQLite syncs the header first, so frames mean damage.
 
-    The salts, and the size of a page, are those with which the most transactions end.
+    The salts and the page size are guessed: those with the most commits.
     """
     most = Wal(size)
     file.seek(HEADER_BYTES)
@@ -135,7 +134,7 @@ def _without_header(file: BinaryIO, size: int) -> Wal:
 
 
 def _checksum(content: bytes, running: Checksum, order: str) -> Checksum:
-    """The running checksum over 32-bit words, two at a time."""
+    """The running checksum over pairs of 32-bit words."""
     first, second = running
     for left, right in struct.iter_unpack(f"{order}II", content):
         first = (first + left + second) & _WORD_MAX

@@ -1,5 +1,5 @@
--- A message of a FIFO queue has a deduplication id, one of a standard queue has none. The first FIFO message of a group
--- is its head, and the group can be received when its head is visible: finding such groups walks over heads alone.
+-- Only messages of FIFO queues have a deduplication id. The first message of a group in a FIFO queue is its head. The
+-- group can be received when its head is visible, so only heads are read to find such groups.
 CREATE TABLE messages (
   seq INTEGER PRIMARY KEY AUTOINCREMENT, queue TEXT NOT NULL, message_id TEXT NOT NULL,
   body TEXT NOT NULL, body_md5 TEXT NOT NULL, attributes TEXT, system_attributes TEXT, sender_id TEXT NOT NULL,

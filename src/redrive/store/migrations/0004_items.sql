@@ -1,5 +1,5 @@
--- The slot spreads a table's keys evenly: scans go in its order, and a segment of a scan is a range of slots.
--- The sizes stand before the item, so that they can be read without it.
+-- The slots spread a table's keys evenly: scans are in slot order, and a segment of a scan is a range of slots.
+-- The size is stored before the item, so that SQLite can read it without reading the item.
 CREATE TABLE items (
   table_id TEXT NOT NULL, slot INTEGER NOT NULL, hash_key BLOB NOT NULL, range_key BLOB NOT NULL,
   size_bytes INTEGER NOT NULL, expires_at INTEGER, item BLOB NOT NULL,

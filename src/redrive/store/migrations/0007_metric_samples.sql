@@ -1,4 +1,4 @@
--- Units are kept apart from one another; samples are the values themselves, for percentiles.
+-- Values with different units are stored separately. Samples are the single values, for percentiles.
 ALTER TABLE metrics RENAME TO metrics_without_samples;
 CREATE TABLE metrics (
   scope TEXT NOT NULL, namespace TEXT NOT NULL, name TEXT NOT NULL, dimensions TEXT NOT NULL, unit TEXT NOT NULL,

@@ -1,5 +1,5 @@
--- The texts of a delivery stand once, in its run, not in each of its attempts and in their indexes: a day of retries is 186
--- attempts.
+-- A delivery's texts are stored once, in its run, not in each attempt and in the attempts' indexes: a day of
+-- retries has 186 attempts.
 CREATE TABLE runs (run INTEGER PRIMARY KEY, delivery_id TEXT NOT NULL UNIQUE, source_arn TEXT NOT NULL);
 CREATE INDEX runs_by_source ON runs (source_arn, delivery_id);
 

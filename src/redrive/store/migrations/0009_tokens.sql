@@ -1,4 +1,4 @@
--- Tokens of requests, which were resources with a timer each: two rows at random places for every request with a token.
+-- Client tokens. They were resources with a timer each: every request with a token wrote two rows at random positions.
 CREATE TABLE tokens (
   kind TEXT NOT NULL, scope TEXT NOT NULL, token TEXT NOT NULL, digest TEXT NOT NULL, answer TEXT NOT NULL,
   expires_at INTEGER NOT NULL, PRIMARY KEY (kind, scope, token)

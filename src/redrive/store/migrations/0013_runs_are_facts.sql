@@ -1,5 +1,5 @@
--- A run's source, target, execution and state are columns; before, an English sentence in each attempt said them.
--- A run with an execution id can be found by it, and what failed in an account is found without reading what went well.
+-- A run's source, target, execution and state become columns. Before, each attempt had them in an English sentence.
+-- Runs can be found by execution id. An account's failed runs can be found without reading the delivered ones.
 ALTER TABLE runs RENAME TO runs_before;
 ALTER TABLE attempts RENAME TO attempts_before;
 DROP INDEX runs_by_source;
@@ -16,24 +16,24 @@ CREATE TABLE attempts (
   code TEXT NOT NULL, message TEXT NOT NULL, next_at INTEGER,
   letter_arn TEXT, led_to TEXT, why TEXT, log_stream TEXT
 );
--- What followed a run's end, or failed to: a destination that was told.
+-- What followed a run's end: a destination was told, or could not be told.
 CREATE TABLE notes (
   run INTEGER NOT NULL, at INTEGER NOT NULL, kind TEXT NOT NULL, arn TEXT NOT NULL, led_to TEXT NOT NULL,
   code TEXT NOT NULL, message TEXT NOT NULL
 );
--- Which messages a batch had, each with the execution that it belongs to, and whether the batch was the last of it.
+-- The messages of a batch, each with its execution, and whether the batch finished the message.
 CREATE TABLE links (
   run INTEGER NOT NULL, execution_id TEXT NOT NULL, message_id TEXT NOT NULL, receive_count INTEGER NOT NULL,
   is_done INTEGER NOT NULL
 );
--- Messages that changed queues: to a dead-letter queue, or by a move task, which gives a new message id.
+-- Messages that went to another queue: to a dead-letter queue, or by a move task, which gives a new message id.
 CREATE TABLE moves (
   at INTEGER NOT NULL, execution_id TEXT NOT NULL, kind TEXT NOT NULL, from_arn TEXT NOT NULL, to_arn TEXT NOT NULL,
   message_id TEXT NOT NULL, moved_as TEXT NOT NULL, receive_count INTEGER NOT NULL
 );
 ALTER TABLE messages ADD COLUMN cause TEXT;
 
--- The two codes are those of records that told of a destination, or of a letter, and of no attempt.
+-- Records with these two codes are about a destination or a dead letter, and are no attempts.
 INSERT INTO attempts (run, attempt, ended_at, state, code, message, next_at, letter_arn, why)
 SELECT run, attempt, ended_at,
   CASE WHEN verdict = 'retry' THEN 'retrying' WHEN verdict LIKE 'dead-lettered to %' THEN 'dead-lettered'

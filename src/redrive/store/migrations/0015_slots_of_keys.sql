@@ -1,2 +1,2 @@
--- Scans go through hash keys in DynamoDB's order: slots are counted by another digest. `slot_of` is the store's own function.
+-- Slots use another digest from now on, so that scans are in DynamoDB's order. `slot_of` is the store's SQL function.
 UPDATE items SET slot = slot_of(hash_key);

@@ -1,4 +1,4 @@
--- name: begin_run -- nothing, if there is one
+-- name: begin_run -- does nothing if the delivery has a run
 INSERT INTO runs (
   delivery_id, scope, kind, source_arn, target_arn, execution_id, cause, state, first_at, ended_at, left_out,
   left_out_until
@@ -45,7 +45,7 @@ SELECT delivery_id, scope, kind, source_arn, target_arn, execution_id, cause, ru
   left_out, left_out_until, run, why
 FROM runs JOIN attempts USING (run) WHERE source_arn = :source_arn AND runs.state = 'missed' ORDER BY first_at, run;
 
--- name: with_code -- for the simulator, which reads the whole history once
+-- name: with_code -- for the simulator; reads the whole table
 SELECT delivery_id, source_arn, attempt, attempts.ended_at, attempts.state, code, message, next_at,
   coalesce(letter_arn, ''), coalesce(led_to, ''), coalesce(why, ''), coalesce(log_stream, ''), left_out, left_out_until
 FROM attempts JOIN runs USING (run) WHERE code = :code ORDER BY attempts.ended_at, delivery_id;
@@ -53,13 +53,13 @@ FROM attempts JOIN runs USING (run) WHERE code = :code ORDER BY attempts.ended_a
 -- name: oldest -- hot
 SELECT min(ended_at) FROM attempts;
 
--- name: sweep -- the oldest first
+-- name: sweep -- oldest first
 DELETE FROM attempts WHERE rowid IN (
     SELECT rowid FROM attempts WHERE ended_at < :before ORDER BY ended_at LIMIT :limit
   )
 RETURNING run;
 
--- name: sweep_run -- once the last of its attempts has gone
+-- name: sweep_run -- only if it has no attempts any more
 DELETE FROM runs WHERE run = :run AND NOT EXISTS (SELECT 1 FROM attempts WHERE attempts.run = :run);
 
 -- name: sweep_notes

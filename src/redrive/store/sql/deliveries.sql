@@ -4,8 +4,8 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO NOTHING;
 
 -- name: due -- hot
--- A place that is bound stands in an expression, `place = :place || ''`. Bare, SQLite compares its value with the condition
--- of the index of what is outside, and so prepares the statement anew for each execution, which costs more than to run it.
+-- A bound place is used in an expression, `place = :place || ''`. Without it, SQLite compares the bound value with the
+-- condition of the partial index `deliveries_outside`, and prepares the statement again for each run, which is slow.
 SELECT id, scope, source, source_arn, target_arn, document, policy, place, due_at, first_at, attempts + 1, failures, fence, leases
 FROM deliveries WHERE place = :place || '' AND due_at <= :now ORDER BY due_at, id LIMIT :limit;
 
@@ -61,7 +61,7 @@ UPDATE deliveries SET due_at = :now WHERE due_at > :due_at_max;
 DELETE FROM deliveries WHERE id = ? AND fence = ?;
 
 -- name: next -- hot
--- As `due`: bare, the parameter would have this prepared anew each time.
+-- The expression prevents that the statement is prepared again for each run: see `due`.
 SELECT min(due_at) FROM deliveries WHERE place = :kind || '';
 
 -- name: count_of_source

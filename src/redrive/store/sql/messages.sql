@@ -4,7 +4,7 @@ INSERT INTO messages (queue, message_id, body, body_md5, sender_id, sent_at, vis
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: put_plain
--- Most messages have nothing else, and each column costs.
+-- Most messages have only these columns, and each column costs time.
 INSERT INTO messages (queue, message_id, body, body_md5, sender_id, sent_at, visible_at, expires_at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?);
 
@@ -13,9 +13,9 @@ INSERT INTO messages (queue, message_id, body, body_md5, sender_id, sent_at, vis
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: claim_visible -- hot
--- In the order of sending, among those that are visible the longest and those that a receive took and gave back.
--- A message that this same receive took a moment ago, and that a timeout of 0 left visible, is not taken twice.
--- The plus signs keep the planner from walking all that is visible, or unexpired, in place of the few chosen rows.
+-- In the order of sending, among the messages that are visible the longest and those that were received before.
+-- With a timeout of 0, a message stays visible: the receipt's condition keeps one receive from taking it twice.
+-- The plus signs stop the query planner from reading all visible or unexpired rows instead of the few chosen rows.
 UPDATE messages SET visible_at = :visible_at, receive_count = receive_count + 1, receipt = :receipt,
   received_at = :now, first_received_at = coalesce(first_received_at, :now)
 WHERE seq IN (
@@ -36,7 +36,7 @@ RETURNING seq, message_id, body, body_md5, attributes, system_attributes, sender
   receive_count, first_received_at, receipt, source_queue_arn, cause;
 
 -- name: dead_letter -- hot
--- The claim counted one receive too many: nobody was given the message.
+-- The claim is not a receive of these messages, because no consumer gets them: subtract it from the count.
 UPDATE messages SET queue = :dead_letter_queue, visible_at = :now, expires_at = sent_at + :retention_ms, receipt = '',
   receive_count = receive_count - 1, source_queue_arn = :source_queue_arn
 WHERE queue = :queue AND visible_at = :visible_at AND receipt = :receipt AND receive_count > :receive_count_max;
@@ -76,7 +76,7 @@ DELETE FROM messages WHERE seq IN (
 );
 
 -- name: counts -- hot
--- What is visible is counted in the index alone, however much it is; what has expired is taken off again.
+-- Visible messages are counted in the index alone, which is fast for any number. Expired ones are then subtracted.
 SELECT (SELECT count(*) FROM messages WHERE queue = :queue AND visible_at <= :now)
     - (SELECT count(*) FROM messages WHERE queue = :queue AND expires_at <= :now AND +visible_at <= :now),
   count(*) FILTER (WHERE receipt <> ''), count(*) FILTER (WHERE receipt = '')
@@ -99,7 +99,7 @@ SELECT count(*) FROM (
 SELECT sent_at FROM messages WHERE queue = :queue AND expires_at > :now ORDER BY expires_at LIMIT 1;
 
 -- name: put_in_order -- hot
--- Nothing is stored, and no row answered, if the deduplication id was sent within its time.
+-- Stores nothing and returns no row if the deduplication id was sent before and has not expired.
 INSERT INTO messages (queue, message_id, body, body_md5, attributes, system_attributes, sender_id, group_id,
   deduplication_id, is_head, sent_at, visible_at, expires_at, receive_count, first_received_at, source_queue_arn, cause)
 SELECT :queue, :message_id, :body, :body_md5, :attributes, :system_attributes, :sender_id, :group_id,
@@ -112,8 +112,8 @@ WHERE NOT EXISTS (
 RETURNING seq;
 
 -- name: claim_in_order -- hot
--- Walks from the heads that are visible, each group to the end of what is visible of it before the next group.
--- What this same receive took a moment ago, and a timeout of 0 left visible, is stepped over and not taken twice.
+-- Starts at the visible heads. Walks each group to its last visible message before the next group.
+-- With a timeout of 0, a message stays visible: the walk skips those with this receipt, so that none is taken twice.
 UPDATE messages SET visible_at = :visible_at, receive_count = receive_count + 1, receipt = :receipt, turn = turn + 1,
   received_at = :now, first_received_at = coalesce(first_received_at, :now)
 WHERE seq IN (
@@ -149,7 +149,7 @@ WHERE is_head = 0
   AND seq = (SELECT seq FROM messages WHERE queue = :queue AND group_id = :group_id ORDER BY seq LIMIT 1);
 
 -- name: promote_to_the_back -- hot
--- The group was received from: it comes after the groups that are visible already.
+-- A group that was received from comes after the groups that are visible already.
 UPDATE messages SET is_head = 1, visible_at = max(visible_at, :now), turn = max(turn, :turn)
 WHERE is_head = 0
   AND seq = (SELECT seq FROM messages WHERE queue = :queue AND group_id = :group_id ORDER BY seq LIMIT 1);
@@ -190,7 +190,7 @@ SELECT group_id, count(*) FROM (
 ) GROUP BY group_id;
 
 -- name: claim_of_other_groups
--- Steps from group to group, so that what other groups have piled up costs nothing.
+-- Steps from group to group, so that the many messages of the excluded groups cost nothing.
 UPDATE messages SET visible_at = :visible_at, receive_count = receive_count + 1, receipt = :receipt,
   received_at = :now, first_received_at = coalesce(first_received_at, :now)
 WHERE seq IN (
@@ -223,6 +223,6 @@ SELECT seq, message_id, body, body_md5, attributes, system_attributes, sender_id
 FROM messages WHERE queue = :queue AND is_head = 1 AND visible_at <= :now AND +expires_at > :now
 ORDER BY visible_at, turn, seq LIMIT :limit;
 
--- name: executions_of -- ten at a time: a statement over json_each does not outlive `deserialize`, and SQLite crashes
+-- name: executions_of -- ten at a time: after `deserialize`, SQLite crashes in a prepared statement with json_each
 SELECT coalesce(cause, message_id), message_id, receive_count FROM messages
 WHERE seq IN (:seq0, :seq1, :seq2, :seq3, :seq4, :seq5, :seq6, :seq7, :seq8, :seq9) ORDER BY seq;

@@ -1,4 +1,4 @@
--- name: put -- unless the minute is there
+-- name: put -- unless the minute exists
 INSERT INTO metrics (scope, namespace, name, dimensions, unit, minute, sum, count, min, max, samples)
 VALUES (:scope, :namespace, :name, :dimensions, :unit, :minute, :sum, :count, :min, :max, :samples)
 ON CONFLICT (scope, namespace, name, dimensions, unit, minute) DO NOTHING;
@@ -27,7 +27,7 @@ WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions 
 SELECT DISTINCT namespace, name, dimensions, unit FROM metrics WHERE scope = :scope AND minute >= :since
 ORDER BY namespace, name, dimensions, unit;
 
--- name: sweep -- the oldest first
+-- name: sweep -- oldest first
 DELETE FROM metrics WHERE (scope, namespace, name, dimensions, unit, minute) IN (
   SELECT scope, namespace, name, dimensions, unit, minute FROM metrics WHERE minute < :before
   ORDER BY minute LIMIT :limit

@@ -6,7 +6,7 @@ FROM runs WHERE source_arn = :source_arn AND (first_at, run) < (:before_at, :bef
   AND (:target_arn = '' OR target_arn = :target_arn) AND (:execution_id = '' OR execution_id = :execution_id)
 ORDER BY first_at DESC, run DESC LIMIT :limit;
 
--- name: page_of_state -- what went well is not in this index
+-- name: page_of_state -- the index does not contain delivered runs
 SELECT delivery_id, scope, kind, source_arn, target_arn, execution_id, cause, state, first_at, ended_at, left_out,
   left_out_until, run
 FROM runs INDEXED BY runs_by_state
@@ -22,7 +22,7 @@ FROM runs WHERE scope = :scope AND (first_at, run) < (:before_at, :before_run) A
   AND (:state = '' OR state = :state) AND (:target_arn = '' OR target_arn = :target_arn)
 ORDER BY first_at DESC, run DESC LIMIT :limit;
 
--- name: page_of_execution -- the runs that belong to it, and the batches that had messages of it
+-- name: page_of_execution -- the execution's own runs, and the batches with its messages
 SELECT delivery_id, scope, kind, source_arn, target_arn, execution_id, cause, state, first_at, ended_at, left_out,
   left_out_until, run
 FROM runs WHERE run IN (
@@ -32,7 +32,7 @@ FROM runs WHERE run IN (
   AND (:target_arn = '' OR target_arn = :target_arn)
 ORDER BY first_at DESC, run DESC LIMIT :limit;
 
--- name: execution_of -- by a delivery's id, which is a request id for functions; by a message's id; or by its own
+-- name: execution_of -- by a delivery's id (for functions: a request id), a message's id, or its own id
 SELECT execution_id FROM (
   SELECT 1 AS rank, execution_id FROM runs WHERE delivery_id = :id
   UNION ALL SELECT 2, execution_id FROM runs WHERE execution_id = :id
@@ -44,8 +44,8 @@ SELECT execution_id FROM (
 ) ORDER BY rank LIMIT 1;
 
 -- name: timeline
--- All that happened to one execution, in order: what began, each attempt, each batch, destinations, moves. In virtual
--- time much happens at one instant: runs are then in the order in which they were recorded, after what was moved.
+-- All events of one execution, in order: began, each attempt, each batch, destinations, moves. In virtual time many
+-- events have the same instant: moves come first, then the runs in the order in which they were recorded.
 WITH own AS (
   SELECT * FROM runs WHERE run IN (
     SELECT run FROM runs WHERE execution_id = :execution_id UNION SELECT run FROM links WHERE execution_id = :execution_id

@@ -1,6 +1,7 @@
-"""The history of deliveries as facts: runs, the attempts of each, and what followed its end.
+"""The history of deliveries as facts: runs, their attempts, and what followed their ends.
 
-A run is one delivery; what stays the same over its attempts is stored once. Its state is that after its last attempt.
+A run is one delivery. Values that are the same for all its attempts are stored once. The run's state is that after its
+last attempt.
 """
 
 from __future__ import annotations
@@ -16,24 +17,24 @@ _SQL = load_queries("attempts")
 
 
 class RunState(enum.Enum):
-    """What became of a run so far; of an attempt, the state in which it left its run."""
+    """The state of a run; for an attempt, the run's state after the attempt."""
 
     RETRYING = "retrying"
-    """Another attempt will follow."""
+    """Another attempt follows."""
     DELIVERED = "delivered"
     DEAD_LETTERED = "dead-lettered"
     DROPPED = "dropped"
-    """Given up, and no dead letter could be written."""
+    """Given up; no dead letter could be written."""
     GAVE_UP = "gave up"
-    """Given up by a source that was asked for no dead letter."""
+    """Given up by a source without dead letters."""
     MISSED = "missed"
-    """Never promised: nothing was attempted."""
+    """Never created as a delivery: nothing was attempted."""
     RETURNED = "returned"
-    """A batch of which messages went back to their queue."""
+    """A batch with messages that went back to their queue."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        """The value as a field, which is read in a tenth of the time."""
+        """The value as a plain attribute: reading it takes a tenth of the time."""
 
     @property
     def word(self) -> str:
@@ -45,10 +46,10 @@ _STATES: dict[str, RunState] = {str(state.value): state for state in RunState}
 
 
 class RunRecord(NamedTuple):
-    """One delivery: a row. `kind` says what made it; the execution id is that of the work that it belongs to.
+    """One delivery: a row. `kind` is its kind of source. `execution_id` is the execution that it belongs to.
 
-    `cause` is the id of the delivery from which it followed, empty if it followed from none. `left_out` counts the
-    occurrences that a missed run stands for, from `first_at` until `left_out_until`.
+    `cause` is the id of the delivery that caused it; empty if none did. `left_out` counts the occurrences of a missed
+    run, from `first_at` to `left_out_until`.
     """
 
     delivery_id: str
@@ -67,10 +68,10 @@ class RunRecord(NamedTuple):
 
 
 class AttemptRecord(NamedTuple):
-    """One attempt that has ended. `code` is empty for a success; `next_at` is set where a retry follows.
+    """One attempt that has ended. `code` is empty for a success. `next_at` is set if a retry follows.
 
-    `letter_arn` is the queue for which its dead letter was meant; `led_to` is the id of the message that it sent, or
-    of the dead letter; `why` says why there is no letter, or no attempt. Attempt 0 is none: the run was missed.
+    `letter_arn` is the queue for its dead letter. `led_to` is the id of the message that it sent, or of the dead
+    letter. `why` says why there is no letter or no attempt. Attempt 0 is no attempt: the run was missed.
     """
 
     delivery_id: str
@@ -103,7 +104,7 @@ class AttemptRecord(NamedTuple):
 
 
 class NoteRecord(NamedTuple):
-    """What followed the end of a run: a destination was told (`led_to` is the message or the event), or was not."""
+    """What followed a run's end: a destination was told (`led_to` is the message or event), or could not be told."""
 
     at: Instant
     kind: str
@@ -114,7 +115,7 @@ class NoteRecord(NamedTuple):
 
 
 class AttemptTable:
-    """Append, read, sweep."""
+    """Runs, attempts and notes: insert, read, sweep."""
 
     __slots__ = ("_database", "_is_known", "_oldest")
 
@@ -124,9 +125,9 @@ class AttemptTable:
         self._is_known = False
 
     def record(self, run: RunRecord, attempt: AttemptRecord) -> int:
-        """Write down an attempt that has ended, and the run's state with it; answers the run's number."""
+        """Record an attempt that has ended, and the run's new state. Returns the run's number."""
         number = self._go_on(run) if attempt.attempt > 1 else self._begin(run)
-        if number is None:  # A first attempt that is recorded again, or a later one of a run that was forgotten.
+        if number is None:  # A first attempt is recorded again, or a later attempt's run was deleted.
             number = self._begin(run) if attempt.attempt > 1 else self._go_on(run)
         assert number is not None, f"{run.delivery_id} has no run, and cannot have one"
         self._database.run(
@@ -141,7 +142,7 @@ class AttemptTable:
         return number
 
     def _begin(self, run: RunRecord) -> int | None:
-        """Write down a run; answers its number, or None if there is one of this delivery already."""
+        """Insert a run. Returns its number, or None if the delivery has a run already."""
         return self._database.insert(
             _SQL["begin_run"],
             (
@@ -151,7 +152,7 @@ class AttemptTable:
         )  # fmt: skip
 
     def _go_on(self, run: RunRecord) -> int | None:
-        """Have a run be in another state; answers its number, or None if there is none of this delivery."""
+        """Update a run's state. Returns its number, or None if the delivery has no run."""
         row = self._database.one(_SQL["go_on"], (run.state.text, run.ended_at, run.delivery_id))
         return None if row is None else int(row[0])
 
@@ -159,13 +160,13 @@ class AttemptTable:
         self, delivery_id: str, attempt: int, ended_at: Instant, *, code: str, message: str, next_at: Instant,
         log_stream: str = "",
     ) -> bool:  # fmt: skip
-        """Write down one more attempt of a run that is retried; False if there is no such run yet."""
+        """Record another attempt of a run that is being retried. False if there is no such run yet."""
         self._added(ended_at)
         params = (attempt, ended_at, code, message, next_at, log_stream or None, delivery_id)
         return self._database.run(_SQL["record_retry"], params) > 0
 
     def note(self, delivery_id: str, note: NoteRecord) -> None:
-        """Write down what followed the end of a run that is on record."""
+        """Record what followed the end of a run."""
         self._database.run(
             _SQL["note"],
             {
@@ -175,12 +176,12 @@ class AttemptTable:
         )  # fmt: skip
 
     def run(self, delivery_id: str) -> RunRecord | None:
-        """The run of a delivery."""
+        """The run of a delivery, or None."""
         row = self._database.one(_SQL["run"], {"delivery_id": delivery_id})
         return None if row is None else run_from(row)
 
     def of_delivery(self, delivery_id: str) -> list[AttemptRecord]:
-        """The attempts of one delivery, first to last."""
+        """The attempts of one delivery, in order."""
         return [_attempt(row) for row in self._database.all(_SQL["of_delivery"], {"delivery_id": delivery_id})]
 
     def notes_of(self, delivery_id: str) -> list[NoteRecord]:
@@ -192,16 +193,16 @@ class AttemptTable:
         return [_attempt(row) for row in self._database.all(_SQL["of_source"], {"source_arn": source_arn})]
 
     def unattempted(self, source_arn: str) -> list[tuple[RunRecord, str]]:
-        """What was left out of a source without an attempt, the earliest first; each with the reason."""
+        """The work of a source that was left out without an attempt, earliest first, with the reasons."""
         rows = self._database.all(_SQL["unattempted"], {"source_arn": source_arn})
         return [(run_from(row[:-1]), str(row[-1])) for row in rows]
 
     def with_code(self, code: str) -> list[AttemptRecord]:
-        """The attempts of all deliveries that failed with this code. Reads the whole table."""
+        """All attempts that failed with this code. Reads the whole table."""
         return [_attempt(row) for row in self._database.all(_SQL["with_code"], {"code": code})]
 
     def oldest(self) -> Instant | None:
-        """When the oldest attempt on record ended, or earlier; None if there is none."""
+        """When the oldest attempt ended, or an earlier instant; None if there is no attempt."""
         if not self._is_known:
             row = self._database.one(_SQL["oldest"], {})
             self._oldest = None if row is None or row[0] is None else int(row[0])
@@ -209,9 +210,9 @@ class AttemptTable:
         return self._oldest
 
     def sweep(self, before: Instant, *, limit: int) -> int:
-        """Forget so many attempts that ended before this instant, the oldest first; answers how many there were.
+        """Delete up to `limit` attempts that ended before this instant, oldest first. Returns how many were deleted.
 
-        A run goes with its last attempt, and its notes and links with it.
+        A run is deleted with its last attempt, together with its notes and links.
         """
         self.forget()
         swept = self._database.all(_SQL["sweep"], {"before": before, "limit": limit})
@@ -222,7 +223,7 @@ class AttemptTable:
         return len(swept)
 
     def forget(self) -> None:
-        """Drop what is remembered: what was written has been undone."""
+        """Clear the cache after a rollback."""
         self._oldest, self._is_known = None, False
 
     def _added(self, ended_at: Instant) -> None:

@@ -1,4 +1,4 @@
-"""Immutable bytes by their digest: the code of functions, for one."""
+"""Immutable bytes by digest, such as the code of functions."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class BlobTable:
         self._database = database
 
     def put(self, digest: str, content: bytes) -> None:
-        """Keep the content under its digest."""
+        """Store the content under its digest."""
         self._database.run(_SQL["put"], {"digest": digest, "content": content})
 
     def get(self, digest: str) -> bytes | None:
-        """The content of that digest, or None."""
+        """The content with that digest, or None."""
         row = self._database.one(_SQL["get"], {"digest": digest})
         return None if row is None else bytes(row[0])
 
     def delete(self, digest: str) -> None:
-        """Forget the content."""
+        """Delete the content."""
         self._database.run(_SQL["delete"], {"digest": digest})

@@ -1,6 +1,6 @@
-"""What FIFO queues remember for five minutes: sends by their deduplication ids, receives by their attempt ids.
+"""What FIFO queues remember for five minutes: sends by deduplication id, receives by attempt id.
 
-Rows outlive the messages that they speak of; a sweep forgets those whose time is over.
+Rows outlive their messages. A sweep deletes expired rows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _SQL = load_queries("dedup")
 
 @dataclass(frozen=True, slots=True)
 class RememberedReceive:
-    """What a receive gave: messages by their `seq`, under one receipt, hidden until `visible_at`."""
+    """The result of a receive: messages by their `seq`, with one receipt, hidden until `visible_at`."""
 
     receipt: str
     seqs: tuple[int, ...]
@@ -27,7 +27,7 @@ class RememberedReceive:
 
 
 class DedupTable:
-    """Sends and receives that a repetition must find again."""
+    """Remembered sends and receives, for deduplication."""
 
     __slots__ = ("_database",)
 
@@ -35,19 +35,19 @@ class DedupTable:
         self._database = database
 
     def remember_send(self, queue: str, scope: str, id: str, *, message_id: str, seq: int, expires_at: Instant) -> None:
-        """Remember an accepted send. `scope` is the group within which the id counts, empty for the whole queue."""
+        """Remember an accepted send. `scope` is the group in which the id is unique; empty for the whole queue."""
         self._database.run(
             _SQL["remember_send"],
             {"queue": queue, "scope": scope, "id": id, "message_id": message_id, "seq": seq, "expires_at": expires_at},
         )
 
     def find_send(self, queue: str, scope: str, id: str, now: Instant) -> tuple[str, int] | None:
-        """(message_id, seq) of the send that was accepted under this id; None if there was none, or too long ago."""
+        """(message_id, seq) of the send with this id; None if there was none, or it has expired."""
         row = self._database.one(_SQL["find_send"], {"queue": queue, "scope": scope, "id": id, "now": now})
         return None if row is None else (str(row[0]), int(row[1]))
 
     def remember_receive(self, queue: str, id: str, receive: RememberedReceive) -> None:
-        """Remember what a receive gave, over an earlier one of the same id."""
+        """Remember the result of a receive; replaces an earlier one with the same id."""
         self._database.run(
             _SQL["remember_receive"],
             {
@@ -57,7 +57,7 @@ class DedupTable:
         )  # fmt: skip
 
     def find_receive(self, queue: str, id: str, now: Instant) -> RememberedReceive | None:
-        """What the receive of this id gave; None if there was none, or too long ago."""
+        """The result of the receive with this id; None if there was none, or it has expired."""
         row = self._database.one(_SQL["find_receive"], {"queue": queue, "id": id, "now": now})
         if row is None:
             return None
@@ -65,15 +65,15 @@ class DedupTable:
         return RememberedReceive(row[0], tuple(seqs), int(row[2]), int(row[3]))
 
     def sweep(self, now: Instant, *, limit: int) -> int:
-        """Forget what is over, so many sends and so many receives at most; answers how many of both."""
+        """Delete expired rows, up to `limit` sends and `limit` receives. Returns how many of both."""
         params = {"now": now, "limit": limit}
         return self._database.run(_SQL["sweep_sends"], params) + self._database.run(_SQL["sweep_receives"], params)
 
     def next(self) -> Instant | None:
-        """When the next send or receive is over; None if nothing is remembered."""
+        """When the next send or receive expires; None if nothing is remembered."""
         row = self._database.one(_SQL["next"], ())
         return None if row is None or row[0] is None else int(row[0])
 
     def bring_near(self, expires_at_max: Instant) -> int:
-        """Have no send be remembered for longer than until then; answers how many were."""
+        """Shorten remembered sends to expire at `expires_at_max` at the latest. Returns how many were changed."""
         return self._database.run(_SQL["bring_near"], {"expires_at_max": expires_at_max})

@@ -1,8 +1,8 @@
-"""Promises to deliver: one row, one promise. The outbox of every asynchronous thing.
+"""Open deliveries: one row for each promise to deliver. The outbox of all asynchronous work.
 
-`due_at` of a delivery that is being attempted is the end of its lease: whoever finds it due then knows that the
-attempt's node has not answered. The fence counts leases; only the holder of the latest may settle: each write names the
-fence under which it was decided, and writes exactly one row, or it is a Bug and the step is undone.
+While a delivery is attempted, `due_at` is the end of its lease: if the delivery is due then, the attempt's node has not
+answered. The fence counts leases. Only the holder of the latest lease may settle: each write names the fence under
+which it was decided, and must change exactly one row; otherwise it is a Bug and the step is rolled back.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from redrive.store.queries import load_queries
 _SQL = load_queries("deliveries")
 
 POLICIES_KEPT = 1_000
-"""Most deliveries have one of few policies, and reading one takes longer than the rest of the row."""
+"""The size of the policies' cache. Deliveries share few policies, and decoding takes longer than the rest of a row."""
 DOCUMENTS_KEPT = 2_000
-"""What is retried is read again and again."""
+"""The size of the documents' cache. A retried delivery is read again and again."""
 
 INSIDE = "inside"
 """The target is in this store: claim, acceptance and settlement share one transaction."""
@@ -35,14 +35,13 @@ OUTSIDE = "outside"
 
 
 class Delivery(NamedTuple):
-    """A promise that something reaches a target. A tuple, since one is made for each attempt.
+    """A promise that something reaches a target. A tuple, because one is created for each attempt.
 
-    `id` makes the promise idempotent: making it twice is making it once. `source` names who renders, classifies and
-    dead-letters it; `document` is that source's own data, which nobody changes. `first_at` is where its age counts
-    from.
-    `function` is whose run it is, by unqualified ARN, if that is known: who shares the slots for attempts outside.
-    `attempts` counts attempts begun, `failures` those that used up a retry, `leases` claims since the last settlement:
-    above 1, an earlier attempt was never heard of again.
+    `id` makes creation idempotent: a second `put` does nothing. `source` names the code that renders, classifies and
+    dead-letters the delivery. `document` is the source's own data, which never changes. The delivery's age counts from
+    `first_at`. `function` is the unqualified ARN of its function, if known: functions share the slots for attempts
+    outside. `attempts` counts attempts begun, `failures` those that used up a retry, `leases` the claims since the last
+    settlement: above 1, an earlier attempt never answered.
     """
 
     id: str
@@ -63,7 +62,7 @@ class Delivery(NamedTuple):
 
 
 class DeliveryTable:
-    """The deliveries that are not settled for good."""
+    """The deliveries that have not ended."""
 
     __slots__ = ("_database", "_earliest")
 
@@ -72,7 +71,7 @@ class DeliveryTable:
         self._earliest = Earliest(database, _SQL["next"])
 
     def put(self, delivery: Delivery) -> bool:
-        """Make the promise; False if it was made before."""
+        """Store the delivery. False if its id exists already."""
         changed = self._database.run(
             _SQL["put"],
             (
@@ -85,15 +84,15 @@ class DeliveryTable:
         return changed > 0
 
     def due(self, place: str, now: Instant, *, limit: int) -> list[Delivery]:
-        """Deliveries that are due, earliest first, as attempts at them begin; to be released or deleted in this step.
+        """Due deliveries, earliest first, with the new attempt counted. Release or delete each in this step.
 
-        What is settled in the transaction that found it needs no lease: nobody else can see it between the two.
+        They need no lease: nobody else can see them before the transaction ends.
         """
         rows = self._database.all(_SQL["due"], {"place": place, "now": now, "limit": limit})
         return sorted(map(_delivery, rows), key=lambda one: (one.first_at, one.id))
 
     def claim_due(self, place: str, now: Instant, *, lease_ms: int, limit: int) -> list[Delivery]:
-        """Take deliveries that are due, earliest first, each under a lease that ends at `now + lease_ms`."""
+        """Claim due deliveries, earliest first, each under a lease that ends at `now + lease_ms`."""
         self._earliest.changed(place)
         rows = self._database.all(
             _SQL["claim_due"], {"place": place, "now": now, "lease_until": now + lease_ms, "limit": limit}
@@ -101,7 +100,7 @@ class DeliveryTable:
         return sorted(map(_delivery, rows), key=lambda one: (one.first_at, one.id))
 
     def claim_outside(self, function: str, now: Instant, *, lease_ms: int, limit: int) -> list[Delivery]:
-        """Take deliveries outside of one function, as `claim_due`."""
+        """Claim due outside deliveries of one function, as `claim_due`."""
         self._earliest.changed(OUTSIDE)
         rows = self._database.all(
             _SQL["claim_outside"], {"function": function, "now": now, "lease_until": now + lease_ms, "limit": limit}
@@ -109,62 +108,62 @@ class DeliveryTable:
         return sorted(map(_delivery, rows), key=lambda one: (one.first_at, one.id))
 
     def outside_by_function(self) -> list[tuple[str, Instant]]:
-        """The functions that have deliveries outside, and when each one's earliest comes due; the earliest first."""
+        """The functions with outside deliveries, and the earliest `due_at` of each; earliest first."""
         return [
             (str(function), int(due_at)) for function, due_at in self._database.all(_SQL["outside_by_function"], {})
         ]
 
     def held(self, id: str, fence: int) -> Delivery | None:
-        """The delivery, if the lease with this fence is still its latest; None if another claim came after it."""
+        """The delivery, if this fence is its latest; None after a newer claim, or if it has ended."""
         row = self._database.one(_SQL["held"], {"id": id, "fence": fence})
         return None if row is None else _delivery(row)
 
     def release(self, delivery: Delivery, *, place: str, due_at: Instant, counted: bool) -> None:
-        """The attempt has ended: have the delivery due again at a place; `counted` failures use up a retry."""
+        """End an attempt: the delivery is due again at `place` and `due_at`. A `counted` failure uses up a retry."""
         self._write("release", (place, due_at, delivery.attempts, int(counted)), delivery.id, delivery.fence)
         self._earliest.changed(delivery.place)
         self._earliest.changed(place)
 
     def move_outside(self, delivery: Delivery, *, function: str) -> None:
-        """Have an attempt that is due made outside, as a run of this function."""
+        """Move a delivery outside, to be attempted as a run of this function."""
         self._write("move_outside", (function,), delivery.id, delivery.fence)
         self._earliest.changed(delivery.place)
         self._earliest.changed(OUTSIDE)
 
     def move(self, delivery: Delivery, *, place: str) -> None:
-        """Have a delivery wait at another place."""
+        """Move a delivery to another place."""
         self._write("move", (place,), delivery.id, delivery.fence)
         self._earliest.changed(delivery.place)
         self._earliest.changed(place)
 
     def postpone(self, delivery: Delivery, *, due_at: Instant) -> None:
-        """Have a delivery inside due at this instant: until then the attempt at it is under way, under a lease.
+        """Keep an inside delivery under a lease until this instant, because its attempt is under way.
 
-        A lease has a fence of its own: the late answer of an attempt outside that came before settles nothing now.
+        The lease gets a new fence, so a late answer of an earlier attempt outside settles nothing.
         """
         self._write("postpone", (due_at,), delivery.id, delivery.fence)
         self._earliest.changed(delivery.place)
 
     def bring_near(self, now: Instant, *, due_at_max: Instant) -> int:
-        """Have deliveries that are due later than that be due now; answers how many. Reads the whole table."""
+        """Make deliveries due now that are due later than `due_at_max`. Returns how many. Reads the whole table."""
         self._earliest.forget()
         return self._database.run(_SQL["bring_near"], {"now": now, "due_at_max": due_at_max})
 
     def end_leases(self, now: Instant) -> None:
-        """Have all that is under way due now: whoever held it is gone. Only for a node that has the store to itself.
+        """Make all attempts under way due now: their holder is gone. Only for a node that is alone on the store.
 
-        Rows of places other than the two above are leases themselves.
+        Rows in places other than `inside` and `outside` count as leases.
         """
         self._database.run(_SQL["end_leases"], {"now": now})
         self._earliest.forget()
 
     def delete(self, id: str, fence: int) -> None:
-        """The promise is kept, or given up, by the holder of its latest lease."""
+        """Delete an ended delivery. Only the holder of its latest lease may do this."""
         self._write("delete", (), id, fence)
         self._earliest.forget()
 
     def next(self, places: Sequence[str]) -> Instant | None:
-        """When the earliest delivery at one of these places comes due."""
+        """When the earliest delivery in these places is due."""
         earliest: Instant | None = None
         for place in places:
             at = self._earliest.of(place)
@@ -173,13 +172,13 @@ class DeliveryTable:
         return earliest
 
     def _write(self, statement: str, values: Row, id: str, fence: int) -> None:
-        """Change the one row of this id and fence. Errors: Bug if there is none: the lease has passed to another."""
+        """Change the row with this id and fence. Errors: Bug if there is none: another claim holds the lease."""
         changed = self._database.run(_SQL[statement], (*values, id, fence))
         if changed != 1:
             raise Bug(f"{statement} of delivery {id} under fence {fence} changed {changed} rows")
 
     def forget(self) -> None:
-        """Drop what is remembered: what was written has been undone."""
+        """Clear the cache after a rollback."""
         self._earliest.forget()
 
     def count_of_source(self, source: str, source_arn: str) -> int:

@@ -1,4 +1,4 @@
-"""What a store knows of itself, by name: the secret behind its session tokens, how often it was opened."""
+"""A store's facts about itself, by name: the secret of its session tokens, how often it was opened."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SQL = load_queries("facts")
 
 
 class FactTable:
-    """A few small values that belong to the store and not to a user; a reset keeps them."""
+    """A few small values that belong to the store and not to a user. A reset keeps them."""
 
     __slots__ = ("_database",)
 
@@ -19,16 +19,16 @@ class FactTable:
         self._database = database
 
     def get(self, name: str) -> bytes | None:
-        """The value of that name, or None."""
+        """The value with that name, or None."""
         row = self._database.one(_SQL["get"], {"name": name})
         return None if row is None else bytes(row[0])
 
     def secret(self) -> bytes:
-        """What only this store knows: keys, session tokens and signed URLs follow from it (core.sessions)."""
+        """The store's secret. Keys, session tokens and signed URLs derive from it (core.sessions)."""
         found = self.get(SECRET)
         assert found is not None, "a store has a secret from its first opening on"
         return found
 
     def set(self, name: str, value: bytes) -> None:
-        """Keep a value under its name, in place of an earlier one."""
+        """Store a value under its name; replaces an earlier one."""
         self._database.run(_SQL["set"], {"name": name, "value": value})

@@ -1,7 +1,7 @@
-"""The items of DynamoDB's tables: bytes under keys of bytes, whose order is the order of the table.
+"""The items of DynamoDB's tables: bytes under keys of bytes. The order of the bytes is the order of the table.
 
-What the bytes mean is the business of languages/dynamo: `encode_key` makes keys, `dump_item` items. A table is meant by
-its id, so that a table of the same name, made later, begins empty.
+languages/dynamo defines the bytes: `encode_key` makes keys, `dump_item` items. Items belong to a table's id, so a new
+table with an old name begins empty.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from redrive.store.slots import SLOTS, slot_of
 _SQL = load_queries("items")
 
 _EXPIRY = "expiry"
-"""The one kind of instant that is remembered of items."""
+"""The only kind in the cache of expiry instants."""
 
 NO_RANGE_KEY = b""
-"""The range key of items in a table that has none."""
+"""The range key of items in tables without one."""
 
 _FIRST_CHUNK_ROWS = 32
 _CHUNK_ROWS_MAX = 4_096
@@ -35,7 +35,7 @@ class ItemKey(NamedTuple):
 
 
 class StoredItem(NamedTuple):
-    """An item with its key and the size that DynamoDB counts."""
+    """An item with its key, and its size as DynamoDB counts it."""
 
     key: ItemKey
     size_bytes: int
@@ -43,17 +43,17 @@ class StoredItem(NamedTuple):
 
 
 class ItemPage(NamedTuple):
-    """Items in order; `complete` if nothing follows them, as far as was looked."""
+    """Items in order. `complete`: no items follow, as far as was read."""
 
     items: Sequence[StoredItem]
     complete: bool
 
 
 class RangeKeys(NamedTuple):
-    """The range keys from `low`, included, up to `high`, not included. Both may be built by `just_after`."""
+    """The range keys from `low` (included) to `high` (excluded). `just_after` can build both."""
 
     low: bytes = b""
-    high: bytes = b"\xff" * 1_025  # Behind every key: DynamoDB's are of at most 1,024 bytes.
+    high: bytes = b"\xff" * 1_025  # After every key: DynamoDB's keys have at most 1,024 bytes.
 
 
 class ItemTable:
@@ -71,7 +71,7 @@ class ItemTable:
         return None if row is None else bytes(row[0])
 
     def put(self, table_id: str, stored: StoredItem, *, expires_at: Instant | None) -> None:
-        """Store an item, over the one with the same key if there is one."""
+        """Store an item; replaces the item with the same key."""
         self._earliest.forget()
         self._database.run(
             _SQL["put"],
@@ -82,7 +82,7 @@ class ItemTable:
         )  # fmt: skip
 
     def take(self, table_id: str, key: ItemKey) -> bytes | None:
-        """Delete the item with this key; answers what it was, or None."""
+        """Delete the item with this key. Returns the old item, or None."""
         self._earliest.forget()
         row = self._database.one(_SQL["take"], _located(table_id, key))
         return None if row is None else bytes(row[0])
@@ -90,10 +90,10 @@ class ItemTable:
     def query(
         self, table_id: str, hash_key: bytes, within: RangeKeys, *, forward: bool, limit: int | None, bytes_max: int
     ) -> ItemPage:
-        """Items of one hash key in order of their range keys, or backwards.
+        """Items with one hash key, in order of their range keys, or in reverse order.
 
-        The page ends with the item that is the `limit`th or brings its size to `bytes_max`; its last item is then
-        there, but whether others follow was not looked at.
+        The page ends at the `limit`th item, or at the item that brings its size to `bytes_max`. In both cases it is
+        unknown whether more items follow.
         """
         sql = _SQL["ascending" if forward else "descending"]
 
@@ -109,14 +109,14 @@ class ItemTable:
     def scan(
         self, table_id: str, *, after: ItemKey | None, segment: int, segments: int, limit: int | None, bytes_max: int
     ) -> ItemPage:
-        """Items of one segment of a table behind a key, hash keys in the order of their slots.
+        """Items of one segment of a table after a key. Hash keys are in the order of their slots.
 
-        The page ends as that of `query` does.
+        The page ends as in `query`.
         """
         begin, end = _slots_of(segment, segments)
 
         def chunk(after: ItemKey | None, rows: int) -> list[StoredItem]:
-            # No key is empty, so an empty one stands before the first of its slot.
+            # No key is empty, so an empty key sorts before the first key of its slot.
             start = (
                 {"table_id": table_id, "slot": begin, "hash_key": b"", "range_key": b""}
                 if after is None
@@ -127,17 +127,17 @@ class ItemTable:
         return _page(chunk, after, limit, bytes_max)
 
     def totals(self, table_id: str) -> tuple[int, int]:
-        """How many items a table has, and their size in bytes. Counts them all."""
+        """The number of items in a table, and their size in bytes. Reads all of them."""
         row = self._database.one(_SQL["totals"], {"table_id": table_id})
         return (int(row[0]), int(row[1])) if row else (0, 0)
 
     def drop(self, table_id: str, *, limit: int) -> int:
-        """Forget so many items of a table; answers how many there were."""
+        """Delete up to `limit` items of a table. Returns how many were deleted."""
         self._earliest.forget()
         return self._database.run(_SQL["drop"], {"table_id": table_id, "limit": limit})
 
     def set_expiries(self, table_id: str, expiry_of: Callable[[bytes], Instant | None], *, bytes_max: int) -> None:
-        """Decide anew when each item of a table expires; reads them in pages of `bytes_max`."""
+        """Recompute when each item of a table expires. Reads the items in pages of `bytes_max`."""
         self._earliest.forget()
         for stored in self._all(table_id, bytes_max):
             expires_at = expiry_of(stored.item)
@@ -147,21 +147,21 @@ class ItemTable:
                 )  # fmt: skip
 
     def forget_expiries(self, table_id: str) -> None:
-        """Have no item of a table expire any more."""
+        """Remove the expiry of all items of a table."""
         self._earliest.forget()
         self._database.run(_SQL["forget_expiries"], {"table_id": table_id})
 
     def next_expiry(self) -> Instant | None:
-        """When the next item of any table expires, or None. It may have passed."""
+        """When the next item of any table expires, or None. The instant may have passed."""
         return self._earliest.of(_EXPIRY)
 
     def expire(self, before: Instant, *, limit: int) -> int:
-        """Delete items that expired at this instant or before, the earliest first; answers how many."""
+        """Delete items that expired at `before` or earlier, earliest first. Returns how many."""
         self._earliest.forget()
         return self._database.run(_SQL["expire"], {"before": before, "limit": limit})
 
     def forget(self) -> None:
-        """Drop what is remembered: what was written has been undone."""
+        """Clear the cache after a rollback."""
         self._earliest.forget()
 
     def _all(self, table_id: str, bytes_max: int) -> Iterator[StoredItem]:
@@ -181,17 +181,17 @@ class ItemTable:
 
 
 def just_after(key: bytes) -> bytes:
-    """The first bytes behind a key: nothing sorts between the two."""
+    """The first key after this one: no key sorts between the two."""
     return key + b"\x00"
 
 
 def segment_of(key: ItemKey, segments: int) -> int:
-    """In which segment of a scan an item is found."""
+    """The segment of a scan that contains an item."""
     return slot_of(key.hash_key) * segments // SLOTS
 
 
 def _slots_of(segment: int, segments: int) -> tuple[int, int]:
-    """The slots of a segment, from the first up to the first of the next one: those that `segment_of` gives it."""
+    """The slots of a segment, as (first, first of the next segment): those that `segment_of` maps to it."""
     return -(-segment * SLOTS // segments), -(-(segment + 1) * SLOTS // segments)
 
 
@@ -204,7 +204,7 @@ def _located(table_id: str, key: ItemKey) -> dict[str, object]:
 def _page(
     chunk: Callable[[ItemKey | None, int], list[StoredItem]], after: ItemKey | None, limit: int | None, bytes_max: int
 ) -> ItemPage:
-    """Read chunk by chunk until the page is full: few rows at first, then as many as the sizes seen so far suggest."""
+    """Read in chunks until the page is full: few rows first, then an estimate from the sizes so far."""
     items: list[StoredItem] = []
     size, rows = 0, _FIRST_CHUNK_ROWS
     while True:

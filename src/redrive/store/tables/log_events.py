@@ -1,7 +1,7 @@
-"""Log events, in order of their time within a stream and within a group.
+"""Log events, in order of time, within a stream and within a group.
 
-A `Place` lies between two events: after all events up to (at, seq), before the next. Pages begin at places, so that
-events that come in later shift nothing.
+A `Place` is a position between two events: after all events up to (at, seq). Pages begin at places, so late events do
+not shift pages.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from redrive.store.queries import load_queries
 _SQL = load_queries("log_events")
 
 END_OF_TIME = 10**18
-"""After every instant that an event can have."""
+"""Later than any event."""
 
 
 class NewLogEvent(NamedTuple):
-    """An event about to be stored: a row. `log_group` is the group's id."""
+    """An event to store: a row. `log_group` is the group's id."""
 
     log_group: str
     stream: str
@@ -33,7 +33,7 @@ class NewLogEvent(NamedTuple):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
-    """Just after the event with this time and number, if there is one."""
+    """The position just after the event with this time and number, even if that event does not exist."""
 
     at: Instant
     seq: int
@@ -41,7 +41,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class LogEvent:
-    """An event as it is stored."""
+    """A stored event."""
 
     seq: int
     stream: str
@@ -77,7 +77,7 @@ class LogEventTable:
     ) -> Iterator[LogEvent]:
         """Events after a place and before the instant `end`, oldest first: of one stream, or of the whole group.
 
-        They are read as they are taken, so that whoever stops early has held no more than one.
+        Rows are read one by one, so a caller that stops early has held only one.
         """
         name = "group_after" if stream is None else "stream_after"
         rows = self._database.each(_SQL[name], {**_scope(log_group, stream, place, limit), "end": end})
@@ -88,33 +88,33 @@ class LogEventTable:
     ) -> Iterator[LogEvent]:
         """Events up to a place and from the instant `start` on, newest first: of one stream, or of the whole group.
 
-        They are read as those of `after` are.
+        Rows are read one by one, as in `after`.
         """
         name = "group_until" if stream is None else "stream_until"
         rows = self._database.each(_SQL[name], {**_scope(log_group, stream, place, limit), "start": start})
         return starmap(LogEvent, rows)
 
     def first_at(self, log_group: str, stream: str) -> Instant | None:
-        """The time of a stream's oldest event, or None if it has none."""
+        """The time of a stream's oldest event, or None."""
         row = self._database.one(_SQL["first_at"], {"log_group": log_group, "stream": stream})
         return None if row is None or row[0] is None else int(row[0])
 
     def oldest(self, log_group: str) -> Instant | None:
-        """The time of a group's oldest event, or None if it has none."""
+        """The time of a group's oldest event, or None."""
         row = self._database.one(_SQL["oldest"], (log_group,))
         return None if row is None or row[0] is None else int(row[0])
 
     def expire(self, log_group: str, before: Instant, *, limit: int) -> list[tuple[str, str]]:
-        """Forget a group's events from before an instant, oldest first; answers stream and message of each."""
+        """Delete a group's events from before an instant, oldest first. Returns stream and message of each."""
         rows = self._database.all(_SQL["expire"], {"log_group": log_group, "before": before, "limit": limit})
         return [(stream, message) for stream, message in rows]
 
     def delete_stream(self, log_group: str, stream: str) -> None:
-        """Forget all events of a stream."""
+        """Delete all events of a stream."""
         self._database.run(_SQL["delete_stream"], {"log_group": log_group, "stream": stream})
 
     def delete_group(self, log_group: str, *, limit: int) -> int:
-        """Forget so many events of a group; answers how many there were."""
+        """Delete up to `limit` events of a group. Returns how many were deleted."""
         return self._database.run(_SQL["delete_group"], {"log_group": log_group, "limit": limit})
 
 

@@ -4,10 +4,10 @@
     visible_at reached                     visible: the next receive may take it
     visible_at in the future, a receipt    in flight: until then only the receipt's holder may delete it
 
-A receipt names one receive. A newer receive gives a newer one, and the older then deletes nothing.
+A receipt names one receive. A newer receive creates a newer receipt; the older receipt then deletes nothing.
 
-Verbs that end in `in_order` are those of FIFO queues. Of each group such a queue receives only what is visible before
-the first message that is not: so one message in flight keeps back all that were sent after it, and none before.
+Methods that end in `in_order` are for FIFO queues. A FIFO queue receives of each group only the visible messages before
+the group's first hidden message. So one message in flight blocks all later messages of its group.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from redrive.store.tables.runs import Link
 _SQL = load_queries("messages")
 
 EXECUTIONS_PER_STATEMENT = 10
-"""How many messages the statement `executions_of` names."""
+"""The number of parameters of the statement `executions_of`."""
 
 
 class NewMessage(NamedTuple):
-    """A message about to be stored: a row, whose last columns are empty in most messages.
+    """A message to store: a row. In most messages, the last columns are empty.
 
-    `queue` is the queue's id; the attributes are JSON text, or None if there are none. A deduplication id marks a
-    message of a FIFO queue. `cause` is the execution that sent it, None where a client did; no client sees it.
+    `queue` is the queue's id. The attributes are JSON text or None. A deduplication id marks a message of a FIFO queue.
+    `cause` is the execution that sent the message, None for a client's message. Clients never see it.
     """
 
     queue: str
@@ -53,14 +53,16 @@ class NewMessage(NamedTuple):
 _PLAIN_COLUMNS = NewMessage._fields.index("cause")
 _CAUSED_COLUMNS = NewMessage._fields.index("attributes")
 _COLUMNS = NewMessage._fields.index("deduplication_id")
-"""How many fields of a message its INSERT takes: if it has nothing but the required ones, if it has a cause beside
-them, and if it is in no order."""
+"""How many fields of a message its INSERT takes, in three cases.
+
+Only the required fields; also the cause; all fields of a standard queue's message.
+"""
 
 _PUTS = {_PLAIN_COLUMNS: _SQL["put_plain"], _CAUSED_COLUMNS: _SQL["put_caused"], _COLUMNS: _SQL["put"]}
 
 
 class ReceivedMessage(NamedTuple):
-    """A message as one receive took it: a row. (`seq`, `receipt`) name that receive."""
+    """A message as one receive took it: a row. `seq` and `receipt` identify the receive."""
 
     seq: int
     message_id: str
@@ -80,7 +82,7 @@ class ReceivedMessage(NamedTuple):
 
     @property
     def execution_id(self) -> str:
-        """The execution to which it belongs; a client's message is one by itself."""
+        """The execution that the message belongs to. A client's message is its own execution."""
         return self.cause or self.message_id
 
 
@@ -111,8 +113,8 @@ class MessageTable:
     ) -> list[ReceivedMessage]:
         """Take visible messages, in the order of sending, and hide them until `visible_at` under a new receipt.
 
-        What was taken before and became visible again is among them with what is visible the longest. Claiming
-        again under the same receipt takes further messages.
+        The candidates are the messages that are visible the longest, and messages that were received before and are
+        visible again. Another claim with the same receipt takes further messages.
         """
         rows = self._database.all(
             _SQL["claim_visible"],
@@ -124,10 +126,10 @@ class MessageTable:
         self, queue: str, now: Instant, *, visible_at: Instant, receipt: str, receive_count_max: int,
         dead_letter_queue: str, retention_ms: int, source_queue_arn: str,
     ) -> int:  # fmt: skip
-        """Move what this claim took for more than the allowed receives to the dead-letter queue; answers how many.
+        """Move messages of this claim with too many receives to the dead-letter queue. Returns how many were moved.
 
-        `visible_at` and `receipt` are those of the claim, which then counts as no receive of what is moved. Message id
-        and enqueue time stay; the retention of the new queue counts from the first enqueue.
+        `visible_at` and `receipt` are those of the claim. For the moved messages, the claim does not count as a
+        receive. Their message id and enqueue time stay. The new queue's retention counts from the first enqueue.
         """
         return self._database.run(
             _SQL["dead_letter"],
@@ -139,38 +141,38 @@ class MessageTable:
         )  # fmt: skip
 
     def give_back(self, queue: str, now: Instant, *, visible_at: Instant, receipt: str) -> int:
-        """Undo a claim: what it took is visible now, and the claim counts as no receive; answers how many."""
+        """Undo a claim: its messages are visible now, and the claim does not count as a receive. Returns how many."""
         return self._database.run(
             _SQL["give_back"], {"queue": queue, "now": now, "visible_at": visible_at, "receipt": receipt}
         )
 
     def held(self, queue: str, seq: int) -> tuple[Instant, Instant, str] | None:
-        """(visible_at, received_at, receipt) of the latest receive of a message; None if it has none, or is gone."""
+        """(visible_at, received_at, receipt) of a message's latest receive; None if never received, or deleted."""
         row = self._database.one(_SQL["held"], {"queue": queue, "seq": seq})
         return None if row is None else (int(row[0]), int(row[1]), str(row[2]))
 
     def release(self, queue: str, seq: int, *, visible_at: Instant) -> bool:
-        """Change when a received message becomes visible again, whoever received it; False if it is gone."""
+        """Change when a received message becomes visible again, for any receipt. False if the message is deleted."""
         return self._database.run(_SQL["release"], {"queue": queue, "seq": seq, "visible_at": visible_at}) > 0
 
     def restore_receipt(self, queue: str, seq: int, receipt: str) -> None:
-        """Let an older receive of a message that is in flight hold it once more, in place of the newest."""
+        """Make an older receipt of a message in flight the valid one again."""
         self._database.run(_SQL["restore_receipt"], {"queue": queue, "seq": seq, "receipt": receipt})
 
     def delete(self, queue: str, seq: int, receipt: str) -> bool:
-        """Forget a received message; False if a newer receive holds it, or it is gone."""
+        """Delete a received message. False if a newer receive holds it, or it is already deleted."""
         return self._database.run(_SQL["delete"], {"queue": queue, "seq": seq, "receipt": receipt}) > 0
 
     def retain(self, queue: str, retention_ms: int) -> int:
-        """Have the messages of a queue expire so long after they were sent; answers how many there are."""
+        """Set the retention of a queue's messages, counted from sending. Returns the number of messages."""
         return self._database.run(_SQL["retain"], {"queue": queue, "retention_ms": retention_ms})
 
     def purge(self, queue: str, *, limit: int) -> int:
-        """Forget so many messages of a queue, whatever their state; answers how many there were."""
+        """Delete up to `limit` messages of a queue, in any state. Returns how many were deleted."""
         return self._database.run(_SQL["purge"], {"queue": queue, "limit": limit})
 
     def bring_near(self, queue: str, now: Instant, *, hidden_until_max: Instant) -> int:
-        """Have messages that are hidden for longer than that be visible now; answers how many."""
+        """Make messages visible now that are hidden for longer than `hidden_until_max`. Returns how many."""
         return self._database.run(
             _SQL["bring_near"], {"queue": queue, "now": now, "hidden_until_max": hidden_until_max}
         )
@@ -181,7 +183,7 @@ class MessageTable:
         return None if row is None or row[0] is None else int(row[0])
 
     def expire(self, queue: str, now: Instant, *, limit: int) -> int:
-        """Forget messages of a standard queue whose retention has passed, the oldest first; answers how many."""
+        """Delete messages of a standard queue after their retention, oldest first. Returns how many."""
         return self._database.run(_SQL["expire"], {"queue": queue, "now": now, "limit": limit})
 
     def counts(self, queue: str, now: Instant) -> MessageCounts:
@@ -190,43 +192,43 @@ class MessageTable:
         return MessageCounts(*row) if row else MessageCounts(0, 0, 0)
 
     def next_visible(self, queue: str, now: Instant) -> Instant | None:
-        """When the queue's next message is visible (in the past if one is now), or None if it has none."""
+        """When the queue's next message is visible (now or in the past: at once); None if the queue is empty."""
         row = self._database.one(_SQL["next_visible"], {"queue": queue, "now": now})
         return None if row is None else int(row[0])
 
     def count_visible(self, queue: str, now: Instant, *, limit: int) -> int:
-        """How many messages are visible, counting no further than `limit`."""
+        """How many messages are visible. Stops counting at `limit`."""
         row = self._database.one(_SQL["count_visible"], {"queue": queue, "now": now, "limit": limit})
         return int(row[0]) if row else 0
 
     def count_in_flight(self, queue: str, now: Instant, *, limit: int) -> int:
-        """How many messages are in flight, counting no further than `limit`."""
+        """How many messages are in flight. Stops counting at `limit`."""
         row = self._database.one(_SQL["count_in_flight"], {"queue": queue, "now": now, "limit": limit})
         return int(row[0]) if row else 0
 
     def visible(self, queue: str, now: Instant, *, limit: int) -> list[ReceivedMessage]:
-        """The messages that became visible first, without receiving them."""
+        """The messages that became visible first. Does not receive them."""
         rows = self._database.all(_SQL["visible"], {"queue": queue, "now": now, "limit": limit})
         return [ReceivedMessage(*row) for row in rows]
 
     def take_out(self, seq: int) -> None:
-        """Forget a message, whoever holds it; of a FIFO queue by `take_out_in_order`."""
+        """Delete a message, whoever holds it. For a FIFO queue use `take_out_in_order`."""
         self._database.run(_SQL["take_out"], {"seq": seq})
 
     def oldest_sent_at(self, queue: str, now: Instant) -> Instant | None:
-        """When the oldest message of the queue was sent, or None if it has none."""
+        """When the oldest message of the queue was sent, or None."""
         row = self._database.one(_SQL["oldest_sent_at"], {"queue": queue, "now": now})
         return None if row is None else int(row[0])
 
     def in_flight_by_group(self, queue: str, now: Instant, *, limit: int) -> dict[str | None, int]:
-        """How many messages of each group are in flight, among the `limit` that stay so the longest."""
+        """How many messages of each group are in flight, among the `limit` messages that stay hidden the longest."""
         return dict(self._database.all(_SQL["in_flight_by_group"], {"queue": queue, "now": now, "limit": limit}))
 
     def claim_of_other_groups(
         self, queue: str, now: Instant, *, visible_at: Instant, receipt: str, groups: Sequence[str], groups_max: int,
         limit: int,
     ) -> list[ReceivedMessage]:  # fmt: skip
-        """Take visible messages, oldest first, of any group but the given ones; looks at so many groups at most."""
+        """Take visible messages, oldest first, of all groups except these. Looks at up to `groups_max` groups."""
         rows = self._database.all(
             _SQL["claim_of_other_groups"],
             {
@@ -240,9 +242,9 @@ class MessageTable:
         self, message: NewMessage, *, remembered_by: str, scope: str, receive_count: int = 0,
         first_received_at: Instant | None = None, source_queue_arn: str | None = None,
     ) -> int | None:  # fmt: skip
-        """Store a message at the end of its group, and answer its `seq`; None if it was sent before.
+        """Store a message at the end of its group and return its `seq`; None if it is a duplicate.
 
-        It was, if DedupTable still remembers its deduplication id for the queue `remembered_by` in this scope.
+        It is a duplicate if DedupTable remembers its deduplication id for the queue `remembered_by` in this scope.
         """
         row = self._database.one(
             _SQL["put_in_order"],
@@ -256,11 +258,11 @@ class MessageTable:
     def claim_in_order(
         self, queue: str, now: Instant, *, visible_at: Instant, receipt: str, limit: int, taken: int = 0
     ) -> list[ReceivedMessage]:
-        """Take messages of each group up to the first that is hidden, and hide them until `visible_at`.
+        """Take messages of each group up to its first hidden message, and hide them until `visible_at`.
 
-        One group is taken as far as it goes before the next; groups that were taken from stand behind those that were
-        visible before. What has expired must be gone: `expire_in_order`. `taken`
-        is how many messages were claimed under the same receipt before.
+        One group is taken completely before the next. Groups that were received from come after groups that were
+        visible before. Call `expire_in_order` first, to delete expired messages. `taken` is how many messages were
+        claimed with this receipt before.
         """
         rows = self._database.all(
             _SQL["claim_in_order"],
@@ -272,7 +274,7 @@ class MessageTable:
         return _received(rows)
 
     def delete_in_order(self, queue: str, seq: int, receipt: str, now: Instant) -> bool:
-        """Forget a message in flight, and send its group behind the others; False if this receipt does not hold it."""
+        """Delete a message in flight and put its group after the others. False if this receipt does not hold it."""
         row = self._database.one(_SQL["delete_in_order"], {"queue": queue, "seq": seq, "receipt": receipt, "now": now})
         if row is None:
             return False
@@ -283,22 +285,22 @@ class MessageTable:
         return True
 
     def visible_in_order(self, queue: str, now: Instant, *, limit: int) -> list[ReceivedMessage]:
-        """The first message of each group that can be received, without receiving them."""
+        """The first message of each group that can be received. Does not receive them."""
         rows = self._database.all(_SQL["visible_in_order"], {"queue": queue, "now": now, "limit": limit})
         return [ReceivedMessage(*row) for row in rows]
 
     def take_out_in_order(self, queue: str, seq: int, group_id: str) -> None:
-        """Forget a message, whoever holds it; the next of its group takes its place."""
+        """Delete a message, whoever holds it. The next message of its group becomes the head."""
         self.take_out(seq)
         self._promote(queue, group_id)
 
     def expire_some_in_order(self, queue: str, now: Instant, *, limit: int) -> int:
-        """As `expire_in_order`, of so many messages, the oldest first."""
+        """As `expire_in_order`, for up to `limit` messages, oldest first."""
         rows = self._database.all(_SQL["expire_some_in_order"], {"queue": queue, "now": now, "limit": limit})
         return self._promote_all(queue, rows)
 
     def expire_in_order(self, queue: str, now: Instant) -> int:
-        """Forget messages whose retention has passed, so that they keep no others back; answers how many."""
+        """Delete messages after their retention, so that they do not block their groups. Returns how many."""
         return self._promote_all(queue, self._database.all(_SQL["expire_in_order"], {"queue": queue, "now": now}))
 
     def _promote_all(self, queue: str, rows: Sequence[Row]) -> int:
@@ -307,11 +309,11 @@ class MessageTable:
         return len(rows)
 
     def delay_in_order(self, queue: str, delay_ms: int) -> None:
-        """Have the messages that were never received become visible so long after they were sent."""
+        """Set the delay of the messages that were never received, counted from sending."""
         self._database.run(_SQL["delay"], {"queue": queue, "delay_ms": delay_ms})
 
     def next_visible_in_order(self, queue: str) -> Instant | None:
-        """When a group can next be received (in the past if one can now), or None if there are no messages."""
+        """When a group can next be received (now or in the past: at once); None if there are no messages."""
         row = self._database.one(_SQL["next_head"], {"queue": queue})
         return None if row is None else int(row[0])
 
@@ -319,7 +321,7 @@ class MessageTable:
         self, queue: str, now: Instant, *, seqs: Sequence[int], receipt: str, was_visible_at: Instant,
         visible_at: Instant,
     ) -> list[ReceivedMessage]:  # fmt: skip
-        """Give what a receive took once more, hidden anew until `visible_at`; empty if any of it has changed since."""
+        """Repeat a receive's result, hidden again until `visible_at`; empty if any of its messages has changed."""
         params: dict[str, object] = {"queue": queue, "seqs": dump_json(seqs), "receipt": receipt}
         row = self._database.one(_SQL["count_held"], {**params, "was_visible_at": was_visible_at, "now": now})
         if row is None or row[0] != len(seqs):
@@ -327,7 +329,7 @@ class MessageTable:
         return _received(self._database.all(_SQL["hold_again"], {**params, "visible_at": visible_at}))
 
     def executions_of(self, seqs: Sequence[int]) -> list[Link]:
-        """To which executions messages belong that are still there."""
+        """The executions that these messages belong to. Deleted messages are skipped."""
         found: list[Link] = []
         for start in range(0, len(seqs), EXECUTIONS_PER_STATEMENT):
             some = seqs[start : start + EXECUTIONS_PER_STATEMENT]
@@ -340,17 +342,17 @@ class MessageTable:
         return self._database.one(_SQL["exists"], {"queue": queue, "seq": seq}) is not None
 
     def _promote(self, queue: str, group_id: str) -> None:
-        """Make the first message that a group has left its head."""
+        """Make the first remaining message of a group its head."""
         self._database.run(_SQL["promote"], {"queue": queue, "group_id": group_id})
 
 
 def _received(rows: Sequence[Row]) -> list[ReceivedMessage]:
-    """Messages in the order in which they were sent: what is answered by an update has none of its own."""
+    """Messages in the order of sending, because an UPDATE returns rows in no defined order."""
     return [ReceivedMessage(*row) for row in sorted(rows)]
 
 
 def _columns_of(message: NewMessage) -> int:
-    """How many fields are to be written of a message of a standard queue."""
+    """How many fields of a standard queue's message must be written."""
     if any(message[_CAUSED_COLUMNS:]):
         return _COLUMNS
     return _PLAIN_COLUMNS if message.cause is None else _CAUSED_COLUMNS

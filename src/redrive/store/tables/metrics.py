@@ -1,10 +1,10 @@
-"""Metrics: what was counted, and what was measured, per minute.
+"""Metrics: counts and measurements, per minute.
 
     tx.metrics.count ──► kept by the transaction ──commit──► Accumulator (memory) ──flush, each minute──► the table
                                                 rollback ──► gone
 
-So counting costs a hot operation no statement. What a crash takes is the minute that was under way: AWS's metrics are
-best effort too. docs/decisions/0007-metrics-are-accumulated.md says why.
+So counting runs no statement in a hot operation. A crash loses the current minute. AWS's metrics are best effort, too.
+docs/decisions/0007-metrics-are-accumulated.md says why.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ _SQL = load_queries("metrics")
 
 # Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html
 WATCHED_MS = 6 * HOUR_MS
-"""How long something is measured after the last time that anything was counted of it."""
+"""How long a thing is measured after its last count."""
 
 SAMPLES_KEPT_MAX = 1_000
-"""How many different values of a minute are kept as they are. Further ones are kept with three digits."""
+"""How many different values of a minute are stored exactly. Further values are rounded to three digits."""
 
 
 class Watched(NamedTuple):
-    """Something that metrics are about: `dimensions` is the text of `dimensions_text`, `scope` is `account/region`.
+    """A thing with metrics. `dimensions` is the text of `dimensions_text`, `scope` is `account/region`.
 
-    A tuple, as is a series, because both are hashed for every sample.
+    Things and series are tuples, because both are hashed for every sample.
     """
 
     scope: str
@@ -49,7 +49,7 @@ class Series(NamedTuple):
 
 
 class SeriesGroup:
-    """Series in which the same samples are counted. It is told apart by identity, so make it once and keep it."""
+    """Several series that count the same samples. Compared by identity: create it once and keep it."""
 
     __slots__ = ("members", "watched")
 
@@ -60,10 +60,10 @@ class SeriesGroup:
 
 @dataclass(frozen=True, slots=True)
 class DataPoint:
-    """A minute of a series, or a second where it was published so; `minute` is its first instant.
+    """One minute of a series, or one second if published at that resolution. `minute` is its first instant.
 
-    `samples` says how often which value occurred; None if only the statistics were published. It does not count when
-    points are compared.
+    `samples` maps each value to how often it occurred; None if only the statistics were published. Comparisons ignore
+    it.
     """
 
     minute: Instant
@@ -75,7 +75,7 @@ class DataPoint:
 
 
 def dimensions_text(dimensions: Mapping[str, str]) -> str:
-    """Dimensions in the one spelling that identifies them: JSON, in order of name."""
+    """Dimensions in canonical form: JSON, ordered by name."""
     return dump_json(dict(sorted(dimensions.items())))
 
 
@@ -84,7 +84,7 @@ _Sample = tuple[_Counted, Instant, float, int]
 
 
 class _Minute:
-    """A minute that is under way."""
+    """The statistics of a minute that is not written yet."""
 
     __slots__ = ("count", "max", "min", "samples", "sum")
 
@@ -107,7 +107,7 @@ class _Minute:
 
 
 class Accumulator:
-    """What was counted and is not yet in the table, shared by the transactions of one store."""
+    """Counts that are not in the table yet. The transactions of one store share it."""
 
     __slots__ = ("due_at", "minutes", "watched")
 
@@ -117,13 +117,13 @@ class Accumulator:
         self.due_at: Instant | None = None
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Delete all counts."""
         self.minutes.clear()
         self.watched.clear()
         self.due_at = None
 
     def add(self, sample: _Sample) -> None:
-        """Take a sample in."""
+        """Add a sample."""
         counted, at, value, times = sample
         minute = at - at % MINUTE_MS
         if times:
@@ -140,7 +140,7 @@ class Accumulator:
             self.due_at = minute + MINUTE_MS
 
     def sums(self) -> Mapping[Series, float]:
-        """What was counted in each series, added up."""
+        """The total of each series."""
         sums: dict[Series, float] = {}
         for (counted, _), underway in self.minutes.items():
             for series in _members(counted):
@@ -149,7 +149,7 @@ class Accumulator:
 
 
 class MetricTable:
-    """Counts of this transaction, and the metrics that are stored."""
+    """The counts of this transaction, and the stored metrics."""
 
     __slots__ = ("_accumulator", "_counted", "_database", "_due_after_flush", "_flushed_at", "_kept")
 
@@ -162,27 +162,27 @@ class MetricTable:
         self._kept: frozenset[Watched] = frozenset()
 
     def count(self, series: Series | SeriesGroup, at: Instant, value: float = 1.0, *, times: int = 1) -> None:
-        """Count a value so many times, if this transaction commits. Costs no statement."""
+        """Count a value `times` times, if this transaction commits. Runs no statement."""
         self._counted.append((series, at, value, times))
 
     def watch(self, series: Series, at: Instant) -> None:
-        """Have what the series is of be measured, though nothing was counted yet. Costs no statement."""
+        """Start to measure the series' thing, although nothing was counted yet. Runs no statement."""
         self._counted.append((series, at, 0.0, 0))
 
     def due_at(self) -> Instant | None:
-        """When there is next something to measure or to write; None while nothing was counted."""
+        """When there is next something to measure or to write; None if nothing was counted."""
         return self._accumulator.due_at if self._flushed_at is None else self._due_after_flush
 
     def watched(self, now: Instant) -> list[Watched]:
-        """What is to be measured: all of which something was counted within the last six hours."""
+        """The things to measure: all that were counted within the last six hours."""
         return [one for one, at in self._accumulator.watched.items() if now - at <= WATCHED_MS]
 
     def put(self, series: Series, at: Instant, value: float) -> None:
-        """Write down a measurement for the minute that ended last before this instant."""
+        """Write a measurement for the last minute that ended before this instant."""
         self.add(series, DataPoint(_minute_before(at), value, 1, value, value, {value: 1}))
 
     def add(self, series: Series, point: DataPoint) -> None:
-        """Write a point down at once, beside what its minute already has."""
+        """Write a point at once; it is added to the stored minute."""
         key = {**_key(series), "minute": point.minute}
         values = {"sum": point.sum, "count": point.count, "min": point.min, "max": point.max}
         if self._database.run(_SQL["put"], {**key, **values, "samples": _samples_text(point.samples)}):
@@ -192,7 +192,7 @@ class MetricTable:
         self._database.run(_SQL["add"], {**key, **values, "samples": _samples_text(samples)})
 
     def flush(self, now: Instant, *, keep: frozenset[Watched]) -> None:
-        """Write what was counted until the end of the last minute; go on measuring only what is kept."""
+        """Write the counts up to the end of the last minute. Only the things in `keep` are measured further."""
         for (counted, minute), underway in self._accumulator.minutes.items():
             if minute <= _minute_before(now):
                 for series in _members(counted):
@@ -211,43 +211,43 @@ class MetricTable:
         ]
 
     def series_of(self, scope: str, *, since: Instant = 0) -> Sequence[Series]:
-        """All series of which something is stored in a scope for a minute that began at this instant or later."""
+        """All series in a scope with stored minutes that began at `since` or later."""
         rows = self._database.all(_SQL["names"], {"scope": scope, "since": since})
         return [Series(Watched(scope, namespace, dimensions), name, unit) for namespace, name, dimensions, unit in rows]
 
     def units_of(self, watched: Watched, name: str) -> list[str]:
-        """The units in which a metric of a thing is stored."""
+        """The units with which a thing's metric is stored."""
         key = _key(Series(watched, name, ""))
         return [
             unit for (unit,) in self._database.all(_SQL["units"], {part: key[part] for part in key if part != "unit"})
         ]
 
     def oldest(self) -> Instant | None:
-        """When the oldest minute that is stored began; None if there is none."""
+        """When the oldest stored minute began; None if there is none."""
         row = self._database.one(_SQL["oldest"], ())
         return None if row is None or row[0] is None else int(row[0])
 
     def sweep(self, before: Instant, *, limit: int) -> int:
-        """Forget so many minutes that began before this instant, the oldest first; answers how many there were."""
+        """Delete up to `limit` minutes that began before this instant, oldest first. Returns how many were deleted."""
         return self._database.run(_SQL["sweep"], {"before": before, "limit": limit})
 
     @property
     def mark(self) -> int:
-        """Where to rewind to if what is counted from now on is undone."""
+        """The position to `rewind` to if later counts are rolled back."""
         return len(self._counted)
 
     def rewind(self, mark: int) -> None:
-        """Forget what was counted since the mark."""
+        """Drop the counts since the mark."""
         del self._counted[mark:]
 
     def committed(self) -> None:
-        """Let the accumulator know what was counted. For the store, once the transaction has committed."""
+        """Pass the counts to the accumulator. Only the store calls it, after the commit."""
         accumulator = self._accumulator
         for sample in self._counted:
             accumulator.add(sample)
 
     def forget_flushed(self) -> None:
-        """Let the accumulator forget what is in the table now. For the store, before anything is `committed`."""
+        """Remove flushed minutes from the accumulator. Only the store calls it, before any `committed`."""
         now = self._flushed_at
         if now is not None:
             accumulator = self._accumulator
@@ -255,7 +255,7 @@ class MetricTable:
             accumulator.due_at = _minute_after(now) if accumulator.watched else None
 
     def _left(self, now: Instant) -> tuple[dict[tuple[_Counted, Instant], _Minute], dict[Watched, Instant]]:
-        """The minutes that a flush leaves under way, and what is measured after it."""
+        """The minutes that a flush leaves in memory, and the things that are measured further."""
         last = _minute_before(now)
         minutes = {key: minute for key, minute in self._accumulator.minutes.items() if key[1] > last}
         underway = {series.watched for counted, _ in minutes for series in _members(counted)}
@@ -284,14 +284,14 @@ def _key(series: Series) -> dict[str, str | int]:
 
 
 def _keep(samples: dict[float, float], value: float, times: float) -> None:
-    """Count a value. Once there are very many, those that are new are counted with the ones that look alike."""
+    """Count a value. If there are very many values, new ones are rounded and so share an entry."""
     if value not in samples and len(samples) >= SAMPLES_KEPT_MAX:
         value = float(f"{value:.3g}")
     samples[value] = samples.get(value, 0) + times
 
 
 def _together(one: Mapping[float, float] | None, other: Mapping[float, float] | None) -> Mapping[float, float] | None:
-    """The samples of two parts of a minute; None if those of a part are not known."""
+    """The samples of two parts of a minute; None if one part has none."""
     if one is None or other is None:
         return None
     samples = dict(one)

@@ -1,4 +1,4 @@
-"""The control plane: queues, schedules, functions, roles and the like, one JSON document each."""
+"""The control plane: queues, schedules, functions, roles and other resources, one JSON document each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PAGE_MAX = 10_000
 class Resource(Protocol):
     """A frozen dataclass with a KIND and a `name` that is unique in its scope and kind.
 
-    Children carry their parent in the name (`group/schedule`), so that a prefix lists them.
+    The name of a child begins with its parent's name (`group/schedule`), so that a prefix lists all children.
     """
 
     KIND: ClassVar[str]
@@ -35,7 +35,7 @@ _Key = tuple[str, str, str]
 
 
 class ResourceCache:
-    """Decoded documents by key, a missing one as None; and for kinds that were asked for everywhere, all there are."""
+    """Decoded documents by key (None: known to be missing), and complete lists for kinds that were read everywhere."""
 
     __slots__ = ("entries", "entries_max", "everywhere")
 
@@ -47,23 +47,23 @@ class ResourceCache:
         self.everywhere: dict[str, Sequence[tuple[Scope, object]]] = {}
 
     def remember(self, key: _Key, value: object | None) -> None:
-        """Keep a document; when the cache is full it starts anew."""
+        """Cache a document. A full cache is emptied first."""
         if len(self.entries) >= self.entries_max:
             self.entries.clear()
         self.entries[key] = value
 
     def wrote(self, key: _Key, value: object | None) -> None:
-        """Keep a document that was written, or None for one that was deleted."""
+        """Cache a document that was written, or None for a deleted one."""
         self.everywhere.pop(key[0], None)
         self.remember(key, value)
 
     def forget(self) -> None:
-        """Drop everything."""
+        """Empty the cache."""
         self.entries.clear()
         self.everywhere.clear()
 
     def copied(self) -> ResourceCache:
-        """What is kept now."""
+        """A copy of the cache."""
         made = ResourceCache(self.entries_max)
         made.entries.update(self.entries)
         made.everywhere.update(self.everywhere)
@@ -81,7 +81,7 @@ class ResourceTable:
 
     @property
     def cache(self) -> ResourceCache:
-        """What was read and written, as documents."""
+        """The cache of documents that were read and written."""
         return self._cache
 
     @cache.setter
@@ -89,7 +89,7 @@ class ResourceTable:
         self._cache = cache
 
     def get(self, cls: type[R], scope: Scope, name: str) -> R | None:
-        """The resource of that name, or None. Costs no statement when it is in the cache."""
+        """The resource with that name, or None. Runs no statement on a cache hit."""
         key = (cls.KIND, str(scope), name)
         entries = self._cache.entries
         if key in entries:
@@ -100,20 +100,20 @@ class ResourceTable:
         return value
 
     def put(self, scope: Scope, value: Resource) -> None:
-        """Store a resource, over the one of the same name if there is one."""
+        """Store a resource; replaces one with the same name."""
         key = (value.KIND, str(scope), value.name)
         self._database.run(_SQL["put"], (*key, dataclass_text(value)))
         self._cache.wrote(key, value)
 
     def delete(self, cls: type[R], scope: Scope, name: str) -> bool:
-        """Forget a resource; answers whether it was there."""
+        """Delete a resource. Returns whether it existed."""
         key = (cls.KIND, str(scope), name)
         changed = self._database.run(_SQL["delete"], key)
         self._cache.wrote(key, None)
         return changed > 0
 
     def list(self, cls: type[R], scope: Scope, *, prefix: str = "", after: str = "", limit: int = PAGE_MAX) -> list[R]:
-        """Resources of one kind in one scope in order of name: those with the prefix, after the name `after`."""
+        """Resources of one kind in one scope, ordered by name: those with this prefix, after the name `after`."""
         rows = self._database.all(
             _SQL["page"],
             {
@@ -124,7 +124,7 @@ class ResourceTable:
         return [load_dataclass(cls, document) for _, document in rows]
 
     def everywhere(self, cls: type[R]) -> Sequence[tuple[Scope, R]]:
-        """All resources of one kind in all scopes. Costs no statement while none of a moderate number is written."""
+        """All resources of one kind in all scopes. Cached up to 1,000 resources, until one of this kind is written."""
         known = self._cache.everywhere.get(cls.KIND)
         if known is not None:
             return cast("Sequence[tuple[Scope, R]]", known)
@@ -143,5 +143,5 @@ class ResourceTable:
         return int(row[0]) if row else 0
 
     def forget(self) -> None:
-        """Drop the cache: what was written has been undone."""
+        """Clear the cache after a rollback."""
         self._cache.forget()

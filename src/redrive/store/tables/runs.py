@@ -1,7 +1,7 @@
-"""Runs as they are looked for: by state, source, target, time and execution; and what happened to one execution.
+"""Queries on runs: by state, source, target, time and execution; and the timeline of one execution.
 
-`attempts` writes runs; here they are read. Links and moves are what binds messages to executions: which messages a
-batch had, and how a message went to another queue.
+`attempts` writes runs; this module reads them. Links and moves connect messages with executions: the messages of a
+batch, and messages that went to another queue.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from redrive.store.tables.attempts import RunRecord, RunState, run_from
 _SQL = load_queries("runs")
 
 AT_LAST = (1 << 62, 1 << 62)
-"""A place in a list after all runs: (first_at, run)."""
+"""The position after all runs, in lists of (first_at, run)."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunFilter:
-    """Which runs are meant: those of which all that is given is true. A scope or a source or an execution is needed."""
+    """A filter for runs: all fields that are set must match. A scope, a source or an execution is required."""
 
     scope: str = ""
     state: RunState | None = None
@@ -35,7 +35,7 @@ class RunFilter:
 
 
 class Link(NamedTuple):
-    """A message of a batch: its execution, how often it had been received then, and whether it was done with."""
+    """A message of a batch: its execution, its receive count at that time, and whether the batch finished it."""
 
     execution_id: str
     message_id: str
@@ -44,7 +44,7 @@ class Link(NamedTuple):
 
 
 class Move(NamedTuple):
-    """A message went from one queue to another. A move task stores it `moved_as` a new message id."""
+    """A message that went from one queue to another. A move task gives it the new message id `moved_as`."""
 
     at: Instant
     execution_id: str
@@ -57,11 +57,11 @@ class Move(NamedTuple):
 
 
 class TimelineEvent(NamedTuple):
-    """One thing that happened to an execution; what its kind does not have is empty.
+    """One event of an execution. Fields that its kind does not have are empty.
 
-    `event` is `began`, `received` (a batch had its message `led_to`, and was done with it if `state` is delivered),
-    `attempted`, `told` (a destination `arn`) or
-    `moved` (message `why`, since then called `led_to`, from `source_arn` to `target_arn`).
+    `event` is `began`; `received` (a batch had the message `led_to`, and finished it if `state` is delivered);
+    `attempted`; `told` (a destination `arn`); or `moved` (message `why`, now named `led_to`, from `source_arn` to
+    `target_arn`).
     """
 
     at: Instant
@@ -84,7 +84,7 @@ class TimelineEvent(NamedTuple):
 
 
 class RunTable:
-    """Pages of runs, timelines; links and moves."""
+    """Pages of runs, timelines, links and moves."""
 
     __slots__ = ("_database", "_is_known", "_oldest")
 
@@ -94,7 +94,7 @@ class RunTable:
         self._is_known = False
 
     def page(self, wanted: RunFilter, *, before: tuple[Instant, int] = AT_LAST, limit: int) -> list[RunRecord]:
-        """So many runs before a place in the list, the latest first."""
+        """Up to `limit` runs before a position in the list, latest first."""
         before_at, before_run = before
         if wanted.until is not None and wanted.until < before_at:
             before_at, before_run = wanted.until + 1, 0
@@ -107,25 +107,25 @@ class RunTable:
         return [run_from(row) for row in self._database.all(_SQL[_page_of(wanted)], params)]
 
     def execution_of(self, id: str) -> str | None:
-        """The execution to which a delivery, a request or a message belongs, by its id; or that has this id."""
+        """The execution of a delivery, a request or a message, by the latter's id; or the execution with this id."""
         row = self._database.one(_SQL["execution_of"], {"id": id})
         return None if row is None else str(row[0])
 
     def timeline(self, execution_id: str) -> list[TimelineEvent]:
-        """All that happened to one execution, first to last."""
+        """All events of one execution, in order."""
         return [TimelineEvent(*row) for row in self._database.all(_SQL["timeline"], {"execution_id": execution_id})]
 
     def link(self, run: int, links: Sequence[Link]) -> None:
-        """Write down which messages a batch had."""
+        """Record the messages of a batch."""
         self._database.run_many(_SQL["link"], [(run, *link) for link in links])
 
     def move(self, moves: Sequence[Move]) -> None:
-        """Write down that messages changed queues."""
+        """Record that messages went to another queue."""
         self._database.run_many(_SQL["move"], moves)
         self.forget()
 
     def oldest_move(self) -> Instant | None:
-        """When the oldest move on record happened; None if there is none."""
+        """When the oldest recorded move happened, or None."""
         if not self._is_known:
             row = self._database.one(_SQL["oldest_move"], {})
             self._oldest = None if row is None or row[0] is None else int(row[0])
@@ -133,12 +133,12 @@ class RunTable:
         return self._oldest
 
     def sweep_moves(self, before: Instant, *, limit: int) -> int:
-        """Forget so many moves that happened before this instant, the oldest first; answers how many there were."""
+        """Delete up to `limit` moves before this instant, oldest first. Returns how many were deleted."""
         self.forget()
         return self._database.run(_SQL["sweep_moves"], {"before": before, "limit": limit})
 
     def forget(self) -> None:
-        """Drop what is remembered: what was written has been undone."""
+        """Clear the cache after a rollback."""
         self._oldest, self._is_known = None, False
 
 

@@ -1,4 +1,4 @@
-"""Tokens that came with requests, so that the same request made twice is made once: until they expire."""
+"""Client tokens of requests: a repeated request with the same token has no second effect, until the token expires."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class TokenTable:
         self._is_known = False
 
     def find(self, kind: str, scope: Scope, token: str, now: Instant) -> UsedToken | None:
-        """What a token was used for; None if it was not used, or so long ago that it has expired."""
+        """What a token was used for; None if it was never used, or has expired."""
         row = self._database.one(_SQL["find"], {"kind": kind, "scope": str(scope), "token": token, "now": now})
         return None if row is None else UsedToken(str(row[0]), document_from(row[1]))
 
     def keep(self, kind: str, scope: Scope, token: str, used: UsedToken, *, expires_at: Instant) -> None:
-        """Remember a token until it expires, over what it was used for before."""
+        """Store a token until it expires; replaces an earlier use."""
         self._database.run(
             _SQL["keep"],
             {
@@ -45,7 +45,7 @@ class TokenTable:
                 "answer": document_text(used.answer), "expires_at": expires_at,
             },
         )  # fmt: skip
-        # An earliest one that is used anew makes this too early, and the sweep then finds nothing to do.
+        # If the earliest token is used again, this instant is too early. The sweep then finds nothing to do.
         if self._earliest is None or expires_at < self._earliest:
             self._earliest = expires_at if self._is_known else None
 
@@ -58,10 +58,10 @@ class TokenTable:
         return self._earliest
 
     def sweep(self, now: Instant, limit: int) -> int:
-        """Forget so many tokens that have expired; answers how many there were."""
+        """Delete up to `limit` expired tokens. Returns how many were deleted."""
         self.forget()
         return self._database.run(_SQL["sweep"], {"now": now, "limit": limit})
 
     def forget(self) -> None:
-        """Drop what is remembered: what was written has been undone."""
+        """Clear the cache after a rollback."""
         self._earliest, self._is_known = None, False
