@@ -8,12 +8,14 @@ import pytest
 
 from redrive.core.errors import Conflict
 from redrive.delivery.faults import Fault, add_fault
+from redrive.delivery.outside.invocation import InvocationStatus
 from redrive.delivery.worker import Attempt
 from redrive.sim.checkers.final_state import ALARMS
 from redrive.sim.fleet.clients import SCOPE
 from redrive.sim.users.acts import alarm_handler, batch_handler, event, message_handler, occurrence_handler, receive
 from redrive.sim.users.workload import ALARM_FUNCTION, WAITING
 from redrive.sim.weather import AnswerLost, Hazard
+from redrive.store.sqlite import SqliteStore
 from redrive.wire.model.files import Models
 from tests.simulation.stage import LEASE_MINUTES, Stage
 
@@ -325,6 +327,26 @@ def test_poison_goes_to_the_dead_letter_queue_and_no_further(stage: Stage) -> No
     stage.passes(minutes=30)
 
     assert stage.keys_in(stage.workload.url("mail-dlq")) == ["poison-1"]
+
+
+@pytest.mark.parametrize("hears", [True, False])
+def test_fault_that_was_ordered_at_another_node_strikes_the_next_run(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, hears: bool
+) -> None:
+    """A node that knows of no faults asks again once another process has committed; a node that does not is found."""
+    if not hears:
+        monkeypatch.setattr(SqliteStore, "on_others_commit", lambda store, listener: None)
+        stage.simulation.crash(stage.first, for_ms=1)
+        stage.passes(minutes=1)
+    stage.has_function()
+    stage.event("before")
+    stage.runs_and_settles(stage.first, stage.claims(stage.first))
+    stage.simulation.run(lambda tx: add_fault(tx, Fault("", "*:function:notify", "ThrottlingException", times=1)))
+
+    stage.event("after")
+    result = stage.runs_and_settles(stage.first, stage.claims(stage.first))
+
+    assert (result.status is InvocationStatus.THROTTLED) is hears
 
 
 def test_late_answer_does_not_settle_the_retry_that_a_slow_call_holds_up(stage: Stage) -> None:
