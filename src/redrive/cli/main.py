@@ -23,7 +23,7 @@ COMMANDS = {
     "clock": ("redrive.cli.clock", "Show a server's clock, or move it."),
     "delete": ("redrive.cli.delete", "Delete a stack, and say what is left of it."),
     "demo": ("redrive.cli.demo", "Find the bug in a handler, mend it, and run a day of work in which much goes wrong."),
-    "deploy": ("redrive.cli.deploy", "Deploy a CloudFormation template to a server."),
+    "deploy": ("redrive.cli.deploy", "Deploy a SAM or CloudFormation template, or a CDK app, to a server."),
     "env": ("redrive.cli.env", "Print the settings that point AWS tools at a server."),
     "examples": ("redrive.cli.examples", "List the examples, or write one into this directory."),
     "fault": ("redrive.cli.fault", "Have calls to a target fail or be slow, to see what happens then."),
