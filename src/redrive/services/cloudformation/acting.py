@@ -1,8 +1,9 @@
-"""On whose behalf CloudFormation makes, changes and deletes what a stack consists of.
+"""The principal that creates, changes and deletes the resources of a stack.
 
-It is the caller of the operation, or the stack's role: passed to CloudFormation by a caller who may do that, assumed
-when an operation begins, and the stack's from then on. The stack keeps who it is until its operation has ended, a
-rollback included; what that principal may do is asked for each resource anew.
+The principal is the caller of the operation, or the stack's role. A caller with permission passes the role to
+CloudFormation; the operation assumes the role at its start, and the stack keeps the role from then on. The stack also
+keeps the principal until the operation has ended, including a rollback. The principal's permissions are checked again
+for each resource.
 Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-iam-servicerole.html
 """
 
@@ -20,7 +21,7 @@ SESSION_NAME = "AWSCloudFormation"
 
 
 def pass_role(tx: Transaction, caller: Caller, role_arn: str | None, stack_id: str) -> None:
-    """Refuse a role that the caller may not pass, or that CloudFormation cannot assume; None is no role.
+    """Refuse a role that the caller may not pass, or that CloudFormation cannot assume; None means no role.
 
     Errors: AccessDeniedException (`iam:PassRole`); ValidationError (no such role, or it does not trust the service).
     """
@@ -31,7 +32,10 @@ def pass_role(tx: Transaction, caller: Caller, role_arn: str | None, stack_id: s
 
 
 def acting(tx: Transaction, caller: Caller, blueprint: Blueprint, stack_id: str) -> Caller:
-    """As whom an operation that a caller begins acts: as the stack's role if it has one. Errors: ValidationError."""
+    """Return the principal of an operation that a caller begins: the stack's role if there is one.
+
+    Errors: ValidationError.
+    """
     return caller if blueprint.role_arn is None else _assumed(tx, caller, blueprint.role_arn, stack_id)
 
 

@@ -1,7 +1,7 @@
-"""What stacks wait for from outside: the answers of custom resources, and the signals of wait conditions.
+"""External input that stacks wait for: the answers of custom resources, and the signals of wait conditions.
 
-Both come as a PUT to a URL that a stack has given away. The URL is signed with the store's secret; the gateway's
-`admin` verifies it, and the operation PutAnswer hands the body to `take`.
+Both arrive as a PUT to a URL that a stack handed out. The URL is signed with the store's secret. The gateway's `admin`
+verifies the URL, and the operation PutAnswer passes the body to `take`.
 Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/crpg-ref-responses.html
 """
 
@@ -26,9 +26,9 @@ _SEPARATOR = "~"
 
 @dataclass(frozen=True, slots=True)
 class Awaited:
-    """Something that a resource of a stack is waiting for, until an instant; `answer` is what came first.
+    """External input that a resource waits for, up to an instant; `answer` is the first answer.
 
-    `operation` is what was begun: Create, Update or Delete.
+    `operation` is the operation that waits: Create, Update or Delete.
     """
 
     KIND: ClassVar[str] = "cloudformation.awaited"
@@ -48,7 +48,7 @@ class Awaited:
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """What was signalled to a wait condition handle, by the signals' ids."""
+    """The signals to a wait condition handle, by their ids."""
 
     KIND: ClassVar[str] = "cloudformation.signals"
 
@@ -63,14 +63,14 @@ class Signals:
 
 
 def awaited_name(stack_uid: str, logical_id: str) -> str:
-    """Where a stack keeps what one of its resources waits for."""
+    """Return the name under which a stack stores the `Awaited` or `Signals` of a resource."""
     return f"{stack_uid}/{logical_id}"
 
 
 def answer_url(
     tx: Transaction, host: str, scope: Scope, stack_uid: str, logical_id: str, request_id: str, until: Instant
 ) -> str:
-    """The URL that takes an answer to a request, or a signal (which has no request id), until an instant."""
+    """Return the URL, valid until an instant, for the answer to a request, or for a signal (without a request id)."""
     parts = (scope.account, scope.region, stack_uid, logical_id, request_id)
     path = f"{ANSWERS_PATH}{quote(_SEPARATOR.join(parts))}"
     signature = Issuer(tx.facts.secret()).sign_path(path, until)
@@ -78,7 +78,7 @@ def answer_url(
 
 
 def handle_of(url: str) -> tuple[Scope, str] | None:
-    """Where the signals to the handle of this URL are kept; None for a URL of no handle."""
+    """Return the scope and name of the `Signals` to the handle with this URL; None if the URL is not of a handle."""
     _, found, rest = url.partition(ANSWERS_PATH)
     parts = rest.partition("?")[0].split(_SEPARATOR)
     if not found or len(parts) != 5 or parts[4]:
@@ -87,9 +87,9 @@ def handle_of(url: str) -> tuple[Scope, str] | None:
 
 
 def take(tx: Transaction, token: str, body: bytes) -> None:
-    """Take the body of a PUT to a URL that a stack gave; a second answer to the same request changes nothing.
+    """Take the body of a PUT to a URL that a stack handed out; a second answer to the same request changes nothing.
 
-    Errors: ValueError (no JSON object, or a longer one than AWS takes).
+    Errors: ValueError (not a JSON object, or longer than AWS accepts).
     """
     parts = token.split(_SEPARATOR)
     if len(parts) != 5:
@@ -122,6 +122,6 @@ def _signal(tx: Transaction, scope: Scope, name: str, document: Document) -> Non
 
 
 def wake(tx: Transaction, scope: Scope, stack_name: str) -> None:
-    """Have a stack look at once whether it can go on."""
+    """Let the worker look at a stack now, because the stack may be able to continue."""
     tx.timers.set(STACK_TIMER, timer_name(scope, stack_name), tx.now)
     tx.notify("due")

@@ -1,4 +1,4 @@
-"""Macros by their names, and the templates that wait for them."""
+"""Macros, and the templates that wait for them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from redrive.core.scope import Caller
 
 @dataclass(frozen=True, slots=True)
 class Macro:
-    """A macro by its name, and the function that it is."""
+    """A macro: its name, and its function."""
 
     KIND: ClassVar[str] = "cloudformation.macro"
 
@@ -21,9 +21,9 @@ class Macro:
 
 @dataclass(frozen=True, slots=True)
 class MacroCall:
-    """A template that waits for macros: that of a stack, or with `change_set` that of a change set.
+    """A template that waits for macros: the template of a stack, or of a change set if `change_set` is set.
 
-    `fence` counts how often a function was asked: only the latest answer counts. `principal` is who asks.
+    `fence` counts the calls of functions: only the answer to the latest call counts. `principal` makes the calls.
     """
 
     KIND: ClassVar[str] = "cloudformation.macro_call"

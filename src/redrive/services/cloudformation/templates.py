@@ -1,4 +1,4 @@
-"""Templates on their way to a stack: which one a request means, what it needs, and the order of its resources."""
+"""From a request to a deployable template: which template is meant, what it needs, and the order of its resources."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ from redrive.store.api import Transaction
 _DYNAMIC_REFERENCE = re.compile(r"\{\{resolve:(?:ssm|ssm-secure|secretsmanager):")
 
 NO_ECHO = "****"
-"""What is shown of a parameter that must not be."""
+"""What answers show in place of a NoEcho parameter's value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A template with its parameters: what exists, in which order it is made, and what each resource waits for."""
+    """A template with its parameters: the resources, the order of their creation, and the dependencies of each."""
 
     template: Template
     parameters: Mapping[str, ParameterValue]
@@ -53,7 +53,7 @@ class Plan:
 
 
 def validation_error(message: str) -> ServiceError:
-    """The refusal of a request, in CloudFormation's code for nearly all of them."""
+    """Build a ValidationError, CloudFormation's code for most refused requests."""
     return ServiceError("ValidationError", message)
 
 
@@ -77,21 +77,21 @@ def _plan(body: str, parameters: tuple[tuple[str, str], ...], pseudo: PseudoPara
 
 
 def read_template(body: str) -> Template:
-    """Read a template; of one with transforms, what it says before them.
+    """Parse a template; if it has transforms, the template before them.
 
-    Errors: ValidationError; also for one of more than a megabyte.
+    Errors: ValidationError, also for a template of more than a megabyte.
     """
     if len(body.encode()) > limits.UPLOADED_BYTES_MAX:
         raise validation_error(f"Template may not exceed {limits.UPLOADED_BYTES_MAX} bytes in size.")
     try:
-        # A template without the word asks for no transform, and need not be read twice.
+        # Without the word, a template has no transforms, and need not be parsed twice.
         return _read_declared(body) if "Transform" in body and has_transforms(read_root(body)) else _read(body)
     except TemplateError as error:
         raise validation_error(error.message) from None
 
 
 def template_of_blueprint(blueprint: Blueprint) -> Template:
-    """The template that a blueprint deploys; if its transforms have not come to an end, what it says before them."""
+    """Return the template that a blueprint deploys; before its transforms have ended, the template without them."""
     try:
         return _read(blueprint.body) if blueprint.is_whole else _read_declared(blueprint.template_body)
     except TemplateError as error:
@@ -99,7 +99,7 @@ def template_of_blueprint(blueprint: Blueprint) -> Template:
 
 
 def make_plan(blueprint: Blueprint, scope: Scope, stack_name: str, uid: str) -> Plan:
-    """Decide what a blueprint makes. Errors: ValidationError."""
+    """Return the plan of a blueprint: its resources and their order. Errors: ValidationError."""
     stack_id = stack_arn(scope, stack_name, uid)
     pseudo = PseudoParameters(scope.account, scope.region, stack_name, stack_id, blueprint.notification_arns)
     if blueprint.processed is None:
@@ -111,7 +111,7 @@ def make_plan(blueprint: Blueprint, scope: Scope, stack_name: str, uid: str) -> 
 
 
 def check_types(template: Template, leniency: OnUnknown) -> None:
-    """Refuse types that do not exist here, and what the known ones cannot do. Errors: ValidationError."""
+    """Refuse unsupported types, and unsupported features of supported types. Errors: ValidationError."""
     check_known(unknown_types(template), leniency)
     for resource in template.resources.values():
         if "Snapshot" in (resource.deletion_policy, resource.update_replace_policy):
@@ -125,7 +125,7 @@ def check_types(template: Template, leniency: OnUnknown) -> None:
 
 
 def dynamic_reference(text: str) -> str | None:
-    """The first dynamic reference in a text: from its opening to the next brace that closes, if another follows."""
+    """Return the first dynamic reference in a text: an opening `{{`, up to the next `}` if a second `}` follows it."""
     at = 0
     while (opening := _DYNAMIC_REFERENCE.search(text, at)) is not None:
         closing = text.find("}", opening.end())
@@ -133,12 +133,14 @@ def dynamic_reference(text: str) -> str | None:
             return None
         if text.startswith("}}", closing):
             return text[opening.start() : closing + 2]
-        at = closing + 1  # For all openings before it, this is the brace that comes next.
+        at = closing + 1  # For all openings before this brace, it is the next brace.
     return None
 
 
 def _refuse_dynamic_references(value: object) -> None:
-    """Refuse what AWS replaces by a parameter or a secret: it would reach the resource as it is written.
+    """Refuse references that AWS would replace by a parameter or a secret.
+
+    Here the resource would get the literal text.
 
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/dynamic-references.html
     """
@@ -156,7 +158,7 @@ def _refuse_dynamic_references(value: object) -> None:
 
 
 def ssm_warning(template: Template) -> str:
-    """What is said of a template's parameters whose values AWS would look up; empty if there are none."""
+    """Return a warning about parameters whose values AWS would look up in SSM; empty if there are none."""
     names = [name for name, declared in template.parameters.items() if declared.is_ssm]
     if not names:
         return ""
@@ -167,7 +169,7 @@ def ssm_warning(template: Template) -> str:
 
 
 def _check_attributes(template: Template, found: Iterable[Reference], leniency: OnUnknown) -> None:
-    """Refuse attributes that their type does not have; those whose names a function gives are seen when resolved."""
+    """Refuse attributes that their type does not have. Names computed by a function are checked when resolved."""
     for reference in found:
         if not isinstance(reference, AttributeOf) or reference.attribute.startswith("{"):
             continue
@@ -186,12 +188,12 @@ def _check_attributes(template: Template, found: Iterable[Reference], leniency: 
 
 
 def unknown_types(template: Template) -> list[str]:
-    """The types of a template that do not exist here, in order of the alphabet."""
+    """Return the types of a template that redrive does not support, sorted by name."""
     return sorted(name for name in {resource.type for resource in template.resources.values()} if not is_served(name))
 
 
 def needed_capabilities(template: Template) -> list[str]:
-    """What must be acknowledged before a template is deployed: that it makes IAM resources, or named ones.
+    """Return the capabilities that a deployment must acknowledge: for IAM resources, or for IAM resources with names.
 
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/control-access-with-iam.html
     """
@@ -204,7 +206,7 @@ def needed_capabilities(template: Template) -> list[str]:
     return ["CAPABILITY_IAM"] if identities else []
 
 
-# Of these SAM makes roles or policies, unless they name a role.
+# SAM creates roles or policies for these types, unless the template names a role.
 _MAKES_ROLES = frozenset(
     {
         "AWS::Serverless::Connector",
@@ -215,7 +217,7 @@ _MAKES_ROLES = frozenset(
 
 
 def capabilities_reason(template: Template) -> str:
-    """Which types make a template need capabilities, in a sentence."""
+    """Return a sentence that says which types make the template need capabilities."""
     types = sorted({
         part.type for part in template.resources.values() if part.type.startswith(IAM_PREFIX)
         or (template.transforms and part.type in _MAKES_ROLES)
@@ -224,7 +226,7 @@ def capabilities_reason(template: Template) -> str:
 
 
 def check_capabilities(template: Template, given: Sequence[str]) -> None:
-    """Refuse a template whose needs are not acknowledged. Errors: InsufficientCapabilitiesException."""
+    """Refuse a template if a needed capability is not acknowledged. Errors: InsufficientCapabilitiesException."""
     needed = needed_capabilities(template)
     enough = set(given) & ({"CAPABILITY_NAMED_IAM"} if "CAPABILITY_NAMED_IAM" in needed else _IAM_CAPABILITIES)
     if needed and not enough:
@@ -235,7 +237,7 @@ _IAM_CAPABILITIES = frozenset({"CAPABILITY_IAM", "CAPABILITY_NAMED_IAM"})
 
 
 def uploaded(tx: Transaction, caller: Caller, body: str | None, url: str | None) -> tuple[str | None, str | None]:
-    """The body and the URL that are left when the URL means a template that was uploaded. Errors: ValidationError."""
+    """Replace a URL by the body of the template uploaded there. Other pairs are unchanged. Errors: ValidationError."""
     if body is not None and len(body.encode()) > limits.TEMPLATE_BYTES_MAX:
         raise validation_error(
             "1 validation error detected: Value at 'templateBody' failed to satisfy constraint: "
@@ -253,7 +255,7 @@ def uploaded(tx: Transaction, caller: Caller, body: str | None, url: str | None)
 
 
 def template_of(body: str | None, url: str | None, *, use_previous: bool = False, previous: str | None = None) -> str:
-    """The text of the template that a request means. Errors: ValidationError."""
+    """Return the text of the template that a request means. Errors: ValidationError."""
     if url is not None:
         raise validation_error(
             f"redrive does not serve S3, and nobody has uploaded a template for the TemplateURL {url}. "
@@ -271,7 +273,7 @@ def template_of(body: str | None, url: str | None, *, use_previous: bool = False
 
 
 def given_parameters(given: Sequence[Document] | None, previous: Mapping[str, str]) -> dict[str, str]:
-    """The parameters of a request by name, with the previous value where it asks for it. Errors: ValidationError."""
+    """Return the parameters of a request by name, with the previous value where requested. Errors: ValidationError."""
     values: dict[str, str] = {}
     for parameter in given or ():
         key = parameter.get("ParameterKey")
@@ -290,7 +292,7 @@ def given_parameters(given: Sequence[Document] | None, previous: Mapping[str, st
 
 
 def shown_parameters(template: Template, given: Mapping[str, str]) -> list[Document]:
-    """The parameters of a stack as answers list them; what must not be shown is masked."""
+    """Return the parameters of a stack as answers list them, with NoEcho values masked."""
     return [
         {
             "ParameterKey": name,

@@ -19,8 +19,10 @@ STORAGE_RESOLUTIONS_S = (1, 60)
 QUERIES_MAX = 500
 DATAPOINTS_PER_PAGE_MAX = 100_800
 VALUES_COMPUTED_MAX = 1_000_000
-"""Ours: what the expressions of one request may compute, a second or two of work. FILL makes a value for each period of
-the request's range, which may be all of history."""
+"""Ours: how many values the expressions of one request may compute, a second or two of work.
+
+FILL creates a value for each period of the request's time range, which can be very long.
+"""
 HIGH_RESOLUTION_PERIODS_S = (1, 5, 10, 20, 30)
 HIGH_RESOLUTION_AGE_MS_MAX = 3 * HOUR_MS
 MINUTES_AGE_MS_MAX = 15 * DAY_MS

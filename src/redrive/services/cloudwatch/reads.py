@@ -1,4 +1,4 @@
-"""Reading a metric from the store, for all operations that show statistics."""
+"""Read a metric from the store, for all operations that return statistics."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from redrive.store.tables.metrics import DataPoint
 
 
 def units_of(tx: Transaction, scope: Scope, metric: Metric, unit: str | None) -> list[str]:
-    """The units in which a metric is to be read: the one asked for, or all that there are."""
+    """Return the units in which to read a metric: the requested unit, or all units with data."""
     return [unit] if unit is not None else tx.metrics.units_of(metric.watched(scope), metric.name)
 
 
 def periods_of(
     tx: Transaction, scope: Scope, metric: Metric, units: list[str], window: Window
 ) -> Iterator[tuple[Instant, DataPoint]]:
-    """The periods of a window that have data in these units, each with its data as one point, in order."""
+    """Yield the periods of a window with data in these units, in order, each with its data merged into one point."""
     start = max(window.start, window.visible_from)
     points = [point for unit in units for point in tx.metrics.between(metric.series(scope, unit), start, window.end)]
     for at, group in window.groups(points):

@@ -1,8 +1,7 @@
-"""Amazon DynamoDB: tables with a primary key, and their items: single ones, batches, transactions, expiry.
+"""Amazon DynamoDB: tables with a primary key; operations on single items, batches and transactions; expiry of items.
 
-AWS documents it at https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/Welcome.html.
-Left out so far, and refused in clear words: secondary indexes, streams, replicas, resource policies. Not offered:
-PartiQL, backups, exports. Throughput settings are kept and shown, and nothing is ever throttled.
-The expressions themselves are read and evaluated in languages/dynamo. Our readings of AWS's rules stand in
-docs/semantics/dynamodb.md.
+AWS documents it at https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/Welcome.html. Left out so far, and
+refused with a clear message: secondary indexes, streams, replicas, resource policies. Not offered: PartiQL, backups,
+exports. Throughput settings are only stored and shown; nothing is ever throttled. languages/dynamo parses and evaluates
+expressions. docs/semantics/dynamodb.md lists AWS's rules as we read them.
 """

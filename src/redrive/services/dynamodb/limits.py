@@ -1,4 +1,4 @@
-"""The numbers of DynamoDB."""
+"""Quotas and defaults of DynamoDB."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ EXPIRY_AGE_MS_MAX = 5 * 365 * DAY_MS
 # Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTimeToLive.html
 TIME_TO_LIVE_CHANGE_INTERVAL_MS = HOUR_MS
 
-# These are ours; docs/semantics/dynamodb.md says why.
+# These limits are ours; docs/semantics/dynamodb.md gives the reasons.
 EXPIRY_DELAY_MS = MINUTE_MS
 EXPIRED_ITEMS_PER_STEP_MAX = 500
 EXPIRY_S_MAX = 253_402_300_799  # The last second of the year 9999.
 THROUGHPUT_UNITS_MAX = 1_000_000_000_000
 ENDPOINT_CACHE_MINUTES = 1_440
 
-# What an on-demand table serves at once from the beginning, and what one partition serves. Sources:
+# The initial throughput of an on-demand table, and the throughput of one partition. Sources:
 # https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/warm-throughput.html and
 # https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html
 WARM_READ_UNITS = 12_000

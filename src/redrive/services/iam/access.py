@@ -1,7 +1,7 @@
-"""May this caller do that? What the engine asks of IAM for every call.
+"""Authorization: decides for every call whether its caller may make it.
 
-It only reads: roles with their inline policies come from one resource, managed policies from one each, both cached, so
-that a decision costs no statement once they were read. It must not know the services that ask.
+This module only reads. A role and its inline policies are one resource, each managed policy is another, and both are
+cached: with a warm cache a decision needs no SQL statement. The module must not know the services that call it.
 Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html
 """
 
@@ -42,7 +42,7 @@ from redrive.store.api import NO_CONTEXT, Transaction
 ASSUME_ROLE = "sts:AssumeRole"
 
 Holder = Role | User
-"""Who holds policies."""
+"""An entity that has policies."""
 
 _NOTHING = Policy(PolicyKind.IDENTITY, ())
 
@@ -51,7 +51,9 @@ def assume_role(
     tx: Transaction, role_arn: str, *, service: str, session_name: str, region: str, request_id: str,
     source_arn: str | None = None,
 ) -> Caller:  # fmt: skip
-    """The caller that an AWS service becomes by assuming a role, if the role's trust policy names the service.
+    """Return the caller that an AWS service becomes when it assumes a role.
+
+    The role's trust policy must name the service.
 
     Errors: AccessDeniedException (no such role, or it does not trust the service in this context).
     Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/confused-deputy.html
@@ -71,9 +73,9 @@ def assume_role(
 
 
 def user_of(tx: Transaction, caller: Caller, access_key_id: str, service: str) -> Caller:
-    """The caller as the user whose access key this is, who calls a service of this signing name.
+    """Return the caller as the user with this access key, who calls the service with this signing name.
 
-    Notes that the key was used, but not at every call: that would turn each of them into a write.
+    The use of the key is recorded, but not at every call, because that would make every call a write.
     Errors: UnrecognizedClientException (the key is deleted or inactive).
     """
     key = tx.resources.get(AccessKey, KEYS, access_key_id)
@@ -89,11 +91,11 @@ def user_of(tx: Transaction, caller: Caller, access_key_id: str, service: str) -
 def authorize(
     tx: Transaction, caller: Caller, action: str, resource: str, *, context: Context = NO_CONTEXT, policy: str = ""
 ) -> None:
-    """Refuse what the caller's policies, the resource's own `policy` or a boundary denies, or what none of them allows.
+    """Refuse a call that the caller's policies, the resource's `policy` or a boundary denies, or that none allows.
 
-    The account itself needs no policy in its own account, but must heed one that denies. A role or user that is gone
-    may do nothing. `context` holds condition keys of the service that asks.
-    Errors: AccessDeniedException, in AWS's sentence.
+    The account itself needs no policy in its own account, but a Deny applies to it, too. A deleted role or user may do
+    nothing. `context` holds condition keys from the calling service.
+    Errors: AccessDeniedException, with AWS's message.
     """
     if caller.is_account and not policy and account_of(resource) in ("", caller.scope.account):
         return
@@ -116,10 +118,10 @@ def authorize(
 def authorize_unserved(
     tx: Transaction, caller: Caller, service: str, operation: str, params: Mapping[str, object]
 ) -> None:
-    """Refuse who may call this operation, of a service that is not here, on no resource at all.
+    """Refuse an operation of an unsupported service, unless the caller may call it on some resource.
 
-    Which resource is meant only that service knows; where the parameters hold just one ARN of the service, the refusal
-    names it. Errors: AccessDeniedException, or the service's own code for it.
+    Only the service itself knows which resource a call means. If the parameters contain exactly one ARN of the service,
+    the refusal names that ARN. Errors: AccessDeniedException, or the service's own error code for it.
     """
     if caller.is_account:
         return
@@ -136,12 +138,12 @@ def authorize_unserved(
     resource = arns.pop() if len(arns) == 1 else "*"
     message = denial_message(caller.principal_arn, f"{prefix}:{operation}", resource, denials[0])
     code = denied_code(service)
-    # The wire knows the status of the usual code on each protocol.
+    # For the usual code, the wire knows the HTTP status of each protocol.
     raise ServiceError(code, message, http_status=None if code == "AccessDeniedException" else 403)
 
 
 def _holder(tx: Transaction, caller: Caller) -> Holder | None:
-    """Whose policies decide; None for the account itself, and for who is gone."""
+    """Return the role or user whose policies decide; None for the account itself, and for a deleted role or user."""
     if caller.role_arn is not None:
         return find_role(tx, caller.role_arn)
     return None if caller.user_arn is None else find_user(tx, caller.user_arn)
@@ -155,7 +157,7 @@ def _principal(account: str, holder_arn: str | None, session_name: str) -> Princ
 
 
 def _keys_of(holder: Holder | None, session_name: str) -> Context:
-    """The condition keys that follow from what is stored of a role or user."""
+    """Return the condition keys that follow from a stored role or user."""
     if holder is None:
         return NO_CONTEXT
     tags = {f"aws:PrincipalTag/{key}": (value,) for key, value in holder.tags.items()}
@@ -172,7 +174,7 @@ def _refusal(caller: Caller, action: str, resource: str, decision: ImplicitDeny 
 
 @functools.lru_cache(maxsize=limits.DECISIONS_KEPT_MAX)
 def _always_trusts(trust: str, role_arn: str, service: str) -> bool:
-    """Whether a service may assume a role whenever it asks; False also if that depends on the context."""
+    """Whether a service may assume a role in every context; False also if the context decides."""
     policy = parsed(trust, PolicyKind.TRUST)
     request = AccessRequest(ASSUME_ROLE, role_arn, PrincipalInfo.aws_service(service))
     return _ignores_context(policy) and isinstance(decide(request, (), policy), Allowed)
@@ -182,7 +184,7 @@ def _always_trusts(trust: str, role_arn: str, service: str) -> bool:
 def _always_allows(
     documents: tuple[str, ...], policy: str, account: str, holder_arn: str | None, action: str, resource: str
 ) -> bool:
-    """Whether policies allow something whenever it is asked for; False also if that depends on context or session."""
+    """Whether policies allow an action in every context; False also if the context or the session decides."""
     policies = [parsed(document) for document in documents]
     around = _resource_policy(policy)
     request = AccessRequest(action, resource, _principal(account, holder_arn, "any"))
@@ -191,7 +193,7 @@ def _always_allows(
 
 
 def _ignores_context(policy: Policy) -> bool:
-    """Whether a policy has no conditions, variables or named sessions, so that a decision by it holds at any time."""
+    """Whether a policy has no conditions, variables or named sessions: its decisions are the same in every context."""
     return not any(
         statement.conditions
         or any("${" in pattern for pattern in (statement.resources.patterns if statement.resources else ()))
@@ -201,14 +203,14 @@ def _ignores_context(policy: Policy) -> bool:
 
 
 def find_role(tx: Transaction, arn: str) -> Role | None:
-    """The role with this ARN; its path counts."""
+    """Return the role with this ARN; the path must match."""
     place = _place_of_role(arn)
     role = None if place is None else tx.resources.get(Role, *place)
     return role if role is not None and role.arn == arn else None
 
 
 def find_user(tx: Transaction, arn: str) -> User | None:
-    """The user with this ARN; its path counts."""
+    """Return the user with this ARN; the path must match."""
     parts = arn.split(":", 5)
     if len(parts) != 6 or not parts[5].startswith("user/"):
         return None
@@ -218,7 +220,7 @@ def find_user(tx: Transaction, arn: str) -> User | None:
 
 @functools.lru_cache(maxsize=limits.DECISIONS_KEPT_MAX)
 def _place_of_role(arn: str) -> tuple[Scope, str] | None:
-    """Where the role with this ARN is stored, and under which name; None for an ARN of no role."""
+    """Return the scope and name under which the role with this ARN is stored; None if the ARN is not a role's."""
     parts = arn.split(":", 5)
     if len(parts) != 6 or not parts[5].startswith("role/"):
         return None
@@ -226,7 +228,7 @@ def _place_of_role(arn: str) -> tuple[Scope, str] | None:
 
 
 def find_policy(tx: Transaction, arn: str) -> ManagedPolicy | None:
-    """The managed policy with this ARN, AWS's own or a customer's; its path counts."""
+    """Return the managed policy with this ARN, AWS's own or a customer's; the path must match."""
     known = aws_policy(arn)
     if known is not None:
         return known
@@ -238,13 +240,13 @@ def find_policy(tx: Transaction, arn: str) -> ManagedPolicy | None:
 
 
 def documents_of(tx: Transaction, holder: Holder) -> Mapping[str, str]:
-    """The policy documents that say what a role or user may do: the inline ones by name, the managed ones by ARN."""
+    """Return the permission policies of a role or user: the inline documents by name, the managed ones by ARN."""
     managed = [policy for arn in holder.attached if (policy := find_policy(tx, arn)) is not None]
     return {**holder.inline, **{policy.arn: policy.document for policy in managed}}
 
 
 def boundary_of(tx: Transaction, holder: Holder) -> Policy | None:
-    """The policy that bounds a role or user, or None if nothing does. A boundary that is gone allows nothing."""
+    """Return the permissions boundary of a role or user, or None. A deleted boundary allows nothing."""
     if holder.boundary is None:
         return None
     policy = find_policy(tx, holder.boundary)
@@ -252,7 +254,7 @@ def boundary_of(tx: Transaction, holder: Holder) -> Policy | None:
 
 
 def moment(now: Instant, region: str) -> dict[str, tuple[str, ...]]:
-    """The condition keys that every request has, whoever makes it.
+    """Return the condition keys that every request has.
 
     Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_condition-keys.html
     """
@@ -265,5 +267,5 @@ def moment(now: Instant, region: str) -> dict[str, tuple[str, ...]]:
 
 
 def _source(arn: str) -> dict[str, tuple[str, ...]]:
-    """On whose behalf a service acts, as condition keys."""
+    """Return the condition keys that name the resource for which a service acts."""
     return {"aws:SourceArn": (arn,), "aws:SourceAccount": (Arn.parse(arn).account,)}

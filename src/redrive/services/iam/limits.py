@@ -22,9 +22,9 @@ SESSION_S_DEFAULT = 3_600
 # Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_ListRoles.html
 PAGE_ITEMS_DEFAULT = 100
 
-# Ours: how often the use of an access key is noted, at most.
+# Ours: the minimum interval between two records of an access key's use.
 KEY_USE_GRAIN_MS = 15 * 60_000
 
-# Ours: how many parsed policy documents are kept. A parsed document takes a few kilobytes.
+# Ours: the size of the cache of parsed policy documents. A parsed document takes a few kilobytes.
 PARSED_DOCUMENTS_MAX = 8_192
 DECISIONS_KEPT_MAX = 8_192

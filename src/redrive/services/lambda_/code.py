@@ -1,4 +1,4 @@
-"""Archives of functions and layers: which layers a function has, how large all is, and when an archive is forgotten."""
+"""Archives of functions and layers: the layers of a function, the total size, and when an unused archive is deleted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from redrive.store.api import Transaction
 
 
 def brought_code(tx: Transaction, caller: Caller, code: Document) -> bytes:
-    """The archive that a `Code` or `Content` document holds, or that a deployment has uploaded under the name it gives.
+    """Return the archive in a `Code` or `Content` document, or the one that a deployment uploaded under the given name.
 
     Errors: InvalidParameterValueException; RequestEntityTooLargeException (over 50 MB in the request itself).
     """
@@ -38,14 +38,14 @@ def brought_code(tx: Transaction, caller: Caller, code: Document) -> bytes:
 
 
 def layer_digests(function: Function) -> tuple[str, ...]:
-    """The archives of a function's layers, as far as they are here."""
+    """Return the digests of a function's layers; a layer without an archive in this store has none."""
     return tuple(str(layer["Digest"]) for layer in function.layers if layer["Digest"])
 
 
 def layers_of(tx: Transaction, caller: Caller, arns: Sequence[str]) -> tuple[Document, ...]:
-    """The layers that a function names by the ARNs of their versions, each with the digest of its archive.
+    """Return the layers with these version ARNs, each with the digest of its archive.
 
-    A layer of an account that publishes nothing in this store is taken without an archive: its content is not here.
+    If an account publishes no layers in this store, a layer of that account is accepted without an archive.
     Errors: InvalidParameterValueException (too many, two versions of one layer, another region, no such version);
     AccessDeniedException.
     Source: https://docs.aws.amazon.com/lambda/latest/dg/adding-layers.html
@@ -85,13 +85,13 @@ def _layer(tx: Transaction, caller: Caller, arn: str) -> Document:
 
 
 def check_unzipped(tx: Transaction, function: Function, content: bytes) -> None:
-    """Refuse code that is too large together with its layers, unzipped. Errors: InvalidParameterValueException.
+    """Refuse code that is too large, unzipped and together with its layers. Errors: InvalidParameterValueException.
 
     Source: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
     """
     digests = layer_digests(function)
     if not digests:
-        return  # The archive by itself has been measured.
+        return  # The size of the archive alone is already checked.
     archives = [content, *(tx.blobs.get(digest) or b"" for digest in digests)]
     size = sum(entry.file_size for archive in archives if archive for entry in sound_entries(archive))
     if size > UNZIPPED_BYTES_MAX:
@@ -99,7 +99,7 @@ def check_unzipped(tx: Transaction, function: Function, content: bytes) -> None:
 
 
 def forget_unused_code(tx: Transaction, *digests: str) -> None:
-    """Let go of archives, but for those that a function or a layer of any account still needs."""
+    """Delete archives, except those that a function or a layer of any account still uses."""
     unused = set(digests) - {""}
     if not unused:
         return

@@ -20,8 +20,7 @@ LAYERS_MAX = 5
 PASSAGE_MS = 200  # Ours: how long a function is Pending, or its update InProgress. AWS takes a second or more.
 TAGS_MAX = 50  # https://docs.aws.amazon.com/lambda/latest/dg/configuration-tags.html
 
-# Names that the runtime sets and nobody else may.
-# Source: https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html
+# Only the runtime sets variables with these names.
 RESERVED_VARIABLES = frozenset(
     {
         "_HANDLER", "_X_AMZN_TRACE_ID", "AWS_ACCESS_KEY", "AWS_ACCESS_KEY_ID", "AWS_DEFAULT_REGION",
@@ -64,7 +63,7 @@ ERROR_WAITS_MS = (1 * MINUTE_MS, 2 * MINUTE_MS)
 THROTTLE_WAIT_FIRST_MS = 1 * SECOND_MS
 THROTTLE_WAIT_MAX_MS = 5 * MINUTE_MS
 ERROR_MESSAGE_BYTES_MAX = 1_024  # https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-retain-records.html
-RUN_MARGIN_MS = 1 * MINUTE_MS  # Ours: start-up of a process beyond the function's timeout, before its node is given up.
+RUN_MARGIN_MS = 1 * MINUTE_MS  # Ours: the extra time for starting a process, after which its node is considered dead.
 EVENT_LEASE_MS = TIMEOUT_S_MAX * SECOND_MS + RUN_MARGIN_MS
 
 # Pages of lists. Source: https://docs.aws.amazon.com/lambda/latest/api/API_ListFunctions.html
@@ -74,16 +73,16 @@ MAPPING_PAGE_ITEMS_MAX = 100  # https://docs.aws.amazon.com/lambda/latest/api/AP
 # Mappings from SQS. Source: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
 BATCH_SIZE_DEFAULT = 10
 BATCH_SIZE_WITHOUT_WINDOW_MAX = 10
-MAPPING_CONCURRENCY = 5  # What one starts with: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
+MAPPING_CONCURRENCY = 5  # At the start: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
 WINDOW_VISIBILITY_MARGIN_S = 30
 RECEIVE_MESSAGES_MAX = (
     10  # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_ReceiveMessage.html
 )
-PROBLEM_PAUSE_MS = 1 * MINUTE_MS  # Ours: before a queue that refused a poll is polled again.
-THROTTLE_PAUSE_MS = 5 * SECOND_MS  # Ours: before a function that was throttled is sent another batch.
-EMPTY_POLL_PAUSE_MS = 1 * SECOND_MS  # Ours: before a queue that had something due, yet gave nothing, is polled again.
+PROBLEM_PAUSE_MS = 1 * MINUTE_MS  # Ours: the pause before the next poll, if a queue refused a poll.
+THROTTLE_PAUSE_MS = 5 * SECOND_MS  # Ours: the pause before the next batch, if the function was throttled.
+EMPTY_POLL_PAUSE_MS = 1 * SECOND_MS  # Ours: the pause before a queue that was due but returned nothing is polled again.
 EXPIRED_BATCHES_PER_CLAIM_MAX = 100
-MAPPINGS_PER_CLAIM_MAX = 200  # Ours: how many mappings are looked at in one transaction.
+MAPPINGS_PER_CLAIM_MAX = 200  # Ours: how many mappings one transaction processes.
 
 # PutLogEvents. Source: https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutLogEvents.html
 LOG_EVENTS_PER_PUT_MAX = 10_000

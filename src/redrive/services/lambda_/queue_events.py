@@ -1,4 +1,4 @@
-"""Queues as what mappings read from: received in batches, hidden as long as a run may take, deleted when done.
+"""SQS queues as event sources: receive batches, hide them for the longest time of a run, delete finished messages.
 
 Source: https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
 """
@@ -19,17 +19,17 @@ from redrive.store.api import Transaction
 from redrive.store.tables.runs import Link
 
 NextVisible = Callable[[Transaction, str], Instant | None]
-"""When the next message of the queue with this ARN is visible (in the past if one is now); None if it has none."""
+"""(queue ARN) -> when the next message is visible, a past instant if one is now; None if the queue is empty."""
 CountVisible = Callable[[Transaction, str, int], int]
-"""How many messages of the queue with this ARN are visible, counting no further than the last argument."""
+"""(queue ARN, limit) -> the number of visible messages, counted up to the limit."""
 ExecutionsOf = Callable[[Transaction, Sequence[str]], Sequence[Link]]
-"""The messages that these receipt handles stand for, each with its execution."""
+"""(receipt handles) -> the messages that the handles identify, each with its execution."""
 _Poll = Callable[[int], list[Document]]
-"""Receives at most so many messages. Errors: ServiceError (queue gone, role refused)."""
+"""Receives at most this many messages. Errors: ServiceError (queue gone, role refused)."""
 
 
 class _TooLarge(Exception):
-    """A receive gave more than an event holds."""
+    """One receive returned more than fits into an event."""
 
 
 class QueueEvents:
@@ -46,7 +46,7 @@ class QueueEvents:
         self._count_visible = count_visible
 
     def due_at(self, tx: Transaction, reading: Reading) -> Instant | None:
-        """When a message is visible; with a window, when it is over, or a whole batch is visible."""
+        """When a batch is due: when a message is visible; with a window, at its end or when a full batch is visible."""
         first_at = self._next_visible(tx, reading.source_arn)
         if first_at is None or reading.window_s == 0:
             return first_at
@@ -54,7 +54,7 @@ class QueueEvents:
         return first_at if is_full else first_at + reading.window_s * SECOND_MS
 
     def poll(self, tx: Transaction, caller: Caller, reading: Reading) -> Sequence[Batch]:
-        """The messages of one batch, hidden for as long as the run may take, in as many events as they need.
+        """Receive the messages of one batch, hide them for the longest time of a run, and split them by size.
 
         Errors: ServiceError (queue gone, role refused).
         """
@@ -73,11 +73,11 @@ class QueueEvents:
         return _batches(reading, received)
 
     def executions(self, tx: Transaction, receipts: Sequence[str]) -> Sequence[Link]:
-        """To which executions the messages of a batch belong; a client's message is one by itself."""
+        """Return the executions of a batch's messages; each message of a client has an execution of its own."""
         return self._executions_of(tx, receipts)
 
     def acknowledge(self, tx: Transaction, caller: Caller, source_arn: str, receipts: Sequence[str]) -> list[str]:
-        """Delete messages; answers why some were not: their receipts had expired.
+        """Delete messages; returns the reasons for those not deleted, whose receipts had expired.
 
         Errors: ServiceError (queue gone, role refused).
         """
@@ -94,7 +94,10 @@ class QueueEvents:
 
 
 def _poll_of(tx: Transaction, caller: Caller, reading: Reading) -> _Poll:
-    """How the caller receives from the queue. Errors: ServiceError (queue gone, role refused)."""
+    """Return the function that receives from the queue as this caller.
+
+    Errors: ServiceError (queue gone, role refused).
+    """
     url = queue_url(reading.source_arn)
     asked: Document = {"QueueUrl": url, "AttributeNames": ["VisibilityTimeout"]}
     attributes = tx.services.call(tx, caller, "sqs", "GetQueueAttributes", asked)["Attributes"]
@@ -118,10 +121,10 @@ def _poll_of(tx: Transaction, caller: Caller, reading: Reading) -> _Poll:
 
 
 def _receive_in_order(tx: Transaction, reading: Reading, poll: _Poll) -> list[Batch]:
-    """What one receive of a FIFO queue gives, of one group or of several, in one event; empty if it gives nothing.
+    """Return one receive of a FIFO queue, of one group or several, as one event; empty if there are no messages.
 
-    A receive of more than an event holds is undone, and a smaller one takes its place: messages that were received and
-    not run would hold up their groups, and would be nearer to the dead-letter queue for nothing.
+    If a receive does not fit into an event, the receive is rolled back and a smaller one follows. Otherwise the
+    remaining messages would block their groups, and would get closer to the dead-letter queue without a run.
 
     Errors: ServiceError (queue gone, role refused).
     """

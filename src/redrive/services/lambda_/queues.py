@@ -1,7 +1,7 @@
-"""Queues that functions read from and write to, perhaps in other accounts: Lambda looks them up for itself.
+"""Lambda's own checks of the queues that functions read from and write to, perhaps in other accounts.
 
-What is done with them later happens under the function's role, and SQS decides; here a role's permissions are asked for
-in advance, as AWS does when a function is given a queue.
+Later calls to these queues run under the function's role, and SQS authorizes them. This module checks a role's
+permissions in advance, as AWS does when a function gets a queue.
 """
 
 from __future__ import annotations
@@ -16,18 +16,21 @@ from redrive.store.api import Transaction
 
 
 def queue_exists(tx: Transaction, queue_arn: str, request_id: str) -> bool:
-    """Whether there is a queue with this ARN, whatever the caller or the function's role may see."""
+    """Whether a queue with this ARN exists, also if neither the caller nor the function's role may see it."""
     return bool(_attributes(tx, queue_arn, request_id))
 
 
 def authorize_on_queue(tx: Transaction, session: Caller, action: str, queue_arn: str) -> None:
-    """Refuse what neither the function's role nor the queue's policy allows. Errors: AccessDeniedException."""
+    """Refuse an action that neither the function's role nor the queue's policy allows.
+
+    Errors: AccessDeniedException.
+    """
     policy = _attributes(tx, queue_arn, session.request_id).get("Policy", "")
     tx.services.authorize(tx, session, action, queue_arn, policy=policy)
 
 
 def _attributes(tx: Transaction, queue_arn: str, request_id: str) -> Mapping[str, str]:
-    """The ARN and the policy of a queue, as its owner sees them; nothing if there is none."""
+    """Return the ARN and the policy of a queue, read as its owner; empty if the queue does not exist."""
     arn = Arn.parse(queue_arn)
     owner = Caller(Scope(arn.account, arn.region), request_id)
     params = {"QueueUrl": queue_url(queue_arn), "AttributeNames": ["QueueArn", "Policy"]}

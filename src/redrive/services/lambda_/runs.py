@@ -1,7 +1,7 @@
-"""What surrounds every run of a function: its role before, its log lines and its metrics after.
+"""The steps around each run of a function: assume its role before; write its log lines and metrics after.
 
-One place for invocations, events and mappings. The logs are written as the function's role, so a role without
-permission leaves no logs, as on AWS.
+Invocations, events and mappings share this module. The function's role writes the logs, so a role without permission
+leaves no logs, as on AWS.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ PRINCIPAL = "lambda.amazonaws.com"
 def assume_function_role(
     tx: Transaction, *, role_arn: str, function_arn: str, function_name: str, request_id: str
 ) -> Caller:
-    """The caller that a function's role makes of Lambda. Errors: ServiceError AccessDenied."""
+    """Assume the function's role as Lambda, and return the caller. Errors: ServiceError AccessDenied."""
     session = RoleSession(role_arn, PRINCIPAL, function_name, function_arn)
     return session.caller(tx, Arn.parse(function_arn).region, request_id=request_id)
 
 
 def function_caller(tx: Transaction, function: Function, request_id: str) -> Caller:
-    """The caller that acts for a function. Errors: ServiceError AccessDenied."""
+    """Return the caller that acts for a function. Errors: ServiceError AccessDenied."""
     return assume_function_role(
         tx, role_arn=function.role, function_arn=function.arn, function_name=function.name, request_id=request_id
     )
 
 
 def run_caller(tx: Transaction, ran: Invocation, request_id: str) -> Caller:
-    """The caller that acts for a run of a function, whatever became of the function since. Errors: as above."""
+    """Return the caller that acts for a run, also if the function has changed or is gone. Errors: as above."""
     return assume_function_role(
         tx, role_arn=ran.role_arn, function_arn=ran.unqualified_arn, function_name=ran.function_name,
         request_id=request_id,
@@ -43,19 +43,19 @@ def run_caller(tx: Transaction, ran: Invocation, request_id: str) -> Caller:
 
 
 def record_run(tx: Transaction, invocation: Invocation, result: InvocationResult) -> None:
-    """Count a run that has ended, and write its lines."""
+    """Count a run that has ended, and write its log lines."""
     _count_run(tx, invocation.function_arn, result)
     _write_logs(tx, invocation, result)
 
 
 def count(tx: Transaction, function_arn: str, name: str, value: float = 1.0) -> None:
-    """Count something of a function, under AWS's name for the metric."""
+    """Add a value to a function's metric with this AWS name."""
     for series in series_of(function_arn, name):
         tx.metrics.count(series, tx.now, value)
 
 
 def _count_run(tx: Transaction, function_arn: str, result: InvocationResult) -> None:
-    """A run counts as an invocation unless it was throttled, or failed outside of the function.
+    """Count a run as an invocation, unless it was throttled or failed outside of the function.
 
     Source: https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-types.html
     """
@@ -82,12 +82,12 @@ def _write_logs(tx: Transaction, invocation: Invocation, result: InvocationResul
         for batch in puts(events):
             _put(tx, caller, invocation.log_group, result.log_stream, batch)
     except ServiceError:
-        # The run has happened and is answered; AWS, too, drops logs that it may not write.
+        # The run is over and answered. AWS also drops logs that it may not write.
         return
 
 
 def _put(tx: Transaction, caller: Caller, group: str, stream: str, events: list[LogEvent]) -> None:
-    """Write events; the group and the stream are made when they turn out to be missing."""
+    """Write events; a missing group or stream is created."""
     params: dict[str, object] = {
         "logGroupName": group,
         "logStreamName": stream,

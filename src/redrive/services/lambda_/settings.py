@@ -1,4 +1,4 @@
-"""A function's configuration, made of what a request gives, and checked against what it names: role, queue, layers."""
+"""Build a function's configuration from a request, and check its role, queue and layers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from redrive.store.api import Transaction
 
 
 class Beginning(TypedDict):
-    """The fields of a function that each creation and each update sets."""
+    """The fields of a function that each creation and each update set."""
 
     modified_at: Instant
     passage_at: Instant
@@ -31,7 +31,7 @@ class Beginning(TypedDict):
 
 
 def beginning(tx: Transaction) -> Beginning:
-    """A creation or an update begins now: its revision, and the one that follows when it is over."""
+    """Return the fields for a creation or update that starts now: its revision, and the revision after its end."""
     return {
         "modified_at": tx.now,
         "passage_at": tx.now,
@@ -49,7 +49,7 @@ def configured(
     ephemeral_storage: Document | None, snap_start: Document | None, logging_config: Document | None,
     layers: list[str] | None,
 ) -> Function:  # fmt: skip
-    """The function with a new revision and the parts of its configuration that are given, all of them checked."""
+    """Return the function with a new revision and the given parts of its configuration, all checked."""
     given_logging = logging_config or {}
     updated = replace(
         function,
@@ -82,7 +82,7 @@ def configured(
 
 
 def _check_role(tx: Transaction, caller: Caller, function: Function) -> None:
-    """Lambda must be able to become the role, and the role to write the function's dead letters."""
+    """Check that Lambda may assume the role, and that the role may write the function's dead letters."""
     try:
         session = assume_function_role(
             tx,

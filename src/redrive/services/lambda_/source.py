@@ -1,6 +1,6 @@
-"""Events of asynchronous invocations, as deliveries: how they run, how their failures count, what their end leaves.
+"""Asynchronous events as deliveries: how they run, how failures count, and what happens at their end.
 
-Knows nothing of leases and retries themselves: those are the delivery worker's.
+The delivery worker handles leases and retries; this module does not.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ SOURCE = "lambda"
 
 
 class LambdaSource(Source):
-    """Lambda's own queue of events.
+    """The source of deliveries that stands for Lambda's internal queue of events.
 
     Source: https://docs.aws.amazon.com/lambda/latest/dg/invocation-async.html
     """
@@ -52,10 +52,10 @@ class LambdaSource(Source):
     lease_ms = EVENT_LEASE_MS
 
     def render(self, tx: Transaction, delivery: Delivery) -> Invocation:
-        """The run of the event's function. The request id is the same at each attempt.
+        """Build the run of the event's function. All attempts have the same request id.
 
-        Errors: ResourceNotFoundException (function deleted since); TooManyRequestsException (it is stopped: reserved
-        concurrency 0). Both end the event.
+        Errors: ResourceNotFoundException (the function was deleted); TooManyRequestsException (the function is stopped:
+        its reserved concurrency is 0). Both end the event.
         """
         function = _function(tx, delivery)
         if function is None:
@@ -67,22 +67,22 @@ class LambdaSource(Source):
         return function_invocation(function, delivery.id, payload, function_arn=delivery.target_arn)
 
     def origin(self, delivery: Delivery) -> Origin:
-        """The execution that caused the event, or the event itself."""
+        """Return the execution that caused the event, or the event itself if it has no such cause."""
         document = delivery.document
         return Origin(document.get("Execution") or delivery.id, document.get("Cause") or "")
 
     def failure(self, error: ServiceError) -> Failed:
-        """What `render` refuses is refused for good; a defect of ours is not the event's end."""
+        """A refusal by `render` is permanent, except for a server error, which does not end the event."""
         kind = FailureKind.TRANSIENT if error.fault == "server" else FailureKind.PERMANENT
         return Failed(error.code, error.message, kind)
 
     def outcome(self, result: Result) -> Outcome:
-        """Errors of the function use up retries; throttles and errors outside of it wait without doing so."""
+        """Function errors use up retries; throttles and errors outside of the function wait and use up none."""
         assert isinstance(result, InvocationResult), "events run functions"
         return outcome_of(result)
 
     def answered(self, tx: Transaction, delivery: Delivery, errand: Errand, result: Result) -> None:
-        """Count the run and write its lines: to its own log group, whatever became of the function since."""
+        """Count the run and write its lines to its own log group, also if the function has changed or is gone."""
         assert isinstance(errand, Invocation), "events run functions"
         assert isinstance(result, InvocationResult), "events run functions"
         record_run(tx, errand, result)
@@ -91,7 +91,7 @@ class LambdaSource(Source):
         return reported(failed)
 
     def settled(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Delivered | GiveUp) -> End:
-        """Write the dead letter, under the function's role, if the function has a queue for it."""
+        """Write the dead letter under the function's role, if the function has a dead-letter queue."""
         if isinstance(verdict, GiveUp):
             count(tx, delivery.target_arn, EVENTS_DROPPED)
         function = _function(tx, delivery)
@@ -107,7 +107,7 @@ class LambdaSource(Source):
                 return End.dead_lettered(queue_arn, message_id)
 
     def followed(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Delivered | GiveUp) -> None:
-        """Tell the destination, under the function's role; a failure is only counted and recorded."""
+        """Send the record to the destination under the function's role; a failure is only counted and recorded."""
         function = _function(tx, delivery)
         if function is None:
             return
@@ -123,7 +123,7 @@ class LambdaSource(Source):
 
 
 def outcome_of(result: InvocationResult) -> Outcome:
-    """What the end of a run means for who asked for it."""
+    """Convert the result of a run to an outcome of its delivery."""
     match result.status:
         case InvocationStatus.OK:
             return Succeeded({"Payload": _text(result)})
@@ -138,7 +138,7 @@ def outcome_of(result: InvocationResult) -> Outcome:
 
 
 def reported(failed: Failed) -> Failed:
-    """A function's own error by its message, without the document around it."""
+    """Reduce a function's error document to its error message."""
     if failed.code != UNHANDLED:
         return failed
     return replace(failed, message=error_member(failed.message, "errorMessage"))
@@ -160,7 +160,10 @@ def _destination(config: EventInvokeConfig | None, verdict: Delivered | GiveUp) 
 
 
 def _send_record(tx: Transaction, delivery: Delivery, function: Function, destination: str, record: str) -> None:
-    """Tell a destination, as the function's role. What became of it is a note of the run; a failure is counted."""
+    """Send a record to a destination as the function's role.
+
+    The run's history notes the result; a failure is counted.
+    """
     try:
         caller = _caller(tx, function)
         match Arn.parse(destination).service:
@@ -179,5 +182,5 @@ def _send_record(tx: Transaction, delivery: Delivery, function: Function, destin
 
 
 def _caller(tx: Transaction, function: Function) -> Caller:
-    """The caller that acts for the function, in its own region. Errors: ServiceError AccessDenied."""
+    """Return the caller that acts for the function, in the function's region. Errors: ServiceError AccessDenied."""
     return function_caller(tx, function, new_uuid(tx.entropy))

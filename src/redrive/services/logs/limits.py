@@ -18,8 +18,8 @@ PAGE_BYTES_MAX = 1_048_576
 # https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_FilterLogEvents.html
 DESCENDING_FROM_AT = 1_704_067_200_000  # 2024-01-01T00:00:00Z
 
-# How much one FilterLogEvents looks at before it answers with what it has, as nothing else is served meanwhile: so many
-# events, and so many characters times the weight of the filter. AWS says only that pages may be short or empty.
+# How much one FilterLogEvents reads before it answers, because other requests wait meanwhile: a number of events, and a
+# number of characters times the weight of the filter. AWS says only that pages may be short or empty.
 SCANNED_EVENTS_MAX = 20_000
 SCANNED_WEIGHT_MAX = 8_388_608
 

@@ -1,4 +1,4 @@
-"""What ages in CloudWatch Logs: events whose retention has passed."""
+"""The cleanup of log events whose retention has passed."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from redrive.services.logs.model.group import LogGroup, LogStream, stream_key
 from redrive.store.api import Transaction
 
 RETENTION = "logs.retention"
-"""The kind of the timer of the sweep: whoever stores an event that expires says when."""
+"""The kind of the sweep's timer. An operation that stores an event with an expiry also sets the timer."""
 
 
 class LogSweep:
-    """Events of the groups that have a retention. AWS lets expired ones stay for up to 72 hours."""
+    """Deletes expired events of groups with a retention. AWS may keep expired events for up to 72 hours."""
 
     timer = RETENTION
 
@@ -32,14 +32,14 @@ class LogSweep:
                 continue
             left -= _sweep(tx, scope, group, left)
             if left <= 0:
-                return  # The timer stays due, and the next claim goes on.
+                return  # The timer stays due, so the next claim continues.
             oldest_at = tx.log_events.oldest(group.id)
             over_at += [] if oldest_at is None else [oldest_at + group.kept_days * DAY_MS]
         rest_until(tx, RETENTION, min(over_at, default=None))
 
 
 def _sweep(tx: Transaction, scope: Scope, group: LogGroup, limit: int) -> int:
-    """Forget expired events of a group, and bring it and its streams up to date; answers how many there were."""
+    """Delete expired events of a group, and update the group and its streams; returns the number of deleted events."""
     expired = tx.log_events.expire(group.id, group.kept_since(tx.now), limit=limit)
     freed: Counter[str] = Counter()
     for stream_name, message in expired:

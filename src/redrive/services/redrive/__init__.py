@@ -1,5 +1,5 @@
-"""The server's own surface, `/_redrive/`: health, the clock, faults, runs, the store, functions' code.
+"""redrive's own API, `/_redrive/`: health, the clock, faults, runs, the store, functions' code.
 
-Its model stands in `wire/data/redrive`; docs/reference/admin.md is written from that. What it tells of a service's own
-resources stands in that service: the occurrences of schedules in `services/scheduler`.
+Its model is in `wire/data/redrive`; docs/reference/admin.md is generated from it. Operations of this API on a service's
+own resources are in that service: those on the occurrences of schedules are in `services/scheduler`.
 """

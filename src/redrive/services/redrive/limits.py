@@ -1,6 +1,6 @@
-"""Bounds and defaults of the server's own surface that its model does not say."""
+"""Limits and defaults of redrive's own API that its model does not contain."""
 
 from __future__ import annotations
 
 PAGE = 100
-"""How many runs a page has, unless the caller says."""
+"""How many runs a page has by default."""

@@ -19,7 +19,7 @@ RETRIES_DEFAULT = 185
 # Source: https://docs.aws.amazon.com/general/latest/gr/aws_tagging.html
 TAGS_MAX = 50
 
-# These are ours; docs/semantics/scheduler.md says why.
+# These limits are ours; docs/semantics/scheduler.md gives the reasons.
 START_PAST_MS_MAX = 5 * MINUTE_MS
 CLIENT_TOKEN_KEPT_MS = 24 * HOUR_MS
 DELETIONS_PER_CLAIM_MAX = 200

@@ -1,6 +1,6 @@
-"""Context attributes that are spelt wrong stay literal, as on AWS. Nothing fails then, so the server's log says it.
+"""Warnings in the server's log about misspelt context attributes, which stay literal without an error, as on AWS.
 
-A step writes no log: it notifies a topic, and what listens to commits turns the topic into a line.
+A step writes no log. It notifies a topic; the listener to commits turns the topic into a log line.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ _TOPIC = "scheduler misspelling "
 
 
 def tell_of_misspellings(tx: Transaction, schedule_arn: str, target: Document) -> None:
-    """Have the log say, after the commit, which context attributes of a target's Input will stay literal."""
+    """After the commit, log which context attributes in a target's Input will stay literal."""
     for keyword in misspelt_keywords(target.get("Input", "")):
         tx.notify(f"{_TOPIC}{schedule_arn} {keyword}")
 
 
 def log_misspellings(log: Log, topics: Iterable[str]) -> None:
-    """Write a warning for each topic of a commit that is a misspelling."""
+    """Write a warning for each topic of a commit that reports a misspelt attribute."""
     for topic in sorted(topic for topic in topics if topic.startswith(_TOPIC)):
         arn, _, keyword = topic.removeprefix(_TOPIC).partition(" ")
         log.warning("context attribute stays literal", schedule=arn, written=keyword, right=right_spelling(keyword))

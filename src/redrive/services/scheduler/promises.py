@@ -1,4 +1,4 @@
-"""What becomes of an occurrence: it is promised, on time or by hand; or it is missed, and that is written down."""
+"""Turn an occurrence into a delivery, on time or by hand; or record an occurrence as missed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ _DRAW_DIGITS = 32
 
 
 def promise(tx: Transaction, scope: Scope, schedule: Schedule, occurrence: Occurrence, *, not_before: Instant) -> None:
-    """Promise an occurrence, to be delivered when the quota lets it; promising it twice is promising it once."""
+    """Create the delivery of an occurrence, due when the quota allows it.
+
+    A second call for the same occurrence does nothing.
+    """
     execution = _execution(scope, schedule, occurrence.scheduled_at, salt=_salt(schedule))
     if not_before > tx.now:
         tx.metrics.count(series_of(scope, group_of_arn(execution.schedule_arn), THROTTLED), tx.now)
@@ -27,9 +30,9 @@ def promise(tx: Transaction, scope: Scope, schedule: Schedule, occurrence: Occur
 
 
 def trigger(tx: Transaction, scope: Scope, schedule: Schedule) -> Execution:
-    """Promise an occurrence now, beside those of the expression: it has an execution id of its own.
+    """Create a delivery now, in addition to those of the expression, with its own execution id.
 
-    When the schedule fires by itself does not change, and a disabled one can be triggered, too.
+    The regular occurrences of the schedule do not change. A disabled schedule can be triggered, too.
     """
     execution = _execution(scope, schedule, tx.now, salt=tx.entropy.hex(_DRAW_DIGITS))
     _put(tx, execution, invoke_at=tx.now)
@@ -37,7 +40,7 @@ def trigger(tx: Transaction, scope: Scope, schedule: Schedule) -> Execution:
 
 
 def record_missed(tx: Transaction, scope: Scope, schedule: Schedule, missed: LeftOut | None, *, why: str) -> None:
-    """Write down occurrences that nobody will fire: one record, whatever their number."""
+    """Record occurrences that will never fire: one record for all of them."""
     if missed is None:
         return
     execution = _execution(scope, schedule, missed.first_at, salt=_salt(schedule))
@@ -49,9 +52,9 @@ def record_missed(tx: Transaction, scope: Scope, schedule: Schedule, missed: Lef
 
 
 def record_unfired(tx: Transaction, scope: Scope, schedule: Schedule, missed: LeftOut | None, *, ended: str) -> None:
-    """Write down what a schedule has not fired when it is changed or deleted: it waited in its window, or was disabled.
+    """Record the due occurrences that a changed or deleted schedule has not fired: in its window, or while disabled.
 
-    `ended` is the word for what became of the schedule.
+    `ended` is the word for what happened to the schedule.
     """
     is_disabled = schedule.settings.state is ScheduleState.DISABLED
     why = "the schedule was disabled" if is_disabled else f"the schedule was {ended} before they were invoked"

@@ -1,4 +1,4 @@
-"""What the delivery worker asks of a schedule's deliveries: the call, and what follows from its end."""
+"""The scheduler's part of a delivery: the API call, and what happens at the end of the delivery."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from redrive.store.tables.deliveries import Delivery
 class SchedulerSource(Source):
     """Delivers the occurrences of schedules, under their execution roles.
 
-    What a schedule calls is inside the store, so each attempt and what follows from it are one transaction; but for the
+    Most targets are inside the store, so an attempt and its consequences share one transaction. The exception is the
     synchronous invocation of a function.
     """
 
@@ -32,14 +32,14 @@ class SchedulerSource(Source):
         self._ids = ids
 
     def render(self, tx: Transaction, delivery: Delivery) -> Call:
-        """The target's API call for this attempt. Errors: AccessDenied (the execution role cannot be assumed)."""
+        """Build the target's API call for this attempt. Errors: AccessDenied (the execution role cannot be assumed)."""
         execution = Execution.of(delivery, self._ids)
         kind = find_target(execution.target["Arn"])
         caller = _role_of(execution).caller(tx, execution.scope.region)
         return request_call(tx, kind, caller, lambda: _request(execution, delivery))
 
     def origin(self, delivery: Delivery) -> Origin:
-        """The execution as it was promised, also where each attempt sees an id of its own."""
+        """The execution id of the first attempt, also if each attempt has its own id."""
         return Origin(delivery.document["execution_id"])
 
     def attempted(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Verdict) -> None:
@@ -47,7 +47,7 @@ class SchedulerSource(Source):
         _count(tx, delivery, *metrics.of_attempt(outcome))
 
     def settled(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Delivered | GiveUp) -> End:
-        """Dead-letter what was given up, and remove a schedule whose last occurrence this was."""
+        """Dead-letter a delivery that was given up, and delete a schedule after its last occurrence."""
         end = End.of(verdict)
         if isinstance(verdict, GiveUp) and isinstance(outcome, Failed):
             if verdict.exhausted is not None:
@@ -59,9 +59,9 @@ class SchedulerSource(Source):
         return end
 
     def _bury(self, tx: Transaction, delivery: Delivery, failed: Failed, exhausted: Exhausted | None) -> End:
-        """Write the dead letter, if the schedule has a queue for it; answers what became of it.
+        """Write the dead letter, if the schedule has a queue for it; returns how the delivery ended.
 
-        A letter that cannot be written is lost, as it is in AWS; the history says why.
+        A letter that cannot be written is lost, as on AWS; the history gives the reason.
         """
         execution = Execution.of(delivery, self._ids)
         queue_arn = (execution.target.get("DeadLetterConfig") or {}).get("Arn")

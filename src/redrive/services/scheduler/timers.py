@@ -1,4 +1,4 @@
-"""Schedules and their timers: stored together, removed together."""
+"""Store and delete schedules together with their timers."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ GROUP_TIMER = "scheduler.group"
 
 
 def timer_name(scope: Scope, name: str) -> str:
-    """The name of a timer: `account/region/name`."""
+    """Return the name of a timer: `account/region/name`."""
     return f"{scope}/{name}"
 
 
 def scope_and_name(timer: str) -> tuple[Scope, str]:
-    """What `timer_name` put together."""
+    """Split a timer's name into scope and name; the inverse of `timer_name`."""
     account, region, name = timer.split("/", 2)
     return Scope(account, region), name
 
 
 def store_schedule(tx: Transaction, scope: Scope, schedule: Schedule, occurrence: Occurrence | None) -> None:
-    """Store a schedule, and have it wake up at its next invocation, or now to be removed if it is over."""
+    """Store a schedule. Its timer is due at its next invocation, or now if the schedule is over and must be deleted."""
     tx.resources.put(scope, schedule)
     timer = timer_name(scope, schedule.name)
     if occurrence is not None:
@@ -37,15 +37,15 @@ def store_schedule(tx: Transaction, scope: Scope, schedule: Schedule, occurrence
 
 
 def remove_schedule(tx: Transaction, scope: Scope, schedule: Schedule) -> None:
-    """Forget a schedule. What it has fired goes on to its end."""
+    """Delete a schedule. Its open deliveries continue."""
     tx.resources.delete(Schedule, scope, schedule.name)
     tx.timers.clear(OCCURRENCE_TIMER, timer_name(scope, schedule.name))
 
 
 def remove_if_completed(tx: Transaction, scope: Scope, schedule: Schedule, *, open_max: int) -> None:
-    """Forget a schedule that is over, once no more than so many of its deliveries are open.
+    """Delete a schedule that is over, if at most `open_max` of its deliveries are still open.
 
-    Until its last occurrence has come to an end, good or bad, a schedule is there to be looked at.
+    Until its last delivery has ended, a completed schedule stays visible.
     """
     if schedule.is_completed and tx.deliveries.count_of_source(SOURCE, schedule.arn(scope)) <= open_max:
         remove_schedule(tx, scope, schedule)

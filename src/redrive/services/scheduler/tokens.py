@@ -1,4 +1,4 @@
-"""Client tokens: the same request made twice is made once.
+"""Client tokens make requests idempotent: the same request with the same token runs once.
 
 Source: the ClientToken of https://docs.aws.amazon.com/scheduler/latest/APIReference/API_CreateSchedule.html and, for
 what AWS leaves open, docs/semantics/scheduler.md
@@ -22,9 +22,9 @@ def once(
     tx: Transaction, caller: Caller, operation: str, token: str | None, *, params: Mapping[str, object],
     run: Callable[[], Document],
 ) -> Document:  # fmt: skip
-    """Run a request, or give the answer that the same request with the same token got within the last 24 hours.
+    """Run a request, or return the answer that the same request with the same token got within the last 24 hours.
 
-    Errors: ConflictException if the token came with other parameters; whatever `run` raises, and then nothing is kept.
+    Errors: ConflictException if the token came with other parameters; errors of `run`, which are not stored.
     """
     if token is None:
         return run()

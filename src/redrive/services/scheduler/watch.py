@@ -1,7 +1,7 @@
-"""What our own surface tells of schedules: when they fire next, what they missed, how an execution went.
+"""What redrive's own API reports about schedules: next occurrences, missed occurrences, warnings.
 
-No operations of AWS: functions of a transaction, for whoever looks after a server; `api_occurrences` has the operations
-that use them. They answer documents with keys of our own, in snake_case.
+These functions of a transaction are not operations of AWS; `operations/occurrences.py` calls them. They return
+documents with our own keys, in snake_case.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SEE = "See which there are: redrive schedules list"
 
 
 def find_schedule(tx: Transaction, scope: Scope, written: str) -> tuple[Scope, Schedule]:
-    """The schedule that somebody means: by its name in the default group, by `group/name`, or by its ARN.
+    """Return the schedule that a text names: a name in the default group, `group/name`, or an ARN.
 
     Errors: ValidationException if there is none.
     """
@@ -43,13 +43,13 @@ def find_schedule(tx: Transaction, scope: Scope, written: str) -> tuple[Scope, S
 
 
 def list_overviews(tx: Transaction, scope: Scope, *, after: str, limit: int) -> list[Document]:
-    """Schedules in order of `group/name`, those after a name."""
+    """List schedules sorted by `group/name`, beginning after a name."""
     found = tx.resources.list(Schedule, scope, after=after, limit=limit)
     return [overview(scope, schedule) for schedule in found]
 
 
 def overview(scope: Scope, schedule: Schedule) -> Document:
-    """A schedule at a glance; `next` is the scheduled time of its next occurrence, None if there is none."""
+    """A summary of a schedule; `next` is the scheduled time of the next occurrence, None if there is none."""
     settings = schedule.settings
     return {
         "name": schedule.schedule_name,
@@ -66,7 +66,7 @@ def overview(scope: Scope, schedule: Schedule) -> Document:
 
 
 def warnings_of(schedule: Schedule) -> list[str]:
-    """What about a schedule is probably not meant: context attributes that AWS would deliver literally."""
+    """Return warnings about probable mistakes in a schedule: context attributes that AWS would deliver literally."""
     return [
         f"{keyword} in the input stays literal; it is spelt {right_spelling(keyword)}"
         for keyword in misspelt_keywords(schedule.settings.target.get("Input", ""))
@@ -74,13 +74,13 @@ def warnings_of(schedule: Schedule) -> list[str]:
 
 
 def firing(instant: Instant, zone: str) -> Document:
-    """An instant as clocks show it in the schedule's zone, and in UTC."""
+    """An instant in the schedule's time zone and in UTC."""
     local = datetime.fromtimestamp(instant // SECOND_MS, UTC).astimezone(find_zone(zone))
     return {"local": local.isoformat(), "utc": format_instant(instant)}
 
 
 def next_firings(schedule: Schedule, count: int) -> list[Document]:
-    """The next occurrences, nearest first; fewer if it ends before."""
+    """Return the next `count` occurrences, nearest first; fewer if the schedule ends before."""
     first_at, settings = schedule.next_at, schedule.settings
     if first_at is None:
         return []
@@ -92,7 +92,7 @@ def next_firings(schedule: Schedule, count: int) -> list[Document]:
 
 
 def missed_by(tx: Transaction, scope: Scope, schedule: Schedule) -> list[Document]:
-    """What a schedule did not fire, oldest first: by outages, by changes, while it was disabled and while it is."""
+    """List the occurrences that a schedule missed, oldest first: by outages, by changes, or while disabled."""
     missed = [
         _missed_row(schedule, LeftOut(run.first_at, run.left_out_until or run.first_at, run.left_out or 0), why)
         for run, why in tx.attempts.unattempted(schedule.arn(scope))
@@ -106,7 +106,7 @@ def missed_by(tx: Transaction, scope: Scope, schedule: Schedule) -> list[Documen
 
 
 def _missed_now(schedule: Schedule, missed: LeftOut | None, why: str) -> list[Document]:
-    """What is missed and not written down, because it may change with the schedule: one row, or none."""
+    """Return missed occurrences that are not recorded yet, because the schedule may still change: one row or none."""
     if missed is None:
         return []
     return [_missed_row(schedule, missed, why)]

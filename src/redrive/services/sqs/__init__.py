@@ -1,6 +1,5 @@
 """Amazon Simple Queue Service: standard and FIFO queues, their messages, redrive to dead-letter queues and back.
 
-AWS documents it at https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/Welcome.html.
-Left out on purpose: queue policies do not decide who may use a queue, nothing is encrypted, calls are not throttled.
-Our readings of AWS's rules stand in docs/semantics/sqs.md.
+AWS documents SQS at https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/Welcome.html. Left out on
+purpose: nothing is encrypted, and calls are not throttled. docs/semantics/sqs.md lists AWS's rules as we read them.
 """

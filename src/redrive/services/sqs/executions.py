@@ -1,4 +1,4 @@
-"""To which executions received messages belong: for who records what became of a batch. No client sees it."""
+"""The executions that received messages belong to. The history of a batch needs them; no client sees them."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from redrive.store.tables.runs import Link
 
 
 def executions_of(tx: Transaction, handles: Sequence[str]) -> Sequence[Link]:
-    """The messages that these receipt handles of ours stand for, each with its execution."""
+    """Return the messages that these receipt handles stand for, each with its execution. The handles must be ours."""
     return tx.messages.executions_of([int(base64.b64decode(handle).decode().split(":")[1]) for handle in handles])

@@ -69,7 +69,7 @@ TASKS_LISTED_MAX = 10
 TASK_MS_MAX = 36 * HOUR_MS
 ACTIVE_TASKS_MAX = 100
 
-# These are ours; docs/semantics/sqs.md says why.
+# These limits are ours; docs/semantics/sqs.md gives the reasons.
 REDRIVE_ROUNDS_MAX = 100
 OVER_LIMIT_RETRY_MS = 1_000
 FAIR_IN_FLIGHT_COUNTED_MAX = 1_000

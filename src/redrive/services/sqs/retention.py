@@ -1,6 +1,6 @@
-"""What ages in SQS: messages whose retention has passed, and what FIFO queues no longer need to remember.
+"""The cleanup of expired rows in SQS: old messages, and the deduplication records of FIFO queues.
 
-Receives look past expired messages by themselves, so the sweep only frees room.
+Receives skip expired messages, so the sweep only frees space.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from redrive.services.sqs.model.queue import Queue
 from redrive.store.api import Transaction
 
 RETENTION = "sqs.retention"
-"""The kind of the timer of the sweep: whoever stores a message says when it is over."""
+"""The kind of the sweep's timer. An operation that stores a message also sets the timer to the message's expiry."""
 
 
 class MessageSweep:
-    """Messages of all queues; and sends and receives that FIFO queues remember."""
+    """Deletes expired messages of all queues, and expired records of FIFO sends and receives."""
 
     timer = RETENTION
 
@@ -30,10 +30,10 @@ class MessageSweep:
             expire = tx.messages.expire_some_in_order if queue.is_fifo else tx.messages.expire
             expired = expire(queue.contents, tx.now, limit=left)
             if expired and queue.is_fifo:
-                arrived(tx, queue.arn, tx.now)  # What the expired ones kept back.
+                arrived(tx, queue.arn, tx.now)  # Messages behind the expired ones in their group can now be received.
             left -= expired
             if left <= 0:
-                return  # The timer stays due, and the next claim goes on.
+                return  # The timer stays due, so the next claim continues.
             first_at = tx.messages.first_expiry(queue.contents)
             over_at += [] if first_at is None else [first_at]
         if tx.dedup.sweep(tx.now, limit=limit) < limit:

@@ -1,4 +1,4 @@
-"""What can be seen of a queue: measured each minute while there is something to see."""
+"""Metrics that describe the present state of a queue, measured each minute while the queue has messages."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from redrive.store.tables.metrics import Watched
 
 
 class QueueSampler:
-    """Measures how many messages a queue has, and how old the oldest is."""
+    """Measures the number of messages in a queue, and the age of the oldest."""
 
     namespace = NAMESPACE
 
     def sample(self, tx: Transaction, watched: Watched) -> bool:
-        """Measure a queue. An empty one is looked at again only after something has happened to it."""
+        """Measure a queue. Returns False for an empty queue, which is not measured again until it is used."""
         scope = Scope(*watched.scope.split("/", 1))
         queue = tx.resources.get(Queue, scope, load_json(watched.dimensions)["QueueName"])
         if queue is None:

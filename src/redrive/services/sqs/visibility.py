@@ -1,4 +1,4 @@
-"""When a queue has something to give: for who feeds functions from queues and must not ask in vain."""
+"""When a queue has messages to receive. Event source mappings use this, so that they poll no empty queue."""
 
 from __future__ import annotations
 
@@ -10,20 +10,26 @@ from redrive.store.api import Transaction
 
 
 def next_visible(tx: Transaction, queue_arn: str) -> Instant | None:
-    """When the queue's next message is visible, in the past if one is now; None if it has none, or does not exist."""
+    """Return when the queue's next message is visible: a past instant if one is visible now, None if there is none.
+
+    None also if the queue does not exist.
+    """
     queue = _queue(tx, queue_arn)
     return None if queue is None else next_visible_of(tx, queue)
 
 
 def next_visible_of(tx: Transaction, queue: Queue) -> Instant | None:
-    """When a receive of the queue may next find something; a message that waits for its group is not counted."""
+    """Return when the next receive may find a message.
+
+    A message that waits for an earlier one of its group does not count.
+    """
     if queue.is_fifo:
         return tx.messages.next_visible_in_order(queue.contents)
     return tx.messages.next_visible(queue.contents, tx.now)
 
 
 def count_visible(tx: Transaction, queue_arn: str, limit: int) -> int:
-    """How many messages of the queue are visible, counting no further than `limit`."""
+    """Count the visible messages of the queue, up to `limit`."""
     queue = _queue(tx, queue_arn)
     return 0 if queue is None else tx.messages.count_visible(queue.contents, tx.now, limit=limit)
 

@@ -1,1 +1,1 @@
-"""How a stack is brought from one template to the next, a step at a time, and back."""
+"""How a stack moves from one template to the next, step by step, and back."""

@@ -1,4 +1,4 @@
-"""Backward: what a failed operation has done is undone, and what a stack no longer needs is deleted.
+"""Backward: undo a failed operation, and delete resources that a stack no longer needs.
 
 ROLLBACK_IN_PROGRESS ──► ROLLBACK_COMPLETE | ROLLBACK_FAILED
 DELETE_IN_PROGRESS ──► DELETE_COMPLETE | DELETE_FAILED
@@ -27,7 +27,7 @@ _RETAINED = frozenset({"Retain", "RetainExceptOnCreate"})
 
 
 def step_delete(run: Run) -> Instant | None:
-    """Delete the next resource of a stack that goes, be it on request or because its creation failed."""
+    """Delete the next resource of a stack that is being deleted, on request or after a failed creation."""
     again_at = _delete_next(run, run.resources())
     if again_at is None:
         _finish_delete(run)
@@ -35,7 +35,7 @@ def step_delete(run: Run) -> Instant | None:
 
 
 def step_cleanup(run: Run) -> Instant | None:
-    """Delete the next thing that a successful update no longer needs."""
+    """Delete the next resource that a successful update no longer needs."""
     plan = run.plan()
     doomed = [one for one in run.resources() if one.leftover or one.logical_id not in plan.active.resources]
     again_at = _delete_next(run, doomed)
@@ -45,7 +45,7 @@ def step_cleanup(run: Run) -> Instant | None:
 
 
 def step_rollback_cleanup(run: Run) -> Instant | None:
-    """Delete the next thing that a failed update has made."""
+    """Delete the next resource that a failed update created."""
     doomed = [one for one in run.resources() if one.leftover or one.is_new]
     again_at = _delete_next(run, doomed)
     if again_at is None:
@@ -54,14 +54,14 @@ def step_rollback_cleanup(run: Run) -> Instant | None:
 
 
 def step_revert(run: Run) -> Instant | None:
-    """Take the next resource that a failed update has changed back to what it was."""
+    """Revert the next resource that a failed update changed."""
     for resource in run.resources():
         if resource.status is ResourceStatus.UPDATE_IN_PROGRESS and _is_reverting(run, resource):
             return _look_at_reverted(run, resource)
         if not resource.leftover and (resource.before is not None or _failed_unchanged(resource)):
             return _revert(run, resource)
     if run.stack.previous is not None:
-        # The role stays the stack's: AWS uses it for all operations after the one that named it.
+        # The stack keeps its new role: AWS uses a role for all operations after the one that named it.
         blueprint = dataclasses.replace(run.stack.previous, role_arn=run.stack.blueprint.role_arn)
         run.stack = dataclasses.replace(run.stack, blueprint=blueprint)
     run.enter(StackStatus.UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS)
@@ -73,7 +73,7 @@ def _failed_unchanged(resource: StackResource) -> bool:
 
 
 def _revert(run: Run, resource: StackResource) -> Instant:
-    """Back to what there was: by nothing at all, by the old resource that is still there, or by an update."""
+    """Revert a resource: do nothing if nothing changed, take the old resource back if it still exists, or update it."""
     before, made = resource.before, resource.made
     if before is None or resource.logical_id in run.stack.skipped:
         run.report(resource, ResourceStatus.UPDATE_COMPLETE, before=None)
@@ -106,7 +106,7 @@ def _is_reverting(run: Run, resource: StackResource) -> bool:
 
 
 def _look_at_reverted(run: Run, resource: StackResource) -> Instant:
-    """See whether whoever takes a resource back to what it was has finished."""
+    """Check whether the service has finished reverting a resource."""
     run.stack = dataclasses.replace(run.stack, reverting=(resource.logical_id,))
     try:
         if settled(run, resource) is None:
@@ -123,7 +123,7 @@ def _look_at_reverted(run: Run, resource: StackResource) -> Instant:
 
 
 def _exchange(run: Run, resource: StackResource, new: Made) -> None:
-    """The old resource is the stack's again, and the new one is what is left behind."""
+    """Make the old resource the stack's again, and leave the new one to the cleanup."""
     for other in run.resources():
         if other.leftover and other.logical_id == resource.logical_id:
             run.forget(other)
@@ -132,14 +132,14 @@ def _exchange(run: Run, resource: StackResource, new: Made) -> None:
 
 
 def _delete_next(run: Run, doomed: Sequence[StackResource]) -> Instant | None:
-    """Delete one of them, those first that no other depends on; None when there is nothing left that can be."""
+    """Delete one of these resources, first those that no other depends on; None if no deletion is left to do."""
     for resource in doomed:
         if resource.status is ResourceStatus.DELETE_IN_PROGRESS and resource.made is not None:
             return _look_again(run, resource)
     remaining = [one for one in doomed if one.made is not None]
     open_ = [one for one in remaining if not _has_failed(run, one)]
     free = [one for one in open_ if not _is_needed(one, remaining)]
-    # Resources that need each other in a circle, which only updates can leave, go one after the other all the same.
+    # Only updates can leave circular dependencies. Such resources are deleted one after the other.
     circular = open_ if open_ and not free and len(open_) == len(remaining) else []
     for resource in (free or circular)[-1:]:
         return _delete(run, resource)
@@ -179,7 +179,7 @@ def _delete(run: Run, resource: StackResource) -> Instant:
 
 
 def _look_again(run: Run, resource: StackResource) -> Instant:
-    """The resource is gone, unless its service is still at work on it."""
+    """Record the resource as deleted, unless its service is still deleting it."""
     try:
         if settled(run, resource) is None:
             return run.tx.now + limits.PENDING_POLL_MS
@@ -192,7 +192,7 @@ def _look_again(run: Run, resource: StackResource) -> Instant:
 
 
 def _is_retained(run: Run, resource: StackResource, made: Made) -> bool:
-    """Whether a resource outlives its place in the stack.
+    """Whether a resource stays after the stack has removed it.
 
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/aws-attribute-deletionpolicy.html
     """
@@ -215,7 +215,7 @@ def _deletion_failed(run: Run, resource: StackResource, reason: str) -> None:
 
 
 def _let_go(run: Run, resource: StackResource) -> None:
-    """The stack has the resource no longer. While the stack itself goes, its last state can still be read."""
+    """Remove the resource from the stack. While the stack itself is being deleted, the last state stays readable."""
     latest = dataclasses.replace(
         resource, made=None, before=None, status=_last_status(run, resource), updated_at=run.tx.now,
         operation=run.stack.operation,
@@ -237,7 +237,7 @@ def _last_status(run: Run, resource: StackResource) -> ResourceStatus:
 
 
 def _settle_down(run: Run, doomed: Sequence[StackResource], status: StackStatus) -> None:
-    """The end of a cleanup: what could not be deleted is no longer the stack's."""
+    """End a cleanup: the stack drops the resources that could not be deleted."""
     for resource in doomed:
         run.forget(resource)
     run.stack = dataclasses.replace(run.stack, previous=None)
@@ -245,7 +245,7 @@ def _settle_down(run: Run, doomed: Sequence[StackResource], status: StackStatus)
 
 
 def _finish_delete(run: Run) -> None:
-    """All that could be deleted is: the stack is gone, rolled back, or stuck."""
+    """End a deletion or rollback: the stack is deleted, rolled back, or failed because resources remain."""
     gone = run.stack.status is StackStatus.DELETE_IN_PROGRESS
     for resource in run.resources():
         if resource.status in (ResourceStatus.CREATE_FAILED, *IN_PROGRESS) and resource.made is None:

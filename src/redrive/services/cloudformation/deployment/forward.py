@@ -1,4 +1,4 @@
-"""Forward: one resource after another is created, changed or replaced, until the stack is what its template says.
+"""Forward: create, change or replace one resource after another, until the stack matches its template.
 
 CREATE_IN_PROGRESS ──► CREATE_COMPLETE                    UPDATE_IN_PROGRESS ──► UPDATE_COMPLETE_CLEANUP_IN_PROGRESS
         │                                                         │
@@ -36,7 +36,7 @@ REPLACING = "Requested update requires the creation of a new physical resource; 
 
 
 def step_forward(run: Run) -> Instant | None:
-    """Take the next resource as far as it goes; when to come again, or None when there is nothing left to do."""
+    """Advance the next resource. Returns when to continue, or None if no work is left."""
     if run.stack.blueprint.awaits_macros:
         return None
     if run.stack.blueprint.transform_failure:
@@ -56,7 +56,7 @@ def step_forward(run: Run) -> Instant | None:
 
 
 def _finish(run: Run, plan: Plan) -> None:
-    """All resources are there: publish the outputs and come to the end."""
+    """All resources are complete: publish the outputs and end the operation."""
     creating = run.stack.status is StackStatus.CREATE_IN_PROGRESS
     try:
         publish_outputs(run, plan)
@@ -67,7 +67,7 @@ def _finish(run: Run, plan: Plan) -> None:
 
 
 def _converge(run: Run, plan: Plan, logical_id: str, resource: StackResource | None) -> bool:
-    """Make a resource what the template says; answers whether there was anything to do."""
+    """Create or change a resource as the template describes it; returns whether there was anything to do."""
     type_name = plan.template.resources[logical_id].type
     current = (
         StackResource(run.stack.uid, logical_id, type_name, ResourceStatus.CREATE_IN_PROGRESS, run.tx.now, "")
@@ -98,7 +98,7 @@ def _converge(run: Run, plan: Plan, logical_id: str, resource: StackResource | N
 
 
 def needs_replacement(known: ResourceType, made: Made, wanted: Made) -> bool:
-    """Whether a change of properties cannot be made in place."""
+    """Whether a change of properties requires a new resource."""
     changed = changed_keys(made.properties, wanted.properties)
     return any(known.properties[name].replaces for name in changed if name in known.properties)
 
@@ -120,7 +120,7 @@ def _create(run: Run, current: StackResource, wanted: Made, warning: str) -> Non
 
 
 def _replace(run: Run, current: StackResource, made: Made, wanted: Made) -> None:
-    """Create the new resource; the old one is left for the cleanup."""
+    """Create the new resource, and leave the old one to the cleanup."""
     name = resource_type(made.type).name_property
     explicit = None if name is None else wanted.properties.get(name)
     if explicit is not None and explicit == made.properties.get(name or ""):
@@ -158,7 +158,7 @@ def _update(run: Run, current: StackResource, made: Made, wanted: Made, warning:
 
 
 def _made_anew(run: Run, current: StackResource, wanted: Made) -> Made | None:
-    """Call the type's create; None if it failed, which is then on record."""
+    """Call the type's create function; returns None if it failed, after recording the failure."""
     place = run.place(current.logical_id)
     try:
         with run.tx.savepoint():
@@ -174,7 +174,7 @@ def _with_identity(wanted: Made, existing: Existing) -> Made:
 
 
 def _complete(run: Run, resource: StackResource) -> None:
-    """The resource is there, unless its service is still at work on it."""
+    """Record the resource as complete, unless its service is still working on it."""
     try:
         latest = settled(run, resource)
     except (ServiceError, PropertyError) as error:
@@ -188,7 +188,7 @@ def _complete(run: Run, resource: StackResource) -> None:
 
 
 def _leave_replaced(run: Run, resource: StackResource, latest: StackResource) -> None:
-    """Leave what a changed resource was to the cleanup, if whoever changed it answered with another id.
+    """If an update returned another physical id, leave the old resource to the cleanup.
 
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/crpg-ref-requesttypes-update.html
     """
@@ -201,7 +201,7 @@ def _leave_replaced(run: Run, resource: StackResource, latest: StackResource) ->
 
 
 def _look_again(run: Run, resource: StackResource) -> Instant:
-    """See whether the service has finished; if not, again later, but not past the stack's timeout."""
+    """Check whether the service has finished; if not, check again later, but not after the stack's timeout."""
     _complete(run, resource)
     latest = run.resource(resource.logical_id)
     if latest is None or latest.status not in IN_PROGRESS:
@@ -215,9 +215,9 @@ def _look_again(run: Run, resource: StackResource) -> Instant:
 
 
 def settled(run: Run, resource: StackResource) -> StackResource | None:
-    """The resource as whoever works on it has left it; None while they are still at work.
+    """Return the resource as its service left it; None while the service is still working.
 
-    Errors: ServiceError (nobody may ask); PropertyError (it failed).
+    Errors: ServiceError (the caller may not ask); PropertyError (the service failed).
     """
     made, known = resource.made, resource_type(resource.type)
     if made is None or (known.is_pending is None and known.progress is None):
@@ -232,14 +232,14 @@ def settled(run: Run, resource: StackResource) -> StackResource | None:
 
 
 def as_left(resource: StackResource, error: Exception) -> StackResource:
-    """The resource with the id that it has although it failed."""
+    """Return the resource with the physical id that it has although it failed."""
     if not isinstance(error, ProgressFailure) or resource.made is None or resource.before is not None:
         return resource
     return dataclasses.replace(resource, made=dataclasses.replace(resource.made, physical_id=error.physical_id))
 
 
 def _fail(run: Run, current: StackResource, reason: str) -> None:
-    """Record that a resource failed, and turn the stack round."""
+    """Record that a resource failed, and end the operation as the stack's settings say."""
     creating = current.made is None or (current.is_new and current.before is None)
     run.report(current, ResourceStatus.CREATE_FAILED if creating else ResourceStatus.UPDATE_FAILED, reason)
     run.stack = dataclasses.replace(run.stack, failed=(*run.stack.failed, current.logical_id))
@@ -248,7 +248,7 @@ def _fail(run: Run, current: StackResource, reason: str) -> None:
 
 
 def _give_up(run: Run, reason: str) -> None:
-    """Go the way that the stack wants when something has failed."""
+    """React to a failure as the stack's settings say."""
     run.stack = dataclasses.replace(run.stack, failure=reason)
     match run.stack.status, run.stack.on_failure:
         case StackStatus.CREATE_IN_PROGRESS, "DO_NOTHING":

@@ -1,4 +1,4 @@
-"""Outputs and exports: computed when all resources of a stack are there."""
+"""Outputs and exports, which are computed when all resources of a stack are complete."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from redrive.store.api import Transaction
 
 
 class OutputFailure(Exception):
-    """Outputs that cannot be published; the message is why the stack fails."""
+    """The outputs cannot be published; the message is the reason of the stack's failure."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -24,7 +24,7 @@ class OutputFailure(Exception):
 
 
 def publish_outputs(run: Run, plan: Plan) -> None:
-    """Give the stack its outputs and replace its exports. Errors: OutputFailure; nothing is changed then."""
+    """Set the stack's outputs and replace its exports. Errors: OutputFailure; then nothing changes."""
     scope = StackScope(run, plan)
     try:
         outputs = tuple(evaluate(plan.template.outputs[name], scope) for name in plan.active.outputs)
@@ -47,7 +47,7 @@ def publish_outputs(run: Run, plan: Plan) -> None:
 
 
 def evaluate(output: Output, scope: StackScope) -> StackOutput:
-    """An output with its values. Errors: TemplateError."""
+    """Compute an output. Errors: TemplateError."""
     export = None if output.export_name is None else _text(output, resolve(output.export_name, scope))
     return StackOutput(output.name, _text(output, resolve(output.value, scope)), output.description, export)
 
@@ -63,7 +63,7 @@ def _text(output: Output, value: object) -> str:
 
 
 def _imports_still_used(run: Run, plan: Plan) -> set[str]:
-    """What the resources of the plan import, now that all of them are there."""
+    """Return the exports that the plan's resources import, when all resources are complete."""
     scope = StackScope(run, plan)
     for logical_id in plan.active.resources:
         resolve(dict(plan.template.resources[logical_id].properties), scope)
@@ -89,7 +89,7 @@ def _check_exports(run: Run, old: dict[str, str], new: dict[str, str]) -> None:
 
 
 def export_in_use(tx: Transaction, scope: Scope, stack: Stack) -> str | None:
-    """Why a stack cannot be deleted: another one uses what it exports. None if it can."""
+    """Return why a stack cannot be deleted (another stack uses its exports), or None if it can."""
     for name in _exported(stack):
         users = [user for user in importers(tx, scope, name) if user != stack.stack_name]
         if users:
@@ -98,7 +98,7 @@ def export_in_use(tx: Transaction, scope: Scope, stack: Stack) -> str | None:
 
 
 def withdraw_exports(run: Run) -> None:
-    """Take a deleted stack's exports away."""
+    """Delete the exports of a deleted stack."""
     for name in _exported(run.stack):
         run.tx.resources.delete(Export, run.scope, name)
 

@@ -1,4 +1,4 @@
-"""Whether a blueprint may be deployed, and what a change set shows of it."""
+"""Check whether a blueprint may be deployed, and compute the changes for a change set."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ from redrive.store.api import Transaction
 
 
 def checked_plan(tx: Transaction, blueprint: Blueprint, scope: Scope, stack_name: str, uid: str) -> Plan:
-    """What a blueprint makes, if it may be deployed. Errors: ValidationError; InsufficientCapabilitiesException."""
+    """Return the plan of a blueprint, if it may be deployed.
+
+    Errors: ValidationError; InsufficientCapabilitiesException.
+    """
     plan = make_plan(blueprint, scope, stack_name, uid)
     check_types(plan.template, leniency_of(blueprint.tags, tx.services.on_unknown))
     check_capabilities(plan.template, blueprint.capabilities)
@@ -30,7 +33,7 @@ def checked_plan(tx: Transaction, blueprint: Blueprint, scope: Scope, stack_name
 
 
 def check_same_types(tx: Transaction, stack: Stack, plan: Plan) -> None:
-    """Refuse to turn a resource into one of another type. Errors: ValidationError."""
+    """Refuse a change of a resource's type. Errors: ValidationError."""
     differing = [
         logical_id
         for logical_id in plan.active.resources
@@ -46,7 +49,7 @@ def check_same_types(tx: Transaction, stack: Stack, plan: Plan) -> None:
 
 
 def with_changes(run: Run, change_set: ChangeSet) -> ChangeSet:
-    """The change set with what it changes, or with the reason why it cannot be executed."""
+    """Return the change set with its changes, or with the reason why it cannot be executed."""
     failure = run.stack.blueprint.transform_failure
     if failure:
         return failed_change_set(change_set, failure)
@@ -60,7 +63,7 @@ def with_changes(run: Run, change_set: ChangeSet) -> ChangeSet:
 
 
 def failed_change_set(change_set: ChangeSet, reason: str) -> ChangeSet:
-    """The change set with the reason why it cannot be executed."""
+    """Return the change set with the reason why it cannot be executed."""
     return dataclasses.replace(
         change_set, status="FAILED", status_reason=reason, execution_status=ExecutionStatus.UNAVAILABLE
     )

@@ -1,4 +1,4 @@
-"""What a blueprint would change about a stack, found without changing anything."""
+"""Compute what a blueprint would change in a stack, without changing anything."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _UNFINISHED = frozenset({StackStatus.CREATE_FAILED, StackStatus.UPDATE_FAILED})
 
 @dataclass(frozen=True, slots=True)
 class _Changed:
-    """What a change set has been found to change so far: parameters, resources made anew, and those certainly so."""
+    """The changes found so far: parameters, replaced resources, and resources whose replacement is certain."""
 
     parameters: frozenset[str]
     unknown: set[str]
@@ -31,7 +31,7 @@ class _Changed:
 
 
 def preview(run: Run) -> list[Change]:
-    """The changes that executing the stack's blueprint would make. Errors: TemplateError."""
+    """Return the changes that executing the stack's blueprint would make. Errors: TemplateError."""
     plan = run.plan()
     changed = _Changed(_changed_parameters(run, plan), set(), set())
     changes: list[Change] = []
@@ -48,7 +48,7 @@ def preview(run: Run) -> list[Change]:
 
 
 def _changed_parameters(run: Run, plan: Plan) -> frozenset[str]:
-    """The parameters whose values differ from those with which the stack was made."""
+    """Return the parameters whose values differ from those of the stack."""
     stored = run.tx.resources.get(Stack, run.scope, run.stack.stack_name)
     if stored is None or not stored.blueprint.template_body or stored.blueprint is run.stack.blueprint:
         return frozenset()
@@ -63,7 +63,7 @@ def has_updates(run: Run) -> bool:
     try:
         return bool(preview(run)) or _changes_outputs(run)
     except TemplateError:
-        # What cannot be resolved differs from what could be; the operation itself says what is wrong.
+        # A value that cannot be resolved counts as a change; the operation itself reports the error.
         return True
 
 
@@ -120,7 +120,7 @@ def _context(properties: Document) -> str:
 
 
 def _context_of_new(run: Run, plan: Plan, scope: PreviewScope, logical_id: str) -> str:
-    """The properties of a resource to be made. An export that does not exist yet is no reason to refuse the set."""
+    """Return the properties of a new resource. A missing export is no reason to refuse the change set."""
     try:
         wanted = wanted_as_written(run, plan, scope, logical_id)
     except TemplateError:
@@ -129,7 +129,7 @@ def _context_of_new(run: Run, plan: Plan, scope: PreviewScope, logical_id: str) 
 
 
 def _hiding(plan: Plan) -> Callable[[str], str]:
-    """What masks the values of parameters that must not be shown."""
+    """Return the function that masks the values of NoEcho parameters."""
     secret = [
         value
         for name, value in plan.parameters.items()
@@ -145,7 +145,7 @@ def _hiding(plan: Plan) -> Callable[[str], str]:
 
 
 def _checked(logical_id: str, wanted: Made) -> Document:
-    """The properties held against their type, as far as that is possible while some are unknown."""
+    """Check the properties against their type, as far as this is possible while some values are unknown."""
     if resource_type(wanted.type).is_open:
         return wanted.properties
     known = resource_type(wanted.type).properties
@@ -179,9 +179,9 @@ def _property_changes(
 
 
 def _causes(written: Node, changed: _Changed) -> tuple[Cause, ...]:
-    """Why a property changes, as far as its template tells: by what it refers to, else by its own text.
+    """Return why a property changes: something that its text in the template refers to, or the text itself.
 
-    What a changed parameter or a replaced resource causes is certain; AWS tells of it in two details.
+    A change caused by a changed parameter or a replaced resource is certain; AWS reports it as two details.
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-updating-stacks-changesets-samples.html
     """
     causes: list[Cause] = []

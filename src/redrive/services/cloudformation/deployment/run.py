@@ -1,6 +1,6 @@
-"""What one step works on: a stack inside a transaction, its resources, its events, and its place in the plan.
+"""The state of one step: a stack inside a transaction, its resources, its events, and its plan.
 
-Everything a step does to a stack goes through here, so that documents and events never part.
+A step changes a stack only through this class, so that documents and events always agree.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ _MAKING = frozenset({StackStatus.CREATE_IN_PROGRESS, StackStatus.UPDATE_IN_PROGR
 
 
 class Run:
-    """A stack under way. `stack` changes with each event; `save` writes it.
+    """A stack with an operation under way. `stack` changes with each event; `save` stores it.
 
-    A strict run refuses properties that a type does not have, as AWS does; otherwise they are left out with a warning.
+    A strict run refuses properties that a type does not have, as AWS does. Otherwise these properties are left out with
+    a warning.
     """
 
     def __init__(self, tx: Transaction, stack: Stack, *, is_strict: bool = False) -> None:
@@ -46,11 +47,11 @@ class Run:
 
     @property
     def leniency(self) -> OnUnknown:
-        """How the stack takes what AWS has and redrive does not serve."""
+        """What this stack does with features of AWS that redrive does not support."""
         return leniency_of(self.stack.blueprint.tags, self.tx.services.on_unknown)
 
     def begin(self, status: StackStatus, acting: Caller, *, reason: str = "User Initiated") -> None:
-        """Start an operation on the stack, as `acting`, and have the worker take it up at once."""
+        """Start an operation on the stack as the principal `acting`, and wake the worker."""
         self.stack = dataclasses.replace(
             self.stack, operation=new_uuid(self.tx.entropy), acting=acting, failed=(), failure=""
         )
@@ -63,19 +64,19 @@ class Run:
             self.enter(status, warning)
 
     def resume(self, status: StackStatus, reason: str) -> None:
-        """Send the operation under way another way, and have the worker take it up at once."""
+        """Continue the present operation in another status, and wake the worker."""
         self.enter(status, reason)
         self.tx.timers.set(STACK_TIMER, timer_name(self.scope, self.stack.stack_name), self.tx.now)
         self.tx.notify("due")
 
     def _forget_changes(self) -> None:
-        """What an earlier operation did to the resources is what this one can go back to."""
+        """Clear the record of earlier changes: a rollback returns to the present state of the resources."""
         for resource in self.resources():
             if resource.before is not None or resource.is_new:
                 self.put(dataclasses.replace(resource, before=None, is_new=False))
 
     def save(self) -> None:
-        """Write the stack; a deleted one moves to where only its id finds it."""
+        """Store the stack. A deleted stack moves to a name that only its id finds."""
         if self.stack.status is StackStatus.DELETE_COMPLETE:
             self.tx.resources.delete(Stack, self.scope, self.stack.stack_name)
         self.tx.resources.put(self.scope, self.stack)
@@ -85,11 +86,14 @@ class Run:
                 wake(self.tx, self.scope, parse_stack_id(self.stack.parent_id)[0])
 
     def plan(self) -> Plan:
-        """What the stack's blueprint makes. Errors: ServiceError ValidationError, which its operation has ruled out."""
+        """The plan of the stack's blueprint.
+
+        Errors: ServiceError ValidationError, which the operation has already ruled out.
+        """
         return make_plan(self.stack.blueprint, self.scope, self.stack.stack_name, self.stack.uid)
 
     def enter(self, status: StackStatus, reason: str = "") -> None:
-        """Change the stack's status, and say so."""
+        """Change the stack's status, and write an event."""
         self.stack = dataclasses.replace(self.stack, status=status, status_reason=reason)
         self._record(self.stack.stack_name, self.stack.id, STACK_TYPE, status=status, reason=reason)
 
@@ -98,22 +102,22 @@ class Run:
         return self.tx.resources.get(StackResource, self.scope, f"{self.stack.uid}/{logical_id}")
 
     def resources(self) -> Sequence[StackResource]:
-        """All resources of the stack, and what replacements have left behind, in order of their names."""
+        """All resources of the stack, including leftovers of replacements, sorted by name."""
         return self.tx.resources.list(StackResource, self.scope, prefix=f"{self.stack.uid}/")
 
     def put(self, resource: StackResource) -> StackResource:
-        """Write a resource."""
+        """Store a resource."""
         self.tx.resources.put(self.scope, resource)
         return resource
 
     def forget(self, resource: StackResource) -> None:
-        """Forget a resource that is no longer the stack's."""
+        """Delete the row of a resource that no longer belongs to the stack."""
         self.tx.resources.delete(StackResource, self.scope, resource.name)
 
     def report(
         self, resource: StackResource, status: ResourceStatus, reason: str = "", **changes: object
     ) -> StackResource:
-        """Change a resource's status, say so, and write it with further changes to its fields."""
+        """Change a resource's status and further fields, store it, and write an event."""
         changed = dataclasses.replace(
             resource, status=status, status_reason=reason, updated_at=self.tx.now, operation=self.stack.operation,
             **changes,  # type: ignore[arg-type]  # The callers name fields; replace checks them.
@@ -125,7 +129,7 @@ class Run:
         return self.put(changed)
 
     def place(self, logical_id: str) -> Place:
-        """Where a resource of the stack is made, and by whom: whoever the operation acts as."""
+        """The place where a resource of the stack is created, with the operation's principal as the caller."""
         request_id, host = new_uuid(self.tx.entropy), self.stack.host
         if self.stack.acting is None:
             caller = Caller(self.scope, request_id, host=host)
@@ -134,7 +138,7 @@ class Run:
         return Place(self.tx, caller, self.stack.stack_name, self.stack.id, logical_id)
 
     def export(self, name: str) -> Export | None:
-        """What is exported under a name, or None."""
+        """The export with this name, or None."""
         return self.tx.resources.get(Export, self.scope, name)
 
     def _record(
@@ -145,7 +149,7 @@ class Run:
         event_id = new_uuid(self.tx.entropy)
         if type_name != STACK_TYPE:
             event_id = f"{logical_id}-{status}-{event_id}"
-        # Tools sort events by time, and ask for those after the latest one: no two may share an instant.
+        # Tools sort events by time and ask for those after the latest, so no two events may share an instant.
         at = max(self.tx.now, self.stack.last_event_at + 1)
         self.stack = dataclasses.replace(self.stack, events=number, last_event_at=at)
         self.tx.resources.put(
@@ -159,7 +163,7 @@ class Run:
 
 
 def importers(tx: Transaction, scope: Scope, export_name: str) -> list[str]:
-    """The names of the stacks that use an export."""
+    """Return the names of the stacks that use an export."""
     return [
         stack.stack_name
         for stack in tx.resources.list(Stack, scope)

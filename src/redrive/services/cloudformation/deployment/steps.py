@@ -1,4 +1,4 @@
-"""The step of each status of a stack. Apart from the worker, because an engine without stacks need not import it."""
+"""The step of each status of a stack. A separate module, because an engine without stacks need not import it."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ STEPS: Mapping[StackStatus, Step] = MappingProxyType(
         StackStatus.UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS: step_rollback_cleanup,
     }
 )
-"""The step of each status in which there is something to do."""
+"""The step function of each status with work to do."""
 
 _EXECUTED = frozenset({StackStatus.CREATE_COMPLETE, StackStatus.UPDATE_COMPLETE})
 
 
 def take_step(tx: Transaction, scope: Scope, stack_name: str, *, is_strict: bool) -> Instant | None:
-    """Take a stack one step further; when it wants the next one, or None."""
+    """Advance a stack by one step. Returns when the next step is due, or None."""
     stack = tx.resources.get(Stack, scope, stack_name)
     step = None if stack is None else STEPS.get(stack.status)
     if stack is None or step is None:
@@ -54,11 +54,11 @@ def take_step(tx: Transaction, scope: Scope, stack_name: str, *, is_strict: bool
 
 
 def _finish_change_set(run: Run) -> None:
-    """Say of the change set that was executed how it went."""
+    """Store the result of the execution in its change set."""
     for change_set in run.tx.resources.list(ChangeSet, run.scope, prefix=f"{run.stack.uid}/"):
         if change_set.execution_status is ExecutionStatus.EXECUTE_IN_PROGRESS:
             done = run.stack.status in _EXECUTED
             status = ExecutionStatus.EXECUTE_COMPLETE if done else ExecutionStatus.EXECUTE_FAILED
-            # Its name is free from now on: it is kept where only its id finds it.
+            # The name is free from now on; only the id still finds the change set.
             run.tx.resources.delete(ChangeSet, run.scope, change_set.name)
             run.tx.resources.put(run.scope, dataclasses.replace(change_set, execution_status=status))

@@ -1,13 +1,13 @@
-"""The timers of stacks that are being worked on."""
+"""The timers of stacks with an operation under way."""
 
 from __future__ import annotations
 
 from redrive.core.scope import Scope
 
 STACK_TIMER = "cloudformation.stack"
-"""The kind of these timers, and the name of the worker that they wake."""
+"""The kind of these timers, and the name of their worker."""
 
 
 def timer_name(scope: Scope, stack_name: str) -> str:
-    """The name of a stack's timer."""
+    """Return the name of a stack's timer."""
     return f"{scope}/{stack_name}"

@@ -1,7 +1,7 @@
-"""The values of a stack's template: what its functions find in the stack as it stands.
+"""The values for a template's functions, read from the present state of the stack.
 
-Two scopes: that of a step, where everything referred to exists already, and that of a change set, where what is not
-made yet has a value that nobody knows.
+There are two scopes. In the scope of a step, everything that the template refers to exists. In the scope of a change
+set, resources that do not exist yet have unknown values.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from redrive.services.cloudformation.types.resource import Existing
 from redrive.services.cloudformation.types.schema import check_properties, unknown_warning, without_unavailable
 
 UNKNOWN_YET = "{{changeSet:KNOWN_AFTER_APPLY}}"
-"""What a change set shows for a value that is known only once its changes are made."""
+"""What a change set shows for a value that is known only after the execution."""
 
 
 class StackScope:
-    """Where the functions of a template find what they name. `imports` collects the exports that were used."""
+    """Resolves the names in a template's functions. `imports` collects the exports that were used."""
 
     def __init__(self, run: Run, plan: Plan) -> None:
         self._run = run
@@ -82,7 +82,7 @@ class StackScope:
 
 
 class PreviewScope(StackScope):
-    """The scope of a change set: resources in `unknown` are made or replaced by it."""
+    """The scope of a change set. `unknown` are the resources that the change set will create or replace."""
 
     def __init__(self, run: Run, plan: Plan, unknown: AbstractSet[str]) -> None:
         super().__init__(run, plan)
@@ -98,9 +98,9 @@ class PreviewScope(StackScope):
 
 
 def prepare(run: Run, plan: Plan, scope: StackScope, logical_id: str) -> tuple[Made, str]:
-    """A resource as the template wants it, without an id yet, and what AWS would not have taken of it.
+    """Return a resource as the template describes it, without an id yet, and a warning about unknown properties.
 
-    A property that its type does not have is left out with a warning, or refused as AWS does if the run is strict.
+    A property that its type does not have is left out with a warning; a strict run refuses it, as AWS does.
     Errors: TemplateError, PropertyError.
     """
     wanted = wanted_as_written(run, plan, scope, logical_id)
@@ -120,7 +120,7 @@ def prepare(run: Run, plan: Plan, scope: StackScope, logical_id: str) -> tuple[M
 
 
 def wanted_as_written(run: Run, plan: Plan, scope: StackScope, logical_id: str) -> Made:
-    """A resource as the template wants it, its properties not yet held against its type. Errors: TemplateError."""
+    """Return a resource as the template describes it, before its properties are checked. Errors: TemplateError."""
     resource = plan.template.resources[logical_id]
     properties = _object(resolve(dict(resource.properties), scope))
     tags = {key: value for key, value in run.stack.blueprint.tags.items() if key != TAG}
@@ -141,7 +141,7 @@ def _object(node: Node) -> Document:
 
 
 def _with_stack_tags(own: object, tags: Mapping[str, str]) -> object:
-    """A resource's own tags, and those of the stack whose keys it has not taken itself."""
+    """Return a resource's own tags, plus the stack's tags with other keys."""
     if own is not None and not isinstance(own, list):
         return own
     taken = {tag.get("Key") for tag in own or () if isinstance(tag, dict)}

@@ -1,1 +1,1 @@
-"""What CloudFormation keeps and what its rules are, without a transaction."""
+"""The stored documents of CloudFormation and its pure rules; nothing here uses a transaction."""

@@ -1,4 +1,4 @@
-"""Change sets: what a blueprint would change about a stack, and whether it may still be executed."""
+"""Change sets: what a blueprint would change in a stack, and whether the set may still be executed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NO_UPDATES = "No updates are to be performed."
 
 
 class ExecutionStatus(enum.StrEnum):
-    """Whether a change set can be executed, or was."""
+    """Whether a change set can be executed, or was executed."""
 
     UNAVAILABLE = "UNAVAILABLE"
     AVAILABLE = "AVAILABLE"
@@ -29,7 +29,7 @@ class ExecutionStatus(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why a property changes: `source` is AWS's word for it, `entity` the parameter, resource or attribute it names.
+    """Why a property changes. `source` is AWS's word; `entity` is the parameter, resource or attribute.
 
     `is_known`: whether the new value is known before the change set is executed.
     """
@@ -41,9 +41,9 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class PropertyChange:
-    """One thing about a resource that changes. `recreation` is Never, Conditionally or Always.
+    """A change of one property or attribute of a resource. `recreation` is Never, Conditionally or Always.
 
-    `before` and `after` are its values as texts; None is none.
+    `before` and `after` are its values as texts; None means no value.
     """
 
     attribute: str
@@ -54,7 +54,7 @@ class PropertyChange:
     after: str | None = None
 
     def documents(self, *, with_values: bool) -> list[Document]:
-        """As answers show it: once for each cause.
+        """The change in AWS's form: one document for each cause.
 
         Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_ResourceChangeDetail.html
         """
@@ -87,9 +87,9 @@ class PropertyChange:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What happens to one resource: Add, Modify or Remove.
+    """A change of one resource: Add, Modify or Remove.
 
-    The contexts are the resource's properties before and after it, as JSON; None where there is no resource.
+    The contexts are the resource's properties before and after the change, as JSON; None where there is no resource.
     """
 
     action: str
@@ -104,12 +104,12 @@ class Change:
 
     @property
     def replacement(self) -> str:
-        """Whether a modified resource is made anew: True, False, or Conditional on a value nobody knows yet."""
+        """Whether a modified resource is replaced: True, False, or Conditional on a value that is not known yet."""
         needs = {detail.recreation for detail in self.details}
         return "True" if "Always" in needs else "Conditional" if "Conditionally" in needs else "False"
 
     def document(self, *, with_values: bool) -> Document:
-        """As answers show it."""
+        """The change in AWS's form."""
         change: Document = {
             "Action": self.action,
             "LogicalResourceId": self.logical_id,
@@ -129,7 +129,7 @@ class Change:
         return {"Type": "Resource", "ResourceChange": without_empty(change)}
 
     def _policy_action(self) -> str:
-        """What happens to the resource that the change leaves behind; empty if it leaves none."""
+        """What happens to the removed or replaced resource, for example `ReplaceAndDelete`; empty if nothing."""
         fate = "Delete" if self.policy == "Delete" else "Retain"
         if self.action == "Remove":
             return fate
@@ -138,7 +138,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class ChangeSet:
-    """A change set of a stack. `status` is CREATE_COMPLETE or FAILED: it is computed when it is asked for."""
+    """A change set of a stack.
+
+    It is computed in the request, so `status` is CREATE_COMPLETE or FAILED from the start.
+    """
 
     KIND: ClassVar[str] = "cloudformation.change_set"
 
@@ -161,16 +164,16 @@ class ChangeSet:
 
     @property
     def name(self) -> str:
-        """The set's name until it was executed; then the name is free, and only the id finds the set."""
+        """The set's name until the execution. Afterwards the name is free, and only the id finds the set."""
         return f"{self.stack}/{self.id.rpartition('/')[2]}" if self.is_over else f"{self.stack}/{self.change_set_name}"
 
     @property
     def is_over(self) -> bool:
-        """Whether it was executed, with whatever success."""
+        """Whether the set was executed, successfully or not."""
         return self.execution_status in (ExecutionStatus.EXECUTE_COMPLETE, ExecutionStatus.EXECUTE_FAILED)
 
     def summary(self) -> Document:
-        """As lists show it."""
+        """The change set as lists show it."""
         return without_empty(
             {
                 "StackId": self.stack_id, "StackName": self.stack_name, "ChangeSetId": self.id,
@@ -181,7 +184,7 @@ class ChangeSet:
         )  # fmt: skip
 
     def page(self, changes: Sequence[Change], *, with_values: bool) -> Document:
-        """As it is described, with some of its changes."""
+        """The description of the change set, with some of its changes."""
         tags = [{"Key": key, "Value": value} for key, value in self.blueprint.tags.items()]
         always: Document = {
             "Changes": [change.document(with_values=with_values) for change in changes],
@@ -197,5 +200,5 @@ class ChangeSet:
 
 
 def change_set_arn(scope: Scope, name: str, uid: str) -> str:
-    """The id of a change set."""
+    """Return the id of a change set."""
     return f"arn:aws:cloudformation:{scope.region}:{scope.account}:changeSet/{name}/{uid}"

@@ -1,4 +1,4 @@
-"""Exports: what one stack offers to the others of its account and region."""
+"""Exports: values of a stack that other stacks in its account and region can import."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import ClassVar
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """A value under a name that is unique in its account and region."""
+    """An exported value; the name is unique in its account and region."""
 
     KIND: ClassVar[str] = "cloudformation.export"
 

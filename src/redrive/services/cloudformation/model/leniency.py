@@ -1,6 +1,6 @@
-"""How a stack takes what AWS has and redrive does not serve: what it asks for, and what is refused otherwise.
+"""What a stack does with features of AWS that redrive does not support: which are refused, which get a stand-in.
 
-A stack asks by its tag `redrive:on-unknown`, else the server's setting holds.
+A stack chooses with its tag `redrive:on-unknown`; otherwise the server's setting applies.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _HINT = (
 
 
 def leniency_of(tags: Mapping[str, str], default: OnUnknown) -> OnUnknown:
-    """What a stack of these tags asks for. Errors: ValidationError for a value that there is not."""
+    """Return the leniency of a stack with these tags. Errors: ValidationError (an unknown value)."""
     asked = tags.get(TAG)
     if asked is None:
         return default
@@ -34,9 +34,9 @@ def leniency_of(tags: Mapping[str, str], default: OnUnknown) -> OnUnknown:
 
 
 def check_known(unserved: Iterable[str], leniency: OnUnknown) -> None:
-    """Refuse those of the types that a stack of this leniency does not have stand-ins for.
+    """Refuse the types for which a stack with this leniency has no stand-ins.
 
-    What AWS does not have is refused in AWS's words, what only redrive lacks in ours. Errors: ValidationError.
+    If AWS does not have the type, the message is AWS's; if only redrive lacks it, ours. Errors: ValidationError.
     """
     unserved = list(unserved)
     foreign = [name for name in unserved if is_third_party(name) and leniency is OnUnknown.STUB]

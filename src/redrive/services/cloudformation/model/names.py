@@ -1,4 +1,4 @@
-"""The names that CloudFormation gives to resources which have none of their own."""
+"""The names that CloudFormation generates for resources without a name of their own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def generate_name(entropy: Entropy, stack_name: str, logical_id: str, length_max: int) -> str:
-    """`STACK-LOGICALID-1A2B3C4D5E6F7`; where that is too long, stack and logical id are shortened evenly.
+    """Return `STACK-LOGICALID-1A2B3C4D5E6F7`; if too long, the stack's name and the logical id are shortened equally.
 
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-properties-name.html
     """
@@ -20,7 +20,7 @@ def generate_name(entropy: Entropy, stack_name: str, logical_id: str, length_max
 
 
 def random_suffix(entropy: Entropy) -> str:
-    """Thirteen random digits and capitals."""
+    """Return thirteen random digits and capital letters."""
     number = int(entropy.hex(20), 16)
     digits = []
     for _ in range(SUFFIX_LENGTH):

@@ -1,4 +1,4 @@
-"""What requests have in common: names, pages, and settings that cannot be honoured."""
+"""Shared parts of requests: names, pages, and settings that redrive does not support."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _STACK_NAME = re.compile(r"[a-zA-Z][-a-zA-Z0-9]*")
 
 
 def check_stack_name(name: str) -> None:
-    """Refuse a name that no stack may have. Errors: ValidationError."""
+    """Refuse an invalid stack name. Errors: ValidationError."""
     if not _STACK_NAME.fullmatch(name):
         problem = f"Member must satisfy regular expression pattern: {_STACK_NAME.pattern}"
     elif len(name) > limits.STACK_NAME_LENGTH_MAX:
@@ -29,21 +29,21 @@ def check_stack_name(name: str) -> None:
 
 
 def refuse_given(**asked: object) -> None:
-    """Refuse settings that cannot be honoured here, by name. Errors: ValidationError."""
+    """Refuse unsupported settings, by name. Errors: ValidationError."""
     for name, value in asked.items():
         if value:
             raise validation_error(f"{name} is not supported.")
 
 
 def tags_of(tags: Sequence[Document] | None) -> dict[str, str]:
-    """A request's tags as a mapping."""
+    """Convert a request's tags to a mapping."""
     return {tag["Key"]: tag["Value"] for tag in tags or ()}
 
 
 def page(items: Sequence[T], key: Callable[[T], str], token: str | None) -> tuple[Sequence[T], Document]:
-    """The items after the one that the token names, as many as a page holds, and the token of the next page.
+    """Return the page of items after the one that the token names, and the token of the next page.
 
-    Errors: ValidationError for a token that no page ended with.
+    Errors: ValidationError for an invalid token.
     """
     start = 0
     if token is not None:
@@ -57,5 +57,5 @@ def page(items: Sequence[T], key: Callable[[T], str], token: str | None) -> tupl
 
 
 def without_empty(document: Document) -> Document:
-    """A document without the members that say nothing: None, empty texts and empty objects."""
+    """Return a document without its empty members: None, empty texts and empty objects."""
     return {name: value for name, value in document.items() if value is not None and value not in ("", {})}

@@ -1,4 +1,4 @@
-"""Stacks, their resources and their events: what is stored of them and how they are named. No transaction, no clock."""
+"""Stacks, their resources and their events: stored form and names. No transaction, no clock."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STACK_TYPE = "AWS::CloudFormation::Stack"
 
 
 class StackStatus(enum.StrEnum):
-    """Where a stack stands.
+    """The status of a stack.
 
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/view-stack-events.html
     """
@@ -53,7 +53,7 @@ UPDATABLE = frozenset(
 
 
 class ResourceStatus(enum.StrEnum):
-    """Where a resource of a stack stands."""
+    """The status of a resource of a stack."""
 
     CREATE_IN_PROGRESS = "CREATE_IN_PROGRESS"
     CREATE_FAILED = "CREATE_FAILED"
@@ -69,10 +69,10 @@ class ResourceStatus(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Blueprint:
-    """What a stack is made from. `parameters` are the given ones; the template's defaults are not among them.
+    """Everything from which a stack is created. `parameters` are the given ones, without the template's defaults.
 
-    `processed` is the template after its transforms, as far as they have been carried out; None if it has none.
-    `transform_failure` says why a transform failed; `awaits_macros`, that functions have yet to answer.
+    `processed` is the template after the transforms carried out so far; None if it has no transforms.
+    `transform_failure` says why a transform failed. `awaits_macros`: functions of macros still have to answer.
     """
 
     template_body: str
@@ -89,7 +89,7 @@ class Blueprint:
 
     @property
     def disables_rollback(self) -> bool:
-        """Whether the deployment's own configuration says that what fails is left as it is."""
+        """Whether the deployment's configuration says that failed resources are left as they are."""
         return bool((self.deployment_config or {}).get("DisableRollback"))
 
     @property
@@ -105,7 +105,7 @@ class Blueprint:
 
 @dataclass(frozen=True, slots=True)
 class StackOutput:
-    """An output with its value; `export_name` is None if it is not exported."""
+    """An output with its value; `export_name` is None if the output is not exported."""
 
     key: str
     value: str
@@ -115,12 +115,12 @@ class StackOutput:
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """A stack. `operation` names what is being done to it; `previous` is what it goes back to if that fails.
+    """A stack. `operation` names the operation under way; `previous` is the blueprint to return to if it fails.
 
-    `acting` is who makes what the operation makes; None is the account itself. `imports` are the exports it uses,
-    `failed` the resources at which the running operation failed, `failure` its
-    reason, `kept` those that its deletion leaves alone, `skipped`
-    those that its rollback leaves alone, `reverting` those that it is taking back.
+    `acting` is the principal that creates the resources; None means the account itself. `imports` are the exports that
+    the stack uses. `failed` are the resources that failed in the present operation, and `failure` is its reason. `kept`
+    are the resources that the deletion retains, `skipped` those that the rollback skips, `reverting` those being
+    reverted.
     """
 
     KIND: ClassVar[str] = "cloudformation.stack"
@@ -161,7 +161,7 @@ class Stack:
 
     @property
     def name(self) -> str:
-        """The stack's name while it lives; a deleted stack is found by its id only."""
+        """The stack's name; of a deleted stack, a name that only its id finds."""
         return f"{self.stack_name}/{self.uid}" if self.status is StackStatus.DELETE_COMPLETE else self.stack_name
 
     @property
@@ -170,12 +170,12 @@ class Stack:
 
     @property
     def is_under_way(self) -> bool:
-        """Whether the worker is at it. A stack in review waits for its change set to be executed."""
+        """Whether the worker is processing the stack. A stack in review waits until its change set is executed."""
         return self.status.endswith("_IN_PROGRESS") and self.status is not StackStatus.REVIEW_IN_PROGRESS
 
     @property
     def topic(self) -> str:
-        """What is notified when the stack reaches a final status."""
+        """The topic that is notified when the stack reaches a final status."""
         return f"stack:{self.uid}"
 
     @property
@@ -186,7 +186,7 @@ class Stack:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A resource as it was last made or changed: its id, and what it was made with."""
+    """A resource as last created or changed: its id and its properties."""
 
     type: str
     physical_id: str
@@ -202,8 +202,8 @@ class Made:
 class StackResource:
     """One resource of a stack.
 
-    `made` is None where nothing exists; `before` is what there was before the running update changed it. `operation`
-    is the one that last looked at it. `leftover` numbers what a replacement has left behind; 0 is the resource itself.
+    `made` is None if nothing exists. `before` is the state before the present update changed the resource. `operation`
+    is the last operation that processed it. `leftover` numbers the leftovers of replacements; 0 is the resource itself.
     """
 
     KIND: ClassVar[str] = "cloudformation.resource"
@@ -231,7 +231,7 @@ class StackResource:
 
 @dataclass(frozen=True, slots=True)
 class StackEvent:
-    """Something that happened to a stack or to one of its resources. `number` counts the stack's events from 1."""
+    """An event of a stack or of one of its resources. `number` counts the stack's events from 1."""
 
     KIND: ClassVar[str] = "cloudformation.event"
 
@@ -254,12 +254,12 @@ class StackEvent:
 
 
 def stack_arn(scope: Scope, stack_name: str, uid: str) -> str:
-    """The id of a stack."""
+    """Return the id of a stack."""
     return f"arn:aws:cloudformation:{scope.region}:{scope.account}:stack/{stack_name}/{uid}"
 
 
 def parse_stack_id(text: str) -> tuple[str, str | None]:
-    """(name, uid) that a name or an ARN means; a bare name has no uid."""
+    """Return (name, uid) from a stack's name or ARN; a plain name has no uid."""
     if not text.startswith("arn:"):
         return text, None
     _, _, rest = text.partition(":stack/")

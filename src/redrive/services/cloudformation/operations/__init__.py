@@ -1,1 +1,1 @@
-"""The operations of CloudFormation, and what they share: functions of a transaction."""
+"""The operations of CloudFormation and their shared functions, all on a transaction."""

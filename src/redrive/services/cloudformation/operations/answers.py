@@ -1,4 +1,4 @@
-"""The answers of custom resources and the signals of wait conditions, at the URLs that stacks have given away."""
+"""The operation that receives answers of custom resources and signals of wait conditions, at signed URLs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def put_answer(
     tx: Transaction, caller: Caller, *, token: str, content: bytes = b"", expires: int | None = None,
     signature: str | None = None,
 ) -> Document:  # fmt: skip
-    """Take an answer, or a signal. Whether its URL is genuine was looked at before. Errors: ValidationException."""
+    """Receive an answer or a signal. The gateway has already verified the URL. Errors: ValidationException."""
     try:
         take(tx, token, content)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Change sets: computed, described, executed, deleted."""
+"""The operations on change sets: compute, describe, execute, delete."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from redrive.store.api import Transaction
 
 
 def find_change_set(tx: Transaction, caller: Caller, name: str, stack_name: str | None, action: str) -> ChangeSet:
-    """The change set that an id means, or a name together with its stack.
+    """Return the change set with this id, or with this name in the given stack.
 
     Errors: ChangeSetNotFoundException; ValidationError (a name without its stack, or no such stack).
     """
@@ -74,12 +74,13 @@ def create_change_set(
     deployment_mode: str | None = None, deployment_config: Document | None = None,
     disable_validation: bool | None = None,  # noqa: ARG001 -- nothing is validated before deployment here.
 ) -> Document:  # fmt: skip
-    """Compute what a template would change about a stack, which a set of type CREATE begins with its review.
+    """Compute what a template would change in a stack. A set of type CREATE also creates the stack, in review.
 
-    A set without changes is FAILED and says so. A repeated request with the same token answers the same set.
+    A set without changes has the status FAILED, with that reason. A repeated request with the same token returns the
+    same set.
 
     Errors: AlreadyExistsException; InsufficientCapabilitiesException; LimitExceededException; ValidationError (no such
-    stack, or one that exists already; template, parameters, a setting that does not exist here).
+    stack, or one that already exists; template, parameters, an unsupported setting).
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_CreateChangeSet.html
     """
     refuse_given(
@@ -133,7 +134,7 @@ def create_change_set(
 
 
 def _stack_for(tx: Transaction, caller: Caller, stack_name: str, change_set_name: str, *, creates: bool) -> Stack:
-    """The stack of a new change set; one of type CREATE may bring it with it. Errors: ValidationError."""
+    """Return the stack of a new change set; type CREATE may create the stack. Errors: ValidationError."""
     stack = find_stack(tx, caller, stack_name, "CreateChangeSet")
     if creates and stack is None:
         name = parse_stack_id(stack_name)[0]
@@ -157,7 +158,7 @@ def describe_change_set(
     change_set_name: str, stack_name: str | None = None, next_token: str | None = None,
     include_property_values: bool | None = None,
 ) -> Document:  # fmt: skip
-    """A change set and what it changes; on request with each property's value before and after.
+    """Describe a change set and its changes; on request with each property's value before and after.
 
     Errors: ChangeSetNotFoundException; ValidationError (stack).
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeChangeSet.html
@@ -175,7 +176,7 @@ def _key(change: Change) -> str:
 
 @operation("ListChangeSets")
 def list_change_sets(tx: Transaction, caller: Caller, *, stack_name: str, next_token: str | None = None) -> Document:
-    """The change sets of a stack that are not executed yet, in order of their names.
+    """List the change sets of a stack that are not executed yet, sorted by name.
 
     Errors: ValidationError (no such stack).
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_ListChangeSets.html
@@ -190,7 +191,7 @@ def list_change_sets(tx: Transaction, caller: Caller, *, stack_name: str, next_t
 def delete_change_set(
     tx: Transaction, caller: Caller, *, change_set_name: str, stack_name: str | None = None
 ) -> Document:
-    """Delete a change set; the stack stays as it is.
+    """Delete a change set; the stack does not change.
 
     Errors: InvalidChangeSetStatusException (it is being executed); ValidationError (no such stack).
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DeleteChangeSet.html
@@ -220,9 +221,9 @@ def execute_change_set(
     change_set_name: str, stack_name: str | None = None, client_request_token: str | None = None,
     disable_rollback: bool | None = None, retain_except_on_create: bool | None = None,
 ) -> Document:  # fmt: skip
-    """Begin to make the changes of a change set. The stack's other change sets are deleted with that.
+    """Begin to execute a change set. The stack's other change sets are deleted.
 
-    Errors: ChangeSetNotFoundException; InvalidChangeSetStatusException (it cannot be executed, or was);
+    Errors: ChangeSetNotFoundException; InvalidChangeSetStatusException (it cannot be executed, or already was);
     ValidationError (a stack that is busy or cannot be updated).
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_ExecuteChangeSet.html
     """

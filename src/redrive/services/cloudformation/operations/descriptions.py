@@ -1,4 +1,4 @@
-"""What is told of stacks, their resources and their events."""
+"""The operations that describe stacks, their resources and their events."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from redrive.store.api import Transaction
 def describe_stacks(
     tx: Transaction, caller: Caller, *, stack_name: str | None = None, next_token: str | None = None
 ) -> Document | Wait:
-    """One stack, or all that are not deleted, the newest first; by its id a deleted one too.
+    """Describe one stack, or all that are not deleted, newest first. A stack's id also finds a deleted stack.
 
-    The description of a stack that is under way is held back for up to ten seconds, until its status is final: waiters,
-    which ask every 5 or 30 seconds, then hear of a stack that took milliseconds at their first question.
+    If an operation is under way, the answer waits up to ten seconds for the final status. Clients poll every 5 or 30
+    seconds, so without this wait they would learn of a stack that took milliseconds only at the second poll.
 
     Errors: ValidationError (no such stack).
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStacks.html
@@ -50,7 +50,7 @@ def describe_stacks(
 def list_stacks(
     tx: Transaction, caller: Caller, *, next_token: str | None = None, stack_status_filter: Sequence[str] | None = None
 ) -> Document:
-    """Summaries of the stacks in these statuses, the newest first; deleted ones for 90 days.
+    """List summaries of the stacks with these statuses, newest first; deleted stacks are listed for 90 days.
 
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_ListStacks.html
     """
@@ -117,7 +117,7 @@ def _output(output: StackOutput) -> Document:
 def describe_stack_events(
     tx: Transaction, caller: Caller, *, stack_name: str, next_token: str | None = None
 ) -> Document:
-    """What happened to a stack and its resources, the latest first.
+    """List the events of a stack and its resources, newest first.
 
     Errors: ValidationError (no such stack).
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStackEvents.html
@@ -142,7 +142,7 @@ def _event(stack: Stack, event: StackEvent) -> Document:
 
 @operation("DescribeStackResource")
 def describe_stack_resource(tx: Transaction, caller: Caller, *, stack_name: str, logical_resource_id: str) -> Document:
-    """One resource of a stack, with its metadata.
+    """Describe one resource of a stack, with its metadata.
 
     Errors: ValidationError (no such stack or resource).
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStackResource.html
@@ -162,9 +162,9 @@ def describe_stack_resources(
     tx: Transaction, caller: Caller, *,
     stack_name: str | None = None, logical_resource_id: str | None = None, physical_resource_id: str | None = None,
 ) -> Document:  # fmt: skip
-    """The resources of a stack, which is named by itself or by the physical id of one of its resources.
+    """Describe the resources of a stack, which the caller names directly or by the physical id of a resource.
 
-    Errors: ValidationError (no such stack; both names or none).
+    Errors: ValidationError (no such stack; both names or neither).
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStackResources.html
     """
     if (stack_name is None) == (physical_resource_id is None):
@@ -177,7 +177,7 @@ def describe_stack_resources(
 
 
 def _stack_of(tx: Transaction, caller: Caller, physical_id: str) -> str:
-    """The id of the stack that has a resource of this physical id. Errors: ValidationError."""
+    """Return the id of the stack whose resource has this physical id. Errors: ValidationError."""
     uids = {one.stack for one in tx.resources.list(StackResource, caller.scope) if one.physical_id == physical_id}
     for stack in tx.resources.list(Stack, caller.scope):
         if stack.uid in uids:
@@ -189,7 +189,7 @@ def _stack_of(tx: Transaction, caller: Caller, physical_id: str) -> str:
 def list_stack_resources(
     tx: Transaction, caller: Caller, *, stack_name: str, next_token: str | None = None
 ) -> Document:
-    """Summaries of a stack's resources; of a deleted stack, of those that it had.
+    """List summaries of a stack's resources; for a deleted stack, of its former resources.
 
     Errors: ValidationError (no such stack).
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_ListStackResources.html

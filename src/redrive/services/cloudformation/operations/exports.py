@@ -1,4 +1,4 @@
-"""Exports and who imports them."""
+"""The operations on exports and their imports."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from redrive.store.api import Transaction
 
 @operation("ListExports")
 def list_exports(tx: Transaction, caller: Caller, *, next_token: str | None = None) -> Document:
-    """What the stacks of the account and region export, in order of the names.
+    """List the exports of the stacks in this account and region, sorted by name.
 
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_ListExports.html
     """
@@ -27,7 +27,7 @@ def list_exports(tx: Transaction, caller: Caller, *, next_token: str | None = No
 
 @operation("ListImports")
 def list_imports(tx: Transaction, caller: Caller, *, export_name: str, next_token: str | None = None) -> Document:
-    """The names of the stacks that import an export.
+    """List the names of the stacks that import an export.
 
     Errors: ValidationError (no stack does).
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_ListImports.html

@@ -1,4 +1,4 @@
-"""Stacks as wholes: created, updated, deleted, and sent another way while something is done to them."""
+"""The operations on stacks: create, update, delete, cancel, continue, protect."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from redrive.store.api import Transaction
 
 
 def find_stack(tx: Transaction, caller: Caller, name: str, action: str) -> Stack | None:
-    """The stack that a name or an id means, if the caller may do this to it; only an id finds a deleted one.
+    """Return the stack with this name or id, if the caller may do `action` on it; only an id finds a deleted stack.
 
     Errors: AccessDeniedException.
     """
@@ -53,7 +53,7 @@ def find_stack(tx: Transaction, caller: Caller, name: str, action: str) -> Stack
 
 
 def existing_stack(tx: Transaction, caller: Caller, name: str | None, action: str) -> Stack:
-    """The stack that a name or an id means. Errors: ValidationError if there is none; AccessDeniedException."""
+    """Return the stack with this name or id. Errors: ValidationError (no such stack); AccessDeniedException."""
     if name is None:
         raise validation_error("1 validation error detected: Value null at 'stackName' failed to satisfy constraint: "
                                "Member must not be null")  # fmt: skip
@@ -64,7 +64,7 @@ def existing_stack(tx: Transaction, caller: Caller, name: str | None, action: st
 
 
 def stack_to_change(tx: Transaction, caller: Caller, name: str, action: str) -> Stack:
-    """A stack about to be changed, which must not be deleted. Errors: ValidationError; AccessDeniedException."""
+    """Return a stack for a change; a deleted stack is refused. Errors: ValidationError; AccessDeniedException."""
     stack = find_stack(tx, caller, name, action)
     if stack is None or stack.status is StackStatus.DELETE_COMPLETE:
         raise validation_error(f"Stack [{name}] does not exist")
@@ -72,7 +72,7 @@ def stack_to_change(tx: Transaction, caller: Caller, name: str, action: str) -> 
 
 
 def new_stack(tx: Transaction, caller: Caller, name: str, blueprint: Blueprint, status: StackStatus) -> Stack:
-    """A stack that nothing was done to yet. Errors: LimitExceededException."""
+    """Return a new stack without resources. Errors: LimitExceededException."""
     if tx.resources.count(Stack, caller.scope) >= limits.STACKS_MAX:
         _forget_long_deleted(tx, caller.scope)
         live = [one for one in tx.resources.list(Stack, caller.scope) if one.status is not StackStatus.DELETE_COMPLETE]
@@ -85,7 +85,7 @@ def new_stack(tx: Transaction, caller: Caller, name: str, blueprint: Blueprint, 
 
 
 def _forget_long_deleted(tx: Transaction, scope: Scope) -> None:
-    """Forget the stacks that were deleted longer ago than deleted stacks are kept."""
+    """Delete the rows of stacks whose retention after deletion has ended."""
     for stack in tx.resources.list(Stack, scope):
         if stack.deleted_at is None or tx.now < stack.deleted_at + limits.DELETED_KEPT_MS:
             continue
@@ -96,7 +96,7 @@ def _forget_long_deleted(tx: Transaction, scope: Scope) -> None:
 
 
 def on_failure_of(disable_rollback: bool | None, on_failure: str | None) -> str:
-    """What a failed creation or update leads to: ROLLBACK, DELETE or DO_NOTHING. Errors: ValidationError."""
+    """Return the reaction to a failed creation or update: ROLLBACK, DELETE or DO_NOTHING. Errors: ValidationError."""
     if disable_rollback is not None and on_failure is not None:
         raise validation_error("Either DisableRollback or OnFailure can be specified, not both.")
     return "DO_NOTHING" if disable_rollback else on_failure or "ROLLBACK"
@@ -115,10 +115,10 @@ def create_stack(
     retain_except_on_create: bool | None = None, deployment_config: Document | None = None,
     disable_validation: bool | None = None,  # noqa: ARG001 -- nothing is validated before deployment here.
 ) -> Document:  # fmt: skip
-    """Begin to create a stack. A repeated request with the same token answers the stack that it created before.
+    """Begin to create a stack. A repeated request with the same token returns the stack that the first one created.
 
     Errors: AlreadyExistsException; InsufficientCapabilitiesException; LimitExceededException; ValidationError (name,
-    template, parameters, a setting that does not exist here).
+    template, parameters, an unsupported setting).
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_CreateStack.html
     """
     existing = find_stack(tx, caller, stack_name, "CreateStack")
@@ -168,10 +168,10 @@ def update_stack(
     deployment_config: Document | None = None,
     disable_validation: bool | None = None,  # noqa: ARG001 -- nothing is validated before deployment here.
 ) -> Document:  # fmt: skip
-    """Begin to update a stack. Tags, role, notifications and rollback triggers that are not given stay as they are.
+    """Begin to update a stack. Tags, role, notifications and rollback triggers that are not given do not change.
 
     Errors: ValidationError (no such stack, `No updates are to be performed.`, template, parameters, a stack that is
-    busy or cannot be updated, a setting that does not exist here); InsufficientCapabilitiesException.
+    busy or cannot be updated, an unsupported setting); InsufficientCapabilitiesException.
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_UpdateStack.html
     """
     stack = stack_to_change(tx, caller, stack_name, "UpdateStack")
@@ -213,7 +213,7 @@ def changed_blueprint(
     rollback_configuration: Document | None, notification_arns: Sequence[str] | None, tags: Sequence[Document] | None,
     deployment_config: Document | None = None,
 ) -> Blueprint:  # fmt: skip
-    """The blueprint that a request for an update means, over the one that the stack has. Errors: ValidationError."""
+    """Return the stack's blueprint with the changes of an update request. Errors: ValidationError."""
     old = stack.blueprint
     body = template_of(template_body, template_url, use_previous=use_previous, previous=old.template_body)
     return Blueprint(
@@ -229,7 +229,7 @@ def changed_blueprint(
 
 
 def check_updatable(stack: Stack) -> None:
-    """Refuse a stack that cannot be updated as it stands. Errors: ValidationError."""
+    """Refuse a stack that cannot be updated in its present status. Errors: ValidationError."""
     if stack.status not in UPDATABLE:
         raise validation_error(f"Stack:{stack.id} is in {stack.status} state and can not be updated.")
 
@@ -238,7 +238,7 @@ def begin_update(
     run: Run, previous: Blueprint, principal: Caller, *, on_failure: str, retains_except_on_create: bool,
     client_request_token: str | None, stack_policy: str | None,
 ) -> None:  # fmt: skip
-    """Start the update of a stack to the blueprint that the run holds, as `principal`."""
+    """Start to update the stack to the blueprint of the run, as `principal`."""
     run.stack = dataclasses.replace(
         run.stack, previous=previous, updated_at=run.tx.now, on_failure=on_failure, skipped=(), kept=(),
         retains_except_on_create=retains_except_on_create, client_request_token=client_request_token,
@@ -255,9 +255,9 @@ def delete_stack(
     client_request_token: str | None = None, deletion_mode: str | None = None,
     deployment_config: Document | None = None,  # noqa: ARG001 -- a deletion here is the same in every mode.
 ) -> Document:  # fmt: skip
-    """Begin to delete a stack; nothing happens if there is none, or if another stack imports what it exports.
+    """Begin to delete a stack; nothing happens if it does not exist, or if another stack imports its exports.
 
-    Errors: ValidationError (protected or busy stack; RetainResources for one that has not failed to be deleted).
+    Errors: ValidationError (protected or busy stack; RetainResources for a stack that is not DELETE_FAILED).
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DeleteStack.html
     """
     stack = find_stack(tx, caller, stack_name, "DeleteStack")
@@ -320,7 +320,7 @@ def continue_update_rollback(
     stack_name: str, role_arn: str | None = None, resources_to_skip: Sequence[str] | None = None,
     client_request_token: str | None = None, force_rollback: bool | None = None,
 ) -> Document:  # fmt: skip
-    """Try again to roll back an update; the resources to skip are left as the update made them.
+    """Try again to roll back an update; skipped resources stay as the update left them.
 
     Errors: ValidationError (no such stack; its rollback has not failed; a resource to skip that has not failed).
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_ContinueUpdateRollback.html
@@ -351,7 +351,7 @@ def continue_update_rollback(
 def update_termination_protection(
     tx: Transaction, caller: Caller, *, enable_termination_protection: bool, stack_name: str
 ) -> Document:
-    """Protect a stack from deletion, or allow it again.
+    """Turn a stack's protection from deletion on or off.
 
     Errors: ValidationError (no such stack).
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_UpdateTerminationProtection.html
@@ -366,7 +366,7 @@ def set_stack_policy(
     tx: Transaction, caller: Caller, *,
     stack_name: str, stack_policy_body: str | None = None, stack_policy_url: str | None = None,
 ) -> Document:  # fmt: skip
-    """Keep a policy with a stack. It is answered by GetStackPolicy; updates do not heed it.
+    """Store a policy with a stack. GetStackPolicy returns it; updates ignore it.
 
     Errors: ValidationError (no such stack; no policy, or one by URL).
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_SetStackPolicy.html
@@ -381,7 +381,7 @@ def set_stack_policy(
 
 @operation("GetStackPolicy")
 def get_stack_policy(tx: Transaction, caller: Caller, *, stack_name: str) -> Document:
-    """The policy that was kept with a stack.
+    """Return the stored policy of a stack.
 
     Errors: ValidationError (no such stack).
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_GetStackPolicy.html

@@ -1,4 +1,4 @@
-"""Templates without a deployment: read back, summarised, checked."""
+"""The operations on templates: read back, summarise, validate."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def get_template(
     stack_name: str | None = None, change_set_name: str | None = None,
     template_stage: str | None = None,
 ) -> Document:  # fmt: skip
-    """The template of a stack or of a change set, as it was given or after its transforms; Original by default.
+    """Return the template of a stack or change set, as given (Original, the default) or after its transforms.
 
     Without transforms both stages are the same.
 
@@ -53,9 +53,9 @@ def get_template_summary(
     template_body: str | None = None, template_url: str | None = None, stack_name: str | None = None,
     stack_set_name: str | None = None, call_as: str | None = None, template_summary_config: Document | None = None,
 ) -> Document:  # fmt: skip
-    """What a template declares and needs: parameters, types, capabilities, what identifies its resources.
+    """Return what a template declares and needs: parameters, types, capabilities, identifiers of its resources.
 
-    Types are not looked at, as on AWS; those that are not served are told as warnings on request.
+    Types are not checked, as on AWS; on request, unsupported types are reported as warnings.
 
     Errors: ValidationError (template; no such stack).
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_GetTemplateSummary.html
@@ -88,7 +88,7 @@ def get_template_summary(
 def validate_template(
     tx: Transaction, caller: Caller, *, template_body: str | None = None, template_url: str | None = None
 ) -> Document:
-    """Check a template's structure and references; answers its parameters and the capabilities it needs.
+    """Check a template's structure and references; returns its parameters and the capabilities it needs.
 
     Errors: ValidationError.
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_ValidateTemplate.html
@@ -129,7 +129,7 @@ def _parameters(template: Template) -> list[Document]:
 
 
 def _identifiers(template: Template) -> list[Document]:
-    """For each type that has names of its own, the property that holds them and the resources of that type."""
+    """Return, for each type with a name property, that property and the template's resources of the type."""
     summaries = []
     for type_name in sorted({resource.type for resource in template.resources.values()} & CUSTOM_NAMES.keys()):
         members = [name for name, resource in template.resources.items() if resource.type == type_name]

@@ -1,3 +1,3 @@
-"""Transforms: what CloudFormation does to a template before it is deployed."""
+"""Transforms: changes that CloudFormation makes to a template before it is deployed."""
 
 from __future__ import annotations

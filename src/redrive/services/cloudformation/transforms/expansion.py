@@ -1,4 +1,4 @@
-"""What transforms make of a template: ours are carried out at once, macros wait for their functions.
+"""Expand the transforms of a template: built-in transforms run at once, macros wait for their functions.
 
 Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/template-macros-overview.html
 """
@@ -43,7 +43,7 @@ _NOT_HERE = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What transforms see beside the template: the values of its parameters, and the stack's own facts."""
+    """The input of transforms besides the template: the values of its parameters, and facts about the stack."""
 
     parameters: Mapping[str, ParameterValue]
     pseudo: PseudoParameters
@@ -51,21 +51,21 @@ class Surroundings:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Expansion:
-    """How far a template has been expanded, and the macro that has to answer before it goes on."""
+    """The state of a template's expansion, and the macro that must answer before the expansion can continue."""
 
     root: dict[str, Node]
     macro: Transform | None = None
 
 
 def expanded(blueprint: Blueprint, scope: Scope, stack_name: str, uid: str, *, is_reviewed: bool = False) -> Blueprint:
-    """A blueprint with what its transforms make of its template; one without transforms is left as it is.
+    """Return a blueprint with its transforms carried out; a blueprint without transforms does not change.
 
-    `is_reviewed`: a change set shows what the transforms have made before anything is deployed, so that nobody has to
-    consent to it. What fails inside of a transform is told by the blueprint.
+    `is_reviewed`: the blueprint belongs to a change set, which shows the expanded template before a deployment. So
+    nobody needs to consent to the transforms. The blueprint stores the failure of a transform.
 
     Errors: ValidationError (template, parameters); InsufficientCapabilitiesException.
     """
-    # A template without the word asks for none; most do not, and need not be read here.
+    # Most templates lack this word, so they have no transforms and need not be parsed here.
     if "Transform" not in blueprint.template_body:
         return blueprint
     try:
@@ -81,7 +81,7 @@ def expanded(blueprint: Blueprint, scope: Scope, stack_name: str, uid: str, *, i
 
 
 def surroundings_of(blueprint: Blueprint, scope: Scope, stack_name: str, uid: str) -> Surroundings:
-    """What a blueprint's transforms see. Errors: TemplateError (parameters)."""
+    """Return the input of a blueprint's transforms. Errors: TemplateError (parameters)."""
     stack_id = stack_arn(scope, stack_name, uid)
     pseudo = PseudoParameters(scope.account, scope.region, stack_name, stack_id, blueprint.notification_arns)
     declared = load_declared(blueprint.template_body)
@@ -89,13 +89,13 @@ def surroundings_of(blueprint: Blueprint, scope: Scope, stack_name: str, uid: st
 
 
 def check_consent(capabilities: Sequence[str]) -> None:
-    """Refuse to deploy at once what nobody has seen expanded. Errors: InsufficientCapabilitiesException."""
+    """Refuse to deploy an expanded template without review or consent. Errors: InsufficientCapabilitiesException."""
     if AUTO_EXPAND not in capabilities:
         raise ServiceError("InsufficientCapabilitiesException", f"Requires capabilities : [{AUTO_EXPAND}]")
 
 
 def advanced(blueprint: Blueprint, root: dict[str, Node], surroundings: Surroundings) -> Blueprint:
-    """A blueprint whose template is expanded as far as that goes without a macro's function."""
+    """Return a blueprint whose template is expanded as far as possible without a macro's function."""
     try:
         expansion = advance(root, surroundings)
     except (TransformFailure, TemplateError) as error:
@@ -135,7 +135,7 @@ def _carried_out(root: dict[str, Node], transform: Transform, surroundings: Surr
 
 
 def as_root(node: Node) -> dict[str, Node]:
-    """What a transform has made, if it can be a template. Errors: TemplateError."""
+    """Return the result of a transform, if it can be a template. Errors: TemplateError."""
     if not isinstance(node, dict):
         raise TemplateError("Template format error: unsupported structure.")
     return node

@@ -1,4 +1,4 @@
-"""Why a transform failed, in the sentence that a change set or a stack gives as its reason."""
+"""The failure of a transform; its text is the reason that a change set or a stack shows."""
 
 from __future__ import annotations
 

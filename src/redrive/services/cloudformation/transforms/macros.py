@@ -1,4 +1,4 @@
-"""Macros: transforms that are functions of the account. What they are asked, and what their answers mean.
+"""Macros, which are transforms by functions of the account: the function's event, and the meaning of its answer.
 
 Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/template-macros-author.html
 """
@@ -16,14 +16,14 @@ SUCCESS = "success"
 
 
 def transform_id(scope: Scope, name: str) -> str:
-    """How a macro is called in requests and in reasons."""
+    """Return the name of a macro in requests and in reasons."""
     return f"{scope.account}::{name}"
 
 
 def macro_request(
     root: dict[str, Node], transform: Transform, surroundings: Surroundings, scope: Scope, request_id: str
 ) -> Document:
-    """What a macro's function is given."""
+    """Return the event for a macro's function."""
     return {
         "region": scope.region,
         "accountId": scope.account,
@@ -36,7 +36,7 @@ def macro_request(
 
 
 def macro_answer(payload: bytes, scope: Scope, transform: Transform, request_id: str) -> Node:
-    """The fragment that a macro's function has answered. Errors: TransformFailure; TemplateError."""
+    """Return the fragment in the answer of a macro's function. Errors: TransformFailure; TemplateError."""
     name = transform_id(scope, transform.name)
     try:
         answer = load_json(payload)

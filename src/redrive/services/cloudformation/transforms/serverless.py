@@ -1,7 +1,7 @@
 """The transform AWS::Serverless-2016-10-31, carried out by the translator that AWS publishes.
 
-The translator is imported when the first such template comes: the import takes half a second, and servers without SAM
-templates do without the package.
+The first such template imports the translator, which takes half a second. Servers without SAM templates do not need the
+package.
 Source: https://docs.aws.amazon.com/serverless-application-model/latest/developerguide/sam-specification.html
 """
 
@@ -16,7 +16,7 @@ from redrive.services.cloudformation.transforms.failure import TransformFailure
 NAME = "AWS::Serverless-2016-10-31"
 
 INTERNAL_FAILURE = "Internal transform failure."
-"""AWS's sentence where its translator meets what it was not written for."""
+"""AWS's message for an unexpected error inside the translator."""
 
 NOT_INSTALLED = (
     "the translator of SAM templates is not installed where redrive runs. Install it with: pip install 'redrive[sam]'"
@@ -27,9 +27,9 @@ _APPLICATION = "AWS::Serverless::Application"
 def translate(
     root: Mapping[str, Node], parameters: Mapping[str, ParameterValue], pseudo: PseudoParameters
 ) -> dict[str, Node]:
-    """A SAM template as plain CloudFormation. Errors: TransformFailure, in SAM's words."""
+    """Translate a SAM template to plain CloudFormation. Errors: TransformFailure, with SAM's message."""
     try:
-        from redrive.services.cloudformation.transforms.translator import (  # noqa: PLC0415 - half a second, for SAM alone.
+        from redrive.services.cloudformation.transforms.translator import (  # noqa: PLC0415 - It takes half a second.
             InternalFailure,
             RefusedBySam,
             run_translator,
@@ -46,7 +46,7 @@ def translate(
 
 
 def _refuse_applications(root: Mapping[str, Node]) -> None:
-    """Refuse applications of the Serverless Application Repository: the translator would ask AWS for them."""
+    """Refuse applications of the Serverless Application Repository, which the translator would download from AWS."""
     resources = root.get("Resources")
     for name, resource in resources.items() if isinstance(resources, dict) else ():
         if not isinstance(resource, dict) or resource.get("Type") != _APPLICATION:

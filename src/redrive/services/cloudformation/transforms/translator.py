@@ -1,6 +1,6 @@
-"""AWS's translator of SAM templates, run on one template. It is imported when the first such template comes.
+"""Run AWS's translator on a SAM template. The first such template imports this module.
 
-The translator would ask boto3 for a region and for credentials: it is told the region, and is given nothing to call.
+The translator would ask boto3 for a region and credentials. It gets the region from us, and no client to call.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from samtranslator.utils.py27hash_fix import to_py27_compatible_template, undo_m
 from redrive.languages.template import ParameterValue, PseudoParameters
 from redrive.languages.template.source import Node
 
-# It warns of switches that only CloudFormation's own service has; what is wrong with a template, it raises.
+# The translator logs warnings about settings that only CloudFormation's own service has; it raises real errors.
 logging.getLogger("samtranslator").setLevel(logging.CRITICAL)
 
 _TURN = threading.Lock()
-"""Held while a template is translated: the translator keeps the region in a class of its own."""
+"""Serializes translations, because the translator keeps the region in a class attribute."""
 
 
 class RefusedBySam(Exception):
-    """The template is no SAM template; the text says why, in SAM's words."""
+    """The template is not a valid SAM template; the text is SAM's message."""
 
 
 class InternalFailure(Exception):
-    """The translator met what it was not written for."""
+    """The translator failed with an unexpected error."""
 
 
 def run_translator(
     root: Mapping[str, Node], parameters: Mapping[str, ParameterValue], pseudo: PseudoParameters
 ) -> dict[str, Node]:
-    """The template as plain CloudFormation. Errors: RefusedBySam; InternalFailure."""
+    """Return the template as plain CloudFormation. Errors: RefusedBySam; InternalFailure."""
     template = copy.deepcopy(dict(root))
     known = pseudo.values()
     values = {
@@ -61,11 +61,11 @@ def run_translator(
         except Exception as error:
             raise InternalFailure from error
         finally:
-            metrics.publish()  # To nobody; else it would warn that they were not published.
+            metrics.publish()  # Published to nobody; otherwise the translator warns about unpublished metrics.
 
 
 class _Session:
-    """What the translator takes for a session of boto3: it asks for the region, and for nothing else."""
+    """A replacement for a boto3 session: the translator reads only the region."""
 
     def __init__(self, region: str) -> None:
         self.region_name = region

@@ -1,4 +1,4 @@
-"""The resource types that stacks can be made of, one module for each service."""
+"""The supported resource types of stacks, one module per service."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ TYPES = MappingProxyType({each.name: each for each in _ALL})
 
 
 def resource_type(name: str) -> ResourceType:
-    """The type of this name; for one that is not served, that of its stand-ins."""
+    """Return the type with this name; the type of its stand-ins if it is not supported."""
     known = TYPES.get(name)
     if known is not None:
         return known
@@ -66,12 +66,12 @@ def resource_type(name: str) -> ResourceType:
 
 
 def is_served(name: str) -> bool:
-    """Whether resources of this type are made here."""
+    """Whether this type is supported."""
     return name in TYPES or is_custom(name)
 
 
 CUSTOM_NAMES = MappingProxyType({each.name: each.name_property for each in _ALL if each.name_property is not None})
-"""The property by which a template names a resource of a type itself."""
+"""For each type with a name property, that property."""
 
 IAM_PREFIX = "AWS::IAM::"
-"""How the names of types begin whose resources give permissions."""
+"""The prefix of the types whose resources give permissions."""

@@ -1,4 +1,4 @@
-"""AWS::CDK::Metadata, which does nothing on AWS either.
+"""AWS::CDK::Metadata, which has no effect on AWS either.
 
 Source: https://docs.aws.amazon.com/cdk/v2/guide/cli.html#version-reporting
 """
@@ -9,7 +9,7 @@ from redrive.core.documents import Document
 from redrive.services.cloudformation.types.resource import Existing, Place, ResourceType, not_updatable
 from redrive.services.cloudformation.types.schema import TEXT
 
-# Ours: the id of a resource that exists nowhere else.
+# Ours: the id of a resource that exists only in its stack.
 _NAME_LENGTH_MAX = 128
 
 
@@ -18,7 +18,7 @@ def _delete_metadata(place: Place, existing: Existing) -> None:
 
 
 def _note_metadata(place: Place, properties: Document) -> Existing:
-    """What the CDK tells AWS of its constructs; it is for statistics only."""
+    """Record the CDK's statistics about its constructs; they have no effect."""
     name = place.name(None, _NAME_LENGTH_MAX)
     return Existing(name, properties, {"Id": name})
 

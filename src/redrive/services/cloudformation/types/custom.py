@@ -1,6 +1,6 @@
-"""AWS::CloudFormation::CustomResource and Custom::NAME: resources that a function makes, changes and deletes.
+"""AWS::CloudFormation::CustomResource and Custom::NAME: resources that a function creates, changes and deletes.
 
-The function is invoked asynchronously with a request; it answers by a PUT to the request's ResponseURL.
+The function is invoked asynchronously with a request, and answers with a PUT to the request's ResponseURL.
 Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/crpg-ref.html
 """
 
@@ -25,7 +25,7 @@ _FUNCTION = re.compile(r"arn:aws:lambda:[a-z0-9-]+:\d{12}:function:[A-Za-z0-9_-]
 
 
 def is_custom(type_name: str) -> bool:
-    """Whether resources of this type are made by a function that the template names."""
+    """Whether a function named in the template creates resources of this type."""
     return _NAME.fullmatch(type_name) is not None
 
 
@@ -34,7 +34,7 @@ def custom_type(type_name: str) -> ResourceType:
     """The type of a custom resource."""
 
     def create(place: Place, properties: Document) -> Existing:
-        # What the provider does not name has a name all the same: its deletion is asked for by it.
+        # A default physical id, in case the provider sends none: the deletion request needs an id.
         _ask(place, type_name, "Create", properties, {})
         return Existing(place.name(None, _ID_LENGTH_MAX), properties, {})
 
@@ -58,7 +58,7 @@ _PROPERTIES = {"ServiceTimeout": INTEGER, "ServiceToken": replacing(required(TEX
 
 
 def as_texts(value: Node) -> Node:
-    """Properties as a provider gets them: numbers and truth values are texts."""
+    """Convert properties for a provider: numbers and booleans become texts."""
     match value:
         case dict():
             return {name: as_texts(each) for name, each in value.items()}
@@ -71,7 +71,7 @@ def as_texts(value: Node) -> Node:
 
 
 def _ask(place: Place, type_name: str, operation: str, properties: Document, more: Document) -> None:
-    """Invoke the provider, and wait for its answer from now on. Errors: PropertyError, ServiceError."""
+    """Invoke the provider, and start to wait for its answer. Errors: PropertyError, ServiceError."""
     token = properties.get("ServiceToken")
     if not isinstance(token, str) or not _FUNCTION.fullmatch(token):
         raise PropertyError(f"Invalid service token: {token}. redrive serves custom resources that functions back.")
@@ -106,7 +106,7 @@ def _timeout_s(place: Place, properties: Document) -> int:
 
 
 def _progress(place: Place, existing: Existing) -> Existing | None:
-    """How the resource is once its provider has answered. Errors: ProgressFailure."""
+    """Return the resource after its provider has answered, None before. Errors: ProgressFailure."""
     scope, name = place.caller.scope, awaited_name(place.stack_uid, place.logical_id)
     awaited = place.tx.resources.get(Awaited, scope, name)
     if awaited is None:
@@ -138,7 +138,7 @@ def _answered(awaited: Awaited, answer: Document, existing: Existing) -> Existin
 
 
 def _flat(data: Document) -> Document:
-    """The attributes by the names that Fn::GetAtt knows them by: members of members follow a dot."""
+    """Return the attributes by the names that Fn::GetAtt uses, with dots for nested members."""
     flat: Document = {}
     for name, value in data.items():
         flat[name] = value

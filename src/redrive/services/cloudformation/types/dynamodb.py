@@ -38,7 +38,7 @@ _ON_DEMAND = group(MaxReadRequestUnits=INTEGER, MaxWriteRequestUnits=INTEGER)
 _WARM = group(ReadUnitsPerSecond=INTEGER, WriteUnitsPerSecond=INTEGER)
 _INSIGHTS = group(Enabled=required(BOOLEAN), Mode=TEXT)
 
-# Properties that the operations take as they are; the others have an operation or a spelling of their own.
+# Properties that the operations accept as they are. The others need another operation or another form.
 _PLAIN = (
     "AttributeDefinitions", "BillingMode", "DeletionProtectionEnabled", "OnDemandThroughput", "ProvisionedThroughput",
     "TableClass", "WarmThroughput",
@@ -54,7 +54,7 @@ _INDEXES = "GlobalSecondaryIndexes"
 
 
 def _parameters(properties: Document, names: set[str]) -> Document:
-    """Those properties in the API's spelling."""
+    """Return these properties in the API's form."""
     chosen: Document = {name: properties.get(name, _DEFAULTS.get(name)) for name in _PLAIN if name in names}
     for name, switch in (("SSESpecification", "SSEEnabled"), ("StreamSpecification", "StreamEnabled")):
         if name in names:
@@ -63,7 +63,7 @@ def _parameters(properties: Document, names: set[str]) -> Document:
 
 
 def _switched(specification: Document, switch: str) -> Document:
-    """A specification whose presence, or whose own switch, says that it is on."""
+    """Return a specification with an explicit switch; without one, the specification counts as on."""
     rest = {name: value for name, value in specification.items() if name not in ("ResourcePolicy", switch)}
     return {"Enabled" if switch == "SSEEnabled" else switch: specification.get(switch, True), **rest}
 
@@ -108,9 +108,9 @@ def _update_table(place: Place, existing: Existing, properties: Document) -> Exi
 
 
 def _index_changes(old: list[Document], new: list[Document]) -> list[Document]:
-    """The steps from one set of global secondary indexes to another; an index that differs is made anew.
+    """Return the steps from one set of global secondary indexes to another; a changed index is created again.
 
-    Errors: PropertyError for more than one that comes or goes, as UpdateTable does one at a time.
+    Errors: PropertyError for more than one new or removed index, because UpdateTable changes one at a time.
     """
     before, after = ({index["IndexName"]: index for index in indexes} for indexes in (old, new))
     gone = [{"Delete": {"IndexName": name}} for name in before if name not in after]
@@ -132,7 +132,7 @@ def _index_changes(old: list[Document], new: list[Document]) -> list[Document]:
 
 
 def _settings(place: Place, name: str, old: Document, new: Document) -> None:
-    """What a table has beside its description, each with an operation of its own."""
+    """Apply the settings of a table that have operations of their own."""
     changed = changed_keys(old, new)
     if "TimeToLiveSpecification" in changed:
         for settings in _time_to_live(old.get("TimeToLiveSpecification"), new.get("TimeToLiveSpecification")):
@@ -155,7 +155,7 @@ def _settings(place: Place, name: str, old: Document, new: Document) -> None:
 
 
 def _time_to_live(old: Document | None, new: Document | None) -> list[Document]:
-    """The settings to make, one after the other, to come from one to the other; off is where every table begins."""
+    """Return the settings to make in order, to get from the old one to the new; a new table starts with it off."""
     was_on, is_on = (bool(settings and settings["Enabled"]) for settings in (old, new))
     steps: list[Document] = []
     if old and was_on:

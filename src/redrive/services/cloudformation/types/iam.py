@@ -37,7 +37,7 @@ MISSING = frozenset({"NoSuchEntityException", "NoSuchEntity"})
 
 
 def _inline(properties: Document) -> dict[str, str]:
-    """The inline policies of a role by name, as text."""
+    """Return the inline policies of a role by name, as text."""
     return {policy["PolicyName"]: as_text(policy["PolicyDocument"]) for policy in properties.get("Policies", ())}
 
 
@@ -70,7 +70,7 @@ def _update_role(place: Place, existing: Existing, properties: Document) -> Exis
 
 
 def set_policies(place: Place, kind: str, holder: str, old: Document, new: Document) -> None:
-    """Bring the policies of a `Role` or `User`, inline and attached, from one set of properties to another."""
+    """Change the inline and attached policies of a `Role` or `User` from the old properties to the new."""
     named = {f"{kind}Name": holder}
     before, after = _inline(old), _inline(new)
     for name in before.keys() - after.keys():
@@ -88,13 +88,13 @@ def set_policies(place: Place, kind: str, holder: str, old: Document, new: Docum
 
 
 def warn_of_policies(properties: Document) -> str:
-    """The warnings of all managed policies that a role or user has, and that allow nothing here."""
+    """Return the warnings about managed policies of a role or user that allow nothing here."""
     arns = [*properties.get("ManagedPolicyArns", ()), properties.get("PermissionsBoundary", "")]
     return " ".join(warning_of(arn) for arn in arns if is_unknown(arn))
 
 
 def set_boundary_and_tags(place: Place, kind: str, holder: str, old: Document, new: Document) -> None:
-    """Bring the boundary and the tags of a `Role` or `User` from one set of properties to another."""
+    """Change the boundary and the tags of a `Role` or `User` from the old properties to the new."""
     named = {f"{kind}Name": holder}
     if old.get("PermissionsBoundary") != new.get("PermissionsBoundary"):
         boundary = new.get("PermissionsBoundary")
@@ -117,7 +117,7 @@ _HOLDERS = (("Roles", "Role"), ("Users", "User"), ("Groups", "Group"))
 
 
 def _holders(properties: Document) -> Iterator[tuple[str, str]]:
-    """Whom a policy is for, as (kind, name)."""
+    """Yield the holders of a policy, as (kind, name)."""
     for plural, kind in _HOLDERS:
         for name in properties.get(plural, ()):
             yield kind, name

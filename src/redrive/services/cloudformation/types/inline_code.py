@@ -1,4 +1,4 @@
-"""Inline code as an archive: one file `index`, of the extension that the runtime reads.
+"""Inline code as an archive with one file `index`, which has the extension of the runtime.
 
 Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-properties-lambda-function-code.html
 """
@@ -11,13 +11,13 @@ import zipfile
 from redrive.services.cloudformation.types.schema import PropertyError
 
 _EXTENSIONS = {"nodejs": "js", "python": "py"}
-# The earliest date an archive can name: the same text gives the same bytes, whenever it is deployed.
+# The earliest date in the ZIP format. With a fixed date, the same text always gives the same bytes.
 _DATE = (1980, 1, 1, 0, 0, 0)
 _READABLE_BY_ALL = 0o644 << 16
 
 
 def zip_inline(text: str, runtime: str) -> bytes:
-    """The archive. Errors: PropertyError for a runtime whose code cannot stand in a template."""
+    """Return the archive. Errors: PropertyError for a runtime that does not support inline code."""
     extension = next((extension for family, extension in _EXTENSIONS.items() if runtime.startswith(family)), None)
     if extension is None:
         raise PropertyError("ZipFile can only be used when Runtime is set to either of nodejs or python.")

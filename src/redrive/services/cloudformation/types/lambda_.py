@@ -48,7 +48,7 @@ _STATEMENT_ID_LENGTH_MAX = 100
 # https://docs.aws.amazon.com/lambda/latest/api/API_PublishLayerVersion.html
 _LAYER_NAME_LENGTH_MAX = 140
 
-# The properties of a function that are its configuration, and what they are where the template says nothing.
+# The configuration properties of a function, with their default values.
 # https://docs.aws.amazon.com/lambda/latest/api/API_UpdateFunctionConfiguration.html
 _CONFIGURATION: Document = {
     "DeadLetterConfig": {"TargetArn": ""},
@@ -71,7 +71,7 @@ _CONFIGURATION: Document = {
 
 
 def _configuration(properties: Document, names: set[str]) -> Document:
-    """Those properties as parameters; one that is gone is what it is by itself."""
+    """Return these properties as parameters; a removed property gets its default."""
     chosen = {name: properties.get(name, default) for name, default in _CONFIGURATION.items() if name in names}
     if "KmsKeyArn" in chosen:
         chosen["KMSKeyArn"] = chosen.pop("KmsKeyArn")
@@ -79,7 +79,7 @@ def _configuration(properties: Document, names: set[str]) -> Document:
 
 
 def _code(place: Place, properties: Document) -> Document:
-    """The code as the operations take it: inline text becomes an archive, and an uploaded archive is taken as it is."""
+    """Return the code as the operations accept it: inline text as an archive; an uploaded archive does not change."""
     code: Document = dict(properties["Code"])
     content = asset_content(place.tx, place.caller.account, code.get("S3Bucket", ""), code.get("S3Key", ""))
     if content is not None:
@@ -120,9 +120,9 @@ def _update_function(place: Place, existing: Existing, properties: Document) -> 
 
 
 def _is_function_pending(place: Place, existing: Existing) -> bool:
-    """Whether its creation, or the update just made, is in progress.
+    """Whether the function's creation, or the last update, is in progress.
 
-    AWS, too, asks as the stack's own caller; one who may not ask does not wait.
+    AWS also asks as the stack's own caller; a caller without permission to ask does not wait.
     """
     try:
         found = place.call("lambda", "GetFunctionConfiguration", FunctionName=existing.physical_id)
@@ -133,7 +133,7 @@ def _is_function_pending(place: Place, existing: Existing) -> bool:
 
 
 def _settings(place: Place, made: Existing, old: Document, new: Document) -> None:
-    """What a function has beside its configuration, each with an operation of its own."""
+    """Apply the settings of a function that have operations of their own."""
     changed, name = changed_keys(old, new), made.physical_id
     if "ReservedConcurrentExecutions" in changed:
         reserved = new.get("ReservedConcurrentExecutions")
@@ -167,7 +167,7 @@ def _delete_function(place: Place, existing: Existing) -> None:
 
 
 def _mapping_parameters(properties: Document) -> Document:
-    """A mapping's properties in the API's spelling."""
+    """Return a mapping's properties in the API's form."""
     parameters = {name: value for name, value in properties.items() if name not in ("KmsKeyArn", "Tags")}
     if "KmsKeyArn" in properties:
         parameters["KMSKeyArn"] = properties["KmsKeyArn"]
@@ -184,7 +184,7 @@ def _create_mapping(place: Place, properties: Document) -> Existing:
     return Existing(uuid, properties, {"Id": uuid, "EventSourceMappingArn": created["EventSourceMappingArn"]})
 
 
-# What a setting of a mapping is where the template no longer speaks of it.
+# The values of a mapping's settings after the template removes them.
 # https://docs.aws.amazon.com/lambda/latest/api/API_UpdateEventSourceMapping.html
 _MAPPING_DEFAULTS: Document = {
     "BatchSize": 10,
@@ -234,7 +234,7 @@ def _put_event_invoke_config(place: Place, properties: Document) -> Existing:
 
 
 def _update_event_invoke_config(place: Place, existing: Existing, properties: Document) -> Existing:
-    """Put it anew: what it is for cannot change, so its id stays."""
+    """Put the configuration again. Its function cannot change, so its id stays."""
     return dataclasses.replace(_put_event_invoke_config(place, properties), physical_id=existing.physical_id)
 
 
@@ -244,7 +244,7 @@ def _delete_event_invoke_config(place: Place, existing: Existing) -> None:
 
 
 def _create_layer_version(place: Place, properties: Document) -> Existing:
-    """The next version of a layer of the template's name, or of the resource's own."""
+    """Publish the next version of the layer, which has the template's name or a generated one."""
     name = place.name(properties.get("LayerName"), _LAYER_NAME_LENGTH_MAX)
     content = dict(properties["Content"])
     if "ZipFile" in content:
@@ -255,7 +255,7 @@ def _create_layer_version(place: Place, properties: Document) -> Existing:
 
 
 def _archive(text: str) -> bytes:
-    """An archive that stands in the template in base64, which only redrive reads. Errors: PropertyError."""
+    """Decode an archive in base64 in the template, a form that only redrive accepts. Errors: PropertyError."""
     try:
         return base64.b64decode(text, validate=True)
     except ValueError:

@@ -1,4 +1,4 @@
-"""AWS::CloudFormation::Stack: a stack inside of a stack.
+"""AWS::CloudFormation::Stack: a stack inside a stack.
 
 Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-cloudformation-stack.html
 """
@@ -35,7 +35,7 @@ _NO_UPDATES = "No updates are to be performed."
 
 
 def _settings(place: Place, properties: Document) -> Document:
-    """What a nested stack is made from, as the operations take it."""
+    """Return the settings of a nested stack as the operations accept them."""
     parent = place.tx.resources.get(Stack, place.caller.scope, place.stack_name)
     assert parent is not None, "a resource is made for a stack that there is"
     return {
@@ -91,13 +91,13 @@ def _delete(place: Place, existing: Existing) -> None:
 
 
 def _await(place: Place, operation: str) -> None:
-    # The stack inside has limits of its own: it ends by itself.
+    # The nested stack has its own timeouts, so it always ends.
     awaited = Awaited(place.stack_uid, place.stack_name, place.logical_id, "", operation, until=0)
     place.tx.resources.put(place.caller.scope, awaited)
 
 
 def _progress(place: Place, existing: Existing) -> Existing | None:
-    """The nested stack with its outputs, once it has come to an end. Errors: PropertyError."""
+    """Return the nested stack with its outputs after its operation has ended, None before. Errors: PropertyError."""
     scope, name = place.caller.scope, awaited_name(place.stack_uid, place.logical_id)
     awaited = place.tx.resources.get(Awaited, scope, name)
     if awaited is None:

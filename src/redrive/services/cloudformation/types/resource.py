@@ -1,8 +1,8 @@
-"""What a resource type is, and what its functions work with.
+"""What a resource type is, and what its functions use.
 
 Each type is data (its properties, its name, its attributes) and three functions that call the service's own operations:
-`create`, `update`, `delete`. They run inside the transaction of a step, so one that fails leaves nothing behind.
-It must not know stacks: who asks, what for, and when, is the workers' business.
+`create`, `update`, `delete`. They run inside the transaction of a step, so a failed call leaves no changes. This module
+must not know stacks: the workers decide who calls these functions, why, and when.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from redrive.store.api import Transaction
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a resource is made: the transaction, on whose behalf, and for which part of which stack."""
+    """Where a resource is created: the transaction, the principal, and the resource's place in the stack."""
 
     tx: Transaction
     caller: Caller
@@ -31,21 +31,21 @@ class Place:
 
     @property
     def stack_uid(self) -> str:
-        """The stack's own part of its id."""
+        """The unique part of the stack's id."""
         return self.stack_id.rpartition("/")[2]
 
     def call(self, service: str, operation: str, **params: object) -> Document:
-        """Run an operation of a service; absent parameters may be None. Errors: ServiceError."""
+        """Run an operation of a service; parameters with the value None are left out. Errors: ServiceError."""
         given = {name: value for name, value in params.items() if value is not None}
         return self.tx.services.call(self.tx, self.caller, service, operation, given)
 
     def name(self, given: str | None, length_max: int) -> str:
-        """The name that the template gives, else a generated one."""
+        """Return the name in the template, or a generated one."""
         return given or generate_name(self.tx.entropy, self.stack_name, self.logical_id, length_max)
 
 
 class ProgressFailure(PropertyError):
-    """What is being made or changed has failed; `physical_id` is what it is called all the same."""
+    """The creation or change of a resource failed; `physical_id` is its id nevertheless."""
 
     def __init__(self, message: str, physical_id: str) -> None:
         super().__init__(message)
@@ -54,7 +54,7 @@ class ProgressFailure(PropertyError):
 
 @dataclass(frozen=True, slots=True)
 class Existing:
-    """A resource that was made: its physical id, and the properties and attributes it has."""
+    """A resource that exists: its physical id, its properties and its attributes."""
 
     physical_id: str
     properties: Document
@@ -62,21 +62,22 @@ class Existing:
 
 
 def no_warning(properties: Document) -> str:  # noqa: ARG001 -- the signature of every warning.
-    """What is said of a resource of most types: nothing."""
+    """The `warn` function of most types, which have no warnings."""
     return ""
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceType:
-    """A type. `create` and `update` answer the resource as it then is; its physical id is the value of Ref.
+    """A type. `create` and `update` return the resource afterwards; its physical id is the value of Ref.
 
-    `name_property` is what a template may name it by. `has_tags`: the stack's tags become its own.
-    `missing` are the errors by which its service says that it is gone. `is_pending` answers whether the service is
-    still at work on it. `warn` says what a resource of these properties does not do here, for the stack's events.
-    `is_open`: it takes any property, as written. `has_outputs`: its attributes are another
-    template's outputs. `attribute_of` answers attributes that are not kept with the resource.
-    `progress` answers how a resource has become once whoever works on it is done, None before that.
-    Errors of `progress`: ServiceError, PropertyError; it failed.
+    `name_property` is the property with which a template names the resource. `has_tags`: the resource gets the stack's
+    tags. `missing` are the service's errors for a resource that does not exist. `is_pending` returns whether the
+    service is still working on the resource. `warn` returns what a resource with these properties does not do here, for
+    the stack's events. `is_open`: the type accepts any property, unchanged. `has_outputs`: its attributes are another
+    template's outputs. `attribute_of` computes attributes that are not stored with the resource. `progress` returns the
+    resource after the work on it has ended, None before.
+
+    Errors of `progress`: ServiceError, PropertyError; the work failed.
     """
 
     name: str
@@ -97,7 +98,7 @@ class ResourceType:
 
     @property
     def has_any_attribute(self) -> bool:
-        """Whether nobody can tell before a resource is made which attributes it will have."""
+        """Whether the attributes of a resource are unknown before its creation."""
         return self.is_open or self.has_outputs
 
 
@@ -106,19 +107,19 @@ def not_updatable(
     existing: Existing,
     properties: Document,
 ) -> Existing:
-    """The update of a type of which every change makes a new resource: there is nothing to do."""
+    """The `update` function of types whose every change creates a new resource: does nothing."""
     return Existing(existing.physical_id, properties, existing.attributes)
 
 
 def already_exists(type_name: str, identifier: str) -> ServiceError:
-    """The refusal to take over a resource that someone else has made."""
+    """Build the error for a resource that already exists outside of the stack."""
     return ServiceError(
         "AlreadyExistsException", f"Resource of type '{type_name}' with identifier '{identifier}' already exists."
     )
 
 
 def exists(place: Place, missing: frozenset[str], service: str, operation: str, **params: object) -> bool:
-    """Whether a reading operation finds what it is asked for. Errors: ServiceError, other than that it is missing."""
+    """Whether a reading operation finds the resource. Errors: ServiceError, except those of a missing resource."""
     try:
         place.call(service, operation, **params)
     except ServiceError as error:
@@ -129,24 +130,24 @@ def exists(place: Place, missing: frozenset[str], service: str, operation: str, 
 
 
 def tags_of(properties: Document) -> dict[str, str]:
-    """A list of tags as a mapping."""
+    """Convert a list of tags to a mapping."""
     return {tag["Key"]: tag["Value"] for tag in properties.get("Tags", ())}
 
 
 def tag_changes(old: Document, new: Document) -> tuple[dict[str, str], list[str]]:
-    """The tags to set, and the keys of those to take away, between two sets of properties."""
+    """Return the tags to set and the keys to remove, from the old properties to the new."""
     before, after = tags_of(old), tags_of(new)
     changed = {key: value for key, value in after.items() if before.get(key) != value}
     return changed, sorted(before.keys() - after.keys())
 
 
 def changed_keys(old: Mapping[str, object], new: Mapping[str, object]) -> set[str]:
-    """The names of the properties that differ."""
+    """Return the names of the properties that differ."""
     return {name for name in old.keys() | new.keys() if old.get(name) != new.get(name)}
 
 
 def handler_failure(error: ServiceError | PropertyError, request_token: str) -> str:
-    """Why a resource failed, as its events say it.
+    """Return the reason of a resource's failure, as its events show it.
 
     Source: https://docs.aws.amazon.com/cloudformation-cli/latest/userguide/resource-type-test-contract-errors.html
     """

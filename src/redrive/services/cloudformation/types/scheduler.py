@@ -41,13 +41,13 @@ _TARGET = group(
 
 
 def _parameters(properties: Document, name: str) -> Document:
-    """A schedule's properties as parameters of its operations: all of them, for an update replaces them all."""
+    """Return all properties of a schedule as parameters of its operations, because an update replaces them all."""
     dates: Document = {key: _instant(key, properties[key]) for key in ("StartDate", "EndDate") if key in properties}
     return {**properties, **dates, "Name": name}
 
 
 def _instant(key: str, text: str) -> Instant:
-    """A date as templates write it: narrower than what the operations take."""
+    """Parse a date in a template. Its format is stricter than in the operations."""
     misspelt = ServiceError(
         "ValidationException", f"Invalid request provided: {key} needs to follow the format yyyy-MM-ddTHH:mm:ss.SSSZ"
     )

@@ -1,6 +1,6 @@
-"""What is known of a type's properties: their kinds, and which of them cannot change without a new resource.
+"""The schema of a type's properties: their kinds, and which changes require a new resource.
 
-Values are held against it as CloudFormation does: `"300"` is a number where a number is wanted, `"true"` a truth value.
+Values are checked as in CloudFormation: `"300"` is valid as a number, `"true"` as a boolean.
 Source: https://docs.aws.amazon.com/cloudformation-cli/latest/userguide/resource-type-schema.html
 """
 
@@ -16,14 +16,14 @@ from math import isfinite
 from redrive.core.documents import Document, dump_json, load_json
 from redrive.languages.template import Node
 
-# Of more digits no service has a number, and Python refuses to read very many.
+# No service has longer numbers, and Python refuses to parse very long ones.
 _INTEGER = re.compile(r"[-+]?[0-9]{1,19}(\.0+)?")
 _NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
 _NUMBER_LENGTH_MAX = 400
 
 
 class PropertyError(Exception):
-    """A property that the type does not take; the message is the reason of the resource's failure."""
+    """A property that the type does not accept; the message is the reason of the resource's failure."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -31,7 +31,7 @@ class PropertyError(Exception):
 
 
 class Kind(enum.Enum):
-    """What kind of value a property takes; the value is how messages name it."""
+    """The kind of value that a property takes; messages show the enum's value."""
 
     TEXT = "String"
     INTEGER = "Integer"
@@ -46,7 +46,7 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """One property. `replaces`: another value means another resource."""
+    """One property. `replaces`: a change of the value creates a new resource."""
 
     kind: Kind
     is_required: bool = False
@@ -62,18 +62,18 @@ INTEGER = Property(Kind.INTEGER)
 NUMBER = Property(Kind.NUMBER)
 BOOLEAN = Property(Kind.BOOLEAN)
 JSON = Property(Kind.JSON)
-"""A document: an object, or the text of one."""
+"""A JSON document: an object, or its text."""
 UNAVAILABLE = Property(Kind.UNAVAILABLE)
-"""A property that AWS has, of a feature that does not exist here."""
+"""A property of a feature that AWS has and redrive does not support."""
 
 
 def required(known: Property) -> Property:
-    """The same property, where it must be given."""
+    """Return the same property, but required."""
     return replace(known, is_required=True)
 
 
 def replacing(known: Property) -> Property:
-    """The same property, where another value means another resource."""
+    """Return the same property, but a change of its value creates a new resource."""
     return replace(known, replaces=True)
 
 
@@ -83,7 +83,7 @@ def group(**members: Property) -> Property:
 
 
 def mapping() -> Property:
-    """An object of texts by names of the template's choice."""
+    """An object with texts as values and any names as keys."""
     return Property(Kind.MAPPING)
 
 
@@ -96,12 +96,12 @@ TAGS = listing(group(Key=required(TEXT), Value=required(TEXT)))
 
 
 def check_properties(logical_id: str, known: Properties, given: Mapping[str, Node]) -> Document:
-    """The properties with their values converted to the kinds they have. Errors: PropertyError."""
+    """Return the properties with their values converted to their kinds. Errors: PropertyError."""
     return _group(f"Properties validation failed for resource {logical_id} with message:\n", "#", known, given)
 
 
 def unknown_warning(known: Properties, given: Mapping[str, Node]) -> str:
-    """What to say of properties that the type does not have, with the likely right names; empty if there are none."""
+    """Return a warning about properties that the type does not have, with suggested names; empty if there are none."""
     sentences = []
     for name in given:
         if name not in known:
@@ -112,7 +112,7 @@ def unknown_warning(known: Properties, given: Mapping[str, Node]) -> str:
 
 
 def without_unavailable(known: Properties, given: Mapping[str, Node]) -> tuple[dict[str, Node], list[str]]:
-    """The properties that are served, and the names of the others, with their paths."""
+    """Return the supported properties, and the paths of the others."""
     kept: dict[str, Node] = {}
     left_out: list[str] = []
     for name, value in given.items():
@@ -166,7 +166,7 @@ def _value(where: str, path: str, known: Property, value: Node) -> object:
 
 
 def scalar(where: str, path: str, kind: Kind, value: Node) -> object:
-    """One value converted to its kind. Errors: PropertyError, which says where it stands."""
+    """Convert one value to its kind. Errors: PropertyError, which names the place of the value."""
     match kind, value:
         case Kind.BOOLEAN, bool():
             return value
@@ -209,5 +209,5 @@ def _unexpected(where: str, path: str, kind: Kind, value: Node) -> PropertyError
 
 
 def as_text(document: object) -> str:
-    """A document of a property as the text that services take."""
+    """Convert a property's JSON document to the text that services accept."""
     return document if isinstance(document, str) else dump_json(document)

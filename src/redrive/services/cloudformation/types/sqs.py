@@ -34,8 +34,8 @@ _FIFO_SUFFIX = ".fifo"
 _POLICY_ID_LENGTH_MAX = 255
 _MISSING = frozenset({"QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue"})
 
-# The attributes of a queue that are properties, and what they become when the template says nothing of them any more.
-# The size is recorded from AWS, which makes new queues with another one.
+# The properties that are attributes of a queue, with their values after the template removes them. The size is recorded
+# from AWS, where new queues have a different size.
 # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SetQueueAttributes.html
 _ATTRIBUTES = {
     "ContentBasedDeduplication": "false",
@@ -55,12 +55,12 @@ _ATTRIBUTES = {
 }
 
 
-# What stays as it was when it is gone from the template; recorded from AWS.
+# Attributes that keep their values after the template removes them; recorded from AWS.
 _STAYING = frozenset({"DeduplicationScope", "FifoThroughputLimit"})
 
 
 def _attributes(properties: Document, names: set[str]) -> dict[str, str]:
-    """Those properties in the API's spelling; one that is gone is what it is by itself."""
+    """Return these properties in the API's form; a removed property gets its default."""
     return {name: _attribute(properties.get(name, default)) for name, default in _ATTRIBUTES.items() if name in names}
 
 
@@ -80,7 +80,7 @@ def _create_queue(place: Place, properties: Document) -> Existing:
         raise already_exists("AWS::SQS::Queue", name)
     attributes = _attributes(properties, set(properties))
     if attributes.get("FifoQueue") == "false":
-        # A template may say that a queue is no FIFO queue; to the API that attribute is unknown then.
+        # A template may set FifoQueue to false; the API does not accept the attribute then.
         del attributes["FifoQueue"]
     created = place.call("sqs", "CreateQueue", QueueName=name, Attributes=attributes, tags=tags_of(properties) or None)
     url = created["QueueUrl"]
@@ -89,7 +89,7 @@ def _create_queue(place: Place, properties: Document) -> Existing:
 
 
 def _name(place: Place, properties: Document) -> str:
-    """The name that the template gives, else a generated one, which ends as the type of the queue wants it.
+    """Return the name in the template, or a generated one; its end matches the type of the queue.
 
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-sqs-queue.html
     """

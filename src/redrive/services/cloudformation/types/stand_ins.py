@@ -1,7 +1,4 @@
-"""Stand-ins: what a stack has for a resource of a type that is not served here. They do nothing.
-
-Source of the names of types: the schemas that cfn-lint ships (scripts/write_known_types.py).
-"""
+"""Stand-ins: a stack records them in place of resources of unsupported types. They have no effect."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from importlib import resources
 from redrive.core.documents import Document
 from redrive.services.cloudformation.types.resource import Existing, Place, ResourceType, not_updatable
 
-# Ours: the id of a resource that exists nowhere else, and how many types are remembered as stand-ins.
+# Ours: the id of a resource that exists only in its stack, and the size of the cache of stand-in types.
 _NAME_LENGTH_MAX = 128
 _TYPES_KEPT = 512
 
@@ -36,12 +33,12 @@ def _known_types() -> frozenset[str]:
 
 
 def is_known_to_aws(type_name: str) -> bool:
-    """Whether AWS has a type of this name, in some region."""
+    """Whether AWS has a type with this name, in some region."""
     return type_name in _known_types()
 
 
 def is_third_party(type_name: str) -> bool:
-    """Whether a type is no one of AWS's: whether an account has it depends on what is registered there."""
+    """Whether a type is a third party's. Each account registers such types itself."""
     return type_name.count("::") == 2 and not type_name.startswith(("AWS::", "Alexa::", "AMZN::"))
 
 
@@ -52,7 +49,7 @@ def only_observes(type_name: str) -> bool:
 
 @lru_cache(maxsize=_TYPES_KEPT)
 def stand_in(type_name: str) -> ResourceType:
-    """The type of stand-ins for resources of a type that is not served."""
+    """Return the stand-in type for an unsupported type."""
 
     def warn(properties: Document) -> str:  # noqa: ARG001 -- the signature of every warning.
         return f"redrive does not serve {type_name}: this resource stands for one, and does nothing."
@@ -68,11 +65,11 @@ def _create(place: Place, properties: Document) -> Existing:
 
 
 def _delete(place: Place, existing: Existing) -> None:
-    """There is nothing to delete: a stand-in exists in its stack only."""
+    """Nothing to delete: a stand-in exists only in its stack."""
 
 
 def made_up(place: Place, type_name: str, existing: Existing, attribute: str) -> str:
-    """An attribute of a stand-in, in the form that its name suggests; no address of it leads anywhere.
+    """Return an invented attribute of a stand-in, in the form that the name suggests; its addresses lead nowhere.
 
     Source: https://www.rfc-editor.org/rfc/rfc2606 for names that never exist.
     """

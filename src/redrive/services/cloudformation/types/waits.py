@@ -1,4 +1,4 @@
-"""AWS::CloudFormation::WaitCondition and WaitConditionHandle: a stack that waits for signals from outside.
+"""AWS::CloudFormation::WaitCondition and WaitConditionHandle: a stack that waits for external signals.
 
 Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-waitcondition.html
 """
@@ -17,7 +17,7 @@ _NAME_LENGTH_MAX = 128
 
 
 def _create_handle(place: Place, properties: Document) -> Existing:
-    """A handle is the URL that signals go to, good for a day."""
+    """Create a handle: the URL for signals, valid for a day."""
     scope = place.caller.scope
     place.tx.resources.put(scope, Signals(place.stack_uid, place.stack_name, place.logical_id))
     until = place.tx.now + limits.HANDLE_MS
@@ -49,7 +49,7 @@ def _create_condition(place: Place, properties: Document) -> Existing:
 
 
 def _progress(place: Place, existing: Existing) -> Existing | None:
-    """The condition with the data of its signals, once there are enough. Errors: PropertyError."""
+    """Return the condition with the data of its signals, or None until there are enough. Errors: PropertyError."""
     scope, name = place.caller.scope, awaited_name(place.stack_uid, place.logical_id)
     awaited, handle = place.tx.resources.get(Awaited, scope, name), handle_of(existing.properties["Handle"])
     if awaited is None or handle is None:

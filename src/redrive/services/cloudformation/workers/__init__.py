@@ -1,1 +1,1 @@
-"""What happens in CloudFormation by itself."""
+"""The work that CloudFormation does without a request."""

@@ -1,6 +1,6 @@
-"""The due work of templates that wait for macros: their functions are asked, one after the other.
+"""The worker of templates that wait for macros: it calls the macros' functions, one after the other.
 
-A question is put under a lease, the time of its timer; an answer that comes later than the next question is not heard.
+Each call has a lease, which is the time of its timer. An answer that arrives after the next call is ignored.
 Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/template-macros-author.html
 """
 
@@ -37,7 +37,7 @@ MACRO_TIMER = "cloudformation.macro"
 
 
 def await_macros(tx: Transaction, stack: Stack, principal: Caller, change_set: str = "") -> None:
-    """Have the macros asked that the template of a stack, or of a change set of that stack, waits for."""
+    """Start to call the macros in the template of a stack, or of one of its change sets."""
     call = MacroCall(stack.stack_name, stack.uid, change_set, principal)
     tx.resources.put(stack.scope, call)
     tx.timers.set(MACRO_TIMER, f"{stack.scope}/{call.name}", tx.now)
@@ -45,14 +45,14 @@ def await_macros(tx: Transaction, stack: Stack, principal: Caller, change_set: s
 
 
 def pending(change_set: ChangeSet) -> ChangeSet:
-    """A change set whose template waits for macros."""
+    """Return the change set in the status of a template that waits for macros."""
     return dataclasses.replace(
         change_set, status="CREATE_IN_PROGRESS", execution_status=ExecutionStatus.UNAVAILABLE
     )  # fmt: skip
 
 
 class MacroWorker:
-    """Asks the functions of macros, and goes on with what they answer."""
+    """Calls the functions of macros, and continues with their answers."""
 
     name = MACRO_TIMER
     timer = None
@@ -90,7 +90,10 @@ class MacroWorker:
 
 
 def _ask(tx: Transaction, name: str) -> Attempt | None:
-    """Put the question that is next; None if there is nobody to ask, which is then told."""
+    """Start the next call.
+
+    Returns None if there is nothing to call; a stack or change set that needs a macro then fails.
+    """
     scope, call = _call_of(tx, name)
     blueprint = None if call is None else _blueprint(tx, scope, call)
     if call is None or blueprint is None:
@@ -120,7 +123,7 @@ def _ask(tx: Transaction, name: str) -> Attempt | None:
 
 
 def _go_on(tx: Transaction, scope: Scope, call: MacroCall, blueprint: Blueprint) -> None:
-    """Keep what the template has become; ask the next macro, or begin what the template was for."""
+    """Store the expanded template; then call the next macro, or start the operation that needs the template."""
     stack = tx.resources.get(Stack, scope, call.stack_name)
     assert stack is not None, "a call whose stack is gone is not heard"
     if blueprint.is_whole:
@@ -163,7 +166,7 @@ def _call_of(tx: Transaction, name: str) -> tuple[Scope, MacroCall | None]:
 
 
 def _blueprint(tx: Transaction, scope: Scope, call: MacroCall) -> Blueprint | None:
-    """The blueprint that waits; None if it does no more: deleted, cancelled, or another operation has begun."""
+    """Return the waiting blueprint; None if it no longer waits: deleted, cancelled, or another operation began."""
     stack = tx.resources.get(Stack, scope, call.stack_name)
     if stack is None or stack.uid != call.stack:
         return None

@@ -1,7 +1,7 @@
-"""The due work of CloudFormation: stacks that are being created, updated, rolled back or deleted.
+"""The worker of CloudFormation: it advances stacks that are being created, updated, rolled back or deleted.
 
-Each step takes one resource as far as it goes and is one transaction: documents, events and what the step did in other
-services are committed together, so a stack goes on after a crash exactly where it was.
+Each step advances one resource in one transaction. Documents, events and the step's changes in other services are
+committed together, so after a crash a stack continues exactly where it was.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from redrive.store.api import Transaction
 
 
 class StackWorker:
-    """Takes stacks a step further, several in a transaction."""
+    """Advances stacks by a step, several stacks in one transaction."""
 
     name = timer = STACK_TIMER
     upkeep = False
 
     def __init__(self, *, is_strict: bool = False) -> None:
-        """`is_strict` has properties that a type does not have refused, as AWS refuses them."""
+        """`is_strict`: refuse properties that a type does not have, as AWS does."""
         self._is_strict = is_strict
 
     def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
         return tx.timers.next(STACK_TIMER)
 
     def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
-        from redrive.services.cloudformation.deployment.steps import take_step  # noqa: PLC0415 - only stacks need all that.
+        from redrive.services.cloudformation.deployment.steps import take_step  # noqa: PLC0415 - Only stacks need it.
 
         for name, _ in tx.timers.due(STACK_TIMER, tx.now, limits.STACKS_PER_CLAIM):
             account, region, stack_name = name.split("/", 2)

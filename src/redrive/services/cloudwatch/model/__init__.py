@@ -1,1 +1,1 @@
-"""What CloudWatch keeps and what its rules are, without a transaction."""
+"""The documents of CloudWatch and its pure rules; nothing here uses a transaction."""

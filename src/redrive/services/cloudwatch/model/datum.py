@@ -1,4 +1,4 @@
-"""What PutMetricData publishes: checked datum by datum, and turned into points of series."""
+"""The data of PutMetricData: check each datum, and convert it to a point of a series."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _VALUE_MEMBERS = ("Value", "StatisticValues", "Values")
 
 
 def check_namespace(namespace: str, problems: Problems) -> None:
-    """Namespaces are printable ASCII, and those that begin with `AWS/` belong to AWS's services."""
+    """Check a namespace: printable ASCII. Only AWS's services may use names that begin with `AWS/`."""
     if namespace.startswith("AWS/") or not _is_printable(namespace):
         problems.add(INVALID_VALUE, invalid_value(namespace, "Namespace"))
 
 
 def check_datum(datum: Document, place: str, now: Instant, problems: Problems) -> None:
-    """Note what is wrong with a datum; `place` is its path in the request: `MetricData.member.1`.
+    """Record the problems of a datum; `place` is its path in the request, for example `MetricData.member.1`.
 
     Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_MetricDatum.html
     """
@@ -46,32 +46,33 @@ def check_datum(datum: Document, place: str, now: Instant, problems: Problems) -
         problems.add(INVALID_COMBINATION, f"At least one of the parameters {wanted} must be specified.")
     for first, second in pairwise(given):
         if first != "Value":
-            continue  # A statistic set may stand beside a list of values.
+            continue  # A datum may have both a statistic set and a list of values.
         problems.add(
             INVALID_COMBINATION,
             f"The parameters {place}.{first} and {place}.{second} are mutually exclusive and you have specified both.",
         )
     for value, parameter in _numbers(datum, place):
-        if not abs(value) <= limits.VALUE_MAX:  # NaN is not comparable.
+        if not abs(value) <= limits.VALUE_MAX:  # The negation also catches NaN, for which every comparison is false.
             problems.add(INVALID_VALUE, invalid_value(value, parameter))
     _check_values(datum, place, problems)
     _check_statistics(datum.get("StatisticValues"), f"{place}.StatisticValues", problems)
 
 
 def metric_of(namespace: str, datum: Document) -> Metric:
-    """The metric that a datum is of."""
+    """Return the metric of a datum."""
     return Metric.of(namespace, datum["MetricName"], datum.get("Dimensions"))
 
 
 def unit_of(datum: Document) -> str:
-    """The unit of a datum."""
+    """Return the unit of a datum."""
     return str(datum.get("Unit") or NO_UNIT)
 
 
 def point_of(datum: Document, now: Instant) -> DataPoint | None:
-    """The point that a checked datum adds to its series; None if it counts no value at all.
+    """Return the point that a checked datum adds to its series; None if it has no values.
 
-    Values are kept as they are. Of a statistic set they are known only if all are the same. Both make one point.
+    A list keeps all its values. A statistic set has known values only if all its values are equal. If a datum has both,
+    they make one point.
     Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutMetricData.html
     """
     at = datum.get("Timestamp", now)
@@ -107,7 +108,7 @@ def _point_of_values(datum: Document, begins: Instant) -> DataPoint | None:
 
 
 def check_entity(entity: Document | None, place: str, problems: Problems) -> None:
-    """An entity names itself by its type and a second attribute at least.
+    """Check an entity: it needs a type and at least one more key attribute.
 
     Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_Entity.html
     """
@@ -178,5 +179,5 @@ def _check_statistics(statistics: Document | None, place: str, problems: Problem
 
 
 def _is_printable(text: str) -> bool:
-    """ASCII without control characters, and more than blanks."""
+    """Whether the text is ASCII without control characters, and not only blanks."""
     return text.isascii() and text.isprintable() and not text.isspace()

@@ -1,4 +1,4 @@
-"""Metric math, computed: queries may name one another in any order, but not in a circle."""
+"""Evaluate metric math. Queries may refer to each other in any order, but not in a circle."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from redrive.services.cloudwatch.model.values import TimeSeries, Value, combine
 
 
 class Allowance:
-    """How many values the expressions of a request may still compute."""
+    """How many more values the expressions of a request may compute."""
 
     def __init__(self, values_max: int) -> None:
         self._values_max = values_max
         self._left = values_max
 
     def spend(self, values: int) -> None:
-        """Count values that are computed, before they are made if they may be many. Errors: Malformed."""
+        """Count computed values; call this before a function that may compute many. Errors: Malformed."""
         self._left -= values
         if self._left < 0:
             raise Malformed(
@@ -39,9 +39,9 @@ class Allowance:
 
 
 class Evaluation:
-    """The values of a request's queries, each computed once. `fetched` has the series of those that are no expressions.
+    """The values of a request's queries, each computed once. `fetched` has the series of the metric queries.
 
-    `window` is that of series which are made from a number alone. `allowance` is that of the request.
+    `window` applies to series that expressions create from a number. `allowance` is the request's.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Evaluation:
         self._under_way: set[str] = set()
 
     def series(self, query: Query) -> list[TimeSeries]:
-        """What a query gives. Errors: ValidationException if it is no series."""
+        """Return the series of a query. Errors: ValidationException if its value is not a series."""
         try:
             value = self._named(query.id)
             match value:
@@ -122,7 +122,7 @@ class Evaluation:
         return tuple(series)
 
     def _all_metrics(self, arguments: Sequence[Value]) -> Value:
-        """All metrics of the request, or those whose ids contain a text."""
+        """Return all metrics of the request, or those whose ids contain a text."""
         match arguments:
             case []:
                 part = ""
@@ -142,7 +142,7 @@ class Evaluation:
 
 
 def _all_series(value: Value) -> Sequence[TimeSeries]:
-    """The series in a value; a number and a text have none."""
+    """Return the series in a value; numbers and texts contain none."""
     match value:
         case TimeSeries():
             return [value]

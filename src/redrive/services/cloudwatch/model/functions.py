@@ -21,14 +21,14 @@ Function = Callable[[Sequence[Value]], Value]
 _Reduce = Callable[[Sequence[float]], float]
 
 FILL = "FILL"
-"""The function that makes values where there are none."""
+"""The function that adds missing values."""
 REPEAT, LINEAR = "REPEAT", "LINEAR"
 WORDS = frozenset({REPEAT, LINEAR, "ASC", "DESC", "AVG", "MIN", "MAX", "SUM"})
-"""Words that stand as arguments without quotes."""
+"""Words that are valid as arguments without quotes."""
 
 
 def call(function: str, arguments: Sequence[Value]) -> Value:
-    """What a function makes of its arguments. Errors: Malformed (no such function, or not of these arguments)."""
+    """Call a function of metric math. Errors: Malformed (no such function, or wrong arguments)."""
     found = _FUNCTIONS.get(function)
     if found is None:
         raise Malformed(f"Unsupported function {function}")
@@ -40,11 +40,11 @@ def call(function: str, arguments: Sequence[Value]) -> Value:
 
 
 class _Unfit(Exception):
-    """A function is called with what it does not take."""
+    """An argument has a type that the function does not accept."""
 
 
 def _each(function: Callable[[TimeSeries], TimeSeries]) -> Function:
-    """A function of a series that also takes an array, one by one."""
+    """Lift a function of one series to arrays, which it maps series by series."""
 
     def apply(arguments: Sequence[Value]) -> Value:
         match arguments:
@@ -59,7 +59,7 @@ def _each(function: Callable[[TimeSeries], TimeSeries]) -> Function:
 
 
 def _mapped(compute: Callable[[float], float | None]) -> Function:
-    """A function of each value; it takes numbers, too."""
+    """Make a function of metric math from a function of one value; it accepts numbers, series and arrays."""
     apply_each = _each(lambda series: series.map(lambda _, value: compute(value)))
 
     def apply(arguments: Sequence[Value]) -> Value:
@@ -76,9 +76,9 @@ def _mapped(compute: Callable[[float], float | None]) -> Function:
 
 
 def _reduced(reduce: _Reduce) -> Function:
-    """A number of a series; of an array, a series that reduces its values of each instant.
+    """Make a function that reduces a series to a number, and an array to one series, instant by instant.
 
-    Of a series without values there is no number: the result is 0, so that a sum of nothing can be divided.
+    A series without values gives 0, so that an expression can use the sum of an empty series.
     """
 
     def apply(arguments: Sequence[Value]) -> Value:
@@ -104,7 +104,7 @@ def _by_instant(array: Array, reduce: _Reduce) -> TimeSeries:
 
 
 def _fill(arguments: Sequence[Value]) -> Value:
-    """Values for the periods that have none."""
+    """Fill the periods that have no value."""
     match arguments:
         case [tuple() as array, filler]:
             return tuple(_filled(series, filler) for series in array)
@@ -130,7 +130,7 @@ def _filled(series: TimeSeries, filler: Value) -> TimeSeries:
 
 
 def _guess(series: TimeSeries, instants: Sequence[Instant], at: Instant, how: str) -> float | None:
-    """The value before an instant, or what lies on the line between its neighbours."""
+    """Return the previous value, or the value by linear interpolation between the neighbours."""
     index = bisect(instants, at)
     if index == 0:
         return None
@@ -145,7 +145,7 @@ def _guess(series: TimeSeries, instants: Sequence[Instant], at: Instant, how: st
 
 
 def _if(arguments: Sequence[Value]) -> Value:
-    """One value or the other by a condition; without the other there is no value where the condition is false."""
+    """Choose between two values by a condition; without the second, a false condition gives no value."""
     match arguments:
         case [float() as condition, yes, no]:
             return yes if condition else no
@@ -175,7 +175,7 @@ def _at(value: Value, at: Instant) -> float | None:
 
 
 def _steps(compute: Callable[[float, float], float]) -> Callable[[TimeSeries], TimeSeries]:
-    """What lies between a value and the one before it: `compute(difference, seconds)`."""
+    """Make a function of each value and the value before it: `compute(difference, seconds)`."""
 
     def apply(series: TimeSeries) -> TimeSeries:
         pairs = pairwise(series.values.items())
@@ -196,7 +196,7 @@ def _running_sum(series: TimeSeries) -> TimeSeries:
 
 
 def _calendar(read: Callable[[datetime], float]) -> Function:
-    """A part of each value's time, in UTC."""
+    """Make a function that returns a part of each value's time, in UTC."""
     return _each(lambda series: series.map(lambda at, _: float(read(datetime.fromtimestamp(at // 1000, UTC)))))
 
 
@@ -248,7 +248,7 @@ def _whole(number: float) -> int:
 
 
 def _sort(arguments: Sequence[Value]) -> Value:
-    """An array in order of its series' averages, minima, maxima or sums; series without values come last."""
+    """Sort an array by the average, minimum, maximum or sum of each series; series without values come last."""
     array = _array(arguments)
     match arguments[1:]:
         case [("AVG" | "MIN" | "MAX" | "SUM") as by, ("ASC" | "DESC") as order, *rest]:

@@ -1,4 +1,4 @@
-"""Labels of results, with what stands in `${…}` filled in.
+"""Labels of results, and the placeholders `${…}` in them.
 
 Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/graph-dynamic-labels.html
 """
@@ -35,7 +35,7 @@ _TIMES: Mapping[str, Callable[[Mapping[Instant, float]], Instant]] = {
 
 
 def parse_timezone(text: str | None) -> tzinfo:
-    """The offset `+0130`; UTC if there is none. Errors: ValidationException."""
+    """Parse an offset such as `+0130`; UTC if there is none. Errors: ValidationException."""
     if text is None:
         return UTC
     match = _TIMEZONE.fullmatch(text)
@@ -46,7 +46,7 @@ def parse_timezone(text: str | None) -> tzinfo:
 
 
 def properties(stat: MetricStat, *, account: str, region: str) -> Mapping[str, str]:
-    """What `${PROP('…')}` may ask of a metric."""
+    """Return the values of `${PROP('…')}` for a metric."""
     metric = stat.metric
     return {
         "AccountId": account,
@@ -60,9 +60,10 @@ def properties(stat: MetricStat, *, account: str, region: str) -> Mapping[str, s
 
 
 def default_labels(queries: Sequence[Query]) -> Mapping[str, str]:
-    """The labels of metrics that are returned and have none, by the ids of their queries.
+    """Return default labels for the returned metrics without a label, by the ids of their queries.
 
-    A label is the metric's name. Where names are equal, the statistic and the period are added, if they differ.
+    A default label is the metric's name. If metrics share a name, the label also has the statistic and the period, if
+    these differ.
     """
     metrics = [
         (query.id, query.content)
@@ -82,7 +83,10 @@ def default_labels(queries: Sequence[Query]) -> Mapping[str, str]:
 
 
 def fill_label(label: str, series: TimeSeries, own: Mapping[str, str], zone: tzinfo) -> str:
-    """A label with its places filled in; one that nothing is known for stays as it is, as do those of empty series."""
+    """Fill the placeholders of a label.
+
+    Unknown placeholders do not change, nor do those of values if the series is empty.
+    """
 
     def fill(match: re.Match[str]) -> str:
         prop, word = match[1], match[2]

@@ -1,4 +1,4 @@
-"""Metric math, read: from text to a tree.
+"""The parser of metric math: from text to a syntax tree.
 
     sum  = METRICS("e") / m1 > 0.5 && IF(m2, 1, 0)
 
@@ -18,12 +18,12 @@ _TOKEN = re.compile(
     r"""|(?P<text>"[^"]*"|'[^']*')|(?P<sign>&&|\|\||[<>=!]=|[-+*/^<>(),\[\]]))"""
 )
 _WORDS = {"AND": "&&", "OR": "||"}
-# From the loosest to the tightest; all group from the left but `^`.
+# From the lowest precedence to the highest. All operators are left-associative except `^`.
 _LEVELS = (("||",), ("&&",), ("==", "!=", "<", ">", "<=", ">="), ("+", "-"), ("*", "/"))
 
 
 class Malformed(ValueError):
-    """A text that is no expression, or an expression that has no value."""
+    """The text is not a valid expression, or the expression cannot be evaluated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,21 +42,21 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """The id of a query, or a word such as REPEAT."""
+    """The id of a query, or a keyword such as REPEAT."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Expressions in brackets."""
+    """An array: expressions in brackets."""
 
     items: tuple[Expression, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function with its arguments."""
+    """A function call with its arguments."""
 
     function: str
     arguments: tuple[Expression, ...]
@@ -64,14 +64,14 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Negated:
-    """A minus sign before an expression."""
+    """An expression with a minus sign in front."""
 
     operand: Expression
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """Two expressions with an operator between them."""
+    """Two expressions and the operator between them."""
 
     operator: str
     left: Expression
@@ -82,7 +82,7 @@ Expression = Number | Text | Name | Listed | Call | Negated | Operation
 
 
 def parse_math(text: str) -> Expression:
-    """Read an expression. Errors: Malformed."""
+    """Parse an expression. Errors: Malformed."""
     parser = _Parser(list(_tokens(text)))
     found = parser.expression(0)
     parser.end()
@@ -103,7 +103,7 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
 
 
 class _Parser:
-    """Reads tokens from left to right."""
+    """A recursive-descent parser that reads tokens from left to right."""
 
     def __init__(self, tokens: list[tuple[str, str]]) -> None:
         self._tokens = tokens
@@ -111,12 +111,12 @@ class _Parser:
         self._depth = 0
 
     def end(self) -> None:
-        """Refuse what is left."""
+        """Refuse remaining tokens."""
         if self._at < len(self._tokens):
             raise Malformed(f"Unexpected '{self._tokens[self._at][1]}'.")
 
     def expression(self, level: int) -> Expression:
-        """An expression of operators of this level and tighter ones."""
+        """Parse an expression whose operators have at least this precedence."""
         if level == len(_LEVELS):
             return self._signed()
         left = self.expression(level + 1)

@@ -1,4 +1,4 @@
-"""Metrics: how one is named, and how CloudWatch words what is wrong. No transaction, no clock."""
+"""Metrics: their identity, and CloudWatch's error messages. No transaction, no clock."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NO_UNIT = "None"
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """What identifies a metric; `dimensions` are in order of name."""
+    """The identity of a metric; `dimensions` are sorted by name."""
 
     namespace: str
     name: str
@@ -27,57 +27,57 @@ class Metric:
 
     @classmethod
     def of(cls, namespace: str, name: str, dimensions: Sequence[Mapping[str, str]] | None) -> Metric:
-        """A metric as requests name it."""
+        """Return the metric that a request names."""
         pairs = {dimension["Name"]: dimension["Value"] for dimension in dimensions or ()}
         return cls(namespace, name, tuple(sorted(pairs.items())))
 
     @classmethod
     def of_series(cls, series: Series) -> Metric:
-        """The metric that a stored series is of."""
+        """Return the metric of a stored series."""
         return cls(series.watched.namespace, series.name, tuple(load_json(series.watched.dimensions).items()))
 
     def watched(self, scope: Scope) -> Watched:
-        """The thing that the metric is about, as the store knows it."""
+        """Return the store's key for the thing that the metric describes."""
         return Watched(str(scope), self.namespace, dimensions_text(dict(self.dimensions)))
 
     def series(self, scope: Scope, unit: str) -> Series:
-        """The metric in one unit, as the store knows it."""
+        """Return the store's key for the metric in one unit."""
         return Series(self.watched(scope), self.name, unit)
 
     @property
     def document(self) -> Document:
-        """The metric as answers show it."""
+        """The metric in AWS's form."""
         shown = [{"Name": name, "Value": value} for name, value in self.dimensions]
         return {"Namespace": self.namespace, "MetricName": self.name, "Dimensions": shown}
 
 
 class Problems:
-    """What is wrong with a request: CloudWatch tells all of one kind at once, one sentence to a line."""
+    """The problems of a request. CloudWatch reports all problems of one kind together, one sentence per line."""
 
     def __init__(self) -> None:
         self._found: list[tuple[str, str]] = []
 
     def add(self, code: str, text: str) -> None:
-        """Note a problem."""
+        """Record a problem."""
         self._found.append((code, text))
 
     def refuse(self) -> None:
-        """Errors: ServiceError with the code of the first problem, if there is any."""
+        """Raise an error if there are problems. Errors: ServiceError with the code of the first problem."""
         if self._found:
             code = self._found[0][0]
             raise ServiceError(code, "\n".join(text for found, text in self._found if found == code))
 
 
 def validation_error(message: str) -> ServiceError:
-    """ValidationError, as GetMetricData says it."""
+    """Build the ValidationError of GetMetricData."""
     return ServiceError(VALIDATION, message)
 
 
 def invalid_value(value: object, parameter: str) -> str:
-    """The sentence about a value that a parameter may not have."""
+    """Return the sentence about an invalid value of a parameter."""
     return f"The value {value} for parameter {parameter} is invalid."
 
 
 def too_many(collection: str, size_max: int) -> str:
-    """The sentence about a list that is too long."""
+    """Return the sentence about a list with too many items."""
     return f"The collection {collection} must not have a size greater than {size_max}."

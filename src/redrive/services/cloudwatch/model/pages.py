@@ -1,4 +1,4 @@
-"""The results of GetMetricData, in pages of so many data points."""
+"""Pages of GetMetricData's results, limited by the number of data points."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from redrive.core.documents import Document
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One series of the answer, its points in the order in which they are shown."""
+    """One series of the answer; its points are in the order of the answer."""
 
     query_id: str
     label: str
@@ -20,10 +20,10 @@ class Result:
 
 
 def page_of(results: Sequence[Result], offset: int, size: int) -> tuple[list[Document], int | None]:
-    """The results from a point on, as documents, and where the next page begins if there is one.
+    """Return one page of results as documents, and the offset of the next page, or None.
 
-    Points are counted through all results. A result that goes on in the next page is partial; one that had ended in an
-    earlier page does not come again.
+    Offset and size count the points of all results together. A result that continues on the next page is partial; a
+    result that ended on an earlier page is left out.
     """
     shown: list[Document] = []
     begin = 0

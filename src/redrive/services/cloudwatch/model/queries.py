@@ -1,4 +1,4 @@
-"""The queries of GetMetricData: checked, and in a form that can be answered."""
+"""Check and parse the queries of GetMetricData."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ PERIOD_TEXT = "must be 1, 5, 10, 20, 30 or a multiple of 60."
 
 @dataclass(frozen=True, slots=True)
 class MetricStat:
-    """A statistic of a metric; `unit` None takes data of all units together. `stat` is the statistic as written."""
+    """A statistic of a metric; `unit` None combines the data of all units.
+
+    `stat` is the statistic as the user wrote it.
+    """
 
     metric: Metric
     stat: str
@@ -32,7 +35,7 @@ class MetricStat:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One query: a metric's statistic, or an expression. `account` is None for the caller's own."""
+    """One query: a statistic of a metric, or an expression. `account` None means the caller's own."""
 
     id: str
     content: MetricStat | Expression
@@ -43,7 +46,7 @@ class Query:
 
 
 def read_queries(documents: Sequence[Document]) -> list[Query]:
-    """The queries of a request.
+    """Parse the queries of a request.
 
     Errors: ValidationException.
     Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_MetricDataQuery.html
@@ -121,5 +124,5 @@ def _read_expression(document: Document) -> Expression:
 
 
 def in_expression(query_id: str, text: str) -> ServiceError:
-    """What is wrong with an expression."""
+    """Build the error for an expression."""
     return validation_error(f"Error in expression '{query_id}': {text}")

@@ -1,7 +1,7 @@
-"""Statistics: how they are written, and what they say of data points.
+"""Statistics: their syntax, and how to compute them from data points.
 
-Percentiles and their kin are computed from the values themselves. A percentile is the smallest value that so many per
-cent of the values do not exceed; bounds in per cent keep whole values. docs/semantics/cloudwatch.md
+Percentiles and related statistics need the values themselves. A percentile is the smallest value that at least this per
+cent of the values do not exceed. Bounds in per cent never split a value. See docs/semantics/cloudwatch.md.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _KINDS = {"p": "percentile", "tm": "mean", "wm": "winsorized", "tc": "count", "t
 
 @dataclass(frozen=True, slots=True)
 class Statistic:
-    """A statistic. `low` and `high` bound it, in per cent of the values or, without `in_percent`, as values.
+    """A statistic. `low` and `high` are its bounds: per cent of the values if `in_percent`, otherwise values.
 
-    A lower bound excludes what is equal to it, an upper one includes it.
+    The lower bound is exclusive, the upper bound inclusive.
     """
 
     kind: str
@@ -36,7 +36,7 @@ class Statistic:
 
 
 def parse_statistic(text: str) -> Statistic | None:
-    """Read a statistic: `Average`, `p99.9`, `tm90`, `TM(10%:90%)`, `PR(:300)`, `IQM`; None if it is none.
+    """Parse a statistic: `Average`, `p99.9`, `tm90`, `TM(10%:90%)`, `PR(:300)`, `IQM`; None if it is invalid.
 
     Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/Statistics-definitions.html
     """
@@ -67,7 +67,7 @@ def _between(kind: str, match: re.Match[str]) -> Statistic | None:
 
 
 def merged(points: Sequence[DataPoint]) -> DataPoint:
-    """Points as one, which begins with the first of them."""
+    """Merge points into one, with the first point's time."""
     return reduce(_both, points)
 
 
@@ -84,7 +84,7 @@ def _both(one: DataPoint, other: DataPoint) -> DataPoint:
 
 
 def value_of(statistic: Statistic, point: DataPoint) -> float | None:
-    """What a statistic says of a point; None if it needs values that are not known, or if some are negative.
+    """Compute a statistic of a point; None if it needs values and these are unknown or some are negative.
 
     Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricStatistics.html
     """
@@ -105,14 +105,14 @@ def value_of(statistic: Statistic, point: DataPoint) -> float | None:
 
 
 class _Samples:
-    """Values with how often each occurred, in order."""
+    """Sorted values, each with its number of occurrences."""
 
     def __init__(self, samples: Mapping[float, float]) -> None:
         self.pairs = sorted(samples.items())
         self.count = sum(times for _, times in self.pairs)
 
     def percentile(self, percent: float) -> float:
-        """The smallest value that so many per cent do not exceed."""
+        """Return the smallest value that at least `percent` per cent of the values do not exceed."""
         rank = _exact(self.count * percent / 100)
         seen = 0.0
         for value, times in self.pairs:
@@ -122,7 +122,7 @@ class _Samples:
         return self.pairs[-1][0]
 
     def between(self, statistic: Statistic) -> list[tuple[float, float]]:
-        """The values within the bounds of a statistic."""
+        """Return the values within the bounds of a statistic."""
         if not statistic.in_percent:
             return [(value, times) for value, times in self.pairs if statistic.low < value <= statistic.high]
         first = math.floor(_exact(self.count * statistic.low / 100))
@@ -160,5 +160,5 @@ def _of_samples(statistic: Statistic, samples: _Samples) -> float | None:
 
 
 def _exact(rank: float) -> float:
-    """A rank without the noise of its computation: 70 per cent of 10 are 7, not 7.000000000000001."""
+    """Round floating-point errors away: 70 per cent of 10 is 7, not 7.000000000000001."""
     return round(rank, 9)

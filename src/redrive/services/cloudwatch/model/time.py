@@ -1,4 +1,4 @@
-"""Which stretch of time a query is about, and how it is cut into periods."""
+"""The time range of a query, and its periods."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from redrive.store.tables.metrics import DataPoint
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """From `start` to before `end`, in periods counted from `start`. Nothing before `visible_from` is shown."""
+    """A time range with exclusive `end`; periods count from `start`. Data from before `visible_from` is not shown."""
 
     start: Instant
     end: Instant
@@ -26,15 +26,15 @@ class Window:
 
     @property
     def periods(self) -> range:
-        """The first instants of all periods."""
+        """The start of each period."""
         return range(self.start, self.end, self.period_ms)
 
     def begin_of(self, at: Instant) -> Instant:
-        """When the period began that holds an instant."""
+        """Return the start of the period that contains an instant."""
         return at - (at - self.start) % self.period_ms
 
     def groups(self, points: Iterable[DataPoint]) -> Iterator[tuple[Instant, list[DataPoint]]]:
-        """Points by period, in order."""
+        """Group points by period, in order."""
         found: dict[Instant, list[DataPoint]] = {}
         for point in points:
             found.setdefault(self.begin_of(point.minute), []).append(point)
@@ -42,14 +42,14 @@ class Window:
 
 
 def is_period(period_s: int) -> bool:
-    """Whether data points may have this granularity."""
+    """Whether this period is valid for data points."""
     return period_s % 60 == 0 or period_s in limits.HIGH_RESOLUTION_PERIODS_S
 
 
 def window(start: Instant, end: Instant, period_s: int, now: Instant) -> Window:
-    """The window of a query, its start rounded down as AWS does: the older, the coarser.
+    """Return the time range of a query. AWS rounds the start down, more coarsely for older data.
 
-    Periods below a minute reach back three hours.
+    Data with periods under a minute is visible for three hours.
     Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html
     """
     is_high_resolution = period_s in limits.HIGH_RESOLUTION_PERIODS_S

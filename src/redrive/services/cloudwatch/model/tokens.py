@@ -1,4 +1,4 @@
-"""Where the next page begins, as the tokens that callers hand back. They mean nothing to callers."""
+"""Tokens that say where the next page begins. They are opaque to callers."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from redrive.core.documents import dump_json, load_json
 
 
 def write_token(request: object, position: object) -> str:
-    """A token for a position in the answer to this request."""
+    """Return a token for a position in the answer to this request."""
     return base64.urlsafe_b64encode(dump_json([_digest(request), position]).encode()).decode()
 
 
 def read_token(token: str, request: object) -> object | None:
-    """The position in a token; None if it is not one of ours for this request."""
+    """Return the position in a token; None if we did not issue the token for this request."""
     try:
         digest, position = load_json(base64.urlsafe_b64decode(token.encode()))
     except (ValueError, TypeError):

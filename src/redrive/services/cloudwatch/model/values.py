@@ -1,4 +1,4 @@
-"""What metric math computes with: numbers (S), time series (TS), and arrays of these (TS[])."""
+"""The values of metric math: numbers (S), time series (TS), and arrays of time series (TS[])."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from redrive.services.cloudwatch.model.time import Window
 
 @dataclass(frozen=True, slots=True)
 class TimeSeries:
-    """Values by the first instants of their periods, in order. `label` says what it shows."""
+    """Values by the start of their periods, in order. `label` names the series."""
 
     window: Window
     values: Mapping[Instant, float]
     label: str = ""
 
     def map(self, function: Callable[[Instant, float], float | None]) -> TimeSeries:
-        """The series with other values; those that are None, or no finite numbers, are left out."""
+        """Apply a function to each value; results that are None or not finite are left out."""
         return self.having({at: function(at, value) for at, value in self.values.items()})
 
     def having(self, values: Mapping[Instant, float | None]) -> TimeSeries:
-        """A series like this one with these values, less those that are none."""
+        """Return the series with these values; those that are None are left out."""
         kept = {at: value for at, value in sorted(values.items()) if value is not None and math.isfinite(value)}
         return replace(self, values=kept)
 
@@ -66,7 +66,7 @@ OPERATORS: Mapping[str, _Binary] = {
 
 
 def combine(sign: str, left: Value, right: Value) -> Value:
-    """Apply an operator. Of two series, the instants count at which both have a value. Errors: Malformed."""
+    """Apply an operator. Two series combine at the instants where both have a value. Errors: Malformed."""
     compute = OPERATORS[sign]
     match left, right:
         case float(), float():
@@ -90,7 +90,7 @@ def combine(sign: str, left: Value, right: Value) -> Value:
 
 
 def kind(value: Value) -> str:
-    """A value's type, as messages name it."""
+    """Return the name of a value's type for messages."""
     match value:
         case float():
             return "Scalar"

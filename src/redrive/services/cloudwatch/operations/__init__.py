@@ -1,1 +1,1 @@
-"""The operations of CloudWatch, and what they share: functions of a transaction."""
+"""The operations of CloudWatch and their shared functions, all on a transaction."""

@@ -33,7 +33,7 @@ def get_metric_data(
     end_time: Instant, next_token: str | None = None, scan_by: str | None = None, max_datapoints: int | None = None,
     label_options: Mapping[str, str] | None = None,
 ) -> Document:  # fmt: skip
-    """The values of metrics and of expressions over them, newest first unless asked otherwise.
+    """Return the values of metrics and expressions, newest first unless requested otherwise.
 
     Errors: ValidationError (queries, times, expressions); InvalidNextToken.
     Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html
@@ -76,7 +76,7 @@ def _check(start: Instant, end: Instant, size: int) -> None:
 def _answers(
     tx: Transaction, caller: Caller, queries: Sequence[Query], start: Instant, end: Instant
 ) -> list[tuple[Query, TimeSeries]]:
-    """The series that are returned, with their queries. An expression may give none, one or many."""
+    """Return the returned queries, each with its series. An expression may give no series, one, or several."""
     fetched: dict[str, TimeSeries] = {}
     for query in queries:
         if isinstance(query.content, MetricStat):
@@ -94,7 +94,7 @@ def _answers(
 
 
 def _fetch(tx: Transaction, caller: Caller, query: Query, stat: MetricStat, start: Instant, end: Instant) -> TimeSeries:
-    """A metric's statistic; nothing of an account that is not the caller's."""
+    """Return a metric's statistic; no values for another account's metric."""
     asked: Window = window(start, end, stat.period_s, tx.now)
     values: dict[Instant, float] = {}
     if not _is_foreign(query, caller):
@@ -111,5 +111,5 @@ def _is_foreign(query: Query, caller: Caller) -> bool:
 
 
 def _shortest_period(fetched: Mapping[str, TimeSeries]) -> int:
-    """The period of series that are made from numbers: that of the finest metric beside them."""
+    """Return the period for series created from numbers: the shortest period of the request's metrics."""
     return min((series.window.period_s for series in fetched.values()), default=_PERIOD_S_DEFAULT)

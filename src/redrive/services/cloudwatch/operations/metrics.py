@@ -36,9 +36,9 @@ def put_metric_data(
     tx: Transaction, caller: Caller, *, namespace: str, metric_data: Sequence[Document] | None = None,
     entity_metric_data: Sequence[Document] | None = None, strict_entity_validation: bool | None = None,
 ) -> Document:  # fmt: skip
-    """Publish data points; they can be read at once. An entity is checked and not kept.
+    """Publish data points; they are visible at once. Entities are checked, but not stored.
 
-    Errors: InvalidParameterValue, MissingParameter, InvalidParameterCombination; each names all that it applies to.
+    Errors: InvalidParameterValue, MissingParameter, InvalidParameterCombination; each lists all its problems.
     Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutMetricData.html
     """
     tx.services.authorize(tx, caller, "cloudwatch:PutMetricData", "*")
@@ -67,9 +67,10 @@ def list_metrics(
     dimensions: Sequence[Mapping[str, str]] | None = None, next_token: str | None = None,
     recently_active: str | None = None, include_linked_accounts: bool | None = None, owning_account: str | None = None,
 ) -> Document:  # fmt: skip
-    """List the metrics that had data within two weeks, or three hours. No accounts are linked to one another here.
+    """List the metrics with data in the last two weeks, or three hours. There are no linked accounts here.
 
-    Errors: InvalidParameterValue (a foreign token); InvalidParameterCombination (OwningAccount on its own).
+    Errors: InvalidParameterValue (an invalid token); InvalidParameterCombination (OwningAccount without
+    IncludeLinkedAccounts).
     Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_ListMetrics.html
     """
     tx.services.authorize(tx, caller, "cloudwatch:ListMetrics", "*")
@@ -101,7 +102,7 @@ def list_metrics(
 
 
 def _placed(data: Sequence[Document], entities: Sequence[Document]) -> list[tuple[str, Document]]:
-    """All data with their places in the request."""
+    """Return all data with their paths in the request."""
     placed = [(f"MetricData.member.{number}", datum) for number, datum in enumerate(data, start=1)]
     for number, entity in enumerate(entities, start=1):
         for inner, datum in enumerate(entity.get("MetricData") or (), start=1):
@@ -110,7 +111,10 @@ def _placed(data: Sequence[Document], entities: Sequence[Document]) -> list[tupl
 
 
 def _check_entities(entities: Sequence[Document] | None, is_strict: bool | None, problems: Problems) -> None:
-    """An invalid entity is a problem only if the caller is strict about them, which the caller must say."""
+    """Check entities.
+
+    StrictEntityValidation is required with them; an invalid entity is an error only if it is true.
+    """
     if not entities:
         return
     if is_strict is None:
@@ -123,6 +127,6 @@ def _check_entities(entities: Sequence[Document] | None, is_strict: bool | None,
 
 
 def _has_dimensions(metric: Metric, filters: Sequence[Mapping[str, str]]) -> bool:
-    """Whether a metric has all these dimensions, whatever others it has."""
+    """Whether a metric has all these dimensions; it may have more."""
     own = dict(metric.dimensions)
     return all(one["Name"] in own and one.get("Value") in (None, own[one["Name"]]) for one in filters)

@@ -25,9 +25,10 @@ def get_metric_statistics(
     period: int, dimensions: Sequence[Mapping[str, str]] | None = None, statistics: Sequence[str] | None = None,
     extended_statistics: Sequence[str] | None = None, unit: str | None = None,
 ) -> Document:  # fmt: skip
-    """The statistics of one metric, a data point for each period and unit that has data, oldest first.
+    """Return the statistics of one metric: a data point for each period and unit with data, oldest first.
 
-    Errors: InvalidParameterValue, MissingParameter, InvalidParameterCombination (more than 1,440 data points, say).
+    Errors: InvalidParameterValue, MissingParameter, InvalidParameterCombination (for example, more than 1,440 data
+    points).
     Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricStatistics.html
     """
     tx.services.authorize(tx, caller, "cloudwatch:GetMetricStatistics", "*")
@@ -62,7 +63,7 @@ def _check_time(start: Instant, end: Instant, period: int) -> None:
 
 
 def _extended(statistics: Sequence[str] | None, extended: Sequence[str] | None) -> dict[str, Statistic]:
-    """The extended statistics that are asked for: either these or the simple ones are given."""
+    """Parse the extended statistics. A request has either these or simple ones."""
     if not statistics and not extended:
         raise ServiceError(MISSING, "Must specify either Statistics or ExtendedStatistics")
     if statistics and extended:
@@ -84,7 +85,7 @@ def _extended(statistics: Sequence[str] | None, extended: Sequence[str] | None) 
 
 
 def _datapoint(point: DataPoint, simple: Sequence[str], extended: Mapping[str, Statistic]) -> Document:
-    """The statistics of a point; empty if none of those that are asked for can be told."""
+    """Return the statistics of a point; empty if none of the requested ones can be computed."""
     document: Document = {name: value_of(Statistic(name), point) for name in simple}
     told = {text: value_of(statistic, point) for text, statistic in extended.items()}
     if known := {text: value for text, value in told.items() if value is not None}:

@@ -1,1 +1,1 @@
-"""What DynamoDB keeps and what its rules are, without a transaction."""
+"""The stored documents of DynamoDB and its pure rules; nothing here uses a transaction."""

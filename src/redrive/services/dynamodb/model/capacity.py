@@ -1,4 +1,4 @@
-"""What a request consumes, by AWS's rules: reads in units of 4 KB, writes in units of 1 KB.
+"""The consumed capacity of a request by AWS's rules: reads in units of 4 KB, writes in units of 1 KB.
 
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html
 """
@@ -14,24 +14,24 @@ from redrive.services.dynamodb.model.table import Table
 
 
 def is_capacity_wanted(return_consumed_capacity: str | None) -> bool:
-    """Whether the answer shall say what the request consumed."""
+    """Whether the request asks for its consumed capacity."""
     return return_consumed_capacity in ("TOTAL", "INDEXES")
 
 
 def read_capacity(
     table: Table, return_consumed_capacity: str | None, size_bytes: int, consistent: bool | None
 ) -> Document:
-    """ConsumedCapacity of a read of so many bytes; nothing if it is not wanted.
+    """Return the ConsumedCapacity of a read of `size_bytes`; empty if not requested.
 
-    An eventually consistent read costs half: 4 KB cost 1 or 0.5, nothing found costs as much as 4 KB.
+    A consistent read of 4 KB costs 1, an eventually consistent one 0.5. Finding nothing costs the same as 4 KB.
     """
     return _consumed(table.name, return_consumed_capacity, read_units(size_bytes, consistent=consistent))
 
 
 def write_capacity(table: Table, return_consumed_capacity: str | None, items: Sequence[Item | None]) -> Document:
-    """ConsumedCapacity of a write; nothing if it is not wanted. `items` are the item before it and after it.
+    """Return the ConsumedCapacity of a write; empty if not requested. `items` are the item before and after the write.
 
-    The larger of the two counts; writing nothing costs as much as 1 KB.
+    The larger of the two items counts; a write without any item costs the same as 1 KB.
     """
     if not is_capacity_wanted(return_consumed_capacity):
         return {}
@@ -41,22 +41,22 @@ def write_capacity(table: Table, return_consumed_capacity: str | None, items: Se
 def scan_capacity(
     table: Table, return_consumed_capacity: str | None, sizes: Mapping[int, int], consistent: bool | None
 ) -> Document:
-    """ConsumedCapacity of a scan, which reads so many bytes of each of these partitions; nothing if it is not wanted.
+    """Return the ConsumedCapacity of a scan; empty if not requested. `sizes` are the bytes read from each partition.
 
-    Each partition that was looked at costs as if it were read alone, also one that is empty.
+    Each partition costs the same as a read of its own, even if it is empty.
     """
     units = sum(read_units(size_bytes, consistent=consistent) for size_bytes in sizes.values())
     return _consumed(table.name, return_consumed_capacity, units)
 
 
 def read_units(size_bytes: int, *, consistent: bool | None) -> float:
-    """What a read of so many bytes costs."""
+    """Return the cost of a read of `size_bytes`."""
     units = _units(size_bytes, limits.READ_UNIT_BYTES)
     return float(units) if consistent else units / 2
 
 
 def write_units(items: Sequence[Item | None]) -> float:
-    """What a write costs that found the first item and left the second; None stands for no item."""
+    """Return the cost of a write; `items` are the item before and after the write, None for no item."""
     size_bytes = max((item_size(item) for item in items if item is not None), default=0)
     return float(_units(size_bytes, limits.WRITE_UNIT_BYTES))
 
@@ -64,9 +64,9 @@ def write_units(items: Sequence[Item | None]) -> float:
 def batch_capacity(
     units: Mapping[str, float], return_consumed_capacity: str | None, *, spent_as: str | None = None
 ) -> Document:
-    """ConsumedCapacity of a request on several tables, by their names; nothing if it is not wanted.
+    """Return the ConsumedCapacity of a request on several tables, by their names; empty if not requested.
 
-    `spent_as` names the member (`WriteCapacityUnits`) that transactions show beside the total.
+    `spent_as` is the member (`WriteCapacityUnits`) that transactions show in addition to the total.
     """
     if not is_capacity_wanted(return_consumed_capacity):
         return {}

@@ -1,4 +1,4 @@
-"""Items under the keys of their table: read from requests, and what a write does to them."""
+"""Items and their keys: parse them from requests, and check writes."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from redrive.store.tables.items import NO_RANGE_KEY, ItemKey
 
 
 def key_of_item(table: Table, item: Item) -> ItemKey:
-    """The key under which an item is stored.
+    """Return the key under which an item is stored.
 
-    Errors: ValidationException if the item lacks a key attribute, or has one of a wrong type, empty, or too long.
+    Errors: ValidationException if a key attribute is missing, has the wrong type, or is empty or too long.
     """
     for name in table.key_names:
         value = item.get(name)
@@ -39,7 +39,7 @@ def key_of_item(table: Table, item: Item) -> ItemKey:
 
 
 def read_key(table: Table, raw: Mapping[str, object]) -> tuple[Item, ItemKey]:
-    """The key that a request names: its attributes, all of them and no others, and their bytes.
+    """Return the key in a request, as attributes and as bytes; the request must have exactly the key's attributes.
 
     Errors: ValidationException.
     """
@@ -50,24 +50,24 @@ def read_key(table: Table, raw: Mapping[str, object]) -> tuple[Item, ItemKey]:
 
 
 def is_key(table: Table, key: Item) -> bool:
-    """Whether these are the attributes of a key of the table, all and no others, each of its type."""
+    """Whether these are exactly the key attributes of the table, each with its type."""
     return len(key) == len(table.key_names) and all(
         name in key and type_of(key[name]) == table.attributes[name] for name in table.key_names
     )
 
 
 def key_within(table: Table, item: Item) -> dict[str, AttributeValue]:
-    """Those of an item's attributes that are of the table's key, as many as there are."""
+    """Return those attributes of an item that belong to the table's key; some may be missing."""
     return {name: item[name] for name in table.key_names if name in item}
 
 
 def key_attributes(table: Table, item: Item) -> dict[str, AttributeValue]:
-    """The key of an item, as LastEvaluatedKey shows it."""
+    """Return the key of an item, in the form of LastEvaluatedKey."""
     return {name: item[name] for name in table.key_names}
 
 
 def item_expiry(table: Table, item: Item, now: Instant) -> Instant | None:
-    """When an item of this table expires that is written now, or None."""
+    """Return when an item expires if it is written now, or None."""
     attribute = table.expiry_attribute
     return None if attribute is None else expiry_of(item, attribute, now)
 
@@ -81,7 +81,7 @@ def check_key_kept(table: Table, update: Update) -> None:
 
 
 def failed_condition(old: Item | None, on_failure: str | None) -> ServiceError:
-    """The refusal of a write whose condition does not hold; with ALL_OLD it carries the item as it is."""
+    """Build the error for a false condition; with ALL_OLD the error contains the present item."""
     members = {"Item": old} if on_failure == "ALL_OLD" and old is not None else {}
     return ServiceError("ConditionalCheckFailedException", "The conditional request failed", members=members)
 

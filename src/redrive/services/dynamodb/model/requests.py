@@ -1,6 +1,6 @@
-"""The parameters of requests on items that go together: expressions or their predecessors, and what shall be returned.
+"""Parameters of item requests that belong together: expressions or their legacy equivalents, and the returned values.
 
-AWS keeps the parameters from before expressions working, but not beside expressions in one request.
+AWS still supports the legacy parameters, but not together with expressions in one request.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def read_write_condition(
     names: Names | None,
     values: Values | None,
 ) -> Condition | None:
-    """The condition of PutItem and DeleteItem, or None. Errors: ValidationException."""
+    """Return the condition of PutItem or DeleteItem, or None. Errors: ValidationException."""
     check_not_mixed(
         {"Expected": expected, "ConditionalOperator": conditional_operator},
         {"ConditionExpression": condition_expression},
@@ -71,7 +71,7 @@ def condition_of(
     expected: Mapping[str, ExpectedAttribute] | None,
     conditional_operator: str | None,
 ) -> Condition | None:
-    """The condition that either parameter states, or None. Errors: ValidationException."""
+    """Return the condition from either parameter, or None. Errors: ValidationException."""
     if condition_expression is not None:
         return parse_condition(condition_expression, placeholders)
     return expected_condition(expected, conditional_operator)
@@ -80,16 +80,16 @@ def condition_of(
 def projection_of(
     placeholders: Placeholders, projection_expression: str | None, names: Sequence[str] | None
 ) -> Projection | None:
-    """The projection that either parameter states, None for the whole item. Errors: ValidationException."""
+    """Return the projection from either parameter, None for the whole item. Errors: ValidationException."""
     if projection_expression is not None:
         return parse_projection(projection_expression, placeholders)
     return None if names is None else attributes_to_get(names)
 
 
 class _Detected:
-    """Has refusals of a text or of placeholders begin as AWS's validators do, for requests on a single item.
+    """A context manager that adds the prefix of AWS's validators to errors about expressions and placeholders.
 
-    Since 2026 AWS does so for PutItem, UpdateItem and DeleteItem, and not for queries, scans or transactions.
+    Since 2026 AWS has this prefix for PutItem, UpdateItem and DeleteItem, but not for queries, scans or transactions.
     """
 
     __slots__ = ()
@@ -111,11 +111,11 @@ _DETECTED = (
 )  # fmt: skip
 
 detected = _Detected()
-"""Around what reads the expressions and values of PutItem, UpdateItem and DeleteItem."""
+"""Wraps the parsing of expressions and values of PutItem, UpdateItem and DeleteItem."""
 
 
 def check_returned(return_values: str | None, *allowed: str) -> None:
-    """Refuse ReturnValues that the operation does not know. Errors: ValidationException."""
+    """Refuse ReturnValues that the operation does not support. Errors: ValidationException."""
     if return_values not in (None, "NONE", *allowed):
         raise invalid(f"ReturnValues can only be {' or '.join((*allowed, 'NONE'))}")
 
@@ -140,7 +140,10 @@ def check_select(
 
 
 def check_segment(segment: int | None, total_segments: int | None) -> None:
-    """Refuse one of Segment and TotalSegments without the other, and a segment beyond. Errors: ValidationException."""
+    """Refuse Segment without TotalSegments, TotalSegments without Segment, and a Segment out of range.
+
+    Errors: ValidationException.
+    """
     if segment is None and total_segments is None:
         return
     if segment is None or total_segments is None:
@@ -156,13 +159,13 @@ def check_segment(segment: int | None, total_segments: int | None) -> None:
 
 
 def check_no_index(index_name: str | None) -> None:
-    """Refuse an index: no table has one. Errors: ValidationException."""
+    """Refuse an index, because no table has one. Errors: ValidationException."""
     if index_name is not None:
         raise invalid(f"The table does not have the specified index: {index_name}")
 
 
 def check_key_not_filtered(table: Table, condition: Condition | None, kind: str) -> None:
-    """Refuse a filter of a query on a key attribute: that is what the key condition is for.
+    """Refuse a query filter on a key attribute, which belongs in the key condition.
 
     Errors: ValidationException.
     """
@@ -173,12 +176,12 @@ def check_key_not_filtered(table: Table, condition: Condition | None, kind: str)
 
 
 def invalid_start(problem: str = "") -> ServiceError:
-    """The refusal of an ExclusiveStartKey."""
+    """Build the error for an invalid ExclusiveStartKey."""
     return invalid(f"The provided starting key is invalid{': ' if problem else ''}{problem}")
 
 
 def _attributes_of(condition: Condition) -> Iterator[str]:
-    """The names of the attributes that a condition looks at."""
+    """Yield the names of the attributes in a condition."""
     match condition:
         case And(terms) | Or(terms):
             for each in terms:

@@ -1,4 +1,4 @@
-"""Tables: what is stored of one, how it is named, and how it is described. No transaction, no clock."""
+"""Tables: their stored form, their names, and their description in answers. No transaction, no clock."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TABLE_ARN = re.compile(r"arn:aws:dynamodb:([a-z0-9-]+):(\d{12}):table/([a-zA-Z0
 
 
 class BillingMode(Enum):
-    """How a table is paid for."""
+    """How a table's throughput is billed."""
 
     PROVISIONED = "PROVISIONED"
     PAY_PER_REQUEST = "PAY_PER_REQUEST"
@@ -28,7 +28,7 @@ class BillingMode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Billing:
-    """The throughput settings of a table. They are kept and shown; nothing is ever throttled."""
+    """The throughput settings of a table. They are only stored and shown; nothing is ever throttled."""
 
     mode: BillingMode = BillingMode.PROVISIONED
     read_units: int = 0
@@ -42,7 +42,7 @@ class Billing:
 
     @property
     def warm_units(self) -> Mapping[str, int]:
-        """What the table can serve at once: what was asked for, but no less than what it has from the beginning."""
+        """The warm throughput: the requested value, but at least the initial throughput."""
         if self.mode is BillingMode.PAY_PER_REQUEST:
             least = {"ReadUnitsPerSecond": limits.WARM_READ_UNITS, "WriteUnitsPerSecond": limits.WARM_WRITE_UNITS}
         else:
@@ -51,7 +51,7 @@ class Billing:
 
     @property
     def partitions(self) -> int:
-        """Into how many partitions the table is divided, as its throughput tells; a power of two."""
+        """The number of partitions of the table, computed from its throughput; a power of two."""
         warm = self.warm_units
         wanted = max(
             -(-warm["ReadUnitsPerSecond"] // limits.PARTITION_READ_UNITS),
@@ -60,14 +60,14 @@ class Billing:
         return 1 << (wanted - 1).bit_length() if wanted > 1 else 1
 
     def decreases_today(self, now: Instant) -> int:
-        """How often the throughput was lowered since midnight UTC."""
+        """Return how often the throughput was lowered since midnight UTC."""
         is_today = self.decreased_at is not None and self.decreased_at // DAY_MS == now // DAY_MS
         return self.decreases if is_today else 0
 
 
 @dataclass(frozen=True, slots=True)
 class TimeToLive:
-    """The attribute by which items expire, None if they do not, and when that was last changed."""
+    """The attribute with an item's expiry time, None if items do not expire, and when this setting last changed."""
 
     attribute: str | None
     changed_at: Instant
@@ -75,9 +75,9 @@ class TimeToLive:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table. `id` tells it from an earlier table of the same name; its items are stored under it.
+    """A table. `id` distinguishes it from an earlier table of the same name; items are stored under the id.
 
-    `attributes` are the types (S, N or B) of the key attributes by name, in the order in which they were defined.
+    `attributes` maps the key attributes to their types (S, N or B), in the order of definition.
     """
 
     KIND: ClassVar[str] = "dynamodb.table"
@@ -109,13 +109,13 @@ class Table:
 
     @property
     def expiry_attribute(self) -> str | None:
-        """The attribute by which items expire, or None."""
+        """The attribute that holds an item's expiry time, or None."""
         return None if self.time_to_live is None else self.time_to_live.attribute
 
 
 @dataclass(frozen=True, slots=True)
 class TableReference:
-    """The table that a request means: what a TableName or a table's ARN says, for this caller."""
+    """The table that a request names, by a TableName or an ARN, as this caller means it."""
 
     scope: Scope
     name: str
@@ -126,17 +126,17 @@ class TableReference:
 
 
 def invalid(message: str) -> ServiceError:
-    """The `ValidationException` with this text."""
+    """Build a `ValidationException` with this message."""
     return ServiceError("ValidationException", message)
 
 
 def invalid_parameter(message: str) -> ServiceError:
-    """The `ValidationException` that DynamoDB gives for the meaning of a parameter, not for its shape."""
+    """Build the `ValidationException` for a parameter that has a valid shape, but an invalid meaning."""
     return invalid(f"One or more parameter values were invalid: {message}")
 
 
 def not_found(problem: str = "") -> ServiceError:
-    """The refusal of a request for a table that is not there."""
+    """Build the error for a table that does not exist."""
     detail = f": {problem}" if problem else ""
     return ServiceError("ResourceNotFoundException", f"Requested resource not found{detail}")
 
@@ -147,9 +147,9 @@ def table_arn(scope: Scope, name: str) -> str:
 
 
 def refer_to_table(caller: Caller, text: str) -> TableReference:
-    """The table that a TableName means, which may be a name or an ARN.
+    """Parse a TableName, which is a name or an ARN.
 
-    Errors: ValidationException for a text that is neither.
+    Errors: ValidationException for any other text.
     """
     account, region, name = _parse_table_name(text)
     return TableReference(Scope(account or caller.account, region or caller.region), name)
@@ -157,7 +157,7 @@ def refer_to_table(caller: Caller, text: str) -> TableReference:
 
 @functools.lru_cache(maxsize=4_096)
 def _parse_table_name(text: str) -> tuple[str, str, str]:
-    """(account, region, name); account and region are empty if the text is a bare name."""
+    """Return (account, region, name); account and region are empty if the text is a plain name."""
     if text.startswith("arn:"):
         match = _TABLE_ARN.fullmatch(text)
         if match is None:

@@ -1,4 +1,4 @@
-"""What CreateTable and UpdateTable ask for, checked and read. Pure: the instant and the key's ARN are arguments."""
+"""Check and parse the parameters of CreateTable and UpdateTable. Pure: the instant and the key's ARN are arguments."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _WRONG_COUNT = (
 
 
 def read_keys(schema: Sequence[KeySchemaElement] | None, definitions: Sequence[AttributeDefinition] | None) -> Keys:
-    """The primary key that a request defines. Errors: ValidationException."""
+    """Return the primary key that a request defines. Errors: ValidationException."""
     if schema is None or definitions is None:
         raise _absent({"attributeDefinitions": definitions, "keySchema": schema})
     attributes = read_definitions(definitions)
@@ -81,7 +81,7 @@ def read_keys(schema: Sequence[KeySchemaElement] | None, definitions: Sequence[A
 
 
 def read_definitions(definitions: Sequence[AttributeDefinition]) -> dict[str, str]:
-    """Attribute types by name. Errors: ValidationException for a name that is there twice."""
+    """Return attribute types by name. Errors: ValidationException for a repeated name."""
     attributes = {each["AttributeName"]: each["AttributeType"] for each in definitions}
     if len(attributes) != len(definitions):
         raise invalid_parameter("Cannot have two attributes with the same name in AttributeDefinitions")
@@ -89,7 +89,7 @@ def read_definitions(definitions: Sequence[AttributeDefinition]) -> dict[str, st
 
 
 def check_definitions_kept(table: Table, definitions: Sequence[AttributeDefinition] | None) -> None:
-    """Refuse definitions that are not the table's: without an index there is nothing to define.
+    """Refuse definitions that differ from the table's: without an index, there is nothing else to define.
 
     Errors: ValidationException.
     """
@@ -98,12 +98,12 @@ def check_definitions_kept(table: Table, definitions: Sequence[AttributeDefiniti
 
 
 def new_billing(mode: str | None, throughput: Throughput | None, now: Instant) -> Billing:
-    """The throughput settings of a new table. Errors: ValidationException."""
+    """Return the throughput settings of a new table. Errors: ValidationException."""
     return change_billing(Billing(), mode or BillingMode.PROVISIONED.value, throughput, now)
 
 
 def change_billing(billing: Billing, mode: str | None, throughput: Throughput | None, now: Instant) -> Billing:
-    """The settings after a change of the mode, of the throughput, or of both. Errors: ValidationException."""
+    """Return the settings after a change of the mode, the throughput, or both. Errors: ValidationException."""
     changed = BillingMode(mode) if mode is not None else billing.mode
     if changed is BillingMode.PAY_PER_REQUEST:
         if throughput is not None:
@@ -123,7 +123,7 @@ def change_billing(billing: Billing, mode: str | None, throughput: Throughput | 
 
 
 def limit_on_demand(billing: Billing, units: Mapping[str, int] | None) -> Billing:
-    """The settings with limits on on-demand throughput; -1 takes a limit away. Errors: ValidationException."""
+    """Return the settings with limits on on-demand throughput; -1 removes a limit. Errors: ValidationException."""
     if units is None:
         return billing
     if billing.mode is not BillingMode.PAY_PER_REQUEST:
@@ -135,7 +135,7 @@ def limit_on_demand(billing: Billing, units: Mapping[str, int] | None) -> Billin
 
 
 def warm_up(billing: Billing, units: Mapping[str, int] | None) -> Billing:
-    """The settings with a warm throughput, which can only grow. Errors: ValidationException."""
+    """Return the settings with a warm throughput, which can only grow. Errors: ValidationException."""
     if units is None:
         return billing
     for name, value in units.items():
@@ -145,9 +145,10 @@ def warm_up(billing: Billing, units: Mapping[str, int] | None) -> Billing:
 
 
 def encryption_key(scope: Scope, encryption: Encryption | None, managed_key_id: str) -> str | None:
-    """The ARN of the KMS key that a request asks for, None for the key that DynamoDB owns.
+    """Return the ARN of the requested KMS key, None for the key that DynamoDB owns.
 
-    `managed_key_id` names the account's key for DynamoDB, if the request means that one. Errors: ValidationException.
+    `managed_key_id` is the account's DynamoDB key, for requests without a key of their own.
+    Errors: ValidationException.
     """
     key = (encryption or {}).get("KMSMasterKeyId")
     if encryption is None or not encryption.get("Enabled", False):
@@ -163,7 +164,7 @@ def encryption_key(scope: Scope, encryption: Encryption | None, managed_key_id: 
 
 
 def refuse_unsupported(**asked: object) -> None:
-    """Refuse what a table cannot have here, by AWS's name; absent members are None. Errors: ValidationException."""
+    """Refuse unsupported parameters, with AWS's names; absent parameters are None. Errors: ValidationException."""
     for member, value in asked.items():
         if value == []:
             raise invalid_parameter(f"List of {member} is empty")
@@ -172,7 +173,7 @@ def refuse_unsupported(**asked: object) -> None:
 
 
 def refuse_stream(stream: Stream | None) -> None:
-    """Refuse a stream; that there shall be none is no news. Errors: ValidationException."""
+    """Refuse to enable a stream; to disable it is valid and has no effect. Errors: ValidationException."""
     if stream is None:
         return
     if stream["StreamEnabled"]:

@@ -1,4 +1,4 @@
-"""Tags: labels on a table, as AWS checks them."""
+"""Tags of tables, with AWS's checks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Tag(TypedDict):
 
 
 def merge_tags(tags: Mapping[str, str], added: Sequence[Tag]) -> dict[str, str]:
-    """The tags with these in their places. Errors: ValidationException (reserved, repeated, more than 50)."""
+    """Return the tags after adding these. Errors: ValidationException (reserved, repeated, more than 50)."""
     new = {tag["Key"]: tag["Value"] for tag in added}
     if len(new) != len(added):
         raise invalid("Duplicate keys found in tags")

@@ -1,4 +1,4 @@
-"""When an item expires, and when that may be changed for a table.
+"""When an item expires, and when a table's time to live may change.
 
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/TTL.html
 """
@@ -14,10 +14,10 @@ from redrive.services.dynamodb.model.table import Table, invalid
 
 
 def expiry_of(item: Item, attribute: str, now: Instant) -> Instant | None:
-    """When an item expires that is written now: its attribute is a number of seconds since the epoch.
+    """Return when an item expires if it is written now; its attribute is a number of seconds since the epoch.
 
-    None for an attribute that is not there or of another type, for a time more than five years ago (a safeguard of
-    AWS's against deleting by mistake), and for one behind the year 9999 (milliseconds, taken for seconds).
+    Returns None if the attribute is missing or not a number; for a time more than five years ago (AWS's protection
+    against accidental deletion); and for a time after the year 9999 (probably milliseconds instead of seconds).
     """
     value = item.get(attribute)
     if value is None or "N" not in value:
@@ -29,7 +29,7 @@ def expiry_of(item: Item, attribute: str, now: Instant) -> Instant | None:
 
 
 def check_expiry_change(table: Table, attribute: str, *, enabled: bool, now: Instant) -> None:
-    """Refuse to enable what is enabled, to disable what is not, and a second change within an hour.
+    """Refuse to enable an enabled time to live, to disable a disabled one, or to change it twice within an hour.
 
     Errors: ValidationException.
     """

@@ -1,4 +1,4 @@
-"""The actions of TransactWriteItems, why a transaction was cancelled, and the tokens by which it is known again."""
+"""The actions of TransactWriteItems, the reasons of a cancelled transaction, and the digests for request tokens."""
 
 from __future__ import annotations
 
@@ -36,15 +36,18 @@ PERMISSIONS = {
     "Delete": "DeleteItem",
     "Update": "UpdateItem",
 }
-"""The kinds of actions, and what each must be allowed to do."""
+"""The permission that each kind of action requires."""
 
 NOT_TO_BLAME: Document = {"Code": "None"}
-"""The reason that a cancelled transaction gives for an action that could have been done."""
+"""The cancellation reason of an action that did not fail."""
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One action as it was asked for. `given` is the item of a Put, the key of any other; `size` counts all values."""
+    """One requested action.
+
+    `given` is the item of a Put, or the key of another action; `size` counts all values in bytes.
+    """
 
     kind: str
     table_name: str
@@ -55,7 +58,7 @@ class Action:
     size_bytes: int
 
     def key(self, table: Table) -> ItemKey:
-        """The key of the item that it is about. Errors: ValidationException for what the table cannot have."""
+        """Return the key of the action's item. Errors: ValidationException for a key that the table cannot have."""
         if self.kind == "Put":
             check_item_size(self.given)
             return key_of_item(table, self.given)
@@ -65,9 +68,9 @@ class Action:
         return key
 
     def outcome(self, old: Item | None) -> Item | None:
-        """The item after the action; None if there is none then.
+        """Return the item after the action, None if there is none.
 
-        Errors: ConditionalCheckFailedException; ValidationException for an update that cannot be made.
+        Errors: ConditionalCheckFailedException; ValidationException for an update that cannot be applied.
         """
         if self.condition is not None and not holds(self.condition, old or {}):
             raise failed_condition(old, self.on_failure)
@@ -83,7 +86,7 @@ class Action:
 
 
 def read_action(entry: Document) -> Action:
-    """An element of TransactItems, its expressions read. Errors: ValidationException."""
+    """Parse an element of TransactItems with its expressions. Errors: ValidationException."""
     asked = [(kind, request) for kind, request in entry.items() if request is not None]
     if len(asked) != 1:
         raise invalid("TransactItems can only contain one of Check, Put, Update or Delete")
@@ -105,13 +108,13 @@ def read_action(entry: Document) -> Action:
 
 
 def blame(error: ServiceError) -> Document:
-    """The reason that a transaction is cancelled for, where an action was refused so."""
+    """Return the cancellation reason for an action that failed with this error."""
     code = "ValidationError" if error.code == "ValidationException" else "ConditionalCheckFailed"
     return {"Code": code, "Message": error.message, **error.members}
 
 
 def cancelled(reasons: Sequence[Document]) -> ServiceError:
-    """The refusal of a transaction, with a reason for each of its actions."""
+    """Build the error of a cancelled transaction, with a reason for each action."""
     codes = ", ".join(reason["Code"] for reason in reasons)
     return ServiceError(
         "TransactionCanceledException",
@@ -121,6 +124,6 @@ def cancelled(reasons: Sequence[Document]) -> ServiceError:
 
 
 def digest_of(transact_items: Sequence[Document]) -> str:
-    """What tells one transaction from another; the order of members within an action does not count."""
+    """Return a digest that identifies a transaction; the order of members within an action does not matter."""
     text = json.dumps(transact_items, sort_keys=True, default=lambda binary: base64.b64encode(binary).decode())
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,1 +1,1 @@
-"""The operations of DynamoDB, and what they share: functions of a transaction."""
+"""The operations of DynamoDB and their shared functions, all on a transaction."""

@@ -1,4 +1,4 @@
-"""What DynamoDB says of the account and of itself."""
+"""The operations on the account and on the endpoint."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from redrive.store.api import Transaction
 
 @operation("DescribeLimits")
 def describe_limits(tx: Transaction, caller: Caller) -> Document:
-    """The default quotas for provisioned throughput. They are shown, not enforced.
+    """Return the default quotas for provisioned throughput. They are shown, but not enforced.
 
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeLimits.html
     """
@@ -26,7 +26,7 @@ def describe_limits(tx: Transaction, caller: Caller) -> Document:
 
 @operation("DescribeEndpoints")
 def describe_endpoints(tx: Transaction, caller: Caller) -> Document:
-    """The endpoint to talk to: the one that was asked.
+    """Return the endpoint to use: the one that received this request.
 
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeEndpoints.html
     """

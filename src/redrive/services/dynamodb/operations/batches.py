@@ -1,6 +1,6 @@
-"""Items in batches, of any tables: up to 25 put and deleted, or up to 100 got.
+"""Batches of items from any tables: put and delete up to 25, or get up to 100.
 
-A batch is checked whole before anything of it is done. Here it is done in one step, which AWS does not promise.
+The whole batch is checked before any part of it runs. Here a batch runs in one transaction, which AWS does not promise.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from redrive.store.tables.items import ItemKey
 
 @dataclass(frozen=True, slots=True)
 class _Write:
-    """One request of BatchWriteItem; without an item it deletes."""
+    """One request of BatchWriteItem; a request without an item deletes."""
 
     table: Table
     key: ItemKey
@@ -46,7 +46,7 @@ class _Write:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """One key of BatchGetItem; `asked_as` is what the request calls the table, `raw_key` as it came."""
+    """One key of BatchGetItem. `asked_as` is the table's name in the request, `raw_key` the key in the request."""
 
     asked_as: str
     table: Table
@@ -65,7 +65,7 @@ def batch_write_item(
     return_consumed_capacity: str | None = None,
     return_item_collection_metrics: str | None = None,  # noqa: ARG001 -- only tables with a local index have any.
 ) -> Document:
-    """Put and delete up to 25 items. A batch with a request that is not valid does nothing; none is left unprocessed.
+    """Put and delete up to 25 items. One invalid request fails the whole batch; UnprocessedItems is always empty.
 
     Errors: ValidationException; ResourceNotFoundException.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
@@ -97,9 +97,9 @@ def batch_get_item(
     request_items: Mapping[str, Document],
     return_consumed_capacity: str | None = None,
 ) -> Document:
-    """Up to 100 items by their keys, up to 16 MB of them; the keys that are left over are UnprocessedKeys.
+    """Get up to 100 items by their keys, up to 16 MB; the remaining keys are returned as UnprocessedKeys.
 
-    A key without an item has no answer.
+    A key without an item has no entry in the answer.
     Errors: ValidationException; ResourceNotFoundException.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html
     """
@@ -136,7 +136,7 @@ def batch_get_item(
 
 
 def _write_of(table: Table, request: Document) -> _Write:
-    """Errors: ValidationException."""
+    """Build the write for one request. Errors: ValidationException."""
     match {name: given for name, given in request.items() if given is not None}:
         case {"PutRequest": {"Item": raw}, **others} if not others:
             item = read_item(raw)
@@ -151,7 +151,7 @@ def _write_of(table: Table, request: Document) -> _Write:
 
 
 def _projection_of(asked: Document) -> Projection | None:
-    """The projection of what is asked of one table, or None. Errors: ValidationException."""
+    """Return the projection for one table, or None. Errors: ValidationException."""
     names, text = asked.get("ExpressionAttributeNames"), asked.get("ProjectionExpression")
     texts = {"ProjectionExpression": text}
     check_not_mixed({"AttributesToGet": asked.get("AttributesToGet")}, texts)
@@ -163,7 +163,7 @@ def _projection_of(asked: Document) -> Projection | None:
 
 
 def _unprocessed(request_items: Mapping[str, Document], reads: Sequence[_Read]) -> dict[str, Document]:
-    """What remains of a request when these keys are left over: it can be sent as it is."""
+    """Return a request for the remaining keys, which the client can send unchanged."""
     keys: dict[str, list[Mapping[str, object]]] = {}
     for read in reads:
         keys.setdefault(read.asked_as, []).append(read.raw_key)
@@ -171,7 +171,7 @@ def _unprocessed(request_items: Mapping[str, Document], reads: Sequence[_Read]) 
 
 
 def _check_distinct(places: Iterable[tuple[Table, ItemKey]]) -> None:
-    """Refuse a batch that names an item twice. Errors: ValidationException."""
+    """Refuse a batch that contains an item twice. Errors: ValidationException."""
     named = [(table.id, key) for table, key in places]
     if len(set(named)) != len(named):
         raise invalid("Provided list of item keys contains duplicates")

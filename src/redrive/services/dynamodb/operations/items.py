@@ -1,6 +1,6 @@
-"""Single items: put, got, updated, deleted, each under its key and, if asked, on a condition.
+"""Single items: put, get, update, delete, each by its key and optionally with a condition.
 
-A condition and the write that it guards happen in one transaction, so nothing comes between them.
+A condition and its write share one transaction, so no other write can come between them.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def put_item(
     expression_attribute_values: Mapping[str, object] | None = None,
     return_values_on_condition_check_failure: str | None = None,
 ) -> Document:
-    """Store an item, in the place of the one with the same key if there is one.
+    """Store an item; it replaces an existing item with the same key.
 
     Errors: ValidationException; ResourceNotFoundException; ConditionalCheckFailedException.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html
@@ -113,7 +113,7 @@ def get_item(
     projection_expression: str | None = None,
     expression_attribute_names: Mapping[str, str] | None = None,
 ) -> Document:
-    """The item with this key, or the parts of it that are asked for. Every read sees the latest write.
+    """Return the item with this key, or the requested parts of it. Every read sees the latest write.
 
     Errors: ValidationException; ResourceNotFoundException.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GetItem.html
@@ -155,7 +155,7 @@ def update_item(
     expression_attribute_values: Mapping[str, object] | None = None,
     return_values_on_condition_check_failure: str | None = None,
 ) -> Document:
-    """Change attributes of an item; if there is none with this key, begin one, unless all that it does is to delete.
+    """Change attributes of an item. If there is none, create it, unless the update only deletes attributes.
 
     Errors: ValidationException; ResourceNotFoundException; ConditionalCheckFailedException.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html
@@ -204,7 +204,7 @@ def delete_item(
     expression_attribute_values: Mapping[str, object] | None = None,
     return_values_on_condition_check_failure: str | None = None,
 ) -> Document:
-    """Delete the item with this key; that there is none is no error.
+    """Delete the item with this key; a missing item is not an error.
 
     Errors: ValidationException; ResourceNotFoundException; ConditionalCheckFailedException.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteItem.html
@@ -229,19 +229,19 @@ def delete_item(
 
 
 def find_item(tx: Transaction, table: Table, key: ItemKey) -> dict[str, AttributeValue] | None:
-    """An item of a table, or None."""
+    """Return an item of a table, or None."""
     data = tx.items.get(table.id, key)
     return None if data is None else load_item(data)
 
 
 def store_item(tx: Transaction, table: Table, key: ItemKey, item: Item, size_bytes: int) -> None:
-    """Store an item of this `item_size`, in the place of the one with the same key if there is one."""
+    """Store an item with the given `item_size`; it replaces an existing item with the same key."""
     stored = StoredItem(key, size_bytes, dump_item(item))
     tx.items.put(table.id, stored, expires_at=item_expiry(table, item, tx.now))
 
 
 def _check(condition: Condition | None, old: Item | None, on_failure: str | None) -> None:
-    """Errors: ConditionalCheckFailedException if there is a condition and it does not hold for the item as it is."""
+    """Check a condition against the present item. Errors: ConditionalCheckFailedException."""
     if condition is not None and not holds(condition, old or {}):
         raise failed_condition(old, on_failure)
 
@@ -249,14 +249,14 @@ def _check(condition: Condition | None, old: Item | None, on_failure: str | None
 def _update_of(
     placeholders: Placeholders, update_expression: str | None, updates: Mapping[str, AttributeUpdate] | None
 ) -> Update:
-    """The update that either parameter states; without one, the item shall merely be there."""
+    """Return the update from either parameter, or an empty update, which only makes sure that the item exists."""
     if update_expression is not None:
         return parse_update(update_expression, placeholders)
     return attribute_updates(updates or {})
 
 
 def _returned(return_values: str | None, update: Update, old: Item | None, new: Item) -> Item | None:
-    """What UpdateItem answers of the item before or after it, or None."""
+    """Return the part of the old or new item that UpdateItem answers, or None."""
     match return_values:
         case "ALL_OLD":
             return old

@@ -1,6 +1,6 @@
-"""Many items: those of one hash key in the order of their range keys, and those of a whole table.
+"""Reads of many items: Query reads one hash key in the order of range keys; Scan reads a whole table.
 
-A page is cut first and filtered then, so it may be empty and yet not the last.
+The filter applies after the page limit, so a page may be empty although more pages follow.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def query(
     expression_attribute_names: Mapping[str, str] | None = None,
     expression_attribute_values: Mapping[str, object] | None = None,
 ) -> Document:
-    """A page of the items of one hash key, in the order of their range keys or backwards.
+    """Return a page of the items with one hash key, in ascending or descending order of the range keys.
 
     Errors: ValidationException; ResourceNotFoundException.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html
@@ -84,7 +84,7 @@ def query(
         "AttributesToGet": attributes_to_get, "QueryFilter": query_filter, "ConditionalOperator": conditional_operator,
     }  # fmt: skip
     if key_condition_expression is not None:
-        legacy["KeyConditions"] = key_conditions  # Beside other expressions AWS takes them.
+        legacy["KeyConditions"] = key_conditions  # AWS accepts KeyConditions together with other expressions.
     check_not_mixed(legacy, naming)
     check_expressions_given(expression_attribute_names, expression_attribute_values, naming, valuing)
     check_select(select, index_name, attributes_to_get, projection_expression)
@@ -142,7 +142,7 @@ def scan(
     expression_attribute_values: Mapping[str, object] | None = None,
     consistent_read: bool | None = None,
 ) -> Document:
-    """A page of all items of a table, or of one of its segments; the items of one hash key stand together, in order.
+    """Return a page of the items of a table or a segment. Items with the same hash key follow each other, in order.
 
     Errors: ValidationException; ResourceNotFoundException.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Scan.html
@@ -188,7 +188,7 @@ def scan(
 def _sizes_by_partition(
     table: Table, page: ItemPage, after: ItemKey | None, segment: int, segments: int
 ) -> dict[int, int]:
-    """How many bytes of each partition a page of a scan holds; those without items too, as far as it has come."""
+    """Return the bytes of each partition on a scan's page, including empty partitions up to the page's end."""
     partitions = table.billing.partitions
     first, last = (
         segment * partitions // segments, ((segment + 1) * partitions - 1) // segments,
@@ -210,7 +210,7 @@ def _filter_of(
     conditional_operator: str | None,
     legacy_name: str,
 ) -> tuple[Condition | None, str]:
-    """The filter that either parameter states, or None; and what AWS's texts call it."""
+    """Return the filter from either parameter, or None, and the parameter's name in AWS's messages."""
     if filter_expression is not None:
         return parse_condition(filter_expression, placeholders, "FilterExpression"), "Filter Expression"
     return filter_condition(conditions, conditional_operator), legacy_name
@@ -233,7 +233,7 @@ def _key_condition_of(
 
 
 def _range_keys(condition: KeyCondition) -> RangeKeys:
-    """The range keys that satisfy a condition."""
+    """Return the range of range keys that satisfy a condition."""
     everything = RangeKeys()
     if condition.range is None:
         return everything
@@ -251,7 +251,7 @@ def _range_keys(condition: KeyCondition) -> RangeKeys:
 
 
 def _start_key(table: Table, raw: Mapping[str, object], *, problem: str = "") -> ItemKey:
-    """The key after which a page begins. Errors: ValidationException, which tells the problem if it has a text."""
+    """Return the key after which a page begins. Errors: ValidationException, whose message includes `problem`."""
     key = read_item(raw)
     if not is_key(table, key):
         raise invalid_start(problem)
@@ -259,7 +259,10 @@ def _start_key(table: Table, raw: Mapping[str, object], *, problem: str = "") ->
 
 
 def _behind(start: ItemKey, hash_key: bytes, within: RangeKeys, *, forward: bool) -> RangeKeys:
-    """What is left of the range keys behind a start. Errors: ValidationException for a start that is not among them."""
+    """Return the part of the range after a start key.
+
+    Errors: ValidationException for a start key outside of the range.
+    """
     if start.hash_key != hash_key:
         raise invalid("The provided starting key is outside query boundaries based on provided conditions")
     if not within.low <= start.range_key < within.high:
@@ -276,7 +279,7 @@ def _size_of(page: ItemPage) -> int:
 def _answer(
     table: Table, page: ItemPage, wanted: Condition | None, projection: Projection | None, *, is_count: bool
 ) -> Document:
-    """A page as Query and Scan answer it: filtered, then projected, or only counted."""
+    """Build the answer of Query and Scan for a page: filter, then project or only count."""
     items = [load_item(stored.item) for stored in page.items]
     kept = items if wanted is None else [item for item in items if holds(wanted, item)]
     answer: Document = {"Count": len(kept), "ScannedCount": len(items)}

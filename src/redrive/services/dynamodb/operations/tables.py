@@ -1,10 +1,10 @@
-"""Tables themselves: created, described, listed, changed, deleted.
+"""The operations on tables: create, describe, list, change, delete.
 
-AWS works on a table for some seconds after the answer; here everything has happened when it is given. The answers show
-the state that AWS's show (CREATING, UPDATING, DELETING), and the next DescribeTable shows ACTIVE.
+AWS works on a table for some seconds after the answer. Here the work is complete before the answer. The answers show
+the same states as AWS's (CREATING, UPDATING, DELETING), and the next DescribeTable shows ACTIVE.
 
-Every operation on a table or its items begins with `authorize` and goes on with `require_table`: two steps, because AWS
-reads the expressions of a request between them.
+Every operation on a table or its items calls `authorize` and then `require_table`. They are two steps, because AWS
+parses the expressions of a request between them.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ from redrive.store.api import NO_CONTEXT, Transaction
 def authorize(
     tx: Transaction, caller: Caller, action: str, table_name: str, context: Context = NO_CONTEXT
 ) -> TableReference:
-    """The table that a name or an ARN means, if the caller may do this (`PutItem`) to it.
+    """Return the table that a name or an ARN means, if the caller may do this action (`PutItem`) on it.
 
-    A table of another account would have to allow it by a resource policy, and tables have none here.
-    Errors: AccessDeniedException; ValidationException for a text that names no table.
+    Another account's table would need a resource policy, which tables do not have here.
+    Errors: AccessDeniedException; ValidationException for a text that is not a table's name or ARN.
     """
     reference = refer_to_table(caller, table_name)
     tx.services.authorize(tx, caller, f"dynamodb:{action}", reference.arn, context=context)
@@ -64,7 +64,7 @@ def authorize(
 
 
 def require_table(tx: Transaction, caller: Caller, reference: TableReference) -> Table:
-    """The table whose items a request is about. Errors: ResourceNotFoundException."""
+    """Return the table for a request on items. Errors: ResourceNotFoundException."""
     table = find_table(tx, caller, reference)
     if table is None:
         raise not_found()
@@ -72,7 +72,7 @@ def require_table(tx: Transaction, caller: Caller, reference: TableReference) ->
 
 
 def require_named_table(tx: Transaction, caller: Caller, reference: TableReference) -> Table:
-    """The table that a request is about; the refusal names it. Errors: ResourceNotFoundException."""
+    """Return the table; the error message contains its name. Errors: ResourceNotFoundException."""
     table = find_table(tx, caller, reference)
     if table is None:
         raise not_found(f"Table: {reference.name} not found")
@@ -80,7 +80,7 @@ def require_named_table(tx: Transaction, caller: Caller, reference: TableReferen
 
 
 def find_table(tx: Transaction, caller: Caller, reference: TableReference) -> Table | None:
-    """The table, or None; the endpoint of one region knows no table of another."""
+    """Return the table, or None; also None if the ARN is of another region than the request."""
     return tx.resources.get(Table, reference.scope, reference.name) if reference.scope == caller.scope else None
 
 
@@ -110,7 +110,7 @@ def create_table(
 ) -> Document:
     """Create a table. It can be used at once.
 
-    Errors: ValidationException (keys, throughput, what is not supported); ResourceInUseException.
+    Errors: ValidationException (keys, throughput, unsupported parameters); ResourceInUseException.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateTable.html
     """
     asked = request_tags({tag["Key"]: tag["Value"] for tag in tags or ()})
@@ -142,7 +142,7 @@ def create_table(
 
 @operation("DescribeTable")
 def describe(tx: Transaction, caller: Caller, *, table_name: str) -> Document:
-    """A table with its settings, and with the number and size of its items as they are now.
+    """Describe a table: its settings, and the present number and size of its items.
 
     Errors: ResourceNotFoundException; ValidationException.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTable.html
@@ -155,7 +155,7 @@ def describe(tx: Transaction, caller: Caller, *, table_name: str) -> Document:
 def list_tables(
     tx: Transaction, caller: Caller, *, exclusive_start_table_name: str | None = None, limit: int | None = None
 ) -> Document:
-    """The names of the caller's tables in order, at most `limit` (100), after the name given.
+    """List the names of the caller's tables in order, at most `limit` (100), after the given name.
 
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListTables.html
     """
@@ -192,9 +192,9 @@ def update_table(
     disassociation_protection_enabled: bool | None = None,
     vector_index_updates: Sequence[object] | None = None,
 ) -> Document:
-    """Change the settings of a table: throughput, class, encryption, protection from deletion.
+    """Change the settings of a table: throughput, class, encryption, deletion protection.
 
-    Errors: ResourceNotFoundException; ValidationException (no change asked for, or one that is not possible).
+    Errors: ResourceNotFoundException; ValidationException (no change, or an impossible change).
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html
     """
     reference = authorize(tx, caller, "UpdateTable", table_name)
@@ -235,7 +235,7 @@ def update_table(
 def delete_table(tx: Transaction, caller: Caller, *, table_name: str) -> Document:
     """Delete a table and all its items.
 
-    Errors: ResourceNotFoundException; ValidationException for a table that is protected.
+    Errors: ResourceNotFoundException; ValidationException for a protected table.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteTable.html
     """
     table = require_named_table(tx, caller, authorize(tx, caller, "DeleteTable", table_name))

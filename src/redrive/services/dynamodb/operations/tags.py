@@ -1,4 +1,4 @@
-"""The tags of tables."""
+"""The operations on tags of tables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from redrive.store.api import NO_CONTEXT, Transaction
 
 @operation("TagResource")
 def tag_resource(tx: Transaction, caller: Caller, *, resource_arn: str, tags: Sequence[Tag]) -> Document:
-    """Give a table tags, over those with the same keys.
+    """Add tags to a table. A tag with an existing key replaces the old tag.
 
     Errors: ResourceNotFoundException; ValidationException.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TagResource.html
@@ -30,7 +30,7 @@ def tag_resource(tx: Transaction, caller: Caller, *, resource_arn: str, tags: Se
 
 @operation("UntagResource")
 def untag_resource(tx: Transaction, caller: Caller, *, resource_arn: str, tag_keys: Sequence[str]) -> Document:
-    """Take tags away from a table; keys that it does not have are no error.
+    """Remove tags from a table; a key that it does not have is not an error.
 
     Errors: ResourceNotFoundException; ValidationException.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UntagResource.html
@@ -45,7 +45,7 @@ def untag_resource(tx: Transaction, caller: Caller, *, resource_arn: str, tag_ke
 def list_tags_of_resource(
     tx: Transaction, caller: Caller, *, resource_arn: str, next_token: str | None = None
 ) -> Document:
-    """The tags of a table. They are few enough for one page, so no token is ever given out.
+    """List the tags of a table. One page is always enough, so the answer has no token.
 
     Errors: ResourceNotFoundException; ValidationException.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListTagsOfResource.html
@@ -57,11 +57,11 @@ def list_tags_of_resource(
 
 
 def _tagged_table(tx: Transaction, caller: Caller, action: str, arn: str, context: Context = NO_CONTEXT) -> Table:
-    """The table of this ARN. Errors: ResourceNotFoundException; ValidationException for what is no table's ARN."""
+    """Return the table with this ARN. Errors: ResourceNotFoundException; ValidationException (not a table's ARN)."""
     if not arn.startswith("arn:"):
         raise invalid(f"Invalid TableArn: Invalid ResourceArn provided as input {arn}")
     table = find_table(tx, caller, authorize(tx, caller, action, arn, context))
     if table is None:
-        # AWS spells it so.
+        # AWS's message has this spelling.
         raise not_found(f"ResourcArn: {arn} not found")
     return table

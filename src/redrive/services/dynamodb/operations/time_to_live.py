@@ -1,4 +1,4 @@
-"""The time to live of a table's items: set, taken away, shown. The items themselves expire in `workers`."""
+"""The operations on a table's time to live: set, remove, describe. The expiry itself is in `workers`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from redrive.store.api import Transaction
 def update_time_to_live(
     tx: Transaction, caller: Caller, *, table_name: str, time_to_live_specification: Document
 ) -> Document:
-    """Have the items of a table expire by an attribute, or expire no more. Counts for the items that are there, too.
+    """Let the items of a table expire by an attribute, or stop this. The change also applies to stored items.
 
     Errors: ResourceNotFoundException; ValidationException (nothing to change, or changed within the last hour).
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTimeToLive.html
@@ -43,7 +43,7 @@ def update_time_to_live(
 
 @operation("DescribeTimeToLive")
 def describe_time_to_live(tx: Transaction, caller: Caller, *, table_name: str) -> Document:
-    """Whether the items of a table expire, and by which attribute.
+    """Return whether the items of a table expire, and by which attribute.
 
     Errors: ResourceNotFoundException; ValidationException.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTimeToLive.html

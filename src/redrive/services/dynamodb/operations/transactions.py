@@ -1,4 +1,4 @@
-"""Transactions: up to 100 items of any tables written together or not at all, or got as they are at one instant."""
+"""Transactions: write up to 100 items of any tables together or not at all, or read up to 100 at one instant."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from redrive.store.tables.items import ItemKey
 from redrive.store.tables.tokens import UsedToken
 
 TOKENS = "dynamodb.TransactWriteItems"
-"""The kind under which client request tokens are kept."""
+"""The kind under which client request tokens are stored."""
 
 
 @operation("TransactWriteItems")
@@ -44,7 +44,7 @@ def transact_write_items(
     return_item_collection_metrics: str | None = None,  # noqa: ARG001 -- only tables with a local index have any.
     client_request_token: str | None = None,
 ) -> Document:
-    """Put, update, delete and check up to 100 items, all together or none. The same token counts once in ten minutes.
+    """Put, update, delete and check up to 100 items, all or none. A token makes the request idempotent for ten minutes.
 
     Errors: ValidationException; ResourceNotFoundException; IdempotentParameterMismatchException;
     TransactionCanceledException with a reason for each action.
@@ -77,9 +77,9 @@ def transact_get_items(
     transact_items: Sequence[Document],
     return_consumed_capacity: str | None = None,
 ) -> Document:
-    """Up to 100 items by their keys as they are at one instant, in the order asked; no Item where there is none.
+    """Return up to 100 items by their keys, as of one instant, in the order of the request; no Item if there is none.
 
-    Errors: ValidationException; ResourceNotFoundException; TransactionCanceledException (a key that is none).
+    Errors: ValidationException; ResourceNotFoundException; TransactionCanceledException (an invalid key).
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactGetItems.html
     """
     gets = [entry["Get"] for entry in transact_items]
@@ -107,7 +107,7 @@ def transact_get_items(
 
 
 def _key_of_get(place: int, get: Document, table: Table, count: int) -> ItemKey:
-    """The key that a Get names. Errors: TransactionCanceledException."""
+    """Return the key in a Get. Errors: TransactionCanceledException."""
     try:
         return read_key(table, get["Key"])[1]
     except ServiceError as error:
@@ -115,13 +115,13 @@ def _key_of_get(place: int, get: Document, table: Table, count: int) -> ItemKey:
 
 
 def _check_distinct(tables: Sequence[Table], keys: Sequence[ItemKey]) -> None:
-    """Refuse two actions on one item. Errors: ValidationException."""
+    """Refuse two actions on the same item. Errors: ValidationException."""
     if len({(table.id, key) for table, key in zip(tables, keys, strict=True)}) != len(keys):
         raise invalid("Transaction request cannot include multiple operations on one item")
 
 
 def _keys_of(actions: Sequence[Action], tables: Sequence[Table]) -> list[ItemKey]:
-    """The keys that the actions are about. The first that is not valid cancels the transaction, whatever comes after.
+    """Return the keys of the actions. The first invalid key cancels the transaction; later keys are not checked.
 
     Errors: TransactionCanceledException; ValidationException for a key with an empty value.
     """
@@ -137,7 +137,7 @@ def _keys_of(actions: Sequence[Action], tables: Sequence[Table]) -> list[ItemKey
 
 
 def _outcomes(actions: Sequence[Action], olds: Sequence[Item | None]) -> list[Item | None]:
-    """The items after the actions. Every action that cannot be done is told.
+    """Return the items after the actions. The error lists every action that failed.
 
     Errors: TransactionCanceledException.
     """
@@ -156,14 +156,14 @@ def _outcomes(actions: Sequence[Action], olds: Sequence[Item | None]) -> list[It
 
 
 def _blamed(place: int, error: ServiceError, count: int) -> ServiceError:
-    """The refusal of a transaction of so many actions for one of them alone."""
+    """Build the error of a transaction with `count` actions, of which one failed."""
     return cancelled([blame(error) if number == place else NOT_TO_BLAME for number in range(count)])
 
 
 def _is_first(tx: Transaction, caller: Caller, token: str, digest: str) -> bool:
-    """Whether this token was not used within ten minutes; it is now.
+    """Record the use of this token. Returns whether it was not used in the last ten minutes.
 
-    Errors: IdempotentParameterMismatchException for one that was used for something else.
+    Errors: IdempotentParameterMismatchException if the token was used for another request.
     """
     used = tx.tokens.find(TOKENS, caller.scope, token, tx.now)
     if used is not None:

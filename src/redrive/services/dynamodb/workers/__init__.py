@@ -1,1 +1,1 @@
-"""What happens in DynamoDB by itself."""
+"""The work that DynamoDB does without a request."""

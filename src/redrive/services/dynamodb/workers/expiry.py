@@ -1,7 +1,7 @@
-"""The due work of DynamoDB: items whose time to live has passed are deleted.
+"""The worker of DynamoDB: it deletes items whose time to live has passed.
 
-No timer is kept for it: the store knows which item expires next. A write of an item does not wake the driver either,
-for it looks around once a minute in any case, and AWS promises days.
+The worker needs no timer, because the store knows which item expires next. A write of an item does not wake the driver:
+the driver looks for work every minute anyway, and AWS promises only days.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from redrive.store.api import Transaction
 
 
 class ExpiryWorker:
-    """Deletes items a minute after their time to live has passed; until then they are seen as any other."""
+    """Deletes items a minute after their time to live has passed; until then, reads return them."""
 
     name = "dynamodb.ttl"
     timer = None

@@ -1,1 +1,1 @@
-"""What IAM keeps and what its rules are, without a transaction."""
+"""The stored documents of IAM and its pure rules; nothing here uses a transaction."""

@@ -1,4 +1,4 @@
-"""Policy documents: read, measured, and written into answers."""
+"""Policy documents: parse them, check their size, encode them for answers."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from redrive.services.iam.model.requests import over_quota
 
 @functools.lru_cache(maxsize=limits.PARSED_DOCUMENTS_MAX)
 def parsed(document: str, kind: PolicyKind = PolicyKind.IDENTITY) -> Policy:
-    """A document, ready to be evaluated; the same text is read once. Errors: PolicyError."""
+    """Return a parsed document. The cache parses the same text only once. Errors: PolicyError."""
     return parse_policy(document, kind)
 
 
 def encoded(document: str) -> str:
-    """A document as IAM puts it into answers: percent-encoded after RFC 3986. SDKs decode it again."""
+    """Percent-encode a document by RFC 3986, as IAM does in answers. SDKs decode it again."""
     return quote(document, safe="")
 
 
 def check_trust(document: str) -> None:
-    """Refuse what cannot be a role's trust policy. Errors: MalformedPolicyDocumentException; LimitExceededException."""
+    """Refuse an invalid trust policy of a role. Errors: MalformedPolicyDocumentException; LimitExceededException."""
     _check(document, PolicyKind.TRUST)
     if _size(document) > limits.TRUST_POLICY_CHARACTERS_MAX:
         raise over_quota("ACLSizePerRole", limits.TRUST_POLICY_CHARACTERS_MAX)
 
 
 def check_managed(document: str) -> None:
-    """Refuse what cannot be a managed policy. Errors: MalformedPolicyDocumentException; LimitExceededException."""
+    """Refuse an invalid managed policy. Errors: MalformedPolicyDocumentException; LimitExceededException."""
     _check(document, PolicyKind.IDENTITY)
     if parsed(document).version != CURRENT_VERSION:
         message = f"Policy document must be version {CURRENT_VERSION} or greater."
@@ -41,7 +41,7 @@ def check_managed(document: str) -> None:
 
 
 def check_inline(document: str, everything: Mapping[str, str], *, owner: str, characters_max: int) -> None:
-    """Refuse a document that no `role NAME` or `user NAME` can have, or with which their inline policies grow too long.
+    """Refuse an invalid inline policy for `role NAME` or `user NAME`, or one that makes all of them together too long.
 
     Errors: MalformedPolicyDocumentException; LimitExceededException.
     """
@@ -60,5 +60,5 @@ def _check(document: str, kind: PolicyKind) -> None:
 
 
 def _size(document: str) -> int:
-    """Characters that count towards a quota: white space does not."""
+    """Count the characters of a document without white space, as quotas count them."""
     return sum(map(len, document.split()))

@@ -1,4 +1,4 @@
-"""What requests and answers of IAM have in common: refusals, pages, tags."""
+"""Shared parts of IAM's requests and answers: errors, pages, tags."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ T = TypeVar("T")
 
 
 def no_such_entity(message: str) -> ServiceError:
-    """The refusal of a request for something that is not there."""
+    """Build the error for an entity that does not exist."""
     return ServiceError("NoSuchEntityException", message)
 
 
 def invalid_input(message: str) -> ServiceError:
-    """The refusal of a value that no entity could have."""
+    """Build the error for an invalid value."""
     return ServiceError("InvalidInputException", message)
 
 
 def over_quota(quota: str, maximum: int) -> ServiceError:
-    """The refusal to exceed a quota, `PoliciesPerRole` say."""
+    """Build the error for exceeding a quota, for example `PoliciesPerRole`."""
     return ServiceError("LimitExceededException", f"Cannot exceed quota for {quota}: {maximum}")
 
 
 def page(
     found: Iterable[T], key: Callable[[T], str], marker: str | None, max_items: int | None
 ) -> tuple[Sequence[T], Document]:
-    """One page of a list in order of its keys, and the members of the answer that say whether there is more.
+    """Return one page of a list sorted by key, and the members of the answer that say whether more items follow.
 
-    A marker is the key of the last item before it. Errors: ValidationException for a marker that no list gave.
+    A marker is the key of the last item on the previous page. Errors: ValidationException for an invalid marker.
     """
     after = _read_marker(marker) if marker else None
     remaining = [item for item in sorted(found, key=key) if after is None or key(item) > after]
@@ -52,9 +52,9 @@ def _read_marker(marker: str) -> str:
 
 
 def tagged(tags: Mapping[str, str], given: Sequence[Mapping[str, str]], owner: str) -> dict[str, str]:
-    """The tags of a `Role` or `Policy` after more were given. Keys are told apart without letter case.
+    """Return the tags of a `Role` or `Policy` after adding tags. Keys that differ only in letter case are equal.
 
-    Errors: InvalidInputException (a key twice, or one of AWS's); LimitExceededException.
+    Errors: InvalidInputException (a repeated key, or a key reserved for AWS); LimitExceededException.
     """
     added = {tag["Key"].lower(): (tag["Key"], tag["Value"]) for tag in given}
     if len(added) != len(given):
@@ -69,11 +69,11 @@ def tagged(tags: Mapping[str, str], given: Sequence[Mapping[str, str]], owner: s
 
 
 def untagged(tags: Mapping[str, str], keys: Iterable[str]) -> dict[str, str]:
-    """The tags that remain without these keys."""
+    """Return the tags without these keys."""
     removed = {key.lower() for key in keys}
     return {key: value for key, value in tags.items() if key.lower() not in removed}
 
 
 def tag_list(tags: Mapping[str, str]) -> list[Document]:
-    """Tags as AWS lists them."""
+    """Convert tags to AWS's list form."""
     return [{"Key": key, "Value": value} for key, value in tags.items()]

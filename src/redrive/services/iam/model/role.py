@@ -1,4 +1,4 @@
-"""Roles and managed policies: what is stored of them and what they are called. No transaction, no clock."""
+"""Roles and managed policies: their stored form, names and ARNs. No transaction, no clock."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from redrive.languages.iam import is_unknown, managed_policies, unknown_policy
 from redrive.services.iam import limits
 
 AWS_ACCOUNT = "aws"
-"""What stands in the ARN of AWS's own policies where others have their account."""
+"""The account part in the ARNs of AWS's own policies."""
 
 _ID_DIGITS = 17
 
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """A role with everything that decides what it may do.
+    """A role, with everything that decides its permissions.
 
-    `trust` and the values of `inline` are policy documents as they were given; `attached` and `boundary` are ARNs of
+    `trust` and the values of `inline` are policy documents as users sent them; `attached` and `boundary` are ARNs of
     managed policies.
     """
 
@@ -47,7 +47,7 @@ class Role:
 
     @property
     def name(self) -> str:
-        """What makes the role unique in its account: its name without letter case."""
+        """The role's unique key in its account: the name in lower case."""
         return self.role_name.lower()
 
     @property
@@ -57,7 +57,7 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class PolicyVersion:
-    """One version of a managed policy: `v3` is number 3. AWS's own have no known date."""
+    """One version of a managed policy: `v3` is number 3. Versions of AWS's own policies have no known date."""
 
     number: int
     document: str
@@ -70,7 +70,7 @@ class PolicyVersion:
 
 @dataclass(frozen=True, slots=True)
 class ManagedPolicy:
-    """A policy that has an ARN and versions: a customer's, or one of AWS's own."""
+    """A policy that has an ARN and versions: a customer's, or AWS's own."""
 
     KIND: ClassVar[str] = "iam.policy"
 
@@ -88,7 +88,7 @@ class ManagedPolicy:
 
     @property
     def name(self) -> str:
-        """What makes the policy unique in its account: its name without letter case."""
+        """The policy's unique key in its account: the name in lower case."""
         return self.policy_name.lower()
 
     @property
@@ -97,21 +97,21 @@ class ManagedPolicy:
 
     @property
     def is_aws(self) -> bool:
-        """Whether the policy is AWS's own, and so cannot be changed."""
+        """Whether the policy is AWS's own, which nobody can change."""
         return self.account == AWS_ACCOUNT
 
     @property
     def document(self) -> str:
-        """The document that is in force."""
+        """The document of the default version."""
         return next(version.document for version in self.versions if version.number == self.default_number)
 
     def version(self, version_id: str) -> PolicyVersion | None:
-        """The version of that id, `v2`."""
+        """Return the version with this id, for example `v2`."""
         return next((version for version in self.versions if version.id == version_id), None)
 
 
 def home(account: str) -> Scope:
-    """Where an account's roles and policies are stored: IAM has no regions."""
+    """Return the scope in which an account's roles and policies are stored: IAM has no regions."""
     return Scope(account, "global")
 
 
@@ -126,23 +126,23 @@ def policy_arn(account: str, policy_name: str, path: str = "/") -> str:
 
 
 def new_role_id(entropy: Entropy) -> str:
-    """A fresh `AROA…` of 21 characters. A role that is deleted and created again has another one."""
+    """Return a new id: `AROA…`, 21 characters. A role that is deleted and created again gets another id."""
     return f"AROA{entropy.hex(_ID_DIGITS).upper()}"
 
 
 def new_policy_id(entropy: Entropy) -> str:
-    """A fresh `ANPA…` of 21 characters."""
+    """Return a new id: `ANPA…`, 21 characters."""
     return f"ANPA{entropy.hex(_ID_DIGITS).upper()}"
 
 
 @functools.cache
 def aws_policies() -> Mapping[str, ManagedPolicy]:
-    """AWS's own managed policies by ARN, each with the one version that is in force."""
+    """Return AWS's own managed policies by ARN, each with its default version only."""
     return MappingProxyType({arn: _aws_policy(known) for arn, known in managed_policies().items()})
 
 
 def aws_policy(arn: str) -> ManagedPolicy | None:
-    """The policy of AWS's with this ARN; one whose document is not here allows nothing. None for any other ARN."""
+    """Return AWS's policy with this ARN, or None. A policy whose document redrive does not have allows nothing."""
     known = aws_policies().get(arn)
     if known is None and is_unknown(arn):
         return _aws_policy(unknown_policy(arn))

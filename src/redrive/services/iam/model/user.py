@@ -1,4 +1,4 @@
-"""Users and their access keys: what is stored of them and what they are called. No transaction, no clock."""
+"""Users and their access keys: their stored form, names and ARNs. No transaction, no clock."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from redrive.core.entropy import Entropy
 from redrive.core.scope import Scope
 
 KEYS = Scope("*", "global")
-"""Where all access keys are stored: a request names a key and no account."""
+"""The scope of all access keys: a request contains a key, but no account."""
 
 ACTIVE = "Active"
 
@@ -21,9 +21,9 @@ _ID_DIGITS = 17
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A user with everything that decides what they may do.
+    """A user, with everything that decides the permissions.
 
-    The values of `inline` are policy documents as they were given; `attached` and `boundary` are ARNs of managed
+    The values of `inline` are policy documents as users sent them; `attached` and `boundary` are ARNs of managed
     policies; `access_keys` are ids, oldest first.
     """
 
@@ -42,7 +42,7 @@ class User:
 
     @property
     def name(self) -> str:
-        """What makes the user unique in the account: the name without letter case."""
+        """The user's unique key in the account: the name in lower case."""
         return self.user_name.lower()
 
     @property
@@ -52,7 +52,7 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class AccessKey:
-    """An access key of a user. Its secret follows from its id and the store's secret, so it is kept nowhere."""
+    """An access key of a user. The secret is computed from the id and the store's secret, so it is not stored."""
 
     KIND: ClassVar[str] = "iam.access_key"
 
@@ -74,7 +74,7 @@ class AccessKey:
         return self.status == ACTIVE
 
     def used(self, now: Instant, service: str, region: str) -> AccessKey:
-        """The key after it was used."""
+        """Return the key with the record of a use."""
         return dataclasses.replace(self, used_at=now, used_service=service, used_region=region)
 
 
@@ -84,5 +84,5 @@ def user_arn(account: str, user_name: str, path: str = "/") -> str:
 
 
 def new_user_id(entropy: Entropy) -> str:
-    """A fresh `AIDA…` of 21 characters. A user who is deleted and created again has another one."""
+    """Return a new id: `AIDA…`, 21 characters. A user who is deleted and created again gets another id."""
     return f"AIDA{entropy.hex(_ID_DIGITS).upper()}"

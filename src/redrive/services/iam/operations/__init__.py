@@ -1,1 +1,1 @@
-"""The operations of IAM, and what they share: functions of a transaction."""
+"""The operations of IAM and their shared functions, all on a transaction."""

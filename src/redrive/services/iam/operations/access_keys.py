@@ -1,6 +1,6 @@
-"""Access keys of users: created, listed, switched off and on, deleted.
+"""The operations on access keys of users: create, list, deactivate, activate, delete.
 
-What is deleted or inactive is refused from the commit on: every request looks its key up in its own transaction.
+A deleted or inactive key is refused from the commit on, because every request reads its key in its own transaction.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from redrive.store.api import Transaction
 
 @operation("CreateAccessKey")
 def create_access_key(tx: Transaction, caller: Caller, *, user_name: str | None = None) -> Document:
-    """Give a user an access key. Its secret is told now and never again.
+    """Create an access key for a user. Only this answer contains the secret.
 
-    Errors: NoSuchEntityException; LimitExceededException (two keys); ValidationException (no name, and no user calls).
+    Errors: NoSuchEntityException; LimitExceededException (two keys); ValidationException (no name, and the caller is
+    not a user).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_CreateAccessKey.html
     """
     user = user_for(tx, caller, user_name, "iam:CreateAccessKey")
@@ -45,9 +46,9 @@ def list_access_keys(
     marker: str | None = None,
     max_items: int | None = None,
 ) -> Document:
-    """A user's access keys without their secrets.
+    """List a user's access keys, without their secrets.
 
-    Errors: NoSuchEntityException; ValidationException (a marker that no list gave; no name, and no user calls).
+    Errors: NoSuchEntityException; ValidationException (an invalid marker; no name, and the caller is not a user).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_ListAccessKeys.html
     """
     user = user_for(tx, caller, user_name, "iam:ListAccessKeys")
@@ -59,10 +60,10 @@ def list_access_keys(
 def update_access_key(
     tx: Transaction, caller: Caller, *, access_key_id: str, status: str, user_name: str | None = None
 ) -> Document:
-    """Switch an access key off (`Inactive`) or on (`Active`).
+    """Deactivate (`Inactive`) or activate (`Active`) an access key.
 
-    Errors: NoSuchEntityException (user or key); InvalidInputException (a status that AWS alone gives);
-    ValidationException (no name, and no user calls).
+    Errors: NoSuchEntityException (user or key); InvalidInputException (a status that only AWS sets);
+    ValidationException (no name, and the caller is not a user).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_UpdateAccessKey.html
     """
     user = user_for(tx, caller, user_name, "iam:UpdateAccessKey")
@@ -75,9 +76,9 @@ def update_access_key(
 
 @operation("DeleteAccessKey")
 def delete_access_key(tx: Transaction, caller: Caller, *, access_key_id: str, user_name: str | None = None) -> Document:
-    """Delete an access key for ever.
+    """Delete an access key permanently.
 
-    Errors: NoSuchEntityException (user or key); ValidationException (no name, and no user calls).
+    Errors: NoSuchEntityException (user or key); ValidationException (no name, and the caller is not a user).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_DeleteAccessKey.html
     """
     user = user_for(tx, caller, user_name, "iam:DeleteAccessKey")
@@ -90,9 +91,9 @@ def delete_access_key(tx: Transaction, caller: Caller, *, access_key_id: str, us
 
 @operation("GetAccessKeyLastUsed")
 def get_access_key_last_used(tx: Transaction, caller: Caller, *, access_key_id: str) -> Document:
-    """Whose access key this is, and when it was last used for which service: to a quarter of an hour.
+    """Return the user of an access key, and the time and service of its last use, accurate to 15 minutes.
 
-    Errors: AccessDeniedException (also for a key that is not there, as AWS answers it).
+    Errors: AccessDeniedException (also for a key that does not exist, as on AWS).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_GetAccessKeyLastUsed.html
     """
     key = tx.resources.get(AccessKey, KEYS, access_key_id)
@@ -110,7 +111,7 @@ def get_access_key_last_used(tx: Transaction, caller: Caller, *, access_key_id: 
 
 
 def _key_of(tx: Transaction, user: User, access_key_id: str) -> AccessKey:
-    """A key of this user. Errors: NoSuchEntityException."""
+    """Return an access key of this user. Errors: NoSuchEntityException."""
     key = tx.resources.get(AccessKey, KEYS, access_key_id) if access_key_id in user.access_keys else None
     if key is None:
         raise no_such_entity(f"The Access Key with id {access_key_id} cannot be found.")

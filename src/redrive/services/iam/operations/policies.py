@@ -1,6 +1,6 @@
-"""Managed policies: created, found, listed, tagged, deleted, and who uses them.
+"""The operations on managed policies: create, find, list, tag, delete, and list their users.
 
-Every operation on a policy begins with `policy_for`; those that change it, with `own_policy_for`.
+Every operation on a policy begins with `policy_for`; operations that change a policy begin with `own_policy_for`.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from redrive.store.api import Transaction
 
 
 def policy_for(tx: Transaction, caller: Caller, arn: str, action: str) -> ManagedPolicy:
-    """The managed policy that an ARN means, of the caller's account or of AWS, if the caller may do this to it.
+    """Return the managed policy with this ARN, of the caller's account or of AWS, if the caller may do `action` on it.
 
-    Errors: NoSuchEntityException; InvalidInputException (no ARN); AccessDeniedException.
+    Errors: NoSuchEntityException; InvalidInputException (not an ARN); AccessDeniedException.
     """
     if not arn.startswith("arn:"):
         raise invalid_input(f"ARN {arn} is not valid.")
@@ -53,7 +53,7 @@ def policy_for(tx: Transaction, caller: Caller, arn: str, action: str) -> Manage
 
 
 def own_policy_for(tx: Transaction, caller: Caller, arn: str, action: str) -> ManagedPolicy:
-    """As `policy_for`, for changing it: AWS's own policies refuse everybody. Errors: as `policy_for`."""
+    """Like `policy_for`, for a change: nobody may change AWS's own policies. Errors: as `policy_for`."""
     policy = policy_for(tx, caller, arn, action)
     if policy.is_aws:
         message = f"User: {caller.principal_arn} is not authorized to perform: {action} on resource: {arn}"
@@ -62,7 +62,7 @@ def own_policy_for(tx: Transaction, caller: Caller, arn: str, action: str) -> Ma
 
 
 def store_policy(tx: Transaction, policy: ManagedPolicy) -> None:
-    """Keep a policy, over what was known of it."""
+    """Store a policy, replacing the earlier row."""
     tx.resources.put(home(policy.account), policy)
 
 
@@ -77,7 +77,7 @@ def create_policy(
     description: str | None = None,
     tags: Sequence[Mapping[str, str]] | None = None,
 ) -> Document:
-    """Create a managed policy whose version v1 is this document.
+    """Create a managed policy with this document as version v1.
 
     Errors: EntityAlreadyExistsException; MalformedPolicyDocumentException; LimitExceededException;
     InvalidInputException (tags).
@@ -104,7 +104,7 @@ def create_policy(
 
 @operation("GetPolicy")
 def get_policy(tx: Transaction, caller: Caller, *, policy_arn: str) -> Document:
-    """A managed policy, without its document.
+    """Return a managed policy, without its document.
 
     Errors: NoSuchEntityException; InvalidInputException.
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_GetPolicy.html
@@ -126,9 +126,9 @@ def list_policies(
     marker: str | None = None,
     max_items: int | None = None,
 ) -> Document:
-    """Managed policies in order of their names: the account's (`Local`), AWS's (`AWS`), or both.
+    """List managed policies sorted by name: the account's (`Local`), AWS's (`AWS`), or both.
 
-    Errors: ValidationException (a marker that no list gave).
+    Errors: ValidationException (an invalid marker).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_ListPolicies.html
     """
     tx.services.authorize(tx, caller, "iam:ListPolicies", policy_arn(caller.account, "", path_prefix or "/"))
@@ -144,14 +144,14 @@ def list_policies(
     elif only_attached:
         found = [policy for policy in found if usage.attached[policy.arn]]
     found = [policy for policy in found if policy.path.startswith(path_prefix or "/")]
-    # Two policies may have one name only if one is AWS's; the ARN after it tells them apart.
+    # One of AWS's policies can have the same name as one of the account's; the ARN distinguishes them.
     items, more = page(found, lambda policy: f"{policy.name} {policy.arn}", marker, max_items)
     return {"Policies": [_listed(policy, usage) for policy in items], **more}
 
 
 @operation("DeletePolicy")
 def delete_policy(tx: Transaction, caller: Caller, *, policy_arn: str) -> Document:
-    """Delete a managed policy that nothing uses and that has no version but the default one.
+    """Delete a managed policy that nothing uses and that has only its default version.
 
     Errors: NoSuchEntityException; InvalidInputException; DeleteConflictException; AccessDeniedException (AWS's own).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_DeletePolicy.html
@@ -182,9 +182,9 @@ def list_entities_for_policy(
     marker: str | None = None,
     max_items: int | None = None,
 ) -> Document:
-    """The roles and users that a managed policy is attached to or bounds. Groups there are none.
+    """List the roles and users to which a managed policy is attached, or whose boundary it is. There are no groups.
 
-    Errors: NoSuchEntityException; InvalidInputException; ValidationException (a marker that no list gave).
+    Errors: NoSuchEntityException; InvalidInputException; ValidationException (an invalid marker).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_ListEntitiesForPolicy.html
     """
     policy = policy_for(tx, caller, policy_arn, "iam:ListEntitiesForPolicy")
@@ -211,7 +211,7 @@ def list_entities_for_policy(
 
 @operation("TagPolicy")
 def tag_policy(tx: Transaction, caller: Caller, *, policy_arn: str, tags: Sequence[Mapping[str, str]]) -> Document:
-    """Give a managed policy tags, over those with the same keys.
+    """Add tags to a managed policy. A tag with an existing key replaces the old tag.
 
     Errors: NoSuchEntityException; InvalidInputException; LimitExceededException; AccessDeniedException (AWS's own).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_TagPolicy.html
@@ -223,7 +223,7 @@ def tag_policy(tx: Transaction, caller: Caller, *, policy_arn: str, tags: Sequen
 
 @operation("UntagPolicy")
 def untag_policy(tx: Transaction, caller: Caller, *, policy_arn: str, tag_keys: Sequence[str]) -> Document:
-    """Take tags away from a managed policy; keys that it does not have are fine.
+    """Remove tags from a managed policy; a key that it does not have is not an error.
 
     Errors: NoSuchEntityException; InvalidInputException; AccessDeniedException (AWS's own).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_UntagPolicy.html
@@ -237,9 +237,9 @@ def untag_policy(tx: Transaction, caller: Caller, *, policy_arn: str, tag_keys: 
 def list_policy_tags(
     tx: Transaction, caller: Caller, *, policy_arn: str, marker: str | None = None, max_items: int | None = None
 ) -> Document:
-    """A managed policy's tags in order of their keys.
+    """List a managed policy's tags, sorted by key.
 
-    Errors: NoSuchEntityException; InvalidInputException; ValidationException (a marker that no list gave).
+    Errors: NoSuchEntityException; InvalidInputException; ValidationException (an invalid marker).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_ListPolicyTags.html
     """
     policy = policy_for(tx, caller, policy_arn, "iam:ListPolicyTags")
@@ -249,7 +249,7 @@ def list_policy_tags(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Usage:
-    """How many roles and users of an account have each policy attached, and as their boundary."""
+    """For each policy, how many roles and users of an account have it attached, or have it as their boundary."""
 
     attached: Counter[str]
     bounding: Counter[str]

@@ -1,4 +1,4 @@
-"""The versions of managed policies: up to five are kept, one is in force."""
+"""The operations on versions of managed policies: up to five are stored, one is the default."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from redrive.store.api import Transaction
 def create_policy_version(
     tx: Transaction, caller: Caller, *, policy_arn: str, policy_document: str, set_as_default: bool | None = None
 ) -> Document:
-    """Add a version to a managed policy, and put it in force if asked to. Numbers are never used again.
+    """Add a version to a managed policy, on request as the default. Version numbers are never reused.
 
     Errors: NoSuchEntityException; MalformedPolicyDocumentException; LimitExceededException; InvalidInputException.
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_CreatePolicyVersion.html
@@ -44,7 +44,7 @@ def create_policy_version(
 
 @operation("GetPolicyVersion")
 def get_policy_version(tx: Transaction, caller: Caller, *, policy_arn: str, version_id: str) -> Document:
-    """A version of a managed policy with its document.
+    """Return a version of a managed policy with its document.
 
     Errors: NoSuchEntityException (policy or version); InvalidInputException.
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_GetPolicyVersion.html
@@ -58,20 +58,20 @@ def get_policy_version(tx: Transaction, caller: Caller, *, policy_arn: str, vers
 def list_policy_versions(
     tx: Transaction, caller: Caller, *, policy_arn: str, marker: str | None = None, max_items: int | None = None
 ) -> Document:
-    """The versions of a managed policy, newest first, without their documents.
+    """List the versions of a managed policy, newest first, without their documents.
 
-    Errors: NoSuchEntityException; InvalidInputException; ValidationException (a marker that no list gave).
+    Errors: NoSuchEntityException; InvalidInputException; ValidationException (an invalid marker).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_ListPolicyVersions.html
     """
     policy = policy_for(tx, caller, policy_arn, "iam:ListPolicyVersions")
-    # The newest version has the smallest key.
+    # The key of the newest version sorts first.
     items, more = page(policy.versions, lambda version: f"{10**9 - version.number:010}", marker, max_items)
     return {"Versions": [_listed(policy, version) for version in items], **more}
 
 
 @operation("SetDefaultPolicyVersion")
 def set_default_policy_version(tx: Transaction, caller: Caller, *, policy_arn: str, version_id: str) -> Document:
-    """Put a version of a managed policy in force.
+    """Make a version the default of a managed policy.
 
     Errors: NoSuchEntityException (policy or version); InvalidInputException.
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_SetDefaultPolicyVersion.html
@@ -84,7 +84,7 @@ def set_default_policy_version(tx: Transaction, caller: Caller, *, policy_arn: s
 
 @operation("DeletePolicyVersion")
 def delete_policy_version(tx: Transaction, caller: Caller, *, policy_arn: str, version_id: str) -> Document:
-    """Delete a version of a managed policy that is not in force.
+    """Delete a version of a managed policy that is not the default.
 
     Errors: NoSuchEntityException (policy or version); DeleteConflictException; InvalidInputException.
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_DeletePolicyVersion.html

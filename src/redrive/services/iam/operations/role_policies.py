@@ -1,4 +1,4 @@
-"""What a role may do: its inline policies, the managed policies attached to it, and its permissions boundary."""
+"""The operations on a role's permissions: inline policies, attached managed policies, and the permissions boundary."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from redrive.store.api import Transaction
 def put_role_policy(
     tx: Transaction, caller: Caller, *, role_name: str, policy_name: str, policy_document: str
 ) -> Document:
-    """Give a role an inline policy, over the one of that name.
+    """Put an inline policy into a role, replacing the one with the same name.
 
     Errors: NoSuchEntityException; MalformedPolicyDocumentException; LimitExceededException.
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_PutRolePolicy.html
@@ -35,7 +35,7 @@ def put_role_policy(
 
 @operation("GetRolePolicy")
 def get_role_policy(tx: Transaction, caller: Caller, *, role_name: str, policy_name: str) -> Document:
-    """An inline policy of a role.
+    """Return an inline policy of a role.
 
     Errors: NoSuchEntityException (role or policy).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_GetRolePolicy.html
@@ -51,9 +51,9 @@ def get_role_policy(tx: Transaction, caller: Caller, *, role_name: str, policy_n
 def list_role_policies(
     tx: Transaction, caller: Caller, *, role_name: str, marker: str | None = None, max_items: int | None = None
 ) -> Document:
-    """The names of a role's inline policies.
+    """List the names of a role's inline policies.
 
-    Errors: NoSuchEntityException; ValidationException (a marker that no list gave).
+    Errors: NoSuchEntityException; ValidationException (an invalid marker).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_ListRolePolicies.html
     """
     role = role_for(tx, caller, role_name, "iam:ListRolePolicies")
@@ -63,7 +63,7 @@ def list_role_policies(
 
 @operation("DeleteRolePolicy")
 def delete_role_policy(tx: Transaction, caller: Caller, *, role_name: str, policy_name: str) -> Document:
-    """Take an inline policy away from a role.
+    """Delete an inline policy of a role.
 
     Errors: NoSuchEntityException (role or policy).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_DeleteRolePolicy.html
@@ -78,9 +78,9 @@ def delete_role_policy(tx: Transaction, caller: Caller, *, role_name: str, polic
 
 @operation("AttachRolePolicy")
 def attach_role_policy(tx: Transaction, caller: Caller, *, role_name: str, policy_arn: str) -> Document:
-    """Attach a managed policy to a role; attaching it again changes nothing.
+    """Attach a managed policy to a role; a second attach has no effect.
 
-    Errors: NoSuchEntityException (role or policy); InvalidInputException (no ARN); LimitExceededException.
+    Errors: NoSuchEntityException (role or policy); InvalidInputException (not an ARN); LimitExceededException.
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_AttachRolePolicy.html
     """
     role = role_for(tx, caller, role_name, "iam:AttachRolePolicy")
@@ -102,7 +102,8 @@ def attach_role_policy(tx: Transaction, caller: Caller, *, role_name: str, polic
 def detach_role_policy(tx: Transaction, caller: Caller, *, role_name: str, policy_arn: str) -> Document:
     """Detach a managed policy from a role.
 
-    Errors: NoSuchEntityException (no such role, or the policy is not attached to it); InvalidInputException (no ARN).
+    Errors: NoSuchEntityException (no such role, or the policy is not attached to it); InvalidInputException (not an
+    ARN).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_DetachRolePolicy.html
     """
     role = role_for(tx, caller, role_name, "iam:DetachRolePolicy")
@@ -124,15 +125,15 @@ def list_attached_role_policies(
     marker: str | None = None,
     max_items: int | None = None,
 ) -> Document:
-    """The managed policies that are attached to a role, in order of their names.
+    """List the managed policies that are attached to a role, sorted by name.
 
-    Errors: NoSuchEntityException; ValidationException (a marker that no list gave).
+    Errors: NoSuchEntityException; ValidationException (an invalid marker).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_ListAttachedRolePolicies.html
     """
     role = role_for(tx, caller, role_name, "iam:ListAttachedRolePolicies")
     policies = [policy for arn in role.attached if (policy := access.find_policy(tx, arn)) is not None]
     found = [policy for policy in policies if policy.path.startswith(path_prefix or "/")]
-    # Two policies may have one name only if one is AWS's; the ARN after it tells them apart.
+    # One of AWS's policies can have the same name as one of the account's; the ARN distinguishes them.
     items, more = page(found, lambda policy: f"{policy.name} {policy.arn}", marker, max_items)
     attached = [{"PolicyName": policy.policy_name, "PolicyArn": policy.arn} for policy in items]
     return {"AttachedPolicies": attached, **more}
@@ -142,9 +143,9 @@ def list_attached_role_policies(
 def put_role_permissions_boundary(
     tx: Transaction, caller: Caller, *, role_name: str, permissions_boundary: str
 ) -> Document:
-    """Bound what a role may do by a managed policy, whatever its other policies allow.
+    """Set a managed policy as the role's permissions boundary, which limits all its other policies.
 
-    Errors: NoSuchEntityException (role or policy); InvalidInputException (no ARN of a policy).
+    Errors: NoSuchEntityException (role or policy); InvalidInputException (not the ARN of a policy).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_PutRolePermissionsBoundary.html
     """
     role = role_for(tx, caller, role_name, "iam:PutRolePermissionsBoundary")
@@ -155,7 +156,7 @@ def put_role_permissions_boundary(
 
 @operation("DeleteRolePermissionsBoundary")
 def delete_role_permissions_boundary(tx: Transaction, caller: Caller, *, role_name: str) -> Document:
-    """Take a role's permissions boundary away.
+    """Remove a role's permissions boundary.
 
     Errors: NoSuchEntityException (no such role, or it has no boundary).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_DeleteRolePermissionsBoundary.html

@@ -1,4 +1,4 @@
-"""Roles themselves: created, found, listed, changed, tagged, deleted.
+"""The operations on roles: create, find, list, change, tag, delete.
 
 Every operation on a role begins with `role_for`.
 """
@@ -28,7 +28,7 @@ from redrive.store.api import Transaction
 
 
 def role_for(tx: Transaction, caller: Caller, role_name: str, action: str) -> Role:
-    """The caller's role of that name, if the caller may do this to it. Letter case counts.
+    """Return the account's role with this name, if the caller may do `action` on it. The name is case-sensitive here.
 
     Errors: NoSuchEntityException; AccessDeniedException.
     """
@@ -42,12 +42,12 @@ def role_for(tx: Transaction, caller: Caller, role_name: str, action: str) -> Ro
 
 
 def store_role(tx: Transaction, role: Role) -> None:
-    """Keep a role, over what was known of it."""
+    """Store a role, replacing the earlier row."""
     tx.resources.put(home(role.account), role)
 
 
 def check_boundary(tx: Transaction, caller: Caller, arn: str) -> None:
-    """Refuse a permissions boundary that is no managed policy of the account or of AWS.
+    """Refuse a permissions boundary that is not a managed policy of the account or of AWS.
 
     Errors: InvalidInputException; NoSuchEntityException.
     """
@@ -72,7 +72,7 @@ def create_role(
     permissions_boundary: str | None = None,
     tags: Sequence[Mapping[str, str]] | None = None,
 ) -> Document:
-    """Create a role that those may assume whom its trust policy names.
+    """Create a role. Its trust policy names the principals that may assume it.
 
     Errors: EntityAlreadyExistsException; MalformedPolicyDocumentException; LimitExceededException;
     InvalidInputException (tags, boundary); NoSuchEntityException (boundary).
@@ -98,12 +98,12 @@ def create_role(
 
 @operation("GetRole")
 def get_role(tx: Transaction, caller: Caller, *, role_name: str) -> Document:
-    """A role with its trust policy.
+    """Return a role with its trust policy.
 
     Errors: NoSuchEntityException.
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_GetRole.html
     """
-    # When a role was last used is not noted; AWS shows an empty one for a role that was never used.
+    # The last use of a role is not recorded; AWS answers an empty object for a role that was never used.
     return {"Role": _described(role_for(tx, caller, role_name, "iam:GetRole")) | {"RoleLastUsed": {}}}
 
 
@@ -116,9 +116,9 @@ def list_roles(
     marker: str | None = None,
     max_items: int | None = None,
 ) -> Document:
-    """The account's roles in order of their names, without their boundaries and tags.
+    """List the account's roles, sorted by name, without their boundaries and tags.
 
-    Errors: ValidationException (a marker that no list gave).
+    Errors: ValidationException (an invalid marker).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_ListRoles.html
     """
     tx.services.authorize(tx, caller, "iam:ListRoles", role_arn(caller.account, "", path_prefix or "/"))
@@ -137,7 +137,7 @@ def update_role(
     description: str | None = None,
     max_session_duration: int | None = None,
 ) -> Document:
-    """Change a role's description or its longest session; what is not given stays.
+    """Change a role's description or maximum session duration; values that are not given do not change.
 
     Errors: NoSuchEntityException.
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_UpdateRole.html
@@ -169,7 +169,7 @@ def update_role_description(tx: Transaction, caller: Caller, *, role_name: str, 
 
 @operation("UpdateAssumeRolePolicy")
 def update_assume_role_policy(tx: Transaction, caller: Caller, *, role_name: str, policy_document: str) -> Document:
-    """Replace a role's trust policy. Sessions that were begun before go on.
+    """Replace a role's trust policy. Existing sessions continue.
 
     Errors: NoSuchEntityException; MalformedPolicyDocumentException; LimitExceededException.
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_UpdateAssumeRolePolicy.html
@@ -182,7 +182,7 @@ def update_assume_role_policy(tx: Transaction, caller: Caller, *, role_name: str
 
 @operation("DeleteRole")
 def delete_role(tx: Transaction, caller: Caller, *, role_name: str) -> Document:
-    """Delete a role that has no policies any more. Its sessions may do nothing from then on.
+    """Delete a role that has no policies left. Its sessions lose all permissions.
 
     Errors: NoSuchEntityException; DeleteConflictException.
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_DeleteRole.html
@@ -200,9 +200,9 @@ def delete_role(tx: Transaction, caller: Caller, *, role_name: str) -> Document:
 def list_instance_profiles_for_role(
     tx: Transaction, caller: Caller, *, role_name: str, marker: str | None = None, max_items: int | None = None
 ) -> Document:
-    """The instance profiles that have the role: none, for no machines are here. Tools ask before they delete a role.
+    """List the instance profiles of a role: always none. Deployment tools call this before they delete a role.
 
-    Errors: NoSuchEntityException; ValidationException (a marker: no list of them gave one).
+    Errors: NoSuchEntityException; ValidationException (any marker, because there is never a second page).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_ListInstanceProfilesForRole.html
     """
     role_for(tx, caller, role_name, "iam:ListInstanceProfilesForRole")
@@ -212,7 +212,7 @@ def list_instance_profiles_for_role(
 
 @operation("TagRole")
 def tag_role(tx: Transaction, caller: Caller, *, role_name: str, tags: Sequence[Mapping[str, str]]) -> Document:
-    """Give a role tags, over those with the same keys.
+    """Add tags to a role. A tag with an existing key replaces the old tag.
 
     Errors: NoSuchEntityException; InvalidInputException; LimitExceededException.
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_TagRole.html
@@ -224,7 +224,7 @@ def tag_role(tx: Transaction, caller: Caller, *, role_name: str, tags: Sequence[
 
 @operation("UntagRole")
 def untag_role(tx: Transaction, caller: Caller, *, role_name: str, tag_keys: Sequence[str]) -> Document:
-    """Take tags away from a role; keys that it does not have are fine.
+    """Remove tags from a role; a key that it does not have is not an error.
 
     Errors: NoSuchEntityException.
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_UntagRole.html
@@ -238,9 +238,9 @@ def untag_role(tx: Transaction, caller: Caller, *, role_name: str, tag_keys: Seq
 def list_role_tags(
     tx: Transaction, caller: Caller, *, role_name: str, marker: str | None = None, max_items: int | None = None
 ) -> Document:
-    """A role's tags in order of their keys.
+    """List a role's tags, sorted by key.
 
-    Errors: NoSuchEntityException; ValidationException (a marker that no list gave).
+    Errors: NoSuchEntityException; ValidationException (an invalid marker).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_ListRoleTags.html
     """
     role = role_for(tx, caller, role_name, "iam:ListRoleTags")
@@ -263,7 +263,7 @@ def _listed(role: Role) -> Document:
 
 
 def _described(role: Role) -> Document:
-    """A role with all that is known of it."""
+    """A role with all its members."""
     boundary = None
     if role.boundary is not None:
         boundary = {"PermissionsBoundaryType": "Policy", "PermissionsBoundaryArn": role.boundary}

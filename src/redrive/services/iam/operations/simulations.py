@@ -1,4 +1,4 @@
-"""What would a role or a user be allowed to do? The same decision as for real calls, asked for in advance."""
+"""The policy simulator: makes the same decision as for a real call, without the call."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CONTEXT_VALUES = "ContextKeyValues"
 
 @dataclass(frozen=True, slots=True)
 class _Simulation:
-    """The policies of a simulation, by the names under which answers refer to them, and its circumstances."""
+    """The policies of a simulation, by the names that answers use for them, and the context of the request."""
 
     policies: Mapping[str, Policy]
     resource_policy: Policy | None
@@ -42,7 +42,7 @@ class _Simulation:
     resource_owner: str | None
 
     def result(self, action: str, resource: str) -> Document:
-        """One entry of the answer."""
+        """Return one entry of the answer."""
         request = AccessRequest(action, resource, self.principal, self.context, self.resource_owner)
         decision = decide(request, tuple(self.policies.values()), self.resource_policy, self.boundary)
         answer: Document = {
@@ -58,7 +58,7 @@ class _Simulation:
         return answer
 
     def _sources(self, decision: Decision) -> Iterator[str]:
-        """The name of the policy whose statement settled the request."""
+        """Yield the name of the policy whose statement decided the request."""
         match decision:
             case Allowed(Statement() as statement) | ExplicitDeny(statement, _):
                 for name, policy in self._named():
@@ -69,7 +69,7 @@ class _Simulation:
                 return
 
     def _missing(self, request: AccessRequest) -> list[str]:
-        """The condition keys that the policies ask for and nobody gave a value."""
+        """Return the condition keys that the policies use and that have no value."""
         known = request.keys()
         asked = {
             condition.key: None
@@ -106,10 +106,10 @@ def simulate_principal_policy(
     max_items: int | None = None,
     marker: str | None = None,
 ) -> Document:
-    """Decide each action on each resource by the policies of a role or user, without doing anything.
+    """Decide each action on each resource by the policies of a role or user, without making a call.
 
-    Errors: NoSuchEntityException (no such role or user); InvalidInputException (policies that cannot be read);
-    NotImplemented (excluded policies, EC2 scenarios); ValidationException (a marker that no list gave).
+    Errors: NoSuchEntityException (no such role or user); InvalidInputException (invalid policies); NotImplemented
+    (excluded policies, EC2 scenarios); ValidationException (an invalid marker).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_SimulatePrincipalPolicy.html
     """
     tx.services.authorize(tx, caller, "iam:SimulatePrincipalPolicy", policy_source_arn)
@@ -142,14 +142,14 @@ def _policies(tx: Transaction, holder: Holder, inputs: Sequence[str]) -> dict[st
 
 
 def _boundary(tx: Transaction, holder: Holder, inputs: Sequence[str]) -> Policy | None:
-    """The boundary to simulate: a given one stands in for the holder's own."""
+    """Return the boundary for the simulation: the given one, else the role's or user's own."""
     if len(inputs) > 1:
         raise invalid_input("Only one permissions boundary policy can be specified.")
     return _read(inputs[0]) if inputs else access.boundary_of(tx, holder)
 
 
 def _context_entry(entry: Document) -> tuple[str, tuple[str, ...]]:
-    """A condition key and its values. Errors: InvalidInputException for one without its name or values."""
+    """Return a condition key and its values. Errors: InvalidInputException (the name or the values are missing)."""
     for member in ("ContextKeyName", CONTEXT_VALUES):
         if member not in entry:
             raise invalid_input(f"A context entry lacks its {member}.")
@@ -157,7 +157,7 @@ def _context_entry(entry: Document) -> tuple[str, tuple[str, ...]]:
 
 
 def _principal(arn: str) -> PrincipalInfo:
-    """The user or role whose call is simulated. Errors: InvalidInputException for any other ARN."""
+    """Return the user or role whose call is simulated. Errors: InvalidInputException for any other ARN."""
     parts = arn.split(":", 5)
     match parts:
         case ["arn", _, "iam", _, account, name] if name.startswith("role/"):

@@ -1,4 +1,4 @@
-"""What a user may do: their inline policies, the managed policies attached to them, and their permissions boundary."""
+"""The operations on a user's permissions: inline policies, attached managed policies, and the permissions boundary."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from redrive.store.api import Transaction
 def put_user_policy(
     tx: Transaction, caller: Caller, *, user_name: str, policy_name: str, policy_document: str
 ) -> Document:
-    """Give a user an inline policy, over the one of that name.
+    """Put an inline policy into a user, replacing the one with the same name.
 
     Errors: NoSuchEntityException; MalformedPolicyDocumentException; LimitExceededException.
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_PutUserPolicy.html
@@ -36,7 +36,7 @@ def put_user_policy(
 
 @operation("GetUserPolicy")
 def get_user_policy(tx: Transaction, caller: Caller, *, user_name: str, policy_name: str) -> Document:
-    """An inline policy of a user.
+    """Return an inline policy of a user.
 
     Errors: NoSuchEntityException (user or policy).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_GetUserPolicy.html
@@ -52,9 +52,9 @@ def get_user_policy(tx: Transaction, caller: Caller, *, user_name: str, policy_n
 def list_user_policies(
     tx: Transaction, caller: Caller, *, user_name: str, marker: str | None = None, max_items: int | None = None
 ) -> Document:
-    """The names of a user's inline policies.
+    """List the names of a user's inline policies.
 
-    Errors: NoSuchEntityException; ValidationException (a marker that no list gave).
+    Errors: NoSuchEntityException; ValidationException (an invalid marker).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_ListUserPolicies.html
     """
     user = user_for(tx, caller, user_name, "iam:ListUserPolicies")
@@ -64,7 +64,7 @@ def list_user_policies(
 
 @operation("DeleteUserPolicy")
 def delete_user_policy(tx: Transaction, caller: Caller, *, user_name: str, policy_name: str) -> Document:
-    """Take an inline policy away from a user.
+    """Delete an inline policy of a user.
 
     Errors: NoSuchEntityException (user or policy).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_DeleteUserPolicy.html
@@ -79,9 +79,9 @@ def delete_user_policy(tx: Transaction, caller: Caller, *, user_name: str, polic
 
 @operation("AttachUserPolicy")
 def attach_user_policy(tx: Transaction, caller: Caller, *, user_name: str, policy_arn: str) -> Document:
-    """Attach a managed policy to a user; attaching it again changes nothing.
+    """Attach a managed policy to a user; a second attach has no effect.
 
-    Errors: NoSuchEntityException (user or policy); InvalidInputException (no ARN); LimitExceededException.
+    Errors: NoSuchEntityException (user or policy); InvalidInputException (not an ARN); LimitExceededException.
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_AttachUserPolicy.html
     """
     user = user_for(tx, caller, user_name, "iam:AttachUserPolicy")
@@ -103,7 +103,8 @@ def attach_user_policy(tx: Transaction, caller: Caller, *, user_name: str, polic
 def detach_user_policy(tx: Transaction, caller: Caller, *, user_name: str, policy_arn: str) -> Document:
     """Detach a managed policy from a user.
 
-    Errors: NoSuchEntityException (no such user, or the policy is not attached to them); InvalidInputException (no ARN).
+    Errors: NoSuchEntityException (no such user, or the policy is not attached to them); InvalidInputException (not an
+    ARN).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_DetachUserPolicy.html
     """
     user = user_for(tx, caller, user_name, "iam:DetachUserPolicy")
@@ -125,15 +126,15 @@ def list_attached_user_policies(
     marker: str | None = None,
     max_items: int | None = None,
 ) -> Document:
-    """The managed policies that are attached to a user, in order of their names.
+    """List the managed policies that are attached to a user, sorted by name.
 
-    Errors: NoSuchEntityException; ValidationException (a marker that no list gave).
+    Errors: NoSuchEntityException; ValidationException (an invalid marker).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_ListAttachedUserPolicies.html
     """
     user = user_for(tx, caller, user_name, "iam:ListAttachedUserPolicies")
     policies = [policy for arn in user.attached if (policy := access.find_policy(tx, arn)) is not None]
     found = [policy for policy in policies if policy.path.startswith(path_prefix or "/")]
-    # Two policies may have one name only if one is AWS's; the ARN after it tells them apart.
+    # One of AWS's policies can have the same name as one of the account's; the ARN distinguishes them.
     items, more = page(found, lambda policy: f"{policy.name} {policy.arn}", marker, max_items)
     attached = [{"PolicyName": policy.policy_name, "PolicyArn": policy.arn} for policy in items]
     return {"AttachedPolicies": attached, **more}
@@ -143,9 +144,9 @@ def list_attached_user_policies(
 def put_user_permissions_boundary(
     tx: Transaction, caller: Caller, *, user_name: str, permissions_boundary: str
 ) -> Document:
-    """Bound what a user may do by a managed policy, whatever their other policies allow.
+    """Set a managed policy as the user's permissions boundary, which limits all their other policies.
 
-    Errors: NoSuchEntityException (user or policy); InvalidInputException (no ARN of a policy).
+    Errors: NoSuchEntityException (user or policy); InvalidInputException (not the ARN of a policy).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_PutUserPermissionsBoundary.html
     """
     user = user_for(tx, caller, user_name, "iam:PutUserPermissionsBoundary")
@@ -156,7 +157,7 @@ def put_user_permissions_boundary(
 
 @operation("DeleteUserPermissionsBoundary")
 def delete_user_permissions_boundary(tx: Transaction, caller: Caller, *, user_name: str) -> Document:
-    """Take a user's permissions boundary away.
+    """Remove a user's permissions boundary.
 
     Errors: NoSuchEntityException (no such user, or they have no boundary).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_DeleteUserPermissionsBoundary.html

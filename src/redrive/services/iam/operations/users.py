@@ -1,4 +1,4 @@
-"""Users themselves: created, found, listed, renamed, tagged, deleted.
+"""The operations on users: create, find, list, rename, tag, delete.
 
 Every operation on a user begins with `user_for`.
 """
@@ -21,9 +21,11 @@ from redrive.store.api import Transaction
 
 
 def user_for(tx: Transaction, caller: Caller, user_name: str | None, action: str) -> User:
-    """The caller's user of that name, or the user who calls, if the caller may do this to them. Letter case counts.
+    """Return the user with this name, or the calling user, if the caller may do `action` on them.
 
-    Errors: NoSuchEntityException; AccessDeniedException; ValidationException (no name, and no user calls).
+    The name is case-sensitive here.
+
+    Errors: NoSuchEntityException; AccessDeniedException; ValidationException (no name, and the caller is not a user).
     """
     user_name = user_name or _calling_user(caller)
     user = tx.resources.get(User, home(caller.account), user_name.lower())
@@ -36,7 +38,7 @@ def user_for(tx: Transaction, caller: Caller, user_name: str | None, action: str
 
 
 def store_user(tx: Transaction, user: User) -> None:
-    """Keep a user, over what was known of them."""
+    """Store a user, replacing the earlier row."""
     tx.resources.put(home(user.account), user)
 
 
@@ -50,7 +52,7 @@ def create_user(
     permissions_boundary: str | None = None,
     tags: Sequence[Mapping[str, str]] | None = None,
 ) -> Document:
-    """Create a user, who may do nothing yet.
+    """Create a user, without permissions.
 
     Errors: EntityAlreadyExistsException; LimitExceededException; InvalidInputException (tags, boundary);
     NoSuchEntityException (boundary).
@@ -73,9 +75,9 @@ def create_user(
 
 @operation("GetUser")
 def get_user(tx: Transaction, caller: Caller, *, user_name: str | None = None) -> Document:
-    """A user; without a name, the one who calls.
+    """Return a user; without a name, the calling user.
 
-    Errors: NoSuchEntityException; ValidationException (no name, and no user calls).
+    Errors: NoSuchEntityException; ValidationException (no name, and the caller is not a user).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_GetUser.html
     """
     return {"User": _described(user_for(tx, caller, user_name, "iam:GetUser"))}
@@ -90,9 +92,9 @@ def list_users(
     marker: str | None = None,
     max_items: int | None = None,
 ) -> Document:
-    """The account's users in order of their names, without their boundaries and tags.
+    """List the account's users, sorted by name, without their boundaries and tags.
 
-    Errors: ValidationException (a marker that no list gave).
+    Errors: ValidationException (an invalid marker).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_ListUsers.html
     """
     tx.services.authorize(tx, caller, "iam:ListUsers", user_arn(caller.account, "", path_prefix or "/"))
@@ -111,14 +113,14 @@ def update_user(
     new_path: str | None = None,
     new_user_name: str | None = None,
 ) -> Document:
-    """Rename a user, or give them another path. The id, the access keys and the policies stay.
+    """Change a user's name or path. The id, the access keys and the policies do not change.
 
     Errors: NoSuchEntityException; EntityAlreadyExistsException.
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_UpdateUser.html
     """
     user = user_for(tx, caller, user_name, "iam:UpdateUser")
     changed = dataclasses.replace(user, user_name=new_user_name or user.user_name, path=new_path or user.path)
-    # The caller needs the permission on the user under both names.
+    # The caller needs this permission under the old name and the new name.
     tx.services.authorize(tx, caller, "iam:UpdateUser", changed.arn)
     if changed.name != user.name:
         _check_name_is_free(tx, changed)
@@ -133,7 +135,7 @@ def update_user(
 
 @operation("DeleteUser")
 def delete_user(tx: Transaction, caller: Caller, *, user_name: str) -> Document:
-    """Delete a user who has no keys and no policies any more.
+    """Delete a user who has no access keys and no policies left.
 
     Errors: NoSuchEntityException; DeleteConflictException.
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_DeleteUser.html
@@ -151,7 +153,7 @@ def delete_user(tx: Transaction, caller: Caller, *, user_name: str) -> Document:
 
 @operation("TagUser")
 def tag_user(tx: Transaction, caller: Caller, *, user_name: str, tags: Sequence[Mapping[str, str]]) -> Document:
-    """Give a user tags, over those with the same keys.
+    """Add tags to a user. A tag with an existing key replaces the old tag.
 
     Errors: NoSuchEntityException; InvalidInputException; LimitExceededException.
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_TagUser.html
@@ -163,7 +165,7 @@ def tag_user(tx: Transaction, caller: Caller, *, user_name: str, tags: Sequence[
 
 @operation("UntagUser")
 def untag_user(tx: Transaction, caller: Caller, *, user_name: str, tag_keys: Sequence[str]) -> Document:
-    """Take tags away from a user; keys that they do not have are fine.
+    """Remove tags from a user; a key that they do not have is not an error.
 
     Errors: NoSuchEntityException.
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_UntagUser.html
@@ -177,9 +179,9 @@ def untag_user(tx: Transaction, caller: Caller, *, user_name: str, tag_keys: Seq
 def list_user_tags(
     tx: Transaction, caller: Caller, *, user_name: str, marker: str | None = None, max_items: int | None = None
 ) -> Document:
-    """A user's tags in order of their keys.
+    """List a user's tags, sorted by key.
 
-    Errors: NoSuchEntityException; ValidationException (a marker that no list gave).
+    Errors: NoSuchEntityException; ValidationException (an invalid marker).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_ListUserTags.html
     """
     user = user_for(tx, caller, user_name, "iam:ListUserTags")
@@ -191,7 +193,7 @@ def list_user_tags(
 def list_groups_for_user(
     tx: Transaction, caller: Caller, *, user_name: str, marker: str | None = None, max_items: int | None = None
 ) -> Document:
-    """The groups of a user: none, for there are no groups here.
+    """List the groups of a user: always none, because groups are not supported.
 
     Errors: NoSuchEntityException.
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_ListGroupsForUser.html
@@ -214,7 +216,7 @@ def _check_name_is_free(tx: Transaction, user: User) -> None:
 
 
 def _listed(user: User) -> Document:
-    """A user as lists show them."""
+    """A user as lists show it."""
     return {
         "Path": user.path,
         "UserName": user.user_name,

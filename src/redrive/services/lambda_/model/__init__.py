@@ -1,1 +1,1 @@
-"""What Lambda keeps and what its rules are, without a transaction."""
+"""The stored documents of Lambda and its pure rules; nothing here uses a transaction."""

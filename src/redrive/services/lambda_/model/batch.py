@@ -1,10 +1,10 @@
-"""Batches of messages: the event that a function sees, and which messages its answer leaves in the queue.
+"""Batches of messages: the function's event, and which messages stay in the queue, according to the function's answer.
 
-Pure. The table of answers is AWS's own:
+All functions here are pure. The table of answers is AWS's own:
 
     nothing, "", null, {}, {"batchItemFailures": null or []}      all messages are done
-    {"batchItemFailures": [{"itemIdentifier": id}, …]}            those stay, the others are done
-    no JSON, no object, a list that is none,
+    {"batchItemFailures": [{"itemIdentifier": id}, …]}            the named ones stay, the others are done
+    not JSON, not an object, a value that is not a list,
     an identifier that is empty, null, missing or unknown         all stay
 """
 
@@ -22,7 +22,7 @@ _ENVELOPE_BYTES = len('{"Records":[]}')
 
 
 def sqs_record(message: Document, queue_arn: str) -> Document:
-    """A message, as ReceiveMessage gives it, in the form in which functions see it.
+    """Convert a message from ReceiveMessage to the form in which functions see it.
 
     Source: https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
     """
@@ -45,7 +45,7 @@ def sqs_record(message: Document, queue_arn: str) -> Document:
 
 
 def batches(records: Iterable[Document], *, bytes_max: int) -> Iterator[Batch]:
-    """Records, in order, in events of at most so many bytes; a single record is an event whatever its size."""
+    """Split records, in order, into events of at most `bytes_max` bytes; a record that is larger gets its own event."""
     texts: list[str] = []
     receipts: dict[str, str] = {}
     size = _ENVELOPE_BYTES
@@ -63,7 +63,7 @@ def batches(records: Iterable[Document], *, bytes_max: int) -> Iterator[Batch]:
 
 
 def messages_left(result: InvocationResult, ids: Sequence[str], *, reports_failures: bool) -> frozenset[str]:
-    """Which messages of a batch stay in the queue after a run.
+    """Return the ids of the messages that stay in the queue after a run.
 
     Source: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html
     """
@@ -76,7 +76,7 @@ def messages_left(result: InvocationResult, ids: Sequence[str], *, reports_failu
 
 
 def _reported(payload: bytes) -> list[str] | None:
-    """The identifiers that an answer reports as failed; None if it cannot be understood."""
+    """Return the identifiers that an answer reports as failed; None if the answer is malformed."""
     if not payload:
         return []
     try:

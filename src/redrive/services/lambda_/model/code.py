@@ -1,4 +1,7 @@
-"""What a function may be made of: its archive, its runtime, its environment and its sizes. Pure checks."""
+"""Checks of a function's parts: its archive, its runtime, its environment and its sizes.
+
+All functions here are pure.
+"""
 
 from __future__ import annotations
 
@@ -34,13 +37,13 @@ def code_digest(content: bytes) -> str:
 
 
 def code_location(secret: bytes, host: str, digest: str, now: Instant) -> str:
-    """Where code may be fetched for ten minutes by whoever has this URL; the gateway's `admin` verifies it."""
+    """Return a URL that anybody can use for ten minutes to fetch the code; the gateway's `admin` verifies the URL."""
     path, expires_at = f"/_redrive/blobs/{digest}", now + CODE_URL_MS
     return f"http://{host}{path}?Expires={expires_at}&Signature={Issuer(secret).sign_path(path, expires_at)}"
 
 
 def check_archive(content: bytes) -> None:
-    """Refuse what cannot be unzipped, or is too large, zipped or not. Contents are looked at when they are unpacked.
+    """Refuse an archive that cannot be unzipped, or is too large, zipped or unzipped. This checks no file inside.
 
     Source: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
     """
@@ -54,7 +57,7 @@ def check_archive(content: bytes) -> None:
 
 
 def check_unzipped(content: bytes) -> None:
-    """Refuse what cannot be unzipped, or is too large when it is. Errors: InvalidParameterValueException."""
+    """Refuse an archive that cannot be unzipped, or is too large unzipped. Errors: InvalidParameterValueException."""
     try:
         entries = sound_entries(content, bytes_max=UNZIPPED_BYTES_MAX)
     except ArchiveTooLarge as error:
@@ -66,9 +69,9 @@ def check_unzipped(content: bytes) -> None:
 
 
 def zip_content(code: Document) -> bytes:
-    """The archive in a `Code` document, or in UpdateFunctionCode's members of the same names.
+    """Return the archive in a `Code` document, or in the members with the same names in UpdateFunctionCode.
 
-    Errors: InvalidParameterValueException (no archive; code in S3 or in an image, which do not exist here).
+    Errors: InvalidParameterValueException (no archive; code in S3 or in an image, which redrive does not support).
     """
     refuse_given(
         S3Bucket=code.get("S3Bucket"),
@@ -84,7 +87,7 @@ def zip_content(code: Document) -> bytes:
 
 
 def check_runtime(runtime: str) -> None:
-    """Refuse a runtime that AWS does not know or has retired, in its words, and one that cannot run here, by name.
+    """Refuse a runtime that AWS does not know or has retired, with AWS's message, and one that cannot run here.
 
     Source: https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtimes.html
     """
@@ -105,7 +108,7 @@ def check_runtime(runtime: str) -> None:
 
 
 def check_compatible_runtimes(runtimes: Sequence[str]) -> None:
-    """Refuse what never was a runtime; a layer may be for one that AWS has retired."""
+    """Refuse names that were never a runtime. Retired runtimes are valid for layers."""
     if any(runtime not in RUNTIMES_RETIRED and runtime not in RUNTIMES for runtime in runtimes):
         raise ServiceError(
             "ValidationException",
@@ -117,7 +120,7 @@ def check_compatible_runtimes(runtimes: Sequence[str]) -> None:
 
 
 def check_environment(variables: Mapping[str, str]) -> None:
-    """Refuse environments over 4 KB, and names that belong to the runtime.
+    """Refuse an environment over 4 KB, or with names that are reserved for the runtime.
 
     Source: https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html
     """
@@ -137,7 +140,7 @@ def check_environment(variables: Mapping[str, str]) -> None:
 
 
 def check_sizes(*, timeout_s: int, memory_mb: int, ephemeral_mb: int) -> None:
-    """Refuse sizes over the quotas, where these are tighter than the model's own constraints."""
+    """Refuse sizes over the quotas that are stricter than the constraints in botocore's model."""
     for value, member, most in (
         (timeout_s, "timeout", TIMEOUT_S_MAX),
         (memory_mb, "memorySize", MEMORY_MB_MAX),

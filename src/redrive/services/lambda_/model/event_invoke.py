@@ -1,4 +1,4 @@
-"""Asynchronous events: their configuration, their retries, and the records of their end. No transaction, no clock."""
+"""Asynchronous events: their configuration, retries and final records. No transaction, no clock."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from redrive.services.lambda_.model.function import LATEST
 from redrive.services.lambda_.model.report import error_member
 
 UNHANDLED = "Unhandled"
-"""The `code` of a failure of the function itself; its `message` is then the function's error document."""
+"""The `code` of a function's own failure; its `message` is the function's error document."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventInvokeConfig:
-    """How events of one function are retried, and where records of them go. `name` is the function's name."""
+    """How events of one function are retried, and where their records go. `name` is the function's name."""
 
     KIND: ClassVar[str] = "lambda.event_invoke_config"
 
@@ -52,9 +52,9 @@ class EventInvokeConfig:
 
 
 def event_retry_policy(config: EventInvokeConfig | None) -> RetryPolicy:
-    """Errors of the function are retried after 1 min and 2 min; throttles after 1 s, 2 s, 4 s … 5 min until too old.
+    """Function errors retry after 1 min and 2 min; throttles after 1 s, 2 s, 4 s … 5 min until the event is too old.
 
-    A retry that would begin at the very instant at which the event grows too old comes too late.
+    No retry begins at the instant when the event reaches its maximum age, or later.
     Source: https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html
     """
     retries = None if config is None else config.retries_max
@@ -69,7 +69,7 @@ def event_retry_policy(config: EventInvokeConfig | None) -> RetryPolicy:
 
 
 def event_invoke_config(config: EventInvokeConfig) -> Document:
-    """The configuration as AWS answers it."""
+    """The configuration in AWS's form."""
     document: Document = {
         "FunctionArn": f"{config.function_arn}:{LATEST}",
         "LastModified": config.modified_at,
@@ -86,7 +86,7 @@ def event_invoke_config(config: EventInvokeConfig) -> Document:
 
 
 def dead_letter(request_id: str, payload: str, failed: Failed) -> Letter:
-    """The dead letter of an event: the event itself, and why it failed.
+    """Build the dead letter of an event: the event itself and its error.
 
     Source: https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-retain-records.html
     """
@@ -109,9 +109,9 @@ def destination_record(
     *, request_id: str, function_arn: str, payload: str, runs: int, outcome: Outcome, verdict: Delivered | GiveUp,
     now: Instant,
 ) -> Document:  # fmt: skip
-    """What a destination is told of an event that has come to its end.
+    """Build the record that a destination receives when an event has ended.
 
-    An event whose last attempt did not run the function has no response; that of a stopped function does not count.
+    The record has no response if the last attempt did not run the function. A stopped function counts as not run.
     Source: https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-retain-records.html
     """
     record: Document = {
@@ -138,7 +138,10 @@ def destination_record(
 
 
 def is_stopped(outcome: Outcome) -> bool:
-    """Whether an event ended because its function has a reserved concurrency of 0: other throttles are waited for."""
+    """Whether an event ended because its function has a reserved concurrency of 0.
+
+    Other throttled events are retried.
+    """
     if not isinstance(outcome, Failed):
         return False
     return outcome.code == "TooManyRequestsException" and outcome.kind is FailureKind.PERMANENT

@@ -1,4 +1,4 @@
-"""Functions: what is kept of one, how it is named, and how AWS shows it. No transaction, no clock."""
+"""Functions: their stored form, their names, and their form in answers. No transaction, no clock."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _REFERENCE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class FunctionReference:
-    """A function as a caller named it. `qualifier` is None if none was given."""
+    """A function as a caller named it. `qualifier` is None if the caller gave none."""
 
     scope: Scope
     name: str
@@ -42,12 +42,12 @@ class FunctionReference:
 
     @property
     def qualified_arn(self) -> str:
-        """The ARN as the caller meant it: with the qualifier, if there is one."""
+        """The ARN as the caller named it: with the qualifier, if the caller gave one."""
         return self.arn if self.qualifier is None else f"{self.arn}:{self.qualifier}"
 
     @property
     def version_arn(self) -> str:
-        """The ARN with a qualifier in any case, as some messages name a function."""
+        """The ARN that always has a qualifier, as some messages show it."""
         return f"{self.arn}:{self.qualifier or LATEST}"
 
 
@@ -55,11 +55,12 @@ class FunctionReference:
 class Function:
     """A function's code, configuration, resource policy and tags.
 
-    `code_digest` is the hexadecimal SHA-256 of the archive; `replaced_digest` that of the code before the last update,
-    which runs that began earlier may still need. The documents have AWS's own keys.
+    `code_digest` is the hexadecimal SHA-256 of the archive. `replaced_digest` is the digest of the code before the last
+    update; runs that began before the update may still need that code. The documents have AWS's own keys.
 
-    `revision` names the code and configuration that run. It is the function's RevisionId while a creation or an update
-    is in progress, which began at `passage_at`; afterwards that is `settled_revision`, which tags change, too.
+    `revision` identifies the code and configuration that run. During a creation or an update, which began at
+    `passage_at`, `revision` is also the function's RevisionId. Afterwards the RevisionId is `settled_revision`, which
+    changes of tags replace, too.
     """
 
     KIND: ClassVar[str] = "lambda.function"
@@ -101,47 +102,47 @@ class Function:
     policy_revision: str = ""
 
     def is_passing(self, now: Instant) -> bool:
-        """Whether the creation, or the last update, is still in progress.
+        """Whether the creation or the last update is still in progress.
 
-        At the very instant at which it began it is not: virtual time may stand still there, and nobody could wait for
-        its end. In real time no second request comes within the same millisecond.
+        The answer is False at the exact instant of its start: virtual time may stand still there, and a client could
+        not wait for the end. In real time no second request arrives within the same millisecond.
         """
         return self.passage_at < now < self.passage_at + PASSAGE_MS
 
     def revision_id(self, now: Instant) -> str:
-        """The RevisionId that AWS shows."""
+        """The RevisionId in AWS's answers."""
         return self.revision if self.is_passing(now) else self.settled_revision or self.revision
 
 
 def lambda_error(code: str, message: str, **members: object) -> ServiceError:
-    """An error as Lambda spells it: with a `Type` beside the message."""
+    """Build an error in Lambda's form, which has a `Type` beside the message."""
     return ServiceError(code, message, members={"Type": "User", **members})
 
 
 def invalid_parameter(message: str) -> ServiceError:
-    """InvalidParameterValueException."""
+    """Build an InvalidParameterValueException."""
     return lambda_error("InvalidParameterValueException", message)
 
 
 def function_not_found(arn: str) -> ServiceError:
-    """ResourceNotFoundException for a function."""
+    """Build the ResourceNotFoundException for a function."""
     return lambda_error("ResourceNotFoundException", f"Function not found: {arn}")
 
 
 def unavailable(parameter: str) -> ServiceError:
-    """The error for a parameter of a feature that this engine does not have."""
+    """Build the error for a parameter of a feature that redrive does not have."""
     return invalid_parameter(f"{parameter} is not available in redrive; see docs/semantics/lambda.md.")
 
 
 def refuse_given(**parameters: object) -> None:
-    """Refuse parameters of features that do not exist here, by AWS's name. Absent and empty ones pass."""
+    """Refuse parameters of unsupported features, named as AWS names them. Absent and empty parameters pass."""
     for name, value in parameters.items():
         if value:
             raise unavailable(name)
 
 
 def constraint_violation(value: object, member: str, bound: str) -> ServiceError:
-    """The error for a value outside a quota that is tighter than the model's own constraint."""
+    """Build the error for a value outside a quota that is stricter than the constraint in botocore's model."""
     return ServiceError(
         "ValidationException",
         f"1 validation error detected: Value '{value}' at '{member}' failed to satisfy constraint: "
@@ -151,9 +152,9 @@ def constraint_violation(value: object, member: str, bound: str) -> ServiceError
 
 
 def parse_reference(text: str, qualifier: str | None, scope: Scope) -> FunctionReference:
-    """Read a function's name, partial ARN or full ARN, with a qualifier in it or beside it.
+    """Parse a function's name, partial ARN or full ARN, which may contain a qualifier.
 
-    Errors: InvalidParameterValueException (no such form; two qualifiers that differ).
+    Errors: InvalidParameterValueException (malformed; `qualifier` differs from the one in the text).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_GetFunction.html
     """
     match = _REFERENCE.fullmatch(text)
@@ -169,7 +170,7 @@ def parse_reference(text: str, qualifier: str | None, scope: Scope) -> FunctionR
 def function_invocation(
     function: Function, request_id: str, payload: bytes, *, function_arn: str, client_context: str | None = None
 ) -> Invocation:
-    """One run of a function. `function_arn` is what its context shows: the ARN by which it was invoked."""
+    """Build one run of a function. The function's context shows `function_arn`, the ARN by which it was invoked."""
     return Invocation(
         request_id=request_id,
         function_arn=function_arn,
@@ -225,7 +226,7 @@ def configuration(function: Function, *, qualified: bool = False, is_passing: bo
 
 
 def configuration_summary(function: Function, *, qualified: bool = False) -> Document:
-    """A function as lists show it: without its state."""
+    """A function as lists show it, which is without its state."""
     document: Document = {
         "FunctionName": function.name,
         "FunctionArn": f"{function.arn}:{LATEST}" if qualified else function.arn,

@@ -1,4 +1,4 @@
-"""Layers: what is kept of a version, how it is named, and how AWS shows it. No transaction, no clock.
+"""Layers: the stored form of a version, its names, and its form in answers. No transaction, no clock.
 
 Source: https://docs.aws.amazon.com/lambda/latest/dg/chapter-layers.html
 """
@@ -23,12 +23,12 @@ _NAME = re.compile(
 )
 
 _DIGITS = 10
-"""Of a version in the name under which it is stored, so that versions are stored in order."""
+"""The stored name pads the version to this many digits, so that versions sort by number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """A layer. It outlives its versions, so that no number is given twice."""
+    """A layer. Its row stays after its versions are deleted, so that no version number is used twice."""
 
     KIND: ClassVar[str] = "lambda.layer"
 
@@ -62,13 +62,16 @@ class LayerVersion:
         return f"{self.layer_arn}:{self.version}"
 
     def fits(self, runtime: str | None, architecture: str | None) -> bool:
-        """Whether the version is listed when one asks for what works with these."""
+        """Whether the version is listed for this runtime and architecture; None matches all."""
         wanted_runtime = runtime is None or runtime in (self.runtimes or ())
         return wanted_runtime and (architecture is None or architecture in (self.architectures or ()))
 
 
 def parse_layer_name(text: str, scope: Scope) -> tuple[Scope, str]:
-    """Where a layer is that is named by its name or its ARN. Errors: InvalidParameterValueException."""
+    """Return the scope and the name of a layer, which the text gives as name or ARN.
+
+    Errors: InvalidParameterValueException.
+    """
     match = _NAME.fullmatch(text)
     if match is None:
         raise lambda_error("InvalidParameterValueException", f"Invalid Layer name: {text}")
@@ -81,7 +84,7 @@ def layer_arn(scope: Scope, name: str) -> str:
 
 
 def layer_version_name(name: str, version: int) -> str:
-    """The name under which a version is stored."""
+    """Return the name under which a version is stored."""
     return f"{name}:{version:0{_DIGITS}d}"
 
 
@@ -103,7 +106,7 @@ def layer_version_summary(version: LayerVersion) -> Document:
 
 
 def layer_version_document(version: LayerVersion, location: str) -> Document:
-    """A version as GetLayerVersion answers it; `location` is where its archive may be fetched."""
+    """A version as GetLayerVersion answers it; `location` is the URL of its archive."""
     return {
         **layer_version_summary(version),
         "LayerArn": version.layer_arn,
@@ -121,7 +124,7 @@ def layer_policy(statements: Sequence[Document]) -> str:
 
 
 def layer_version_missing(arn: str) -> ServiceError:
-    """ResourceNotFoundException for a version of a layer."""
+    """Build the ResourceNotFoundException for a version of a layer."""
     return lambda_error("ResourceNotFoundException", f"Layer version {arn} does not exist.")
 
 

@@ -1,4 +1,4 @@
-"""How a function's log is written: as text, or as JSON from a level on. Pure.
+"""The format of a function's log: text, or JSON with a minimum level. All functions here are pure.
 
 Source: https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-logformat.html
 """
@@ -16,7 +16,7 @@ LEVEL_DEFAULT = "INFO"
 
 @dataclass(frozen=True, slots=True)
 class LoggingSettings:
-    """The part of a function's `LoggingConfig` that is not the log group. Levels are empty where the format is Text."""
+    """A function's `LoggingConfig` without the log group. Levels are empty if the format is Text."""
 
     format: str = TEXT
     application_level: str = ""
@@ -25,7 +25,10 @@ class LoggingSettings:
     DEFAULT: ClassVar[LoggingSettings]
 
     def changed(self, given: Document) -> LoggingSettings:
-        """The settings with the parts of a `LoggingConfig` that are given. Only JSON has levels, INFO by default."""
+        """Return the settings after the given parts of a `LoggingConfig` are applied.
+
+        Only JSON has levels; INFO is the default.
+        """
         chosen = str(given.get("LogFormat") or self.format)
         if chosen != JSON:
             return LoggingSettings(chosen)
@@ -36,7 +39,7 @@ class LoggingSettings:
         )
 
     def document(self) -> Document:
-        """The settings as AWS shows them."""
+        """The settings in AWS's form."""
         document: Document = {"LogFormat": self.format}
         if self.format == JSON:
             document |= {"ApplicationLogLevel": self.application_level, "SystemLogLevel": self.system_level}

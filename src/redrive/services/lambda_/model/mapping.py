@@ -1,4 +1,4 @@
-"""Mappings from SQS queues to functions: what is kept of one, and how AWS shows it. No transaction, no clock."""
+"""Mappings from SQS queues to functions: their stored form and their form in answers. No transaction, no clock."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ FIFO_SUFFIX = ".fifo"
 
 @dataclass(frozen=True, slots=True)
 class EventSourceMapping:
-    """A queue whose messages a function is given, in batches. `name` is the UUID.
+    """A mapping that sends the messages of a queue to a function, in batches. `name` is the UUID.
 
-    `function_arn` carries a qualifier if the mapping was made with one. `last_result` is empty until the first batch.
-    `cursor` is where a source that has one goes on.
+    `function_arn` has a qualifier if the mapping was created with one. `last_result` is empty until the first batch.
+    `cursor` is the position in the source, for sources that have positions.
     """
 
     KIND: ClassVar[str] = "lambda.event_source_mapping"
@@ -44,7 +44,7 @@ class EventSourceMapping:
 
     @property
     def is_fifo(self) -> bool:
-        """Whether the queue keeps its groups in order."""
+        """Whether the source is a FIFO queue."""
         return self.source_arn.endswith(FIFO_SUFFIX)
 
 
@@ -54,7 +54,7 @@ def mapping_arn(region: str, account: str, uuid: str) -> str:
 
 
 def concurrency(mapping: EventSourceMapping, function: Function) -> int:
-    """How many batches may be under way at once: no more than the mapping allows, nor than the function has reserved.
+    """How many batches may run at once: the smaller of the mapping's bound and the function's reserved concurrency.
 
     Source: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
     """
@@ -63,7 +63,7 @@ def concurrency(mapping: EventSourceMapping, function: Function) -> int:
 
 
 def effective_visibility_s(*, visibility_s: int, window_s: int, timeout_s: int) -> int | None:
-    """The visibility timeout of a batch where the queue's own is too short for it; None where the queue's will do.
+    """Return the visibility timeout that a batch needs, in seconds; None if the queue's own timeout is long enough.
 
     Source: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
     """
@@ -72,7 +72,7 @@ def effective_visibility_s(*, visibility_s: int, window_s: int, timeout_s: int) 
 
 
 def mapping_document(mapping: EventSourceMapping, *, state: str | None = None) -> Document:
-    """A mapping as AWS answers it; `state` is the passing state that an answer to a change names.
+    """A mapping in AWS's form; `state` is the temporary state in the answer to a change.
 
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_EventSourceMappingConfiguration.html
     """

@@ -1,6 +1,6 @@
-"""The metrics of functions: for each function, for each way to name it, and for the whole account.
+"""The metrics of functions: per function, per qualified name of a function, and per account.
 
-`ConcurrentExecutions` is not among them: runs happen outside of transactions, which cannot tell how many there are.
+`ConcurrentExecutions` is missing: runs happen outside of transactions, which cannot count them.
 Source: https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-types.html
 """
 
@@ -29,7 +29,7 @@ _IN_MILLISECONDS = frozenset({DURATION, EVENT_AGE})
 
 @functools.lru_cache(maxsize=4_096)
 def series_of(function_arn: str, name: str) -> tuple[Series, ...]:
-    """The series of a metric of a function, which may be named with a version or an alias."""
+    """Return the series of a function's metric; the ARN may have a version or an alias."""
     arn = Arn.parse(function_arn)
     scope = Scope(arn.account, arn.region)
     resource = arn.resource.removeprefix("function:")

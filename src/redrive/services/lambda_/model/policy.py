@@ -12,7 +12,10 @@ _SERVICE = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)*\.(amazonaws\.com(\.cn)?|amazon
 
 
 def is_principal(text: str) -> bool:
-    """Whether this is an account, an ARN, everybody or a service of AWS's: there is no list of services to ask."""
+    """Whether the text is an account, an ARN, `*`, or looks like an AWS service.
+
+    There is no list of services to compare with.
+    """
     return text == "*" or text.startswith("arn:") or any(form.fullmatch(text) for form in (_ACCOUNT, _SERVICE))
 
 
@@ -24,7 +27,9 @@ def policy_document(statements: Sequence[Document]) -> str:
 def policy_statement(
     *, sid: str, action: str, principal: str, resource: str, source_arn: str | None, equals: Document
 ) -> Document:
-    """A statement as AddPermission writes it. `equals` holds further conditions; those that are None are left out.
+    """Build a statement as AddPermission writes it.
+
+    `equals` holds further conditions; those with the value None are left out.
 
     Source: https://docs.aws.amazon.com/lambda/latest/dg/access-control-resource-based.html
     """

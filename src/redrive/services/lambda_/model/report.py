@@ -1,4 +1,4 @@
-"""What a run leaves behind: its lines, as CloudWatch shows them."""
+"""The log lines of a run, as CloudWatch Logs shows them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class LogEvent:
 
 
 def error_member(payload: bytes | str, member: str) -> str:
-    """A member of a function's error document; empty if it is not there."""
+    """Return one member of a function's error document; empty if it is missing."""
     try:
         document = load_json(payload)
     except ValueError:
@@ -40,7 +40,7 @@ def error_member(payload: bytes | str, member: str) -> str:
 
 
 def log_events(invocation: Invocation, result: InvocationResult, ended_at: Instant) -> list[LogEvent]:
-    """The lines of a run between START, END and REPORT, in order of time.
+    """Return the lines of a run, sorted by time, with START, END and REPORT.
 
     Source: https://docs.aws.amazon.com/lambda/latest/dg/python-logging.html
     """
@@ -64,7 +64,7 @@ def log_events(invocation: Invocation, result: InvocationResult, ended_at: Insta
 def _between_platform_events(
     invocation: Invocation, result: InvocationResult, lines: list[LogEvent], started_at: Instant, ended_at: Instant
 ) -> list[LogEvent]:
-    """The lines of a run between Lambda's own, as JSON: none of these where the system's log level is WARN.
+    """Add Lambda's own JSON lines to the lines of a run, unless the system's log level is WARN.
 
     Source: https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-log-level.html
     """
@@ -91,7 +91,7 @@ def _between_platform_events(
 
 
 def _run_status(error_type: str) -> str:
-    """How a run has ended for Lambda itself: an error that the function reports is a success of its runtime."""
+    """Return Lambda's status of a run. If the function reports an error, the runtime still succeeded."""
     if error_type == "Sandbox.Timedout":
         return "timeout"
     return "error" if error_type.startswith("Runtime.") else "success"
@@ -103,7 +103,7 @@ def _platform_line(kind: str, at: Instant, record: Document) -> str:
 
 
 def report_line(invocation: Invocation, result: InvocationResult) -> str:
-    """The REPORT line. Start-up is billed with the run, in whole milliseconds.
+    """Return the REPORT line. The billed time includes the start-up, in whole milliseconds.
 
     Source: https://docs.aws.amazon.com/lambda/latest/dg/python-logging.html
     """
@@ -126,7 +126,7 @@ def report_line(invocation: Invocation, result: InvocationResult) -> str:
 
 
 def log_tail(events: Sequence[LogEvent]) -> str:
-    """The last 4 KB of a run's lines in base64, as Invoke answers them with `LogType` Tail.
+    """Return the last 4 KB of a run's lines in base64, which Invoke answers if `LogType` is Tail.
 
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html
     """
@@ -135,7 +135,7 @@ def log_tail(events: Sequence[LogEvent]) -> str:
 
 
 def puts(events: Sequence[LogEvent]) -> Iterator[list[LogEvent]]:
-    """Events, in order, in batches that PutLogEvents takes: by count, by bytes, by span of time.
+    """Split events, in order, into batches that PutLogEvents accepts: by count, by bytes, by time span.
 
     Source: https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutLogEvents.html
     """
@@ -158,6 +158,6 @@ def puts(events: Sequence[LogEvent]) -> Iterator[list[LogEvent]]:
 
 
 def _cut(text: str) -> str:
-    """A line without its end, and no longer than an event may be."""
+    """Remove the line end, and shorten the line to the maximum length of an event."""
     line = text.rstrip("\n")
     return line.encode("utf-8", "replace")[: LOG_EVENT_BYTES_MAX - 1].decode("utf-8", "ignore")

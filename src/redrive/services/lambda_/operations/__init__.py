@@ -1,1 +1,1 @@
-"""The operations of Lambda, and what they share: functions of a transaction."""
+"""The operations of Lambda and their shared functions, all on a transaction."""

@@ -1,4 +1,4 @@
-"""The operation on a function's code signing configuration, which no function here has."""
+"""The operation that reads a function's code signing configuration; no function here has one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from redrive.store.api import Transaction
 
 @operation("GetFunctionCodeSigningConfig")
 def get_function_code_signing_config(tx: Transaction, caller: Caller, *, function_name: str) -> Document:
-    """Which code signing configuration a function has: none. Tools that manage functions ask before anything else.
+    """Return an empty code signing configuration. Deployment tools call this operation first.
 
     Errors: ResourceNotFoundException (no such function).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_GetFunctionCodeSigningConfig.html

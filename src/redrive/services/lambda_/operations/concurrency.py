@@ -18,9 +18,9 @@ from redrive.store.api import Transaction
 def put_function_concurrency(
     tx: Transaction, caller: Caller, *, function_name: str, reserved_concurrent_executions: int
 ) -> Document:
-    """Reserve concurrency for a function, which bounds it, too; 0 stops it.
+    """Reserve concurrency for a function. The reservation is also its upper bound; 0 stops the function.
 
-    Errors: ResourceNotFoundException; InvalidParameterValueException (too little is left for the other functions; a
+    Errors: ResourceNotFoundException; InvalidParameterValueException (too little remains for the other functions; a
     version or an alias).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_PutFunctionConcurrency.html
     """
@@ -38,14 +38,14 @@ def put_function_concurrency(
             f"below its minimum value of [{CONCURRENCY_UNRESERVED_MIN}]."
         )
     tx.resources.put(caller.scope, replace(function, reserved=reserved_concurrent_executions))
-    # A mapping that stood still for want of concurrency may go on.
+    # A mapping that had no free concurrency may continue.
     look_at_mappings_of(tx, caller.scope, function.name)
     return {"ReservedConcurrentExecutions": reserved_concurrent_executions}
 
 
 @operation("GetFunctionConcurrency")
 def get_function_concurrency(tx: Transaction, caller: Caller, *, function_name: str) -> Document:
-    """A function's reserved concurrency; nothing if it has none.
+    """Return a function's reserved concurrency; the answer is empty if it has none.
 
     Errors: ResourceNotFoundException.
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_GetFunctionConcurrency.html
@@ -56,7 +56,7 @@ def get_function_concurrency(tx: Transaction, caller: Caller, *, function_name: 
 
 @operation("DeleteFunctionConcurrency")
 def delete_function_concurrency(tx: Transaction, caller: Caller, *, function_name: str) -> Document:
-    """Give a function's reserved concurrency back.
+    """Remove a function's reserved concurrency.
 
     Errors: ResourceNotFoundException.
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_DeleteFunctionConcurrency.html

@@ -1,4 +1,4 @@
-"""The operations on how events of a function are retried, and where records of them go."""
+"""The operations on a function's event configuration: retries and destinations of asynchronous events."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def put_function_event_invoke_config(
     function_name: str, qualifier: str | None = None, maximum_retry_attempts: int | None = None,
     maximum_event_age_in_seconds: int | None = None, destination_config: Document | None = None,
 ) -> Document:  # fmt: skip
-    """Set the configuration of a function's events; what is not given is back at its default.
+    """Set a function's event configuration; parameters that are not given get their defaults.
 
-    Errors: ResourceNotFoundException (function); InvalidParameterValueException (nothing given; a destination that is
-    the function itself, does not exist, may not be written, or is of a kind that does not exist here).
+    Errors: ResourceNotFoundException (function); InvalidParameterValueException (no parameter; a destination that is
+    the function itself, does not exist, may not be written, or is of an unsupported kind).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_PutFunctionEventInvokeConfig.html
     """
     function = authorized_function(tx, caller, "lambda:PutFunctionEventInvokeConfig", function_name, qualifier)
@@ -50,7 +50,7 @@ def update_function_event_invoke_config(
     function_name: str, qualifier: str | None = None, maximum_retry_attempts: int | None = None,
     maximum_event_age_in_seconds: int | None = None, destination_config: Document | None = None,
 ) -> Document:  # fmt: skip
-    """Change parts of the configuration of a function's events.
+    """Change parts of a function's event configuration.
 
     Errors: as PutFunctionEventInvokeConfig; ResourceNotFoundException (no configuration yet).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_UpdateFunctionEventInvokeConfig.html
@@ -66,7 +66,7 @@ def update_function_event_invoke_config(
 def get_function_event_invoke_config(
     tx: Transaction, caller: Caller, *, function_name: str, qualifier: str | None = None
 ) -> Document:
-    """The configuration of a function's events.
+    """Return a function's event configuration.
 
     Errors: ResourceNotFoundException (function, or configuration).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_GetFunctionEventInvokeConfig.html
@@ -79,7 +79,7 @@ def get_function_event_invoke_config(
 def list_function_event_invoke_configs(
     tx: Transaction, caller: Caller, *, function_name: str, marker: str = "", max_items: int = PAGE_ITEMS_MAX
 ) -> Document:
-    """The configurations of a function's versions: at most one, for $LATEST. There is never a second page.
+    """List the event configurations of a function's versions: at most one, for $LATEST. There is never a second page.
 
     Errors: ResourceNotFoundException (function).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_ListFunctionEventInvokeConfigs.html
@@ -94,7 +94,7 @@ def list_function_event_invoke_configs(
 def delete_function_event_invoke_config(
     tx: Transaction, caller: Caller, *, function_name: str, qualifier: str | None = None
 ) -> Document:
-    """Return a function's events to the defaults.
+    """Reset a function's event configuration to the defaults.
 
     Errors: ResourceNotFoundException (function, or configuration).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_DeleteFunctionEventInvokeConfig.html
@@ -139,7 +139,7 @@ def _destination(destinations: Document, side: str, current: str) -> str:
 
 
 def _check_destination(tx: Transaction, caller: Caller, function: Function, destination: str) -> None:
-    """A destination exists, is not the function itself, and the function's role may write to it."""
+    """Check that a destination exists, is not the function itself, and that the function's role may write to it."""
     try:
         arn = Arn.parse(destination)
     except ValueError:

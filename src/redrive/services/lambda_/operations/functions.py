@@ -1,4 +1,4 @@
-"""The operations on functions themselves: create, read, list, update, delete."""
+"""The operations on functions: create, read, list, update, delete."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def authorized_reference(
     tx: Transaction, caller: Caller, action: str, function_name: str, qualifier: str | None = None, *,
     context: Context = NO_CONTEXT,
 ) -> FunctionReference:  # fmt: skip
-    """The function that a caller named, after asking whether the caller may do this to it.
+    """Return the function that a caller named, if the caller may do `action` on it. The function need not exist.
 
     Errors: ResourceNotFoundException (another region); AccessDeniedException (another account; the role's policies).
     """
@@ -54,9 +54,9 @@ def authorized_reference(
 def invocable_reference(
     tx: Transaction, caller: Caller, function_name: str, qualifier: str | None
 ) -> FunctionReference:
-    """The function that a caller wants to invoke, after asking whether it may: the function's own policy may allow it.
+    """Return the function that a caller may invoke; the function's own policy can give the permission.
 
-    Within an account the policy is not needed, and so the caller's own alone is asked.
+    Within an account the policy is not required, so only the caller's own permissions are checked.
     Errors: as `authorized_reference`.
     """
     reference = parse_reference(function_name, qualifier, caller.scope)
@@ -69,7 +69,7 @@ def invocable_reference(
 
 
 def get_existing(tx: Transaction, reference: FunctionReference, *, shown: str | None = None) -> Function:
-    """The function itself. `shown` is how the error names it, if not as the caller did.
+    """Return the stored function. The error names it as `shown`, or as the caller named it.
 
     Errors: ResourceNotFoundException (no such function, or no such version of it).
     """
@@ -83,12 +83,15 @@ def authorized_function(
     tx: Transaction, caller: Caller, action: str, function_name: str, qualifier: str | None = None, *,
     context: Context = NO_CONTEXT,
 ) -> Function:  # fmt: skip
-    """The function that a caller named, if it exists and the caller may do this to it. Errors: as the two above."""
+    """Return the named function if it exists and the caller may do `action` on it.
+
+    Errors: those of the two functions above.
+    """
     return get_existing(tx, authorized_reference(tx, caller, action, function_name, qualifier, context=context))
 
 
 def check_revision(tx: Transaction, function: Function, revision_id: str | None) -> None:
-    """Refuse a change that was meant for another revision. Errors: PreconditionFailedException."""
+    """Refuse a change that expects another revision. Errors: PreconditionFailedException."""
     if revision_id is not None and revision_id != function.revision_id(tx.now):
         raise lambda_error(
             "PreconditionFailedException",
@@ -98,7 +101,7 @@ def check_revision(tx: Transaction, function: Function, revision_id: str | None)
 
 
 def check_settled(tx: Transaction, function: Function) -> None:
-    """Refuse an update while the creation or another update is in progress. Errors: ResourceConflictException.
+    """Refuse an update during the creation or another update. Errors: ResourceConflictException.
 
     Source: https://docs.aws.amazon.com/lambda/latest/dg/functions-states.html
     """
@@ -119,9 +122,9 @@ def check_active(tx: Transaction, function: Function) -> None:
 
 
 def when_settled(tx: Transaction, function: Function, document: Document) -> Document | Wait:
-    """An answer that shows a function's state: held for as long as its creation or update is in progress.
+    """Delay an answer that shows a function's state until its creation or update has ended.
 
-    So a client that waits for the function asks once, and sleeps for no seconds between two requests.
+    So a client that waits for the function sends one request, instead of sleeping for seconds between two requests.
     """
     if not function.is_passing(tx.now):
         return document
@@ -144,11 +147,11 @@ def create_function(
     capacity_provider_config: Document | None = None, durable_config: Document | None = None,
     runtime_config: Document | None = None, accelerator_config: Document | None = None,
 ) -> Document:  # fmt: skip
-    """Create a function. It is Pending, and soon after Active.
+    """Create a function. It is Pending at first, and Active soon after.
 
     Errors: ResourceConflictException (it exists); InvalidParameterValueException (role, code, runtime, handler,
-    environment, or a feature that does not exist here); ValidationException (sizes);
-    RequestEntityTooLargeException (archive over 50 MB).
+    environment, or an unsupported feature); ValidationException (sizes); RequestEntityTooLargeException (archive over
+    50 MB).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_CreateFunction.html
     """
     asked = request_tags(tags or {})
@@ -199,7 +202,7 @@ def create_function(
 def get_function(
     tx: Transaction, caller: Caller, *, function_name: str, qualifier: str | None = None
 ) -> Document | Wait:
-    """A function's configuration, tags and concurrency, and where its code may be fetched.
+    """Return a function's configuration, tags and concurrency, and the URL of its code.
 
     Errors: ResourceNotFoundException.
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_GetFunction.html
@@ -229,7 +232,7 @@ def get_function(
 def get_function_configuration(
     tx: Transaction, caller: Caller, *, function_name: str, qualifier: str | None = None
 ) -> Document | Wait:
-    """A function's configuration.
+    """Return a function's configuration.
 
     Errors: ResourceNotFoundException.
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_GetFunctionConfiguration.html
@@ -248,9 +251,9 @@ def list_functions(
     master_region: str | None = None, function_version: str | None = None, marker: str = "",
     max_items: int = PAGE_ITEMS_MAX,
 ) -> Document:  # fmt: skip
-    """Functions in order of name, at most 50 to a page; with `FunctionVersion` ALL their versions, which are one each.
+    """List functions sorted by name, at most 50 per page. `FunctionVersion` ALL lists their versions, one for each.
 
-    `MasterRegion` asks for replicas of functions of Lambda@Edge: there are none, so only ALL lists anything.
+    `MasterRegion` selects replicas of Lambda@Edge functions. There are none here, so only ALL lists anything.
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_ListFunctions.html
     """
     tx.services.authorize(tx, caller, "lambda:ListFunctions", "*")
@@ -269,7 +272,7 @@ def list_functions(
 def list_versions_by_function(
     tx: Transaction, caller: Caller, *, function_name: str, marker: str = "", max_items: int = PAGE_ITEMS_MAX
 ) -> Document:
-    """The versions of a function: $LATEST. There is never a second page, so a marker asks for nothing.
+    """List the versions of a function: only $LATEST. There is never a second page, so a marker gives an empty answer.
 
     Errors: ResourceNotFoundException.
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_ListVersionsByFunction.html
@@ -287,7 +290,7 @@ def update_function_code(
     architectures: list[str] | None = None, publish: bool = False, publish_to: str | None = None, dry_run: bool = False,
     revision_id: str | None = None, source_kms_key_arn: str | None = None,
 ) -> Document:  # fmt: skip
-    """Replace a function's code; runs that begin from now on use it. With `DryRun` nothing changes.
+    """Replace a function's code; runs that begin from now on use the new code. With `DryRun` nothing changes.
 
     Errors: ResourceNotFoundException; InvalidParameterValueException (code); PreconditionFailedException (revision);
     ResourceConflictException (an update is in progress); RequestEntityTooLargeException (archive over 50 MB).
@@ -367,9 +370,9 @@ def update_function_configuration(
 
 @operation("DeleteFunction")
 def delete_function(tx: Transaction, caller: Caller, *, function_name: str, qualifier: str | None = None) -> Document:
-    """Delete a function. Its mappings stay, idle; its waiting events are dropped when they come due.
+    """Delete a function. Its mappings stay but are idle; its waiting events are dropped when they are due.
 
-    A version that does not exist is deleted without a word.
+    Deleting a version that does not exist succeeds.
     Errors: ResourceNotFoundException; InvalidParameterValueException ($LATEST alone cannot be deleted).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_DeleteFunction.html
     """

@@ -1,4 +1,4 @@
-"""Invoke: run a function now, or promise to run it soon."""
+"""Invoke: run a function now, or accept an event and run it soon."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import OUTSIDE, Delivery
 
 STOPPED = "ReservedFunctionConcurrentInvocationLimitExceeded"
-"""The reason for which a function with a reserved concurrency of 0 does not run."""
+"""The reason in the error if a function has a reserved concurrency of 0."""
 
 
 @operation("Invoke")
@@ -39,11 +39,12 @@ def invoke(
     client_context: str | None = None, durable_execution_name: str | None = None, payload: bytes = b"",
     qualifier: str | None = None, tenant_id: str | None = None,
 ) -> Document | Outside:  # fmt: skip
-    """Run a function and answer what it answered; or, with `InvocationType` Event, accept the event and answer at once.
+    """Run a function and return its answer; or, with `InvocationType` Event, accept the event and answer at once.
 
-    Errors: ResourceNotFoundException; InvalidRequestContentException (payload is no JSON); RequestTooLargeException
-    (over 6 MB, or 1 MB for an event); TooManyRequestsException (no concurrency left); ResourceConflictException (the
-    function is Pending; an event is accepted all the same); ServiceException (the run failed outside of the function).
+    Errors: ResourceNotFoundException; InvalidRequestContentException (the payload is not JSON);
+    RequestTooLargeException (over 6 MB, or 1 MB for an event); TooManyRequestsException (no concurrency left);
+    ResourceConflictException (the function is Pending; an event is still accepted); ServiceException (the run failed
+    outside of the function).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html
     """
     reference = invocable_reference(tx, caller, function_name, qualifier)
@@ -74,12 +75,12 @@ def invoke(
 
 
 def _throttled(reason: str) -> ServiceError:
-    """The error of a run for which there was no concurrency left."""
+    """Build the error for a run that found no free concurrency."""
     return lambda_error("TooManyRequestsException", "Rate Exceeded.", Reason=reason)
 
 
 def _event(payload: bytes, invocation_type: str) -> bytes:
-    """The event that the function will see, within bounds and valid JSON; no payload is an empty object."""
+    """Return the function's event after the checks of size and JSON; an empty payload becomes an empty object."""
     if invocation_type == "Event" and len(payload) > EVENT_PAYLOAD_BYTES_MAX:
         raise lambda_error(
             "RequestTooLargeException",
@@ -103,7 +104,7 @@ def _event(payload: bytes, invocation_type: str) -> bytes:
 
 
 def _client_context(text: str | None) -> str | None:
-    """The client context as the runtime reads it: JSON text, out of its base64."""
+    """Decode the client context from base64 to JSON text, which the runtime reads."""
     if not text:
         return None
     try:
@@ -119,7 +120,7 @@ def _client_context(text: str | None) -> str | None:
 def _promise(
     tx: Transaction, caller: Caller, scope: Scope, function: Function, event: bytes, *, invoked_arn: str
 ) -> None:
-    """Accept an event: it is a delivery from now on. `scope` is the function's, which may be another account's."""
+    """Create the delivery of an accepted event. `scope` is the function's, which may be in another account."""
     config = tx.resources.get(EventInvokeConfig, scope, function.name)
     document = {"Payload": event.decode()}
     if tx.cause is not None:
@@ -148,7 +149,7 @@ def _promise(
 def _answer(
     tx: Transaction, invocation: Invocation, result: InvocationResult, *, with_tail: bool
 ) -> Document | ServiceError:  # fmt: skip
-    """What the caller is told of a run that has ended."""
+    """Build the caller's answer for a run that has ended."""
     record_run(tx, invocation, result)
     answer: Document = {"StatusCode": 200, "ExecutedVersion": LATEST, "Payload": result.payload}
     match result.status:

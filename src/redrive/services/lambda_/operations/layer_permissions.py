@@ -1,4 +1,4 @@
-"""The operations on the policy of a version of a layer."""
+"""The operations on the policy of a layer version."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def add_layer_version_permission(
     layer_name: str, version_number: int, statement_id: str, action: str, principal: str,
     organization_id: str | None = None, revision_id: str | None = None,
 ) -> Document:  # fmt: skip
-    """Let another account, or all of them, use a version of a layer.
+    """Allow another account, or all accounts, to use a version of a layer.
 
     Errors: ResourceNotFoundException; ResourceConflictException (statement exists); PreconditionFailedException
     (revision); PolicyLengthExceededException (over 20 KB).
@@ -57,7 +57,7 @@ def remove_layer_version_permission(
     tx: Transaction, caller: Caller, *,
     layer_name: str, version_number: int, statement_id: str, revision_id: str | None = None,
 ) -> Document:  # fmt: skip
-    """Take a statement out of the policy of a version of a layer.
+    """Remove a statement from the policy of a layer version.
 
     Errors: ResourceNotFoundException (version, statement); PreconditionFailedException (revision).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_RemoveLayerVersionPermission.html
@@ -75,7 +75,7 @@ def remove_layer_version_permission(
 
 @operation("GetLayerVersionPolicy")
 def get_layer_version_policy(tx: Transaction, caller: Caller, *, layer_name: str, version_number: int) -> Document:
-    """The policy of a version of a layer.
+    """Return the policy of a layer version.
 
     Errors: ResourceNotFoundException (version, or it has no policy).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_GetLayerVersionPolicy.html

@@ -30,7 +30,7 @@ from redrive.store.api import Transaction
 def authorized_layer(
     tx: Transaction, caller: Caller, action: str, layer_name: str, version: int | None = None
 ) -> tuple[Scope, str]:
-    """Where the layer is that a caller named, after asking whether the caller may do this to it or to its version.
+    """Return the scope and name of a layer, if the caller may do `action` on the layer or on its version.
 
     Errors: InvalidParameterValueException (a version below 1); AccessDeniedException.
     """
@@ -48,7 +48,7 @@ def authorized_layer(
 
 
 def get_existing_version(tx: Transaction, scope: Scope, name: str, version: int) -> LayerVersion:
-    """A version of a layer. Errors: ResourceNotFoundException."""
+    """Return a version of a layer. Errors: ResourceNotFoundException."""
     found = tx.resources.get(LayerVersion, scope, layer_version_name(name, version))
     if found is None:
         raise layer_version_missing(f"{layer_arn(scope, name)}:{version}")
@@ -61,7 +61,7 @@ def publish_layer_version(
     layer_name: str, content: Document, description: str = "", compatible_architectures: list[str] | None = None,
     compatible_runtimes: list[str] | None = None, license_info: str | None = None,
 ) -> Document:  # fmt: skip
-    """Publish the next version of a layer; the first one makes the layer. Numbers are never given twice.
+    """Publish the next version of a layer; the first version creates the layer. No version number is used twice.
 
     Errors: InvalidParameterValueException (archive); RequestEntityTooLargeException (over 50 MB).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_PublishLayerVersion.html
@@ -86,7 +86,7 @@ def publish_layer_version(
 
 @operation("GetLayerVersion")
 def get_layer_version(tx: Transaction, caller: Caller, *, layer_name: str, version_number: int) -> Document:
-    """A version of a layer, and where its archive may be fetched.
+    """Return a version of a layer, and the URL of its archive.
 
     Errors: ResourceNotFoundException; InvalidParameterValueException (a version below 1).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_GetLayerVersion.html
@@ -97,7 +97,7 @@ def get_layer_version(tx: Transaction, caller: Caller, *, layer_name: str, versi
 
 @operation("GetLayerVersionByArn")
 def get_layer_version_by_arn(tx: Transaction, caller: Caller, *, arn: str) -> Document:
-    """The same, by the ARN of the version.
+    """Return a layer version, named by its ARN, and the URL of its archive.
 
     Errors: ResourceNotFoundException.
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_GetLayerVersionByArn.html
@@ -115,7 +115,7 @@ def list_layers(
     compatible_architecture: str | None = None, compatible_runtime: str | None = None, marker: str = "",
     max_items: int = PAGE_ITEMS_MAX,
 ) -> Document:  # fmt: skip
-    """Layers in order of name, each with its latest version that works with the runtime and architecture asked for.
+    """List layers sorted by name, each with its latest version that fits the given runtime and architecture.
 
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_ListLayers.html
     """
@@ -144,7 +144,7 @@ def list_layer_versions(
     layer_name: str, compatible_architecture: str | None = None, compatible_runtime: str | None = None,
     marker: str = "", max_items: int = PAGE_ITEMS_MAX,
 ) -> Document:  # fmt: skip
-    """The versions of a layer, the newest first; of a layer that does not exist, none.
+    """List the versions of a layer, newest first; the list is empty for a layer that does not exist.
 
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_ListLayerVersions.html
     """
@@ -167,7 +167,7 @@ def list_layer_versions(
 
 @operation("DeleteLayerVersion")
 def delete_layer_version(tx: Transaction, caller: Caller, *, layer_name: str, version_number: int) -> Document:
-    """Delete a version of a layer, if it is there. Functions that have it keep it.
+    """Delete a version of a layer, if it exists. Functions that use the version keep it.
 
     Errors: InvalidParameterValueException (a version below 1).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_DeleteLayerVersion.html

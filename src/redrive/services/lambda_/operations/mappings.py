@@ -56,11 +56,13 @@ def create_event_source_mapping(
     self_managed_kafka_event_source_config: Document | None = None,
     document_db_event_source_config: Document | None = None, provisioned_poller_config: Document | None = None,
 ) -> Document:  # fmt: skip
-    """Have a function given the messages of a queue. The answer says `Creating`, or Disabled; it polls at once.
+    """Create a mapping that sends the messages of a queue to a function.
 
-    Errors: ResourceNotFoundException (function); ResourceConflictException (the pair is mapped already);
-    InvalidParameterValueException (queue, the role's permissions, visibility shorter than the function's timeout,
-    a batching window of a FIFO queue, a setting that queues do not have or that does not exist here).
+    The answer says `Creating` or `Disabled`; an enabled mapping polls at once.
+
+    Errors: ResourceNotFoundException (function); ResourceConflictException (a mapping of this queue and function
+    exists); InvalidParameterValueException (queue, the role's permissions, a visibility timeout shorter than the
+    function's timeout, a batching window for a FIFO queue, a setting that queues do not have or that is unsupported).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_CreateEventSourceMapping.html
     """
     reference = authorized_reference(tx, caller, "lambda:CreateEventSourceMapping", function_name)
@@ -101,7 +103,7 @@ def create_event_source_mapping(
 
 @operation("GetEventSourceMapping")
 def get_event_source_mapping(tx: Transaction, caller: Caller, *, uuid: str) -> Document:
-    """A mapping.
+    """Return a mapping.
 
     Errors: ResourceNotFoundException.
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_GetEventSourceMapping.html
@@ -115,9 +117,9 @@ def list_event_source_mappings(
     event_source_arn: str | None = None, function_name: str | None = None, marker: str = "",
     max_items: int = MAPPING_PAGE_ITEMS_MAX,
 ) -> Document:  # fmt: skip
-    """The mappings of a queue, of a function, or all, in order of UUID, at most 100 to a page.
+    """List the mappings of a queue, of a function, or all mappings, sorted by UUID, at most 100 per page.
 
-    Of a function that does not exist there are none.
+    The list is empty for a function that does not exist.
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_ListEventSourceMappings.html
     """
     tx.services.authorize(tx, caller, "lambda:ListEventSourceMappings", "*")
@@ -150,7 +152,7 @@ def update_event_source_mapping(
     self_managed_kafka_event_source_config: Document | None = None,
     document_db_event_source_config: Document | None = None, provisioned_poller_config: Document | None = None,
 ) -> Document:  # fmt: skip
-    """Change parts of a mapping; batches under way are not touched. An empty `ScalingConfig` takes its bound away.
+    """Change parts of a mapping; running batches do not change. An empty `ScalingConfig` removes the bound.
 
     Errors: ResourceNotFoundException; InvalidParameterValueException (as CreateEventSourceMapping).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_UpdateEventSourceMapping.html
@@ -191,7 +193,7 @@ def update_event_source_mapping(
 
 @operation("DeleteEventSourceMapping")
 def delete_event_source_mapping(tx: Transaction, caller: Caller, *, uuid: str) -> Document:
-    """Delete a mapping; batches under way come to their end.
+    """Delete a mapping; running batches continue to their end.
 
     Errors: ResourceNotFoundException.
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_DeleteEventSourceMapping.html
@@ -203,7 +205,7 @@ def delete_event_source_mapping(tx: Transaction, caller: Caller, *, uuid: str) -
 
 
 def _passing_state(before: EventSourceMapping, after: EventSourceMapping) -> str:
-    """How the answer to a change names the state that the mapping passes through."""
+    """Return the temporary state of the mapping, which the answer to a change shows."""
     if before.enabled == after.enabled:
         return "Updating"
     return "Enabling" if after.enabled else "Disabling"
@@ -222,7 +224,7 @@ def _authorized_mapping(tx: Transaction, caller: Caller, action: str, uuid: str)
 
 
 def _check_source(event_source_arn: str | None) -> None:
-    """Only queues are event sources here."""
+    """Refuse an event source that is not a queue."""
     try:
         source = Arn.parse(event_source_arn or "")
     except ValueError:
@@ -232,21 +234,21 @@ def _check_source(event_source_arn: str | None) -> None:
 
 
 def _refuse_other_sources(**parameters: object) -> None:
-    """Refuse what only streams, topics and brokers have."""
+    """Refuse parameters that only streams, topics and brokers have."""
     for name, value in parameters.items():
         if value is not None:
             raise invalid_parameter(f"Unsupported {name} parameter for given event source mapping type.")
 
 
 def _check(tx: Transaction, caller: Caller, mapping: EventSourceMapping, function: Function) -> None:
-    """What must hold of a mapping whenever it is stored."""
+    """Check a mapping before it is stored."""
     if mapping.batch_size > BATCH_SIZE_WITHOUT_WINDOW_MAX and mapping.window_s == 0:
         raise invalid_parameter(
             "Maximum batch window in seconds must be greater than 0 if maximum batch size is greater than "
             f"{BATCH_SIZE_WITHOUT_WINDOW_MAX}"
         )
     if mapping.is_fifo and mapping.window_s > 0:
-        # Which leaves a FIFO queue with batches of ten at most.
+        # So batches of a FIFO queue have at most ten messages.
         raise invalid_parameter("Batching window is not supported for FIFO queues")
     for other in tx.resources.list(EventSourceMapping, caller.scope):
         is_twin = other.source_arn == mapping.source_arn and other.function_name == mapping.function_name
@@ -265,7 +267,10 @@ def _check(tx: Transaction, caller: Caller, mapping: EventSourceMapping, functio
 
 
 def _queue_visibility_s(tx: Transaction, caller: Caller, mapping: EventSourceMapping, function: Function) -> int:
-    """The queue's visibility timeout, read as the function's role, which must be allowed all that polling takes."""
+    """Return the queue's visibility timeout, read as the function's role.
+
+    The role must have all permissions for polling.
+    """
     session = None
     for action in _ROLE_ACTIONS:
         try:

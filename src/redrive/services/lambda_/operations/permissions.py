@@ -75,7 +75,7 @@ def remove_permission(
     tx: Transaction, caller: Caller, *,
     function_name: str, statement_id: str, qualifier: str | None = None, revision_id: str | None = None,
 ) -> Document:  # fmt: skip
-    """Take a statement out of a function's resource policy.
+    """Remove a statement from a function's resource policy.
 
     Errors: ResourceNotFoundException (function, statement); PreconditionFailedException (revision).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_RemovePermission.html
@@ -92,7 +92,7 @@ def remove_permission(
 
 @operation("GetPolicy")
 def get_policy(tx: Transaction, caller: Caller, *, function_name: str, qualifier: str | None = None) -> Document:
-    """A function's resource policy.
+    """Return a function's resource policy.
 
     Errors: ResourceNotFoundException (function, or it has no policy).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_GetPolicy.html
@@ -114,6 +114,6 @@ def _check_revision(function: Function, revision_id: str | None) -> None:
 
 
 def _store(tx: Transaction, caller: Caller, function: Function, statements: Sequence[Document]) -> None:
-    """The policy has a revision of its own: processes that run the function are not concerned."""
+    """Store the statements with a new policy revision; the processes that run the function continue."""
     changed = replace(function, statements=tuple(statements), policy_revision=new_uuid(tx.entropy))
     tx.resources.put(caller.scope, changed)

@@ -1,4 +1,4 @@
-"""The operations on what functions have beside their configuration, and on the account."""
+"""The operations on settings of functions outside of their configuration, and on the account."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from redrive.store.api import Transaction
 
 @operation("GetAccountSettings")
 def get_account_settings(tx: Transaction, caller: Caller) -> Document:
-    """The quotas of Lambda in this region, and what of them is used.
+    """Return the quotas of Lambda in this region, and how much of them is used.
 
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_GetAccountSettings.html
     """
@@ -48,7 +48,9 @@ def get_account_settings(tx: Transaction, caller: Caller) -> Document:
 def put_function_recursion_config(
     tx: Transaction, caller: Caller, *, function_name: str, recursive_loop: str
 ) -> Document:
-    """Say whether Lambda may end a loop that a function is part of. It is kept and shown; nothing looks for loops here.
+    """Set whether Lambda may stop a recursive loop of a function. The value is only stored and shown.
+
+    redrive detects no loops.
 
     Errors: ResourceNotFoundException.
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_PutFunctionRecursionConfig.html
@@ -60,7 +62,7 @@ def put_function_recursion_config(
 
 @operation("GetFunctionRecursionConfig")
 def get_function_recursion_config(tx: Transaction, caller: Caller, *, function_name: str) -> Document:
-    """Whether Lambda may end a loop that a function is part of: Terminate unless it was changed.
+    """Return whether Lambda may stop a recursive loop of a function: Terminate by default.
 
     Errors: ResourceNotFoundException.
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_GetFunctionRecursionConfig.html
@@ -74,7 +76,7 @@ def put_runtime_management_config(
     tx: Transaction, caller: Caller, *,
     function_name: str, update_runtime_on: str, qualifier: str | None = None, runtime_version_arn: str | None = None,
 ) -> Document:  # fmt: skip
-    """Say when a function's runtime is updated. It is kept and shown: runtimes here are those of the machine.
+    """Set when a function's runtime is updated. The value is only stored and shown: runtimes are those of this machine.
 
     Errors: ResourceNotFoundException; InvalidParameterValueException (Manual without a version).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_PutRuntimeManagementConfig.html
@@ -91,7 +93,7 @@ def put_runtime_management_config(
 def get_runtime_management_config(
     tx: Transaction, caller: Caller, *, function_name: str, qualifier: str | None = None
 ) -> Document:
-    """When a function's runtime is updated: Auto unless it was changed.
+    """Return when a function's runtime is updated: Auto by default.
 
     Errors: ResourceNotFoundException.
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_GetRuntimeManagementConfig.html

@@ -1,4 +1,4 @@
-"""The operations on tags, of functions and of mappings."""
+"""The operations on tags of functions and of mappings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Tagged = Function | EventSourceMapping
 
 @operation("TagResource")
 def tag_resource(tx: Transaction, caller: Caller, *, resource: str, tags: Mapping[str, str]) -> Document:
-    """Add tags to a function or mapping, over those of the same keys.
+    """Add tags to a function or mapping. A tag with an existing key replaces the old tag.
 
     Errors: ResourceNotFoundException; InvalidParameterValueException (over 50 tags).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_TagResource.html
@@ -37,7 +37,7 @@ def tag_resource(tx: Transaction, caller: Caller, *, resource: str, tags: Mappin
 
 @operation("UntagResource")
 def untag_resource(tx: Transaction, caller: Caller, *, resource: str, tag_keys: list[str]) -> Document:
-    """Take tags from a function or mapping; keys that it does not have are no error.
+    """Remove tags from a function or mapping; a key that it does not have is not an error.
 
     Errors: ResourceNotFoundException.
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_UntagResource.html
@@ -50,7 +50,7 @@ def untag_resource(tx: Transaction, caller: Caller, *, resource: str, tag_keys: 
 
 @operation("ListTags")
 def list_tags(tx: Transaction, caller: Caller, *, resource: str) -> Document:
-    """The tags of a function or mapping.
+    """List the tags of a function or mapping.
 
     Errors: ResourceNotFoundException.
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_ListTags.html
@@ -59,7 +59,7 @@ def list_tags(tx: Transaction, caller: Caller, *, resource: str) -> Document:
 
 
 def _retagged(tx: Transaction, tagged: Tagged, tags: Mapping[str, str]) -> Tagged:
-    """What was tagged, with other tags. A function has a new RevisionId by it, and its processes go on."""
+    """Return the function or mapping with other tags. A function gets a new RevisionId, but its processes continue."""
     if isinstance(tagged, Function):
         return replace(tagged, tags=tags, settled_revision=new_uuid(tx.entropy))
     return replace(tagged, tags=tags)

@@ -1,1 +1,1 @@
-"""What happens in Lambda by itself."""
+"""The work that Lambda does without a request."""

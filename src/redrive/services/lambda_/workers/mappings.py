@@ -1,7 +1,7 @@
-"""Mappings at work: items are read in batches, handed to functions, and acknowledged by what functions answer.
+"""The worker of mappings: reads batches of items, sends them to functions, and acknowledges what their answers allow.
 
-A batch under way is a row beside the deliveries, in a place of its own: its `due_at` is the end of its lease. A batch
-whose lease ends unheard is dropped; a queue's messages come back by their visibility timeout.
+A running batch is a row in the table of deliveries, in a place of its own; `due_at` is the end of its lease. If the
+lease ends without an answer, the batch is dropped; the visibility timeout makes a queue's messages visible again.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ from redrive.store.tables.runs import Link
 
 NAME = "lambda.mapping"
 BATCH = "batch"
-"""The place of batches under way: the delivery worker does not claim there."""
+"""The place of running batches; the delivery worker claims nothing there."""
 
 _Due = tuple[Scope, EventSourceMapping, Function]
 
 
 class MappingWorker:
-    """Reads from the sources of enabled mappings as the functions' roles. Looks at those alone whose timer is due.
+    """Reads from the sources of enabled mappings, as the functions' roles. Looks only at mappings whose timer is due.
 
     Source: https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventsourcemapping.html
     """
@@ -77,7 +77,7 @@ class MappingWorker:
         _drop_expired(tx)
         attempts: list[Attempt] = []
         waiting = _mappings_due(tx) if free.count > 0 else []
-        # One batch for each mapping in turn, so that a full queue does not keep the others waiting.
+        # Each mapping takes one batch per round, so that a full queue does not delay the others.
         while waiting and free.count > 0:
             took: list[_Due] = []
             for due in waiting:
@@ -103,7 +103,7 @@ class MappingWorker:
                 last_result = self._acknowledge(tx, attempt.invocation, row, result)
         except (Conflict, UserError):
             raise
-        except Exception as defect:  # noqa: BLE001 - ours: the batch is not done, and comes back as the source has it.
+        except Exception as defect:  # noqa: BLE001 - Our defect: the batch is not done; the source delivers it again.
             self._log.error("batch not settled", batch_id=row.id, mapping=row.source_arn, defect=repr(defect))
             last_result = "PROBLEM: redrive failed to settle the batch"
         mapping = tx.resources.get(EventSourceMapping, row.scope, row.document["Mapping"])
@@ -114,7 +114,7 @@ class MappingWorker:
             pause(tx, row.scope, mapping, THROTTLE_PAUSE_MS)
 
     def _next_look(self, tx: Transaction, free: FreeSlots) -> Instant | None:
-        """When a mapping is to be looked at whose function may begin a run; what is due for others waits for a slot."""
+        """Return when a mapping is next looked at whose function may start a run; the others wait for a slot."""
         first_at = tx.timers.next(LOOK_TIMER)
         if first_at is None or first_at > tx.now or not free.held or not free.full:
             return first_at
@@ -123,7 +123,7 @@ class MappingWorker:
         return tx.timers.next_after(LOOK_TIMER, tx.now)
 
     def _acknowledge(self, tx: Transaction, ran: Invocation, row: Delivery, result: InvocationResult) -> str:
-        """Record the run, and acknowledge what it is done with; answers how the mapping tells of it."""
+        """Record the run, and acknowledge the finished items. Returns the LastProcessingResult of the mapping."""
         record_run(tx, ran, result)
         receipts: dict[str, str] = row.document["Receipts"]
         left = messages_left(result, list(receipts), reports_failures=row.document["ReportsFailures"])
@@ -146,9 +146,9 @@ class MappingWorker:
     def _take(
         self, tx: Transaction, scope: Scope, mapping: EventSourceMapping, function: Function, *, free: FreeSlots
     ) -> list[Attempt]:
-        """Read a batch, if one is due; more than one attempt where its items are too large for one event.
+        """Read a batch, if one is due. Returns several attempts if its items are too large for one event.
 
-        If none is, the mapping is looked at again when it says.
+        If no batch is due, the source says when to look at the mapping again.
         """
         room = free.room_of(function.arn)
         if room <= 0:
@@ -176,7 +176,7 @@ class MappingWorker:
             pause(tx, scope, mapping, PROBLEM_PAUSE_MS)
             return []
         if not found:
-            # What was due went elsewhere: to a dead-letter queue, say.
+            # The due messages went elsewhere, for example to a dead-letter queue.
             pause(tx, scope, mapping, EMPTY_POLL_PAUSE_MS)
             return []
         return [
@@ -185,7 +185,7 @@ class MappingWorker:
         ]
 
     def _room(self, tx: Transaction, mapping: EventSourceMapping, function: Function) -> int:
-        """How many more batches of the mapping may be under way."""
+        """Return how many more batches of the mapping may run."""
         most = concurrency(mapping, function)
         if self._source(mapping.source_arn).is_sequential:
             most = min(most, 1)
@@ -196,7 +196,7 @@ class MappingWorker:
 
 
 def _mappings_due(tx: Transaction) -> list[_Due]:
-    """The mappings to be looked at now, those that have waited longest first; what is gone is looked at no more."""
+    """Return the mappings to look at now, the longest waiting first; timers without a mapping are stopped."""
     first_at = tx.timers.next(LOOK_TIMER)
     if first_at is None or first_at > tx.now:
         return []
@@ -210,7 +210,7 @@ def _mappings_due(tx: Transaction) -> list[_Due]:
             tx.timers.rest(LOOK_TIMER, timer)
         else:
             found.append((scope, mapping, function))
-            watch(tx, mapping.source_arn, Reader(LOOK_TIMER, timer))  # Mappings of older stores have none.
+            watch(tx, mapping.source_arn, Reader(LOOK_TIMER, timer))  # Mappings from older stores have no subscription.
     return found
 
 
@@ -219,20 +219,20 @@ def _reading(mapping: EventSourceMapping, function: Function) -> Reading:
 
 
 def _note(tx: Transaction, scope: Scope, mapping: EventSourceMapping, result: str) -> None:
-    """Keep what became of the latest batch, if it is news."""
+    """Store the result of the latest batch, if it changed."""
     if mapping.last_result != result:
         tx.resources.put(scope, replace(mapping, last_result=result))
 
 
 def _move_on(tx: Transaction, scope: Scope, name: str, cursor: str) -> None:
-    """Have the next batch read after the one that is done."""
+    """Move the cursor, so that the next batch begins after the finished one."""
     mapping = tx.resources.get(EventSourceMapping, scope, name)
     if mapping is not None:
         tx.resources.put(scope, replace(mapping, cursor=cursor))
 
 
 def _drop_expired(tx: Transaction) -> None:
-    """Forget batches whose leases have ended: whoever settles one now settles nothing."""
+    """Delete batches whose leases have ended; a late settle then has no effect."""
     due_at = tx.deliveries.next((BATCH,))
     if due_at is None or due_at > tx.now:
         return
@@ -245,13 +245,13 @@ def _drop_expired(tx: Transaction) -> None:
 
 
 def _links(row: Delivery, left: Collection[str] | None = None) -> list[Link]:
-    """The messages of a batch; done with is what is not `left`, and nothing if nobody knows."""
+    """Return the messages of a batch. All except `left` are done; none is done if `left` is None."""
     found = (Link(*link) for link in row.document.get("Links") or ())
     return [link._replace(is_done=left is not None and link.message_id not in left) for link in found]
 
 
 def _record(tx: Transaction, row: Delivery, left: Collection[str], result: InvocationResult) -> None:
-    """Write down what became of a batch."""
+    """Record the result of a batch in the history."""
     outcome = outcome_of(result)
     failed = reported(outcome) if isinstance(outcome, Failed) else None
     why = f"{len(left)} of its messages went back to their queue" if left and failed is None else ""
@@ -263,7 +263,7 @@ def _record(tx: Transaction, row: Delivery, left: Collection[str], result: Invoc
 def _begin(
     tx: Transaction, scope: Scope, mapping: EventSourceMapping, function: Function, batch: Batch, links: Sequence[Link]
 ) -> Attempt:
-    """Put a batch under way: its row is its lease, and counts against the mapping's concurrency."""
+    """Store the row of a batch that starts. The row holds the lease, and counts against the mapping's concurrency."""
     invocation = function_invocation(function, new_uuid(tx.entropy), batch.event, function_arn=mapping.function_arn)
     row = Delivery(
         id=invocation.request_id,

@@ -1,1 +1,1 @@
-"""What CloudWatch Logs keeps and what its rules are, without a transaction."""
+"""The stored documents of CloudWatch Logs and its pure rules; nothing here uses a transaction."""

@@ -1,4 +1,4 @@
-"""A batch of PutLogEvents: what is wrong with it as a whole, and which of its events are taken.
+"""Check a batch of PutLogEvents as a whole, and decide which of its events are accepted.
 
 Source: https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutLogEvents.html
 """
@@ -19,24 +19,24 @@ ENTITY_KEYS = frozenset({"Type", "ResourceType", "Identifier", "Name", "Environm
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The events that are taken, and AWS's account of the others."""
+    """The accepted events, and AWS's report about the rejected ones."""
 
     accepted: Sequence[Document]
     rejected: Document | None
 
     @property
     def bytes(self) -> int:
-        """The size of the accepted events, as AWS counts."""
+        """The size of the accepted events in bytes, as AWS counts."""
         return sum(event_bytes(event["message"]) for event in self.accepted)
 
 
 def event_bytes(message: str) -> int:
-    """The size of an event, as AWS counts."""
+    """Return the size of an event in bytes, as AWS counts."""
     return len(message.encode()) + limits.EVENT_OVERHEAD_BYTES
 
 
 def sort_out(events: Sequence[Document], *, now: Instant, kept_since: Instant) -> Batch:
-    """Check a batch and leave out what is too old, expired or too new. Errors: InvalidParameterException."""
+    """Check a batch; leave out events that are too old, expired or too new. Errors: InvalidParameterException."""
     size = sum(event_bytes(event["message"]) for event in events)
     if size > limits.BATCH_BYTES_MAX:
         raise invalid_parameter(f"Upload too large: {size} bytes exceeds limit of {limits.BATCH_BYTES_MAX}")
@@ -63,7 +63,7 @@ def sort_out(events: Sequence[Document], *, now: Instant, kept_since: Instant) -
 
 
 def rejected_entity(entity: Document | None) -> Document | None:
-    """Why an entity is not taken, or None. The events are taken in any case; of an entity nothing is kept."""
+    """Return why an entity is rejected, or None. The events are accepted in both cases; entities are not stored."""
     if entity is None:
         return None
     keys: Mapping[str, str] = entity.get("keyAttributes") or {}

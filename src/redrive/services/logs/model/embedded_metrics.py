@@ -1,10 +1,10 @@
-"""Metrics that are embedded in log events, as data points for CloudWatch. Pure.
+"""Convert metrics embedded in log events to data points for CloudWatch. All functions here are pure.
 
     {"_aws": {"Timestamp": …, "CloudWatchMetrics": [
         {"Namespace": …, "Dimensions": [["Shop"]], "Metrics": [{"Name": "Sold"}]}]},
      "Shop": "north", "Sold": 3}
 
-A document that does not keep to the format is a log event like any other.
+A document that violates the format is an ordinary log event.
 Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
 """
 
@@ -20,11 +20,11 @@ from redrive.services.logs.limits import (
 )
 
 MARK = '"_aws"'
-"""Without this no event has metrics: most are not looked at any further."""
+"""Each event with metrics contains this text, so most events need no parsing."""
 
 
 def embedded_metrics(message: str) -> Iterator[tuple[str, list[Document]]]:
-    """The namespaces and data of the PutMetricData calls that a log event stands for."""
+    """Yield the namespace and data of each PutMetricData call that a log event stands for."""
     if MARK not in message:
         return
     try:
@@ -44,7 +44,7 @@ def embedded_metrics(message: str) -> Iterator[tuple[str, list[Document]]]:
 
 
 def _data(event: Mapping[str, object], directive: Mapping[str, object], at: int) -> Iterator[Document]:
-    """A datum for each metric and each set of dimensions."""
+    """Yield a datum for each metric and each set of dimensions."""
     metrics, sets = directive.get("Metrics"), directive.get("Dimensions")
     if not isinstance(metrics, list) or not isinstance(sets, list):
         return
@@ -64,7 +64,7 @@ def _data(event: Mapping[str, object], directive: Mapping[str, object], at: int)
 
 
 def _dimensions(event: Mapping[str, object], names: object) -> list[Document] | None:
-    """A set of dimensions with the values that the event has; None if one is missing, or there are too many."""
+    """Return a set of dimensions with the event's values; None if a value is missing, or there are too many."""
     if not isinstance(names, list) or len(names) > METRIC_DIMENSIONS_MAX:
         return None
     values = [event.get(name) if isinstance(name, str) else None for name in names]
@@ -74,7 +74,7 @@ def _dimensions(event: Mapping[str, object], names: object) -> list[Document] | 
 
 
 def _values(value: object) -> Sequence[float]:
-    """A number, or a list of numbers; nothing for what is neither."""
+    """Return a number as a list, or a list of numbers; empty for anything else."""
     values = value if isinstance(value, list) else [value]
     numbers = [one for one in values if isinstance(one, int | float) and not isinstance(one, bool)]
     is_sound = len(numbers) == len(values) <= METRIC_VALUES_MAX

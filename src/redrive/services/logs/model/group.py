@@ -1,4 +1,4 @@
-"""Log groups and log streams: what they are, what their ARNs are, and how they are shown."""
+"""Log groups and log streams: their stored form, their ARNs, and their form in answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RESERVED_PREFIX = "aws/"
 
 
 class GroupClass(enum.Enum):
-    """What a log group costs, and what it can do."""
+    """The class of a log group, which decides its price and features on AWS."""
 
     STANDARD = "STANDARD"
     INFREQUENT_ACCESS = "INFREQUENT_ACCESS"
@@ -27,7 +27,7 @@ class GroupClass(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class LogGroup:
-    """A log group. `id` tells it from an earlier one of the same name."""
+    """A log group. `id` distinguishes it from an earlier group of the same name."""
 
     KIND: ClassVar[str] = "log-group"
 
@@ -43,11 +43,11 @@ class LogGroup:
 
     @property
     def kept_days(self) -> int | None:
-        """How long events are kept, None for ever. Delivery groups keep theirs for a day, whatever is set."""
+        """How many days events are kept, None for ever. Delivery groups always keep events for one day."""
         return limits.DELIVERY_RETENTION_DAYS if self.group_class is GroupClass.DELIVERY else self.retention_days
 
     def kept_since(self, now: Instant) -> Instant:
-        """Events from before this instant have expired."""
+        """Return the instant before which events have expired."""
         return 0 if self.kept_days is None else now - self.kept_days * DAY_MS
 
     def arn(self, scope: Scope) -> str:
@@ -55,7 +55,7 @@ class LogGroup:
         return group_arn(scope, self.name)
 
     def described(self, scope: Scope) -> Document:
-        """As DescribeLogGroups shows it."""
+        """The group as DescribeLogGroups shows it."""
         return {
             "logGroupName": self.name,
             "creationTime": self.created_at,
@@ -70,13 +70,13 @@ class LogGroup:
         }
 
     def described_briefly(self, scope: Scope) -> Document:
-        """As DescribeLogGroups shows it when it was found by a pattern."""
+        """The group as DescribeLogGroups shows it for a search by pattern."""
         return {"logGroupName": self.name, "creationTime": self.created_at, "arn": f"{self.arn(scope)}:*"}
 
 
 @dataclass(frozen=True, slots=True)
 class LogStream:
-    """A log stream. Its resource name begins with its group's id, so that a group's streams are listed together."""
+    """A log stream. Its resource name begins with its group's id, so that a group's streams sort together."""
 
     KIND: ClassVar[str] = "log-stream"
 
@@ -95,16 +95,16 @@ class LogStream:
 
     @property
     def sequence_token(self) -> str | None:
-        """A token that changes with each upload. AWS gives one and looks at none."""
+        """A token that changes with each upload. Like AWS, we return it but never check it."""
         return self.next_token if self.uploads else None
 
     @property
     def next_token(self) -> str:
-        """The token that PutLogEvents answers, also where it took nothing."""
+        """The token that PutLogEvents returns, also if it accepted no event."""
         return f"{self.uploads:056d}"
 
     def described(self, arn_of_group: str) -> Document:
-        """As DescribeLogStreams shows it. Stored bytes of streams have been zero since 2019."""
+        """The stream as DescribeLogStreams shows it. Since 2019, AWS reports zero stored bytes for streams."""
         return {
             "logStreamName": self.stream_name,
             "creationTime": self.created_at,
@@ -118,22 +118,22 @@ class LogStream:
 
 
 def stream_key(group_id: str, stream_name: str) -> str:
-    """The resource name of a stream."""
+    """Return the resource name of a stream."""
     return f"{group_id}/{stream_name}"
 
 
 def group_arn(scope: Scope, name: str) -> str:
-    """The ARN of a log group, without `:*`."""
+    """Return the ARN of a log group, without `:*`."""
     return f"arn:aws:logs:{scope.region}:{scope.account}:log-group:{name}"
 
 
 def policy_arn(scope: Scope, group_name: str, stream_name: str = "") -> str:
-    """What policies see of a call on a group, or on one of its streams: `…:log-group:NAME:*` matches it."""
+    """Return the ARN for policies on a group or one of its streams; the pattern `…:log-group:NAME:*` matches it."""
     return f"{group_arn(scope, group_name)}:log-stream:{stream_name}"
 
 
 def group_name_of(scope: Scope, name: str | None, identifier: str | None) -> str:
-    """The group that a call names: by its name, or by an identifier that may be its ARN.
+    """Return the group's name from a call, which has a name, or an identifier that may be an ARN.
 
     Errors: InvalidParameterException; ResourceNotFoundException.
     """
@@ -149,7 +149,7 @@ def group_name_of(scope: Scope, name: str | None, identifier: str | None) -> str
 
 
 def group_name_of_arn(scope: Scope, arn: str) -> str:
-    """The group that an ARN names.
+    """Return the group's name from an ARN.
 
     Errors: InvalidParameterException; ResourceNotFoundException for another account's group.
     """
@@ -162,22 +162,22 @@ def group_name_of_arn(scope: Scope, arn: str) -> str:
 
 
 def check_tags(tags: Mapping[str, str]) -> None:
-    """Refuse tags whose keys belong to AWS. Errors: InvalidParameterException."""
+    """Refuse tags whose keys are reserved for AWS. Errors: InvalidParameterException."""
     for key in tags:
         if key.lower().startswith("aws:"):
             raise invalid_parameter(f"Tag key {key} is reserved: keys that begin with aws: belong to AWS.")
 
 
 def invalid_parameter(message: str) -> ServiceError:
-    """The error of a parameter that means nothing."""
+    """Build the error for an invalid parameter."""
     return ServiceError("InvalidParameterException", message)
 
 
 def no_such_group() -> ServiceError:
-    """The error of a group that is not there."""
+    """Build the error for a group that does not exist."""
     return ServiceError("ResourceNotFoundException", "The specified log group does not exist.")
 
 
 def no_such_stream() -> ServiceError:
-    """The error of a stream that is not there."""
+    """Build the error for a stream that does not exist."""
     return ServiceError("ResourceNotFoundException", "The specified log stream does not exist.")

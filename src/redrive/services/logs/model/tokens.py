@@ -1,4 +1,4 @@
-"""Where the next page begins, as the tokens that callers hand back. They mean nothing to callers."""
+"""Tokens that say where the next page begins. They are opaque to callers."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from redrive.services.logs.model.group import invalid_parameter
 from redrive.store.tables.log_events import Place
 
 _POSITION = re.compile(r"([fb])/(\d{20})(\d{36})(/s)?")
-_LONG_MAX = 2**63 - 1  # No time and no number of an event is larger: AWS's Long ends there.
+_LONG_MAX = 2**63 - 1  # No time and no number of an event is larger: this is the maximum of AWS's Long.
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A place among events and the direction in which to go from it."""
+    """A place among events, and the direction of reading."""
 
     place: Place
     is_forward: bool
@@ -26,12 +26,12 @@ class Position:
 
 
 def event_id(place: Place) -> str:
-    """The 56 digits by which AWS names an event: its time, and its number among all."""
+    """Return the 56 digits of AWS's event id: the time of the event, and its number in the store."""
     return f"{place.at:020d}{place.seq:036d}"
 
 
 def read_position(token: str) -> Position:
-    """The position that a token stands for. Errors: InvalidParameterException."""
+    """Return the position in a token. Errors: InvalidParameterException."""
     found = _POSITION.fullmatch(token)
     if found is None or max(int(found[2]), int(found[3])) > _LONG_MAX:
         raise invalid_parameter("The specified nextToken is invalid.")
@@ -39,12 +39,12 @@ def read_position(token: str) -> Position:
 
 
 def list_token(*key: str | int) -> str:
-    """A token for the page after the item with this key."""
+    """Return a token for the page after the item with this key."""
     return base64.urlsafe_b64encode(dump_json(key).encode()).decode()
 
 
 def read_list_token(token: str) -> list[str | int]:
-    """The key in such a token. Errors: InvalidParameterException."""
+    """Return the key in a token of `list_token`. Errors: InvalidParameterException."""
     try:
         key = load_json(base64.urlsafe_b64decode(token.encode()))
     except ValueError as error:

@@ -1,1 +1,1 @@
-"""The operations of CloudWatch Logs, and what they share: functions of a transaction."""
+"""The operations of CloudWatch Logs and their shared functions, all on a transaction."""

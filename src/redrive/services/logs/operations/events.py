@@ -1,4 +1,4 @@
-"""The operations on log events: writing, reading a stream, searching a group."""
+"""The operations on log events: write, read a stream, search a group."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def put_log_events(
 ) -> Document:
     """Write a batch of events to a stream. Events that are too old, expired or too new are left out.
 
-    Metrics that are embedded in events become CloudWatch's.
+    Metrics embedded in events are published to CloudWatch.
 
-    Errors: ResourceNotFoundException; InvalidParameterException (too large, not in order of time, more than 24 hours).
+    Errors: ResourceNotFoundException; InvalidParameterException (too large, not sorted by time, over 24 hours long).
     Source: https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutLogEvents.html
     """
     arn = policy_arn(caller.scope, log_group_name, log_stream_name)
@@ -72,10 +72,12 @@ def get_log_events(
     start_from_head: bool | None = None,
     unmask: bool | None = None,
 ) -> Document:
-    """Read a stream, from its end or from its head; each page is in order of time.
+    """Read a stream from its end or from its head; each page is sorted by time.
 
-    Both tokens are always there. A token that comes back unchanged means that this end of the stream has been reached;
-    going on with it later finds what has come in since. Errors: ResourceNotFoundException; InvalidParameterException.
+    The answer always has both tokens. If a token comes back unchanged, the reader has reached that end of the stream.
+    The same token later finds newer events.
+
+    Errors: ResourceNotFoundException; InvalidParameterException.
     Source: https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_GetLogEvents.html
     """
     name = group_name_of(caller.scope, log_group_name, log_group_identifier)
@@ -117,10 +119,10 @@ def filter_log_events(
     interleaved: bool | None = None,  # noqa: ARG001 -- since 2019, AWS interleaves whatever is said here.
     unmask: bool | None = None,
 ) -> Document:
-    """Search a group, all its streams interleaved. A page may be short, or empty, and still have a token.
+    """Search a group, with all its streams interleaved. A page may be short or empty, and still have a token.
 
-    Errors: ResourceNotFoundException (no such group, no such stream); InvalidParameterException (names and prefix
-    together, a pattern that cannot be read, a foreign token, newest first from before 2024).
+    Errors: ResourceNotFoundException (no such group, no such stream); InvalidParameterException (names together with a
+    prefix, an invalid pattern, an invalid token, newest first before 2024).
     Source: https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_FilterLogEvents.html
     """
     name = group_name_of(caller.scope, log_group_name, log_group_identifier)
@@ -151,9 +153,9 @@ def filter_log_events(
 
 
 def _publish_metrics(tx: Transaction, caller: Caller, batch: Batch) -> None:
-    """Have CloudWatch take the metrics embedded in events. The service does so: the caller needs no permission for it.
+    """Publish the metrics embedded in events. The service does this itself, so the caller needs no permission for it.
 
-    What CloudWatch refuses is left out; the events are written all the same.
+    Metrics that CloudWatch refuses are left out; the events are still written.
     """
     service = Caller(caller.scope, caller.request_id)
     for event in batch.accepted:
@@ -167,7 +169,7 @@ def _publish_metrics(tx: Transaction, caller: Caller, batch: Batch) -> None:
 
 
 def _store(tx: Transaction, caller: Caller, group: LogGroup, stream: LogStream, batch: Batch) -> LogStream:
-    """Write the accepted events and bring stream and group up to date."""
+    """Write the accepted events, and update the stream and the group."""
     events = [
         NewLogEvent(group.id, stream.stream_name, event["timestamp"], tx.now, event["message"])
         for event in batch.accepted
@@ -198,7 +200,7 @@ def _authorize_reading(tx: Transaction, caller: Caller, action: str, arn: str, u
 def _page_of_stream(
     tx: Transaction, stream: LogStream, position: Position, *, start: int, end: int, limit: int
 ) -> list[LogEvent]:
-    """The events of a page, in order of time, as many as fit."""
+    """Return the events of one page, sorted by time, as many as fit."""
     if position.is_forward:
         place = max(position.place, Place(start, 0))
         events = tx.log_events.after(stream.group_id, place, stream=stream.stream_name, end=end, limit=limit)
@@ -209,7 +211,7 @@ def _page_of_stream(
 
 
 def _fitting(events: Iterable[LogEvent]) -> list[LogEvent]:
-    """The first events, as many as a page may weigh; one at least."""
+    """Return the first events that fit into a page's size; at least one."""
     fitting: list[LogEvent] = []
     size = 0
     for event in events:
@@ -223,7 +225,7 @@ def _fitting(events: Iterable[LogEvent]) -> list[LogEvent]:
 def _searched(
     tx: Transaction, caller: Caller, group: LogGroup, names: Sequence[str] | None, prefix: str | None
 ) -> frozenset[str] | None:
-    """The names of the streams to search; None for all.
+    """Return the names of the streams to search; None for all.
 
     Errors: ResourceNotFoundException; InvalidParameterException.
     """
@@ -254,9 +256,9 @@ def _search(
     streams: frozenset[str] | None,
     wanted: Filter,
 ) -> tuple[list[LogEvent], Position | None]:
-    """Matching events from a position on, and where the search stopped before it had seen all; None if it had.
+    """Return matching events from a position on, and the position where the search stopped; None at the end.
 
-    It looks at so many events, and at so many characters times the weight of the filter, as others can wait for.
+    A limit on the events, and on the characters times the weight of the filter, keeps the wait of other requests short.
     """
     found: list[LogEvent] = []
     size = scanned = weight = 0

@@ -43,7 +43,7 @@ def create_log_group(
 ) -> Document:
     """Create a log group whose events never expire.
 
-    Errors: ResourceAlreadyExistsException; InvalidParameterException (a name or a tag that is AWS's).
+    Errors: ResourceAlreadyExistsException; InvalidParameterException (a name or a tag reserved for AWS).
     Source: https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_CreateLogGroup.html
     """
     tx.services.authorize(tx, caller, "logs:CreateLogGroup", policy_arn(caller.scope, log_group_name))
@@ -87,9 +87,9 @@ def delete_log_group(tx: Transaction, caller: Caller, *, log_group_name: str) ->
 def put_log_group_deletion_protection(
     tx: Transaction, caller: Caller, *, log_group_identifier: str, deletion_protection_enabled: bool
 ) -> Document:
-    """Protect a log group and its streams from deletion, or allow it again.
+    """Turn the deletion protection of a log group and its streams on or off.
 
-    Errors: ResourceNotFoundException; InvalidParameterException (an ARN of something else).
+    Errors: ResourceNotFoundException; InvalidParameterException (not a log group's ARN).
     Source: https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutLogGroupDeletionProtection.html
     """
     name = group_name_of(caller.scope, None, log_group_identifier)
@@ -113,9 +113,9 @@ def describe_log_groups(
     log_group_class: str | None = None,
     log_group_identifiers: Sequence[str] | None = None,
 ) -> Document:
-    """List log groups by name. No accounts are linked to one another here.
+    """List log groups by name. There are no linked accounts here.
 
-    Errors: InvalidParameterException (prefix and pattern together, identifiers with another filter, a foreign token).
+    Errors: InvalidParameterException (prefix and pattern together, identifiers with another filter, an invalid token).
     Source: https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_DescribeLogGroups.html
     """
     tx.services.authorize(tx, caller, "logs:DescribeLogGroups", policy_arn(caller.scope, ""))
@@ -147,9 +147,9 @@ def describe_log_groups(
 
 @operation("PutRetentionPolicy")
 def put_retention_policy(tx: Transaction, caller: Caller, *, log_group_name: str, retention_in_days: int) -> Document:
-    """Let the events of a group expire after so many days.
+    """Set the retention of a group's events, in days.
 
-    Errors: ResourceNotFoundException; InvalidParameterException if it is not one of AWS's numbers of days.
+    Errors: ResourceNotFoundException; InvalidParameterException for a number of days that AWS does not offer.
     Source: https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutRetentionPolicy.html
     """
     tx.services.authorize(tx, caller, "logs:PutRetentionPolicy", policy_arn(caller.scope, log_group_name))
@@ -167,7 +167,7 @@ def put_retention_policy(tx: Transaction, caller: Caller, *, log_group_name: str
 
 @operation("DeleteRetentionPolicy")
 def delete_retention_policy(tx: Transaction, caller: Caller, *, log_group_name: str) -> Document:
-    """Let the events of a group never expire.
+    """Remove the retention of a group; its events never expire.
 
     Errors: ResourceNotFoundException.
     Source: https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_DeleteRetentionPolicy.html
@@ -179,7 +179,7 @@ def delete_retention_policy(tx: Transaction, caller: Caller, *, log_group_name: 
 
 
 def existing_group(tx: Transaction, caller: Caller, name: str) -> LogGroup:
-    """A group by its name. Errors: ResourceNotFoundException."""
+    """Return the group with this name. Errors: ResourceNotFoundException."""
     group = tx.resources.get(LogGroup, caller.scope, name)
     if group is None:
         raise no_such_group()
@@ -187,7 +187,7 @@ def existing_group(tx: Transaction, caller: Caller, name: str) -> LogGroup:
 
 
 def check_unprotected(group: LogGroup) -> None:
-    """Refuse to delete what is protected. Errors: ValidationException."""
+    """Refuse to delete a protected group. Errors: ValidationException."""
     if group.is_protected:
         message = (
             "The log group has deletion protection enabled. Disable deletion protection before you delete from it."
@@ -196,13 +196,13 @@ def check_unprotected(group: LogGroup) -> None:
 
 
 def _groups(tx: Transaction, caller: Caller, prefix: str, after: str) -> Iterator[LogGroup]:
-    """All groups with a prefix after a name, in order of name."""
+    """Yield all groups with a prefix and after a name, sorted by name."""
     while page := tx.resources.list(LogGroup, caller.scope, prefix=prefix, after=after, limit=PAGE_MAX):
         yield from page
         after = page[-1].name
 
 
 def _is_of_class(group: LogGroup, wanted: str) -> bool:
-    """AWS lists the two cheaper classes as one."""
+    """Whether a group has the wanted class. AWS lists the two cheaper classes as one."""
     cheap = {GroupClass.INFREQUENT_ACCESS.value, GroupClass.ESSENTIALS.value}
     return group.group_class.value in (cheap if wanted in cheap else {wanted})

@@ -74,9 +74,10 @@ def describe_log_streams(
     next_token: str | None = None,
     limit: int | None = None,
 ) -> Document:
-    """List the streams of a group by name, or by the time of their last event. Streams without events count as oldest.
+    """List the streams of a group by name, or by the time of their last event. Streams without events sort as oldest.
 
-    Errors: ResourceNotFoundException; InvalidParameterException (a prefix with the order by time, a foreign token).
+    Errors: ResourceNotFoundException; InvalidParameterException (a prefix together with the order by time, an invalid
+    token).
     Source: https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_DescribeLogStreams.html
     """
     name = group_name_of(caller.scope, log_group_name, log_group_identifier)
@@ -101,7 +102,7 @@ def describe_log_streams(
 
 
 def existing_stream(tx: Transaction, caller: Caller, group: LogGroup, name: str) -> LogStream:
-    """A stream by its name. Errors: ResourceNotFoundException."""
+    """Return the stream with this name. Errors: ResourceNotFoundException."""
     stream = tx.resources.get(LogStream, caller.scope, stream_key(group.id, name))
     if stream is None:
         raise no_such_stream()
@@ -109,7 +110,7 @@ def existing_stream(tx: Transaction, caller: Caller, group: LogGroup, name: str)
 
 
 def streams_of(tx: Transaction, caller: Caller, group: LogGroup, prefix: str) -> list[LogStream]:
-    """All streams of a group whose names begin so, in order of name."""
+    """Return all streams of a group with this prefix, sorted by name."""
     found: list[LogStream] = []
     after, wanted = "", stream_key(group.id, prefix)
     while page := tx.resources.list(LogStream, caller.scope, prefix=wanted, after=after, limit=PAGE_MAX):

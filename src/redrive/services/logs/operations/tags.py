@@ -1,4 +1,4 @@
-"""The operations on tags of log groups, by ARN and in the older spelling by name."""
+"""The operations on tags of log groups: by ARN, and the older ones by name."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from redrive.store.api import Transaction
 
 @operation("TagResource")
 def tag_resource(tx: Transaction, caller: Caller, *, resource_arn: str, tags: Mapping[str, str]) -> Document:
-    """Add tags to a log group, over those of the same key.
+    """Add tags to a log group. A tag with an existing key replaces the old tag.
 
-    Errors: ResourceNotFoundException; TooManyTagsException; InvalidParameterException (no log group's ARN, AWS's tag).
+    Errors: ResourceNotFoundException; TooManyTagsException; InvalidParameterException (not a log group's ARN, a key
+    reserved for AWS).
     Source: https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_TagResource.html
     """
     group = _group(tx, caller, "logs:TagResource", group_name_of_arn(caller.scope, resource_arn))
@@ -29,9 +30,9 @@ def tag_resource(tx: Transaction, caller: Caller, *, resource_arn: str, tags: Ma
 
 @operation("UntagResource")
 def untag_resource(tx: Transaction, caller: Caller, *, resource_arn: str, tag_keys: Sequence[str]) -> Document:
-    """Take tags from a log group; keys that it does not have are passed over.
+    """Remove tags from a log group; keys that the group does not have are ignored.
 
-    Errors: ResourceNotFoundException; InvalidParameterException (no log group's ARN).
+    Errors: ResourceNotFoundException; InvalidParameterException (not a log group's ARN).
     Source: https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_UntagResource.html
     """
     group = _group(tx, caller, "logs:UntagResource", group_name_of_arn(caller.scope, resource_arn))
@@ -41,9 +42,9 @@ def untag_resource(tx: Transaction, caller: Caller, *, resource_arn: str, tag_ke
 
 @operation("ListTagsForResource")
 def list_tags_for_resource(tx: Transaction, caller: Caller, *, resource_arn: str) -> Document:
-    """The tags of a log group.
+    """List the tags of a log group.
 
-    Errors: ResourceNotFoundException; InvalidParameterException (no log group's ARN).
+    Errors: ResourceNotFoundException; InvalidParameterException (not a log group's ARN).
     Source: https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_ListTagsForResource.html
     """
     group = _group(tx, caller, "logs:ListTagsForResource", group_name_of_arn(caller.scope, resource_arn))
@@ -52,9 +53,9 @@ def list_tags_for_resource(tx: Transaction, caller: Caller, *, resource_arn: str
 
 @operation("TagLogGroup")
 def tag_log_group(tx: Transaction, caller: Caller, *, log_group_name: str, tags: Mapping[str, str]) -> Document:
-    """TagResource, by name.
+    """Like TagResource, by the group's name.
 
-    Errors: ResourceNotFoundException; InvalidParameterException (too many tags, AWS's tag).
+    Errors: ResourceNotFoundException; InvalidParameterException (too many tags, a key reserved for AWS).
     Source: https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_TagLogGroup.html
     """
     _tag(tx, caller, _group(tx, caller, "logs:TagLogGroup", log_group_name), tags)
@@ -63,7 +64,7 @@ def tag_log_group(tx: Transaction, caller: Caller, *, log_group_name: str, tags:
 
 @operation("UntagLogGroup")
 def untag_log_group(tx: Transaction, caller: Caller, *, log_group_name: str, tags: Sequence[str]) -> Document:
-    """UntagResource, by name.
+    """Like UntagResource, by the group's name.
 
     Errors: ResourceNotFoundException.
     Source: https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_UntagLogGroup.html
@@ -74,7 +75,7 @@ def untag_log_group(tx: Transaction, caller: Caller, *, log_group_name: str, tag
 
 @operation("ListTagsLogGroup")
 def list_tags_log_group(tx: Transaction, caller: Caller, *, log_group_name: str) -> Document:
-    """ListTagsForResource, by name.
+    """Like ListTagsForResource, by the group's name.
 
     Errors: ResourceNotFoundException.
     Source: https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_ListTagsLogGroup.html
@@ -83,7 +84,7 @@ def list_tags_log_group(tx: Transaction, caller: Caller, *, log_group_name: str)
 
 
 def _group(tx: Transaction, caller: Caller, action: str, name: str) -> LogGroup:
-    """The group, if the caller may do this with its tags. For tags, policies see the ARN without `:*`."""
+    """Return the group, if the caller may do `action` on its tags. For tags, policies see the ARN without `:*`."""
     tx.services.authorize(tx, caller, action, group_arn(caller.scope, name))
     return existing_group(tx, caller, name)
 

@@ -1,1 +1,1 @@
-"""What the server's own surface takes and tells, without a transaction."""
+"""The inputs and outputs of redrive's own API; nothing here uses a transaction."""

@@ -1,4 +1,4 @@
-"""Faults as our own surface reads and shows them."""
+"""Faults in requests and answers of redrive's own API."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ USAGE = (
 def fault_of(
     target: str, *, error: str, message: str, times: int | None, rate: float | None, latency_s: float
 ) -> Fault:  # fmt: skip
-    """The fault that is described, yet without an id.
+    """Build the described fault, still without an id.
 
-    Errors: ValidationException: it says neither or both of times and rate, or nothing would happen.
+    Errors: ValidationException (neither or both of `times` and `rate`, or a fault without effect).
     """
     if (times is None) == (rate is None):
         raise refusal("The fault says neither or both of times and rate.", USAGE)
@@ -30,7 +30,7 @@ def fault_of(
 
 
 def fault_document(fault: Fault, struck: int) -> Document:
-    """A fault, and how often it has struck."""
+    """A fault, and how often it has taken effect."""
     return {
         "id": fault.id,
         "target": fault.target,

@@ -1,4 +1,4 @@
-"""How far a clock is to move. No transaction, no clock."""
+"""The target instant of a clock advance. No transaction, no clock."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ CLOCK_USAGE = 'Send {"advance_s": 86400} or {"to": "2026-01-01T00:00:00Z"}.'
 
 
 def target_of(now: Instant, advance_s: float | None, to: str | None) -> Instant:
-    """Where to move the clock. Errors: ValidationException: neither or both are given, or `to` is no time."""
+    """Return the target instant. Errors: ValidationException (neither or both are given, or `to` is not a time)."""
     if (advance_s is None) == (to is None):
         raise refusal("The body says neither or both of advance_s and to.", CLOCK_USAGE)
     if to is None:

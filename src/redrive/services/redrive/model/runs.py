@@ -1,4 +1,4 @@
-"""Runs and timelines as our own surface shows them."""
+"""Runs and timelines in the answers of redrive's own API."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from redrive.store.tables.attempts import AttemptRecord, NoteRecord, RunState
 from redrive.store.tables.runs import TimelineEvent
 
 SCHEDULED = "scheduler"
-"""The kind of runs that schedules have made: their execution ids begin with the scheduled time."""
+"""The kind of the runs of schedules. Their execution ids begin with the scheduled time."""
 
 _STATES = {state.word: state for state in RunState}
 _WHATEVER_IT_HAS = (
@@ -21,12 +21,12 @@ _WHATEVER_IT_HAS = (
 
 
 def state_of(text: str | None) -> RunState | None:
-    """The state of this name, in which a blank is as good as a hyphen; None for none."""
+    """Return the state with this name; a blank may replace a hyphen. None stays None."""
     return None if text is None else _STATES[text.replace(" ", "-")]
 
 
 def instant_of(text: str | None, name: str) -> Instant | None:
-    """A point in time. Errors: ValidationException."""
+    """Parse a point in time. Errors: ValidationException."""
     if text is None:
         return None
     try:
@@ -37,7 +37,7 @@ def instant_of(text: str | None, name: str) -> Instant | None:
 
 
 def run_document(run: Run) -> Document:
-    """A run as our surface shows it; a schedule's has its scheduled time."""
+    """A run in answers; a schedule's run has its scheduled time."""
     facts = run.facts
     scheduled_at = time_of_uuid7(facts.execution_id) if facts.kind == SCHEDULED else None
     return {
@@ -57,7 +57,7 @@ def run_document(run: Run) -> Document:
 
 
 def timeline_document(event: TimelineEvent) -> Document:
-    """An event of a timeline: what it is, and whatever it has."""
+    """An event of a timeline: its kind, and those of its members that are set."""
     told: Document = {"at": format_instant(event.at), "event": event.event, "kind": event.kind}
     for name in _WHATEVER_IT_HAS:
         if getattr(event, name):

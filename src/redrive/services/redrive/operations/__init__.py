@@ -1,1 +1,1 @@
-"""The operations of the server's own surface, and what they share: functions of a transaction."""
+"""The operations of redrive's own API and their shared functions, all on a transaction."""

@@ -1,4 +1,4 @@
-"""Files that deployments upload, until S3 is served."""
+"""Files that deployments upload. They replace S3, which redrive does not serve."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from redrive.delivery.surface import MISSING, own_operation, refusal, scope_aske
 from redrive.store.api import Transaction
 
 ASSET_BYTES_MAX = 250 * 1024 * 1024
-"""As large as code may be: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html"""
+"""The largest size of code: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html"""
 
 
 @own_operation("PutAsset")
@@ -19,9 +19,11 @@ def put_asset(
     tx: Transaction, caller: Caller, *, bucket: str, key: str, content: bytes = b"", account: str | None = None,
     piece: int = 1, pieces: int = 1,
 ) -> Document:  # fmt: skip
-    """Keep a file under a bucket and a key, over what had that name; or one of the pieces of it, the last one last.
+    """Store a file under a bucket and a key, replacing an earlier one.
 
-    Errors: AccessDeniedException; ValidationException: a piece is missing, or the file is too large.
+    A large file arrives in pieces, the last one last.
+
+    Errors: AccessDeniedException; ValidationException (a piece is missing, or the file is too large).
     """
     home = scope_asked(caller, account, None).account
     answer: Document = {"bucket": bucket, "key": key, "sha256": None, "size_bytes": None}
@@ -42,7 +44,7 @@ def put_asset(
 
 @own_operation("GetAsset")
 def get_asset(tx: Transaction, caller: Caller, *, bucket: str, key: str, account: str | None = None) -> Document:
-    """Tell whether a file is there, and what it is. Errors: AccessDeniedException; ResourceNotFoundException."""
+    """Return a file's description, if the file exists. Errors: AccessDeniedException; ResourceNotFoundException."""
     content = asset_content(tx, scope_asked(caller, account, None).account, bucket, key)
     if content is None:
         raise refusal(f"There is no file {key[:100]} in {bucket[:100]}.", "Send it by PUT.", MISSING)

@@ -1,4 +1,4 @@
-"""The clock of a server: where it stands, and moving it in virtual time."""
+"""The operations on a server's clock: read it, and advance virtual time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from redrive.store.api import Transaction
 
 @own_operation("GetClock")
 def get_clock(tx: Transaction, caller: Caller) -> ByNode:
-    """Tell what time it is for the server. Errors: AccessDeniedException."""
+    """Return the server's time. Errors: AccessDeniedException."""
     return ByNode(lambda node, _: node.clock())
 
 
@@ -22,10 +22,10 @@ def get_clock(tx: Transaction, caller: Caller) -> ByNode:
 def advance_clock(
     tx: Transaction, caller: Caller, *, advance_s: float | None = None, to: str | None = None
 ) -> ByNode:  # fmt: skip
-    """Let virtual time pass; answer when everything that came due has settled.
+    """Advance virtual time; answer when everything that became due has settled.
 
-    Errors: AccessDeniedException; ValidationException: it is not said how far, to a time that has passed, or the server
-    runs in real time; ConflictException: the clock was stopped on its way.
+    Errors: AccessDeniedException; ValidationException (no target, a target in the past, or the server runs in real
+    time); ConflictException (the clock was stopped before the target).
     """
     target = target_of(tx.now, advance_s, to)
 
@@ -43,7 +43,7 @@ def advance_clock(
 
 @own_operation("StopClock")
 def stop_clock(tx: Transaction, caller: Caller) -> ByNode:
-    """Stop a clock that moves, where it stands. Errors: AccessDeniedException."""
+    """Stop a clock that is advancing; it keeps the time that it has reached. Errors: AccessDeniedException."""
 
     def perform(node: Node, _: IsWanted) -> Document:
         node.stop_clock()

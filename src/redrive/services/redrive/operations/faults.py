@@ -1,4 +1,4 @@
-"""Failures on order: faults are added, listed and cleared."""
+"""The operations on faults: add, list, clear."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def add_fault(
     tx: Transaction, caller: Caller, *, target: str, error: str = "", message: str = "", times: int | None = None,
     rate: float | None = None, latency_s: float = 0,
 ) -> Document:  # fmt: skip
-    """Have calls to a target fail or be slow from now on.
+    """Let calls to a target fail or be slow from now on.
 
-    Errors: AccessDeniedException; ValidationException: the fault is half described.
+    Errors: AccessDeniedException; ValidationException (an incomplete description).
     """
     fault = fault_of(target, error=error, message=message, times=times, rate=rate, latency_s=latency_s)
     return fault_document(faults.add_fault(tx, fault), struck=0)
@@ -32,13 +32,13 @@ def add_fault(
 
 @own_operation("ClearFaults")
 def clear_faults(tx: Transaction, caller: Caller) -> Document:
-    """Forget all faults. Errors: AccessDeniedException."""
+    """Delete all faults. Errors: AccessDeniedException."""
     return {"cleared": faults.clear_faults(tx)}
 
 
 @own_operation("ClearFault")
 def clear_fault(tx: Transaction, caller: Caller, *, id: str) -> Document:
-    """Forget one fault. Errors: AccessDeniedException; ResourceNotFoundException."""
+    """Delete one fault. Errors: AccessDeniedException; ResourceNotFoundException."""
     cleared = faults.clear_faults(tx, id)
     if not cleared:
         raise refusal(f"There is no fault {id[:100]}.", "See which there are: redrive fault list", MISSING)

@@ -1,4 +1,4 @@
-"""How deliveries went, and all that happened to one execution."""
+"""The operations on the history of deliveries and executions."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def list_runs(
     execution: str = "", since: str | None = None, until: str | None = None, region: str | None = None,
     account: str | None = None, limit: int = limits.PAGE, after: str = "",
 ) -> Document:  # fmt: skip
-    """List runs, the latest first; of one region, unless a source or an execution is named.
+    """List runs, newest first; of one region, unless a source or an execution is given.
 
-    Errors: AccessDeniedException; ValidationException: a time is none, or `after` is not the end of a page.
+    Errors: AccessDeniedException; ValidationException (an invalid time, or `after` is not the end of a page).
     """
     scope = scope_asked(caller, account, region)
-    # A role or a user sees the runs of their own account alone.
+    # A role or a user sees only the runs of their own account.
     is_everywhere = bool(source or execution) and not account and not region and caller.is_account
     wanted = RunFilter(
         scope="" if is_everywhere else str(scope), state=state_of(state), source_arn=source, target_arn=target,
@@ -39,7 +39,7 @@ def list_runs(
 
 @own_operation("GetRun")
 def get_run(tx: Transaction, caller: Caller, *, id: str) -> Document:
-    """Tell one run, and the timeline of its execution. Errors: AccessDeniedException; ResourceNotFoundException."""
+    """Return one run, and the timeline of its execution. Errors: AccessDeniedException; ResourceNotFoundException."""
     execution_id = tx.runs.execution_of(id)
     timeline = [] if execution_id is None else tx.runs.timeline(execution_id)
     run = run_of(tx, id) or next((run_of(tx, event.delivery_id) for event in timeline), None)

@@ -1,4 +1,4 @@
-"""The server: its health, its state as a whole, the code of functions."""
+"""The operations on the server: health, reset, the code of functions."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ ZIP = "application/zip"
 
 @open_operation("GetHealth")
 def get_health(tx: Transaction, caller: Caller) -> ByNode:
-    """Say that the server answers, and what it is: version, account, store and clock. Open to everybody."""
+    """Report that the server answers, with its version, account, store and clock. No permission is required."""
     return ByNode(lambda node, _: node.health() | node.clock())
 
 
 @own_operation("Reset")
 def reset(tx: Transaction, caller: Caller) -> ByNode:
-    """Forget all state; the clock stays where it is. Errors: AccessDeniedException."""
+    """Delete all state; the clock does not change. Errors: AccessDeniedException."""
 
     def perform(node: Node, _: IsWanted) -> Document:
         node.reset()
@@ -33,9 +33,9 @@ def reset(tx: Transaction, caller: Caller) -> ByNode:
 def get_code(
     tx: Transaction, caller: Caller, *, digest: str, expires: int | None = None, signature: str | None = None
 ) -> Document:  # fmt: skip
-    """Answer the code of a function, where GetFunction's Location points.
+    """Return the code of a function. GetFunction's Location is a URL of this operation.
 
-    Whether its URL is genuine was looked at before, where requests are signed. Errors: ResourceNotFoundException.
+    The gateway has already verified the URL's signature. Errors: ResourceNotFoundException.
     """
     content = tx.blobs.get(digest)
     if content is None:

@@ -1,4 +1,4 @@
-"""The store of a server as a whole: a report on it, and a backup of it, handed out in pieces."""
+"""The operations on a server's whole store: a report about it, and a backup, which clients download in pieces."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from redrive.store.api import Transaction
 
 @own_operation("GetStoreReport")
 def get_store_report(tx: Transaction, caller: Caller) -> ByNode:
-    """Read the whole store and say what is wrong with it. Errors: AccessDeniedException; ValidationException."""
+    """Read the whole store and report its defects. Errors: AccessDeniedException; ValidationException."""
     return ByNode(lambda node, _: node.report_on_store())
 
 
 @own_operation("CreateBackup")
 def create_backup(tx: Transaction, caller: Caller) -> ByNode:
-    """Copy the store while the server goes on; answer when the copy is whole.
+    """Copy the store while the server continues; answer when the copy is complete.
 
-    Errors: AccessDeniedException; ValidationException: a copy is being made already, the disk is full, or the server
-    keeps everything in memory.
+    Errors: AccessDeniedException; ValidationException (a copy is in progress, the disk is full, or the store is in
+    memory).
     """
     return ByNode(lambda node, _: node.create_backup())
 
 
 @own_operation("GetBackup")
 def get_backup(tx: Transaction, caller: Caller) -> ByNode:
-    """Tell how far the latest copy is. Errors: AccessDeniedException."""
+    """Return the progress of the latest copy. Errors: AccessDeniedException."""
     return ByNode(lambda node, _: node.backup())
 
 
 @own_operation("GetBackupContent")
 def get_backup_content(tx: Transaction, caller: Caller, *, id: int, offset: int = 0) -> ByNode:
-    """Answer a piece of the copy, 4 MiB at most.
+    """Return a piece of the copy, at most 4 MiB.
 
-    Errors: AccessDeniedException; ResourceNotFoundException: there is no such copy, or it is not whole yet;
-    ValidationException: the server keeps everything in memory.
+    Errors: AccessDeniedException; ResourceNotFoundException (no such copy, or it is not complete); ValidationException
+    (the store is in memory).
     """
 
     def perform(node: Node, _: IsWanted) -> Document:
@@ -51,7 +51,7 @@ def get_backup_content(tx: Transaction, caller: Caller, *, id: int, offset: int 
 
 @own_operation("DeleteBackup")
 def delete_backup(tx: Transaction, caller: Caller) -> ByNode:
-    """Forget the copy. Errors: AccessDeniedException; ValidationException."""
+    """Delete the copy. Errors: AccessDeniedException; ValidationException."""
 
     def perform(node: Node, _: IsWanted) -> Document:
         node.delete_backup()

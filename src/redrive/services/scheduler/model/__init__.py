@@ -1,1 +1,1 @@
-"""What EventBridge Scheduler keeps and what its rules are, without a transaction."""
+"""The stored documents of EventBridge Scheduler and its pure rules; nothing here uses a transaction."""

@@ -1,6 +1,6 @@
-"""One occurrence on its way to its target: what it is called, and what its input says.
+"""One occurrence on the way to its target: its ids and its rendered input.
 
-An execution is a snapshot: it keeps the target as it was when the schedule fired, whatever becomes of the schedule.
+An execution is a snapshot: it keeps the target of the moment when the schedule fired, also if the schedule changes.
 """
 
 from __future__ import annotations
@@ -25,14 +25,17 @@ _KEYWORD_LIKE = re.compile(r"<\s*aws[.:]scheduler[.:][^<>]*>", re.IGNORECASE)
 
 
 class ExecutionIds(enum.Enum):
-    """What an execution id stands for: AWS's pages can be read both ways, and a handler should be right under both."""
+    """Whether an execution id identifies an occurrence or an attempt. AWS's pages allow both readings.
+
+    A handler should work with both.
+    """
 
     PER_OCCURRENCE = "per-occurrence"
     PER_ATTEMPT = "per-attempt"
 
 
 class Execution(NamedTuple):
-    """An occurrence of a schedule: everything that stays the same over its attempts."""
+    """An occurrence of a schedule: all values that its attempts share."""
 
     schedule_arn: str
     scope: Scope
@@ -42,9 +45,9 @@ class Execution(NamedTuple):
 
     @classmethod
     def of(cls, delivery: Delivery, ids: ExecutionIds) -> Execution:
-        """The execution behind a delivery, as its present attempt sees it.
+        """Return the execution of a delivery, as the present attempt sees it.
 
-        With PER_ATTEMPT each attempt after the first sees an execution id of its own.
+        With PER_ATTEMPT, each attempt after the first has its own execution id.
         """
         document = delivery.document
         seen_id = document["execution_id"]
@@ -54,14 +57,14 @@ class Execution(NamedTuple):
 
     @property
     def document(self) -> Document:
-        """What the delivery keeps of it."""
+        """The document that the delivery stores about the execution."""
         return {"execution_id": self.execution_id, "scheduled_at": self.scheduled_at, "target": self.target}
 
     @property
     def delivery_id(self) -> str:
-        """The delivery's id: the same occurrence is promised once.
+        """The delivery's id, which is the same for the same occurrence, so that no occurrence is delivered twice.
 
-        The execution id is part of it, so that a schedule made anew under an old name makes promises of its own.
+        The id contains the execution id, so a new schedule with an old name gets new deliveries.
         """
         return f"{self.schedule_arn}@{format_instant(self.scheduled_at)}#{self.execution_id}"
 
@@ -72,10 +75,10 @@ class Execution(NamedTuple):
 
 
 def execution_id(schedule_arn: str, scheduled_at: Instant, salt: Instant | str) -> str:
-    """The id of an occurrence: stable over its attempts and over redrive, and sorting by it sorts by time.
+    """Return the id of an occurrence. All attempts and redrives share the id, and ids sort by time.
 
-    A UUID of version 7: the scheduled time in milliseconds, then a hash of the schedule's ARN, that time and a salt
-    that was drawn when the schedule was made, so that one made anew under an old name gets ids of its own.
+    The id is a UUID of version 7: the scheduled time in milliseconds, then a hash of the schedule's ARN, the time and a
+    salt. The salt is drawn when the schedule is created, so that a new schedule with an old name gets new ids.
     Source: https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-context-attributes.html and,
     for the form, https://www.rfc-editor.org/rfc/rfc9562#name-uuid-version-7
     """
@@ -83,13 +86,13 @@ def execution_id(schedule_arn: str, scheduled_at: Instant, salt: Instant | str) 
 
 
 def shown_target(target: Document) -> Document:
-    """A target as answers show it: with the retry policy that it has, chosen or by default."""
+    """A target as answers show it, with its retry policy, which may be the default."""
     policy = {"MaximumEventAgeInSeconds": limits.EVENT_AGE_S_DEFAULT, "MaximumRetryAttempts": limits.RETRIES_DEFAULT}
     return {**target, "RetryPolicy": {**policy, **(target.get("RetryPolicy") or {})}}
 
 
 def retry_policy(target: Document) -> RetryPolicy:
-    """How often and how long a target's deliveries are tried.
+    """Return how often and how long a target's deliveries are tried.
 
     Source: https://docs.aws.amazon.com/scheduler/latest/APIReference/API_RetryPolicy.html
     """
@@ -101,9 +104,9 @@ def retry_policy(target: Document) -> RetryPolicy:
 
 
 def rendered_input(execution: Execution, attempt: int) -> str:
-    """The target's Input with the context attributes filled in, or the default event where there is no Input.
+    """Return the target's Input with the context attributes filled in, or the default event if there is no Input.
 
-    Plain text replacement: what is no keyword stays as it is.
+    The replacement works on plain text; unknown keywords stay as they are.
     Source: https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-context-attributes.html
     """
     text = execution.target.get("Input")
@@ -116,23 +119,24 @@ def rendered_input(execution: Execution, attempt: int) -> str:
 
 
 def misspelt_keywords(input: str) -> list[str]:
-    """What looks like a context attribute and is none, such as `<aws.scheduler.execution_id>`; each once, in order.
+    """Return the texts that look like a context attribute but are none, such as `<aws.scheduler.execution_id>`.
 
-    AWS delivers it literally, so that handlers that trust it to be unique take every event for the same one.
+    Each text appears once, in order. AWS delivers these texts literally, so a handler that uses one as a unique id
+    takes every event for the same event.
     """
     right = {f"<aws.scheduler.{keyword}>" for keyword in KEYWORDS}
     return [found for found in dict.fromkeys(_KEYWORD_LIKE.findall(input)) if found not in right]
 
 
 def right_spelling(keyword: str) -> str:
-    """The context attribute that is nearest to a misspelt one, or all of them if none is near."""
+    """Return the context attribute most similar to a misspelt one, or all attributes if none is similar."""
     name = re.sub(r"[^a-z]+", "-", keyword.lower().split("scheduler", 1)[-1][1:].strip("<> "))
     near = difflib.get_close_matches(name.strip("-"), KEYWORDS, n=1)
     return " ".join(f"<aws.scheduler.{right}>" for right in near or KEYWORDS)
 
 
 def _default_event(execution: Execution) -> Document:
-    """What a target without Input gets; `detail` is a text, as in the events that AWS sends."""
+    """The event for a target without Input. `detail` is a text, as in the events that AWS sends."""
     return {
         "version": "0",
         "id": execution.execution_id,

@@ -1,4 +1,4 @@
-"""What the dead letter of an occurrence says."""
+"""The content of the dead letter of an occurrence."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ INTERNAL_CODE = "AWS.Scheduler.InternalServerError"
 INTERNAL_MESSAGE = "Unexpected error occurred while processing the request"
 
 ERROR_MESSAGE_LENGTH_MAX = 1_000
-"""How many characters of a target's error a dead letter quotes. Source: docs/semantics/delivery.md"""
+"""How many characters of a target's error message a dead letter quotes. Source: docs/semantics/delivery.md"""
 
 
 def letter_of(
     execution: Execution, request: Request, failed: Failed, *, exhausted: Exhausted | None, retries: int
 ) -> Letter:
-    """The dead letter: the parameters of the API call that failed, as a universal target has them, and why it failed.
+    """Build the dead letter: the parameters of the failed API call, in the form of a universal target, and the error.
 
-    A permanent failure has no EXHAUSTED_RETRY_CONDITION. A delivery that grew too old before anybody could attempt it
-    is our own failure, and says so.
+    A permanent failure has no EXHAUSTED_RETRY_CONDITION. If a delivery grew too old before its first attempt, the
+    letter says that the failure is redrive's own.
     Source: https://docs.aws.amazon.com/scheduler/latest/UserGuide/configuring-schedule-dlq.html
     """
     code, message = failed.code, failed.message or failed.code

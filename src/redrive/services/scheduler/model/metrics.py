@@ -1,4 +1,4 @@
-"""The metrics of EventBridge Scheduler: for each schedule group, and for the whole account.
+"""The metrics of EventBridge Scheduler, per schedule group and per account.
 
 Source: https://docs.aws.amazon.com/scheduler/latest/UserGuide/monitoring-cloudwatch.html
 """
@@ -25,14 +25,14 @@ DEAD_LETTER_FAILED = "InvocationsFailedToBeSentToDeadLetterCount"
 
 @functools.lru_cache(maxsize=4_096)
 def series_of(scope: Scope, group_name: str, *names: str) -> SeriesGroup:
-    """The two series of each of these metrics: the group's, and the account's, which has no dimension."""
+    """Return two series for each of these metrics: one of the group, and one of the account without a dimension."""
     group = Watched(str(scope), NAMESPACE, dimensions_text({"ScheduleGroup": group_name}))
     account = Watched(str(scope), NAMESPACE, dimensions_text({}))
     return SeriesGroup(*(Series(watched, name, "Count") for name in names for watched in (group, account)))
 
 
 def of_attempt(outcome: Outcome) -> tuple[str, ...]:
-    """The metrics in which an attempt counts."""
+    """Return the metrics that count this attempt."""
     match outcome:
         case Failed(kind=FailureKind.THROTTLED):
             return (ATTEMPTS, TARGET_ERRORS, TARGET_THROTTLES)

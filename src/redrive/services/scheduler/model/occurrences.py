@@ -1,7 +1,6 @@
-"""When a schedule is invoked: windows, catching up after an outage, changes on the way.
+"""When a schedule invokes its target: flexible windows, catching up after an outage, changes of the schedule.
 
-The expression says at which instants a schedule is due (`redrive.languages.schedule`); here stands what becomes of
-them.
+`redrive.languages.schedule` computes at which instants an expression is due; this module decides what happens then.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from redrive.services.scheduler.model.schedule import Schedule, ScheduleState, S
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """One occurrence: when it is due by the expression, and when the target is first called."""
+    """One occurrence: its scheduled instant, and the instant of the first call to the target."""
 
     scheduled_at: Instant
     invoke_at: Instant
 
 
 def begin(group_name: str, name: str, settings: Settings, now: Instant, *, salt: str) -> Schedule:
-    """A schedule that starts now: a rate without a StartDate counts from here."""
+    """Return a schedule that starts now; a rate without a StartDate counts from now."""
     since_at = _since(settings, now, now)
     return Schedule(
         group_name, name, settings, created_at=now, modified_at=now, anchor_at=now,
@@ -35,13 +34,13 @@ def begin(group_name: str, name: str, settings: Settings, now: Instant, *, salt:
 
 
 def revise(schedule: Schedule, settings: Settings, now: Instant) -> Schedule:
-    """The schedule with other settings, after all was fired that is to be invoked by now.
+    """Return the schedule with new settings. The caller has already fired the occurrences to be invoked by now.
 
-    What has come due besides (in its window, or of a disabled schedule) stays due if it has come due by the new
-    settings too, and nothing else has; otherwise it is `given_up`. A rate counts from now if its expression or
-    StartDate changed, or if it is enabled; otherwise from where it counted before.
+    Some due occurrences have not fired: they wait in a flexible window, or the schedule is disabled. They stay due if
+    the new settings have exactly the same due occurrences; otherwise they are `given_up`. A rate counts from now if its
+    expression or StartDate changed, or if the schedule is enabled; otherwise it keeps its starting point.
     """
-    now = max(now, schedule.modified_at)  # The clock of another node may be behind.
+    now = max(now, schedule.modified_at)  # The clock of the node that wrote the schedule may be ahead of ours.
     before = schedule.settings
     is_enabled = before.state is ScheduleState.DISABLED and settings.state is ScheduleState.ENABLED
     counts_anew = is_enabled or (settings.expression, settings.start_at) != (before.expression, before.start_at)
@@ -53,26 +52,26 @@ def revise(schedule: Schedule, settings: Settings, now: Instant) -> Schedule:
     if not stays or (is_enabled and due[0] <= since_at):
         revised = replace(revised, since_at=since_at)
         if due:
-            # The last that was due may be what the new settings begin with.
+            # The last due occurrence may be the first one of the new settings.
             begins_with = _next(settings, anchor_at, max(since_at, due[-1] - 1))
             revised = replace(revised, passed_at=due[-1] - 1 if begins_with == due[-1] else due[-1])
     return replace(revised, next_at=_next_enabled(settings, anchor_at, revised.covered_to))
 
 
 def given_up(schedule: Schedule, revised: Schedule, now: Instant) -> LeftOut | None:
-    """What of a schedule had come due when it changed, and will not be fired."""
+    """Return the occurrences that were due when the schedule changed, and will not fire."""
     first_at = _next(revised.settings, revised.anchor_at, revised.covered_to)
     before = now + 1 if first_at is None or first_at > now else first_at
     return left_out(schedule.settings, schedule.anchor_at, schedule.covered_to, before)
 
 
 def unfired(schedule: Schedule, now: Instant) -> LeftOut | None:
-    """What of a schedule has come due, and was neither fired nor written down: in its window, or while disabled."""
+    """Return the due occurrences that are neither fired nor recorded: in their window, or of a disabled schedule."""
     return left_out(schedule.settings, schedule.anchor_at, schedule.covered_to, now + 1)
 
 
 def over_unfired(schedule: Schedule) -> LeftOut | None:
-    """The occurrence of a one-time schedule that was over when the schedule was made, or changed, to be as it is."""
+    """Return a one-time schedule's occurrence if it had already passed when the schedule was created or changed."""
     settings, expression, since_at = schedule.settings, schedule.settings.parsed, schedule.since_at
     if settings.state is ScheduleState.DISABLED or since_at is None or not isinstance(expression, At):
         return None
@@ -82,10 +81,10 @@ def over_unfired(schedule: Schedule) -> LeftOut | None:
 
 
 def planned(schedule: Schedule, scope: Scope, not_before: Instant) -> Occurrence | None:
-    """The schedule's next occurrence, invoked at its place in the flexible window but not before an instant.
+    """Return the next occurrence, invoked at its place in the flexible window but not before the instant `not_before`.
 
-    Occurrences of one schedule are invoked in order; where windows overlap, one that would overtake its predecessor is
-    invoked together with it, which is still inside its window.
+    Occurrences of one schedule are invoked in order. Where windows overlap, an occurrence that would overtake its
+    predecessor is invoked together with it, which is still inside its own window.
     """
     if schedule.next_at is None:
         return None
@@ -94,7 +93,7 @@ def planned(schedule: Schedule, scope: Scope, not_before: Instant) -> Occurrence
 
 
 def window_offset_ms(arn: str, scheduled_at: Instant, window_ms: int) -> int:
-    """How far into the flexible window an invocation falls: always the same for the same occurrence.
+    """Return how far into the flexible window an invocation falls; the same occurrence always gets the same offset.
 
     Source: https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-flexible-time-windows.html
     """
@@ -105,9 +104,9 @@ def window_offset_ms(arn: str, scheduled_at: Instant, window_ms: int) -> int:
 
 
 def overdue(settings: Settings, due: Occurrence, now: Instant) -> Occurrence:
-    """What to invoke of a schedule whose occurrence is due: that one, or the latest of a rate that fell behind.
+    """Return which occurrence to invoke: the due one, or the latest one if a rate is behind.
 
-    A rate that is late by k whole intervals leaves k occurrences out; at and cron leave none out here.
+    A rate that is late by k whole intervals leaves out k occurrences; this function leaves out none for at and cron.
     """
     expression = settings.parsed
     if not isinstance(expression, Rate):
@@ -122,11 +121,12 @@ def overdue(settings: Settings, due: Occurrence, now: Instant) -> Occurrence:
 def following(schedule: Schedule, scope: Scope, fired: Occurrence, age_ms_max: int, now: Instant) -> tuple[
     Schedule, Occurrence | None
 ]:  # fmt: skip
-    """The schedule after an occurrence, and the next one; counted from when that one was scheduled, never from now.
+    """Return the schedule after an occurrence, and the next occurrence.
 
-    Of the occurrences that an outage held up, those that are older than the schedule's MaximumEventAge are left out.
+    The next occurrence counts from the scheduled time of the last, never from now. After an outage, delayed occurrences
+    older than the schedule's MaximumEventAge are left out.
     """
-    # A one-time schedule has no others to leave out.
+    # A one-time schedule has no other occurrences to leave out.
     is_one_time = isinstance(schedule.settings.parsed, At)
     stale_ms = 0 if is_one_time else max(0, now - fired.invoke_at - age_ms_max)
     after = fired.scheduled_at + max(0, stale_ms - 1)
@@ -136,7 +136,7 @@ def following(schedule: Schedule, scope: Scope, fired: Occurrence, age_ms_max: i
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Occurrences that nobody will fire: the first, the last, how many. Counting stops at LEFT_OUT_COUNTED_MAX."""
+    """Occurrences that will not fire: the first, the last, and their number, counted up to LEFT_OUT_COUNTED_MAX."""
 
     first_at: Instant
     last_at: Instant
@@ -144,7 +144,7 @@ class LeftOut:
 
 
 def left_out(settings: Settings, anchor_at: Instant, after: Instant, before: Instant) -> LeftOut | None:
-    """The occurrences of a schedule strictly between two instants; None if there are none."""
+    """Return the occurrences of a schedule strictly between two instants; None if there are none."""
     first_at = _next(settings, anchor_at, after)
     if first_at is None or first_at >= before:
         return None
@@ -159,7 +159,7 @@ def left_out(settings: Settings, anchor_at: Instant, after: Instant, before: Ins
 def left_out_by(
     schedule: Schedule, due: Occurrence, fired: Occurrence, upcoming_at: Instant | None, now: Instant
 ) -> LeftOut | None:
-    """What is left out when a late worker fires `fired` where `due` was due, and `upcoming_at` comes next."""
+    """Return the occurrences left out if a late worker fires `fired` when `due` was due, and `upcoming_at` is next."""
     settings, anchor_at = schedule.settings, schedule.anchor_at
     if fired.scheduled_at > due.scheduled_at:
         return left_out(settings, anchor_at, due.scheduled_at - 1, fired.scheduled_at)
@@ -167,7 +167,7 @@ def left_out_by(
 
 
 def _since(settings: Settings, anchor_at: Instant, now: Instant) -> Instant:
-    """After which instant the occurrences of a schedule begin that is made now, or changed.
+    """Return the instant after which a schedule has occurrences, if it is created or changed now.
 
     A rate that counts from now fires now; an at fires late within its minute; a cron fires strictly after now.
     """
@@ -195,7 +195,7 @@ def _next(settings: Settings, anchor_at: Instant, after: Instant) -> Instant | N
 
 
 def _between(settings: Settings, anchor_at: Instant, after: Instant, until: Instant, *, count: int) -> list[Instant]:
-    """The first occurrences after one instant, until another inclusive."""
+    """Return the first `count` occurrences after one instant, up to and including another."""
     found: list[Instant] = []
     instant = _next(settings, anchor_at, after)
     while instant is not None and instant <= until and len(found) < count:

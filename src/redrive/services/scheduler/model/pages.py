@@ -1,6 +1,6 @@
-"""Pages of lists: where the next one begins.
+"""Pages of lists: the tokens that say where the next page begins.
 
-A token is good for the list that it came from, asked for in the same way.
+A token is valid only for the same list with the same filters.
 Source: https://docs.aws.amazon.com/scheduler/latest/APIReference/API_ListSchedules.html
 """
 
@@ -15,12 +15,12 @@ _DIGEST_LENGTH = 16
 
 
 def encode_token(name: str, *asked: str | None) -> str:
-    """The NextToken of a page that ends with this name; `asked` is the list's operation and its filters."""
+    """Return the NextToken of a page that ends with this name; `asked` is the list's operation and its filters."""
     return base64.urlsafe_b64encode(f"{_digest(asked)}{name}".encode()).decode()
 
 
 def decode_token(token: str | None, *asked: str | None) -> str:
-    """The name after which a page begins. Errors: ValidationException."""
+    """Return the name after which the page begins. Errors: ValidationException."""
     if token is None:
         return ""
     try:

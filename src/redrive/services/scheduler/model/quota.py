@@ -1,6 +1,6 @@
-"""The quota of invocations: what comes too fast is not refused but delayed.
+"""The quota of invocations: invocations over the quota are delayed, not refused.
 
-A bucket of one second's invocations: so many go out at once, then one each millisecond.
+The quota is a token bucket that holds one second's invocations; after a burst, one goes out each millisecond.
 Source: https://docs.aws.amazon.com/scheduler/latest/UserGuide/scheduler-quotas.html
 """
 
@@ -19,7 +19,7 @@ INTERVAL_MS = SECOND_MS // INVOCATIONS_PER_S_MAX
 class InvocationQuota:
     """How much of its quota an account has used in a region.
 
-    `used_until` is when the last invocation would go out if all went out evenly.
+    `used_until` is when the last invocation would go out if all invocations went out evenly.
     """
 
     KIND: ClassVar[str] = "scheduler.invocation_quota"
@@ -29,10 +29,13 @@ class InvocationQuota:
 
     @property
     def name(self) -> str:
-        """There is one for each account and region."""
+        """A fixed name: each account and region has one quota."""
         return self.NAME
 
     def admit(self, now: Instant) -> tuple[InvocationQuota, Instant]:
-        """Take one invocation in: the quota after it, and when it may go out, which is now as long as there is room."""
+        """Add one invocation.
+
+        Returns the new quota and when the invocation may go out: now, unless the bucket is empty.
+        """
         used_until = max(self.used_until, now) + INTERVAL_MS
         return replace(self, used_until=used_until), max(now, used_until - SECOND_MS)

@@ -1,6 +1,6 @@
-"""What is checked of a schedule before it is stored, in AWS's order and, where they are known, AWS's words.
+"""The checks of a schedule before it is stored, in AWS's order and, where known, with AWS's messages.
 
-The wire has checked the shapes before: lengths, patterns, enums, required members.
+The wire has already checked the shapes: lengths, patterns, enums, required members.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from redrive.services.scheduler.model.schedule import Completion, ScheduleState,
 from redrive.services.scheduler.model.targets import PARAMETER_BLOCKS, RefusedTarget, is_read_only, schedule_target
 
 Missing = Callable[[str, str, Document], Sequence[str]]
-"""Of a service, an operation and a document with its parameters: the required ones that the document lacks."""
+"""(service, operation, document of parameters) -> the required parameters that the document lacks."""
 
 
 def invalid(message: str) -> ServiceError:
-    """The refusal of a request."""
+    """Build the error for a request that AWS refuses."""
     return ServiceError("ValidationException", message)
 
 
@@ -40,7 +40,7 @@ def read_settings(
     schedule_expression_timezone: str | None, state: str | None, kms_key_arn: str | None,
     action_after_completion: str | None,
 ) -> Settings:  # fmt: skip
-    """The settings of a schedule from the parameters of a request. Errors: ValidationException."""
+    """Build the settings of a schedule from the parameters of a request. Errors: ValidationException."""
     settings = Settings(
         expression=schedule_expression,
         target=target,
@@ -61,7 +61,7 @@ def read_settings(
 
 
 def _check_target(target: Document, region: str, missing: Missing) -> None:
-    """Refuse a target that no schedule can have: its ARN, its parameter blocks, its input."""
+    """Refuse an invalid target: its ARN, its parameter blocks or its input."""
     try:
         kind = schedule_target(target["Arn"])
     except RefusedTarget as error:
@@ -91,7 +91,7 @@ def _check_expression(settings: Settings) -> None:
 
 
 def _check_dates(settings: Settings, now: Instant) -> None:
-    """One-time schedules regard no dates, so theirs are not looked at."""
+    """Check the start and end dates. One-time schedules ignore their dates, so these are not checked."""
     if isinstance(settings.parsed, At):
         return
     start_at, end_at = settings.start_at, settings.end_at
@@ -107,7 +107,7 @@ def _check_dates(settings: Settings, now: Instant) -> None:
 
 
 def _never_fires(settings: Settings, now: Instant) -> bool:
-    """Whether a cron has no occurrence any more, whatever its EndDate: a year that has passed, 30 February."""
+    """Whether a cron has no future occurrence, apart from its EndDate: a past year, 30 February."""
     found = next_fire(settings.parsed, zone=settings.timezone, anchor=now, after=now, start=settings.start_at)
     return found is None
 
@@ -139,7 +139,7 @@ def _check_templated(kind: Templated, target: Document, region: str) -> None:
 
 
 def _check_group(kind: Templated, is_fifo: bool, message_group: str | None) -> None:
-    """FIFO queues need a message group, and other queues must not have one."""
+    """A FIFO queue requires a message group; other queues refuse one."""
     if is_fifo and message_group is None:
         raise _unspecified(kind)
     if not is_fifo and message_group is not None:

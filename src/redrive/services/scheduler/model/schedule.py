@@ -13,10 +13,10 @@ from redrive.core.scope import Scope
 from redrive.languages.schedule import At, Expression, parse_expression
 
 DEFAULT_GROUP = "default"
-"""The group that every account has in every region, and that cannot be deleted."""
+"""The group that each account has in each region; nobody can delete it."""
 
 SOURCE = "scheduler"
-"""What `Delivery.source` says of an occurrence on its way."""
+"""The `Delivery.source` of an occurrence's delivery."""
 
 
 class ScheduleState(enum.Enum):
@@ -27,14 +27,14 @@ class ScheduleState(enum.Enum):
 
 
 class GroupState(enum.Enum):
-    """Whether a group is there, or going with all its schedules."""
+    """Whether a group is active, or is being deleted with all its schedules."""
 
     ACTIVE = "ACTIVE"
     DELETING = "DELETING"
 
 
 class Completion(enum.Enum):
-    """What becomes of a schedule after its last occurrence (ActionAfterCompletion)."""
+    """What happens to a schedule after its last occurrence (ActionAfterCompletion)."""
 
     NONE = "NONE"
     DELETE = "DELETE"
@@ -42,10 +42,10 @@ class Completion(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a user chose for a schedule; an update replaces all of it.
+    """The settings that a user chose for a schedule; an update replaces all of them.
 
-    `start_at` is inclusive, `end_at` exclusive. `window_minutes` is 0 where the flexible window is off. `target` is
-    AWS's own document.
+    `start_at` is inclusive, `end_at` exclusive. `window_minutes` is 0 if the flexible window is off. `target` is AWS's
+    own document.
     """
 
     expression: str
@@ -61,25 +61,25 @@ class Settings:
 
     @property
     def parsed(self) -> Expression:
-        """The expression, read. Errors: InvalidExpression."""
+        """The parsed expression. Errors: InvalidExpression."""
         return parse_expression(self.expression)
 
     @property
     def window_ms(self) -> int:
-        """How long after the scheduled instant an invocation may come."""
+        """How many milliseconds after the scheduled instant an invocation may come."""
         return self.window_minutes * MINUTE_MS
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A schedule. `anchor_at` is where a rate without a StartDate counts from.
+    """A schedule. A rate without a StartDate counts from `anchor_at`.
 
-    `next_at` is the scheduled instant of the next occurrence; None if none is left, or the schedule is disabled.
-    Up to `passed_at`, inclusive, all occurrences were fired or left out: no change of the schedule, and no clock that
-    is behind the one by which they were, has any of them fired again. Those of the present settings begin after
-    `since_at`. `salt` is drawn when the schedule is made, and tells it from others that had its name before.
+    `next_at` is the scheduled instant of the next occurrence; None if there is none, or the schedule is disabled. All
+    occurrences up to and including `passed_at` were fired or left out. They never fire again, neither after a change of
+    the schedule nor if a node's clock is behind. The occurrences of the present settings begin after `since_at`. `salt`
+    is drawn when the schedule is created; it distinguishes the schedule from earlier ones of the same name.
 
-    The last two are not in documents that are older than they are.
+    Documents written by older releases lack the last two fields.
     """
 
     KIND: ClassVar[str] = "scheduler.schedule"
@@ -97,7 +97,7 @@ class Schedule:
 
     @property
     def covered_to(self) -> Instant:
-        """Up to here, inclusive, nothing is left to be fired."""
+        """The instant up to which, inclusive, no occurrence is left to fire."""
         since_at = self.since_at
         if since_at is None:
             since_at = self.modified_at if self.next_at is None else self.next_at - 1
@@ -105,7 +105,7 @@ class Schedule:
 
     @property
     def name(self) -> str:
-        """Unique in its scope: `group/schedule`, so that a group's schedules share a prefix."""
+        """`group/schedule`, unique in its scope. The names of a group's schedules share a prefix."""
         return full_name(self.group_name, self.schedule_name)
 
     def arn(self, scope: Scope) -> str:
@@ -114,7 +114,7 @@ class Schedule:
 
     @property
     def is_completed(self) -> bool:
-        """Whether it ended, and goes by itself now: one-time, or with an EndDate; ActionAfterCompletion DELETE.
+        """Whether the schedule has ended and must be deleted: one-time or with EndDate, ActionAfterCompletion DELETE.
 
         Source: https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-delete.html
         """
@@ -126,7 +126,7 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleGroup:
-    """A group of schedules, the only thing here that carries tags."""
+    """A group of schedules. In EventBridge Scheduler only groups have tags."""
 
     KIND: ClassVar[str] = "scheduler.group"
 
@@ -142,7 +142,7 @@ class ScheduleGroup:
 
 
 def full_name(group_name: str, schedule_name: str) -> str:
-    """The name under which a schedule is stored."""
+    """Return the name under which a schedule is stored."""
     return f"{group_name}/{schedule_name}"
 
 
@@ -152,15 +152,15 @@ def schedule_arn(scope: Scope, group_name: str, schedule_name: str) -> str:
 
 
 def group_arn(scope: Scope, name: str) -> str:
-    """The ARN of a schedule group; what the trust policy of an execution role sees as `aws:SourceArn`."""
+    """Return the ARN of a schedule group. Trust policies of execution roles see it as `aws:SourceArn`."""
     return f"arn:aws:scheduler:{scope.region}:{scope.account}:schedule-group/{name}"
 
 
 def name_of_arn(arn: str) -> str:
-    """`group/schedule` of a schedule's ARN, or the name in a group's."""
+    """Return `group/schedule` from a schedule's ARN, or the group's name from a group's ARN."""
     return arn.split("/", 1)[1]
 
 
 def group_of_arn(arn: str) -> str:
-    """The name of the group in the ARN of a schedule, or of a group."""
+    """Return the group's name from the ARN of a schedule or of a group."""
     return arn.split("/", 2)[1]

@@ -1,4 +1,4 @@
-"""What a schedule may have as its target, and AWS's words for what it may not."""
+"""Which targets a schedule may have, and AWS's messages for the others."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ NOT_AN_ARN = "Provided Arn is not in correct format."
 
 
 class RefusedTarget(ValueError):
-    """No target of EventBridge Scheduler has this ARN. Its text is what AWS answers."""
+    """An ARN that cannot be a target of EventBridge Scheduler. The text is AWS's message."""
 
 
 def schedule_target(arn: str) -> Templated | Universal:
-    """The kind of target that an ARN stands for. Errors: RefusedTarget."""
+    """Return the kind of target that an ARN names. Errors: RefusedTarget."""
     try:
         return find_target(arn)
     except UnsupportedTarget as error:
@@ -23,7 +23,7 @@ def schedule_target(arn: str) -> Templated | Universal:
 
 
 def is_read_only(action: str) -> bool:
-    """Whether an action is one of those that universal targets refuse because they only read.
+    """Whether an action only reads. Universal targets refuse such actions.
 
     Source: https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-targets-universal.html
     """
@@ -40,4 +40,4 @@ PARAMETER_BLOCKS = (
     "EcsParameters", "EventBridgeParameters", "EventBridgePutEventsV2Parameters", "EventBridgePutRawEventsParameters",
     "KinesisParameters", "SageMakerPipelineParameters", "SqsParameters",
 )  # fmt: skip
-"""All parameter blocks of a target, those of the kinds above and those of the second edition of event buses."""
+"""All parameter blocks of a target: the blocks of the kinds above, and the newer block of event buses."""

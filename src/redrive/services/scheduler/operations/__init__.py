@@ -1,1 +1,1 @@
-"""The operations of EventBridge Scheduler, and what they share: functions of a transaction."""
+"""The operations of EventBridge Scheduler and their shared functions, all on a transaction."""

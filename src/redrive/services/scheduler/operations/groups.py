@@ -27,10 +27,10 @@ AWS_TAG_PREFIX = "aws:"
 def create_schedule_group(
     tx: Transaction, caller: Caller, *, name: str, tags: list[Document] | None = None, client_token: str | None = None
 ) -> Document:
-    """Make a group.
+    """Create a group.
 
-    Errors: ConflictException (there is one of that name); ServiceQuotaExceededException (500 groups);
-    ValidationException (the name of the default group; more than 50 tags, a key twice, or one of AWS's own).
+    Errors: ConflictException (the name is in use); ServiceQuotaExceededException (500 groups); ValidationException (the
+    name of the default group; more than 50 tags, a repeated key, or a key reserved for AWS).
     Source: https://docs.aws.amazon.com/scheduler/latest/APIReference/API_CreateScheduleGroup.html
     """
     arn = group_arn(caller.scope, name)
@@ -63,10 +63,10 @@ def get_schedule_group(tx: Transaction, caller: Caller, *, name: str) -> Documen
 
 @operation("DeleteScheduleGroup")
 def delete_schedule_group(tx: Transaction, caller: Caller, *, name: str, client_token: str | None = None) -> Document:
-    """Begin to delete a group: it shows DELETING until all its schedules are gone, and may still fire until then.
+    """Start to delete a group. It shows DELETING until all its schedules are gone, and may still fire until then.
 
-    Errors: ResourceNotFoundException; ConflictException (it is being deleted already); ValidationException (the default
-    group stays).
+    Errors: ResourceNotFoundException; ConflictException (it is being deleted already); ValidationException (nobody can
+    delete the default group).
     Source: https://docs.aws.amazon.com/scheduler/latest/APIReference/API_DeleteScheduleGroup.html
     """
     scope = caller.scope
@@ -89,9 +89,9 @@ def list_schedule_groups(
     tx: Transaction, caller: Caller, *, name_prefix: str | None = None, next_token: str | None = None,
     max_results: int | None = None,
 ) -> Document:  # fmt: skip
-    """List groups in order of name, the default group among them.
+    """List groups sorted by name, including the default group.
 
-    Errors: ValidationException (a NextToken that is none of ours).
+    Errors: ValidationException (an invalid NextToken).
     Source: https://docs.aws.amazon.com/scheduler/latest/APIReference/API_ListScheduleGroups.html
     """
     tx.services.authorize(tx, caller, "scheduler:ListScheduleGroups", "*")
@@ -109,10 +109,10 @@ def list_schedule_groups(
 
 @operation("TagResource")
 def tag_resource(tx: Transaction, caller: Caller, *, resource_arn: str, tags: list[Document]) -> Document:
-    """Give a group tags, over those of the same keys.
+    """Add tags to a group. A tag with an existing key replaces the old tag.
 
     Errors: ResourceNotFoundException; AccessDeniedException (another account's group); ValidationException (more than
-    50 tags, a key twice, or one of AWS's own).
+    50 tags, a repeated key, or a key reserved for AWS).
     Source: https://docs.aws.amazon.com/scheduler/latest/APIReference/API_TagResource.html
     """
     group = _tagged(tx, caller, "scheduler:TagResource", resource_arn, _asked(tags))
@@ -122,7 +122,7 @@ def tag_resource(tx: Transaction, caller: Caller, *, resource_arn: str, tags: li
 
 @operation("UntagResource")
 def untag_resource(tx: Transaction, caller: Caller, *, resource_arn: str, tag_keys: list[str]) -> Document:
-    """Take tags from a group; keys that it has not are passed over.
+    """Remove tags from a group; keys that the group does not have are ignored.
 
     Errors: ResourceNotFoundException; AccessDeniedException (another account's group).
     Source: https://docs.aws.amazon.com/scheduler/latest/APIReference/API_UntagResource.html
@@ -145,7 +145,7 @@ def list_tags_for_resource(tx: Transaction, caller: Caller, *, resource_arn: str
 
 
 def find_group(tx: Transaction, scope: Scope, name: str) -> ScheduleGroup | None:
-    """The group of that name, or None. The default group comes into being when it is first looked for."""
+    """Return the group with this name, or None. The first look-up of the default group creates it."""
     group = tx.resources.get(ScheduleGroup, scope, name)
     if group is None and name == DEFAULT_GROUP:
         group = ScheduleGroup(name, tx.now, tx.now)
@@ -154,7 +154,7 @@ def find_group(tx: Transaction, scope: Scope, name: str) -> ScheduleGroup | None
 
 
 def the_group(tx: Transaction, scope: Scope, name: str) -> ScheduleGroup:
-    """The group of that name. Errors: ResourceNotFoundException."""
+    """Return the group with this name. Errors: ResourceNotFoundException."""
     group = find_group(tx, scope, name)
     if group is None:
         raise _unknown(name)
@@ -162,7 +162,7 @@ def the_group(tx: Transaction, scope: Scope, name: str) -> ScheduleGroup:
 
 
 def active_group(tx: Transaction, scope: Scope, name: str) -> ScheduleGroup:
-    """The group of that name, for a change in it.
+    """Return the group with this name, in which something will change.
 
     Errors: ResourceNotFoundException; ConflictException (it is being deleted).
     """
@@ -173,7 +173,7 @@ def active_group(tx: Transaction, scope: Scope, name: str) -> ScheduleGroup:
 
 
 def _tagged(tx: Transaction, caller: Caller, action: str, arn: str, context: Context = NO_CONTEXT) -> ScheduleGroup:
-    """The group of an ARN, for something to do with its tags: groups are never shared with other accounts."""
+    """Return the group with this ARN, for an operation on its tags. Other accounts never have access to a group."""
     tx.services.authorize(tx, caller, action, arn, context=context)
     name = name_of_arn(arn)
     if Arn.parse(arn).region != caller.region:
@@ -186,7 +186,7 @@ def _unknown(name: str) -> ServiceError:
 
 
 def _asked(tags: list[Document]) -> Context:
-    """The condition keys of a request that gives these tags."""
+    """Return the condition keys of a request that sets these tags."""
     return request_tags({tag["Key"]: tag["Value"] for tag in tags})
 
 

@@ -1,6 +1,6 @@
-"""What the server's own surface does about schedules: when they fire, what they missed, firing them by hand.
+"""Operations of redrive's own API on schedules: next occurrences, missed occurrences, manual triggers.
 
-Operations of the service `redrive`, not of AWS's. They stand here because schedules are known here alone.
+These belong to the service `redrive`, not to AWS. They are here because only this package knows schedules.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def list_schedules(
     tx: Transaction, caller: Caller, *, region: str | None = None, account: str | None = None,
     limit: int = limits.WATCHED_PAGE, after: str = "",
 ) -> Document:  # fmt: skip
-    """List the schedules of a region, each with its next occurrence and what is probably not meant about it.
+    """List the schedules of a region, each with its next occurrence and warnings about probable mistakes.
 
     Errors: AccessDeniedException.
     """
@@ -34,7 +34,7 @@ def get_occurrences(
     tx: Transaction, caller: Caller, *, schedule: str, count: int = limits.FIRINGS, region: str | None = None,
     account: str | None = None,
 ) -> Document:  # fmt: skip
-    """Tell the next occurrences of a schedule, in its zone and in UTC.
+    """Return the next occurrences of a schedule, in its time zone and in UTC.
 
     Errors: AccessDeniedException; ValidationException: there is no such schedule.
     """
@@ -47,7 +47,7 @@ def list_missed_occurrences(
     tx: Transaction, caller: Caller, *, schedule: str | None = None, region: str | None = None,
     account: str | None = None, limit: int = limits.WATCHED_PAGE, after: str = "",
 ) -> Document:  # fmt: skip
-    """List occurrences that nobody will fire, of one schedule or of all of a region.
+    """List the occurrences that will never fire, of one schedule or of all schedules in a region.
 
     Errors: AccessDeniedException; ValidationException: there is no such schedule.
     """
@@ -63,7 +63,7 @@ def list_missed_occurrences(
 def trigger_schedule(
     tx: Transaction, caller: Caller, *, schedule: str, region: str | None = None, account: str | None = None
 ) -> Document:  # fmt: skip
-    """Fire one occurrence of a schedule now; when it fires by itself stays as it is.
+    """Fire one occurrence of a schedule now; its regular occurrences do not change.
 
     Errors: AccessDeniedException; ValidationException: there is no such schedule.
     """
@@ -79,6 +79,6 @@ def trigger_schedule(
 def _found(
     tx: Transaction, caller: Caller, written: str, account: str | None, region: str | None
 ) -> tuple[Scope, Schedule]:
-    """The schedule that is meant. Its ARN may name another account, which only the account itself may ask about."""
+    """Return the named schedule. If its ARN is in another account, only that account itself may ask about it."""
     scope, schedule = find_schedule(tx, scope_asked(caller, account, region), written)
     return scope_asked(caller, scope.account, scope.region), schedule

@@ -45,10 +45,10 @@ def create_schedule(
     state: str | None = None, kms_key_arn: str | None = None, action_after_completion: str | None = None,
     client_token: str | None = None,
 ) -> Document:  # fmt: skip
-    """Make a schedule. Its target need not exist; its role must be one that EventBridge Scheduler may assume.
+    """Create a schedule. The target need not exist; EventBridge Scheduler must be allowed to assume the role.
 
-    Errors: ValidationException; ResourceNotFoundException (no such group); ConflictException (there is one of that
-    name, the group is being deleted, or the ClientToken was used for another request).
+    Errors: ValidationException; ResourceNotFoundException (no such group); ConflictException (the name is in use, the
+    group is being deleted, or the ClientToken was used for another request).
     Source: https://docs.aws.amazon.com/scheduler/latest/APIReference/API_CreateSchedule.html
     """
     group = group_name or DEFAULT_GROUP
@@ -83,9 +83,10 @@ def update_schedule(
     state: str | None = None, kms_key_arn: str | None = None, action_after_completion: str | None = None,
     client_token: str | None = None,
 ) -> Document:  # fmt: skip
-    """Replace all settings of a schedule: what is not sent goes back to its default.
+    """Replace all settings of a schedule; parameters that are not sent get their defaults.
 
-    What is to be invoked by now is fired before; what waits in its window goes to the new target.
+    Occurrences to be invoked by now fire first, with the old settings. An occurrence that waits in its window goes to
+    the new target.
 
     Errors: ValidationException; ResourceNotFoundException (no such group or schedule); ConflictException (the group is
     being deleted, or the ClientToken was used for another request).
@@ -149,7 +150,7 @@ def get_schedule(tx: Transaction, caller: Caller, *, name: str, group_name: str 
 def delete_schedule(
     tx: Transaction, caller: Caller, *, name: str, group_name: str | None = None, client_token: str | None = None
 ) -> Document:
-    """Forget a schedule. What is to be invoked by now is fired before, and goes on to its end, retries included.
+    """Delete a schedule. Occurrences to be invoked by now fire first, and are delivered with all their retries.
 
     Errors: ResourceNotFoundException; ConflictException (the ClientToken was used for another request).
     Source: https://docs.aws.amazon.com/scheduler/latest/APIReference/API_DeleteSchedule.html
@@ -170,9 +171,9 @@ def list_schedules(
     tx: Transaction, caller: Caller, *, group_name: str | None = None, name_prefix: str | None = None,
     state: str | None = None, next_token: str | None = None, max_results: int | None = None,
 ) -> Document:  # fmt: skip
-    """List schedules in order of `group/name`: those of a group, with a prefix, in a state.
+    """List schedules sorted by `group/name`; optionally of one group, with a prefix, in one state.
 
-    Errors: ResourceNotFoundException (no such group); ValidationException (a NextToken that is none of ours).
+    Errors: ResourceNotFoundException (no such group); ValidationException (an invalid NextToken).
     Source: https://docs.aws.amazon.com/scheduler/latest/APIReference/API_ListSchedules.html
     """
     scope, size = caller.scope, max_results or limits.PAGE_MAX
@@ -204,9 +205,9 @@ def _the_schedule(tx: Transaction, scope: Scope, group_name: str, name: str) -> 
 
 
 def _check_role(tx: Transaction, caller: Caller, settings: Settings, arn: str) -> None:
-    """The caller may pass the execution role to the schedule, and EventBridge Scheduler may assume it.
+    """Check that the caller may pass the execution role, and that EventBridge Scheduler may assume it.
 
-    Comes after all other checks.
+    This check comes after all others.
 
     Source: https://docs.aws.amazon.com/scheduler/latest/UserGuide/cross-service-confused-deputy-prevention.html
     """

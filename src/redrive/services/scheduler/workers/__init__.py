@@ -1,1 +1,1 @@
-"""What happens in EventBridge Scheduler by itself."""
+"""The work that EventBridge Scheduler does without a request."""

@@ -1,4 +1,4 @@
-"""What happens by itself: occurrences come due, and groups that are being deleted are emptied."""
+"""The scheduler's workers: one fires due occurrences, one empties groups that are being deleted."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from redrive.store.api import Transaction
 
 
 class _TimerWorker:
-    """A worker whose due work is the timers of one kind, and who does all of it inside the store."""
+    """A worker for the timers of one kind. All its work is inside the store."""
 
     def __init__(self, name: str, timer: str, *, upkeep: bool) -> None:
         self.name = name
@@ -38,23 +38,23 @@ class _TimerWorker:
         self.timer = timer
 
     def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
-        """When the next timer of this kind comes due."""
+        """Return when the next timer of this kind is due."""
         return tx.timers.next(self.timer)
 
     def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
-        """Never called: nothing is attempted outside. Errors: Bug."""
+        """Never called, because no attempt leaves the store. Errors: Bug."""
         raise Bug(f"{self.name} attempts nothing outside")
 
 
 class ScheduleWorker(_TimerWorker):
-    """Turns occurrences that have come due into deliveries, each exactly once."""
+    """Creates a delivery for each due occurrence, exactly once."""
 
     def __init__(self, *, per_claim: int = PRODUCTION.occurrences_per_claim) -> None:
         self._per_claim = per_claim
         super().__init__("scheduler", OCCURRENCE_TIMER, upkeep=False)
 
     def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
-        """Promise one occurrence of each schedule that is due; one that fell behind is due again at once."""
+        """Fire one occurrence of each due schedule; a schedule that is behind is due again at once."""
         admission = _Admission(tx)
         for timer, at in tx.timers.due(OCCURRENCE_TIMER, tx.now, self._per_claim):
             scope, name = scope_and_name(timer)
@@ -71,13 +71,13 @@ class ScheduleWorker(_TimerWorker):
 
 
 class GroupDeletionWorker(_TimerWorker):
-    """Empties groups that are being deleted, some schedules at a time, and then removes them."""
+    """Deletes the schedules of groups that are being deleted, in pieces, and then the groups."""
 
     def __init__(self) -> None:
         super().__init__("scheduler groups", GROUP_TIMER, upkeep=False)
 
     def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
-        """Remove the next schedules of one group; the group goes with the last of them."""
+        """Delete the next schedules of one group; the last claim deletes the group."""
         for timer, _ in tx.timers.due(GROUP_TIMER, tx.now, 1):
             scope, name = scope_and_name(timer)
             found = tx.resources.list(Schedule, scope, prefix=f"{name}/", limit=limits.DELETIONS_PER_CLAIM_MAX)
@@ -90,9 +90,9 @@ class GroupDeletionWorker(_TimerWorker):
 
 
 def fire_what_is_due(tx: Transaction, scope: Scope, schedule: Schedule) -> Schedule:
-    """Promise what is to be invoked by now of a schedule that is about to change: it is of the time before the change.
+    """Fire the occurrences of a schedule that are due by now, because the schedule is about to change.
 
-    Answers the schedule as it is then; to store it, or to remove it, is left to the caller.
+    Returns the schedule after that; the caller stores or deletes it.
     """
     if schedule.next_at is None or schedule.next_at > tx.now:
         return schedule
@@ -106,21 +106,21 @@ def fire_what_is_due(tx: Transaction, scope: Scope, schedule: Schedule) -> Sched
 
 
 def end_schedule(tx: Transaction, scope: Scope, schedule: Schedule) -> None:
-    """Remove a schedule that somebody deletes: what is to be invoked by now is fired, what waits for it is missed."""
+    """Delete a schedule for a user: occurrences to be invoked by now fire; one that waits in its window is missed."""
     last = fire_what_is_due(tx, scope, schedule)
     record_unfired(tx, scope, last, unfired(last, tx.now), ended="deleted")
     remove_schedule(tx, scope, last)
 
 
 class _Admission:
-    """Lets invocations out by the quotas of their accounts; without a bound where quotas do not hold."""
+    """Applies each account's quota of invocations; there is no bound if quotas are off."""
 
     def __init__(self, tx: Transaction) -> None:
         self._tx = tx
         self._quotas: dict[Scope, InvocationQuota] = {}
 
     def of(self, scope: Scope) -> Instant:
-        """When the next invocation may go out."""
+        """Return when the account's next invocation may go out."""
         if self._tx.services.limits is Limits.RELAXED:
             return self._tx.now
         quota = self._quotas.get(scope) or self._tx.resources.get(InvocationQuota, scope, InvocationQuota.NAME)
@@ -128,7 +128,7 @@ class _Admission:
         return at
 
     def keep(self) -> None:
-        """Store what was used."""
+        """Store the used quotas."""
         for scope, quota in self._quotas.items():
             self._tx.resources.put(scope, quota)
 
@@ -136,7 +136,7 @@ class _Admission:
 def _fire(
     tx: Transaction, scope: Scope, schedule: Schedule, due: Occurrence, admission: _Admission
 ) -> tuple[Schedule, Occurrence | None]:
-    """Promise an occurrence; answers the schedule after it, and the next one."""
+    """Create the delivery of an occurrence. Returns the schedule after it, and the next occurrence."""
     age_ms_max = retry_policy(schedule.settings.target).age_ms_max
     occurrence = overdue(schedule.settings, due, tx.now)
     promise(tx, scope, schedule, occurrence, not_before=admission.of(scope))

@@ -1,1 +1,1 @@
-"""What SQS keeps and what its rules are, without a transaction."""
+"""The stored documents of SQS and its pure rules; nothing here uses a transaction."""

@@ -1,4 +1,4 @@
-"""Queue attributes between AWS's spelling (a map of strings) and `QueueAttributes`."""
+"""Convert queue attributes between AWS's form (a map of strings) and `QueueAttributes`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PERMISSIONS = ("allowAll", "denyAll", "byQueue")
 
 @dataclass(frozen=True, slots=True)
 class _WholeNumber:
-    """An attribute that is a whole number of a range, and the field that holds it."""
+    """An attribute whose value is a whole number in a range, and the field that stores the number."""
 
     field: str
     low: int
@@ -50,9 +50,9 @@ _NUMBERS: Mapping[str, _WholeNumber] = {
 
 
 def change_attributes(current: QueueAttributes, given: Mapping[str, str]) -> QueueAttributes:
-    """The attributes with the given ones set.
+    """Return the attributes after the given ones are set.
 
-    Errors: InvalidAttributeName (unknown, or read-only, or of FIFO queues alone); InvalidAttributeValue;
+    Errors: InvalidAttributeName (unknown, read-only, or only for FIFO queues); InvalidAttributeValue;
     InvalidParameterValueException for the redrive policies.
     """
     if given.get("SqsManagedSseEnabled", "").lower() == "true" and given.get("KmsMasterKeyId"):
@@ -77,7 +77,7 @@ def _changed(current: QueueAttributes, given: Mapping[str, str]) -> QueueAttribu
 
 
 def differing_attribute(queue: Queue, given: Mapping[str, str]) -> str | None:
-    """The first of the given attributes whose value is not the queue's, or None."""
+    """Return the name of the first given attribute whose value differs from the queue's, or None."""
     for name, value in given.items():
         if _changed(queue.attributes, {name: value}) != queue.attributes:
             return name
@@ -85,7 +85,7 @@ def differing_attribute(queue: Queue, given: Mapping[str, str]) -> str | None:
 
 
 def select_names(asked: Sequence[str], *, is_fifo: bool) -> frozenset[str]:
-    """Check the attribute names that GetQueueAttributes was asked for. Errors: InvalidAttributeName."""
+    """Check the attribute names of a GetQueueAttributes request. Errors: InvalidAttributeName."""
     for name in asked:
         is_known = name == ALL or name in _NUMBERS or name in _TEXTS or name in _READ_ONLY_NAMES
         if not is_known or (name in FIFO_NAMES and not is_fifo):
@@ -94,7 +94,7 @@ def select_names(asked: Sequence[str], *, is_fifo: bool) -> frozenset[str]:
 
 
 def show_attributes(queue: Queue, counts: MessageCounts) -> dict[str, str]:
-    """All attributes of a queue as GetQueueAttributes answers them; what is not set is absent."""
+    """All attributes of a queue as GetQueueAttributes answers them; an attribute that is not set is absent."""
     settings = queue.attributes
     shown = {
         "QueueArn": queue.arn,
@@ -135,7 +135,7 @@ def show_attributes(queue: Queue, counts: MessageCounts) -> dict[str, str]:
 
 
 def _change(name: str, value: str) -> dict[str, object]:
-    """The fields that one attribute sets."""
+    """Return the fields that this attribute sets, with their values."""
     number = _NUMBERS.get(name)
     if number is not None:
         given = _digits(value)
@@ -149,7 +149,7 @@ def _change(name: str, value: str) -> dict[str, object]:
 
 
 def _kms_key(key_id: str) -> dict[str, object]:
-    """A key of one's own takes the place of the one that SQS manages."""
+    """A customer's key replaces the key that SQS manages."""
     return {"kms_key_id": key_id, "is_sqs_encrypted": False} if key_id else {"kms_key_id": ""}
 
 
@@ -160,7 +160,7 @@ def _sqs_encryption(text: str) -> dict[str, object]:
 
 
 def _fifo(text: str) -> dict[str, object]:
-    """A queue is of one type for ever; saying again that it is a FIFO queue changes nothing."""
+    """The type of a queue never changes; setting FifoQueue to true on a FIFO queue has no effect."""
     if not _flag("FifoQueue", text):
         raise _invalid_attribute(
             "Invalid value for the parameter FifoQueue. Reason: Modifying queue type is not supported."
@@ -173,7 +173,7 @@ def _content_deduplication(text: str) -> dict[str, object]:
 
 
 def _flag(name: str, text: str) -> bool:
-    """A truth value in any case of letters. Errors: InvalidAttributeValue."""
+    """Parse `true` or `false`; upper and lower case are equal. Errors: InvalidAttributeValue."""
     if text.lower() not in ("true", "false"):
         raise _invalid_attribute(f"Invalid value for the parameter {name}.")
     return text.lower() == "true"
@@ -247,14 +247,14 @@ def _json_map(text: str) -> dict[str, object] | None:
 
 
 def _whole_number(value: object) -> int:
-    """The whole number that a value of a policy stands for, as a number or as text; 0 if it is none."""
+    """Convert a policy's value (a number or a text) to a whole number; 0 if the value is not one."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     return (_digits(value) or 0) if isinstance(value, str) else 0
 
 
 def _digits(text: str) -> int | None:
-    """The number that digits spell; None for other texts, and for numbers longer than any that SQS knows."""
+    """Convert digits to a number; None for other texts, and for numbers with more digits than SQS accepts."""
     return int(text) if len(text) <= _DIGITS_MAX and text.isascii() and text.isdigit() else None
 
 

@@ -1,6 +1,6 @@
-"""Fair queues: which groups of a standard queue are noisy.
+"""Fair queues: which message groups of a standard queue are noisy.
 
-AWS does not publish its rule; ours stands in docs/semantics/sqs.md.
+AWS does not publish its rule; docs/semantics/sqs.md describes ours.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from redrive.services.sqs import limits
 
 
 def noisy_groups(in_flight: Mapping[str | None, int]) -> list[str]:
-    """The groups that hold an unfair share of what is in flight: at least ten messages, and more than a tenth of all.
+    """Return the groups that have at least ten messages in flight, and more than a tenth of all messages in flight.
 
     At most nine groups are noisy at a time.
     """

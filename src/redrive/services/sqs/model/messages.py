@@ -1,6 +1,6 @@
-"""Messages as they are sent and shown: what may be in them, their size, their MD5 digests, their attributes.
+"""Messages as they are sent and received: which content is allowed, sizes, MD5 digests, attributes.
 
-A message without attributes costs no JSON and no digest but its body's.
+A message without attributes needs no JSON, and no digest except the body's.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ SYSTEM_ATTRIBUTE_NAMES = frozenset(
 
 
 class Draft(NamedTuple):
-    """A message that is fit to be sent; `size` is what AWS counts, in bytes.
+    """A checked message that can be sent. `size` is in bytes, as AWS counts it.
 
-    Attributes are JSON text, None where there are none.
+    Attributes are JSON text, None if there are none.
     """
 
     body: str
@@ -73,9 +73,9 @@ def draft_message(
     group_id: str | None,
     trace_header: str = "",
 ) -> Draft:
-    """Check all of a message that is sent to this queue but its size.
+    """Check everything about a message for this queue except its size.
 
-    `trace_header` is that of the request; the message's own one, a system attribute, goes before it.
+    `trace_header` is the request's. A trace header among the message's system attributes takes precedence.
     Errors: InvalidMessageContents; InvalidParameterValueException; UnsupportedOperation.
     """
     if _has_forbidden(body):
@@ -93,7 +93,7 @@ def draft_message(
     if queue.is_fifo:
         if delay_s:
             raise invalid_value(delay_s, "DelaySeconds", NOT_OF_THIS_QUEUE_TYPE)
-        # A FIFO queue delays all its messages alike; a delay of 0 means that delay.
+        # A FIFO queue applies the same delay to all messages; a delay of 0 means the queue's delay.
         delay_s = None
         deduplication_id = _deduplication_id(queue, content, deduplication_id)
     elif deduplication_id is not None:
@@ -112,7 +112,7 @@ def draft_message(
 
 
 def check_batch_is_ordered(queue: Queue, entries: Sequence[Document]) -> None:
-    """Refuse a batch for a FIFO queue in which an entry lacks its group or its deduplication id.
+    """Refuse a batch for a FIFO queue if an entry has no group id or no deduplication id.
 
     Errors: InvalidParameterValueException.
     """
@@ -124,7 +124,7 @@ def check_batch_is_ordered(queue: Queue, entries: Sequence[Document]) -> None:
 
 
 def digest_attributes(attributes: Mapping[str, Document]) -> str | None:
-    """The MD5 of message attributes by AWS's published encoding; None if there are none.
+    """Return the MD5 of message attributes, in the encoding that AWS publishes; None if there are no attributes.
 
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-message-metadata.html
     """
@@ -140,7 +140,7 @@ def digest_attributes(attributes: Mapping[str, Document]) -> str | None:
 
 
 def show_message(message: ReceivedMessage, handle: str, system_names: frozenset[str], names: Sequence[str]) -> Document:
-    """A message as ReceiveMessage answers it, with the attributes that were asked for."""
+    """A message as ReceiveMessage answers it, with the requested attributes."""
     shown: Document = {
         "MessageId": message.message_id,
         "ReceiptHandle": handle,
@@ -158,15 +158,15 @@ def show_message(message: ReceivedMessage, handle: str, system_names: frozenset[
 
 
 def sequence_number(seq: int) -> str:
-    """The SequenceNumber of a message: 20 digits that grow within a group as within the store.
+    """Return the SequenceNumber of a message: 20 digits that grow in the order of sending.
 
-    No long run of zeros is in it that log scrubbers and snapshot tests take for an account's number.
+    The number has no long run of zeros, because log scrubbers and snapshot tests would take that for an account id.
     """
     return str(_SEQUENCE_NUMBER_BASE + _SEQUENCE_NUMBER_STEP * seq)
 
 
 def select_attributes(attributes: Mapping[str, Document], names: Sequence[str]) -> dict[str, Document]:
-    """The attributes that are asked for: by name, by the start of their name (`order.*`), or all (`All`, `.*`, `*`)."""
+    """Return the attributes requested by name, by a prefix (`order.*`), or all of them (`All`, `.*`, `*`)."""
     if ALL in names or ".*" in names or "*" in names:
         return dict(attributes)
     prefixes = tuple(name.removesuffix(".*") for name in names if name.endswith(".*"))
@@ -174,7 +174,7 @@ def select_attributes(attributes: Mapping[str, Document], names: Sequence[str]) 
 
 
 def select_system_names(*asked: Sequence[str] | None) -> frozenset[str]:
-    """The system attributes that a receive asks for. Errors: InvalidAttributeName."""
+    """Return the system attributes that a receive requests. Errors: InvalidAttributeName."""
     names = frozenset(name for some in asked if some for name in some)
     if ALL in names:
         names |= SYSTEM_ATTRIBUTE_NAMES
@@ -201,12 +201,12 @@ def _system_attributes(message: ReceivedMessage, names: frozenset[str]) -> dict[
 
 
 def _traced(trace_header: str) -> dict[str, Document]:
-    """The system attributes of a message that was given none."""
+    """The system attributes of a message that was sent without any: only the trace header, if there is one."""
     return {TRACE_HEADER: {"DataType": "String", "StringValue": trace_header}} if trace_header else {}
 
 
 def _deduplication_id(queue: Queue, content: bytes, given: str | None) -> str:
-    """The id by which a message is known when it is sent again: the given one, or the digest of the body."""
+    """Return the id that identifies repeated sends: the given id, or the digest of the body."""
     if given is not None:
         check_id(given, "MessageDeduplicationId")
         return given
@@ -247,7 +247,7 @@ def _check_system_attributes(attributes: Mapping[str, Document]) -> None:
 
 
 def _check_attribute(kind: str, name: str, attribute: Document) -> None:
-    """Refuse an attribute whose type and value do not fit each other."""
+    """Refuse an attribute whose value does not match its type."""
     if attribute.get("StringListValues") or attribute.get("BinaryListValues"):
         raise ServiceError(
             "UnsupportedOperation", "Message attribute list values in SendMessage operation are not supported."
@@ -272,7 +272,10 @@ def _check_attribute(kind: str, name: str, attribute: Document) -> None:
 
 
 def _has_forbidden(text: str) -> bool:
-    """Whether there is a character that no message may contain. In ASCII, deleting those few is the quickest search."""
+    """Whether the text has a character that SQS forbids.
+
+    For ASCII text, deleting those characters is the fastest search.
+    """
     if text.isascii():
         content = text.encode()
         return len(content.translate(None, _FORBIDDEN_ASCII)) < len(content)
@@ -280,7 +283,7 @@ def _has_forbidden(text: str) -> bool:
 
 
 def _attributes_size(attributes: Mapping[str, Document]) -> int:
-    """Name, type and value of each attribute count, in bytes."""
+    """Sum the bytes of the name, type and value of each attribute."""
     return sum(
         len(name.encode()) + len(attribute["DataType"].encode()) + len(_content(attribute))
         for name, attribute in attributes.items()
@@ -294,7 +297,7 @@ def _content(attribute: Document) -> bytes:
 
 
 def _store_attributes(attributes: Mapping[str, Document]) -> str | None:
-    """Attributes as JSON text, binary values in base64."""
+    """Encode attributes as JSON text, with binary values in base64."""
     if not attributes:
         return None
     stored = {}
@@ -308,7 +311,7 @@ def _store_attributes(attributes: Mapping[str, Document]) -> str | None:
 
 
 def _load_attributes(text: str) -> dict[str, Document]:
-    """What `_store_attributes` wrote."""
+    """Decode the text that `_store_attributes` wrote."""
     attributes: dict[str, Document] = load_json(text)
     for attribute in attributes.values():
         if "BinaryValue" in attribute:

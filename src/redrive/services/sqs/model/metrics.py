@@ -1,4 +1,4 @@
-"""The metrics of queues: which there are, and in which unit.
+"""The metrics of queues and their units.
 
 Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html
 """
@@ -18,7 +18,7 @@ NAMESPACE = "AWS/SQS"
 
 @dataclass(frozen=True, slots=True)
 class QueueMetrics:
-    """The series of one queue: the first five are counted, the others measured each minute."""
+    """The metrics of one queue. The first five count events; the others are measured each minute."""
 
     sent: Series
     sent_bytes: Series
@@ -33,7 +33,7 @@ class QueueMetrics:
 
 @functools.lru_cache(maxsize=4_096)
 def metrics_of(queue_arn: str) -> QueueMetrics:
-    """The series of the queue with this ARN."""
+    """The metrics of the queue with this ARN."""
     arn = Arn.parse(queue_arn)
     queue = Watched(str(Scope(arn.account, arn.region)), NAMESPACE, dump_json({"QueueName": arn.resource}))
     return QueueMetrics(

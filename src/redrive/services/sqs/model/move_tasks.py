@@ -1,4 +1,4 @@
-"""Message move tasks: what is stored of one, how fast it may go, how it is shown. No transaction, no clock."""
+"""Message move tasks: their stored form, their rate, their form in answers. No transaction, no clock."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from redrive.services.sqs import limits
 from redrive.services.sqs.model.requests import invalid_parameter
 
 SOURCE_UNKNOWN = "CouldNotDetermineMessageSource"
-"""Why a task without a destination fails at a message that no queue dead-lettered."""
+"""The failure reason of a task without a destination that finds a message which no queue dead-lettered."""
 
 QUEUE_GONE = "AWS.SimpleQueueService.NonExistentQueue"
-"""Why a task fails whose source, or where a message should go, does not exist any more."""
+"""The failure reason of a task whose source or destination queue no longer exists."""
 
 TOO_LONG = "The task ran for more than 36 hours."
 
 
 class MoveStatus(enum.Enum):
-    """What has become of a task. AWS's CANCELLING does not occur: a task is cancelled when the call answers."""
+    """The state of a task. AWS's CANCELLING does not occur: the task is cancelled before the call answers."""
 
     RUNNING = "RUNNING"
     COMPLETED = "COMPLETED"
@@ -32,10 +32,11 @@ class MoveStatus(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class MoveTask:
-    """Messages on their way out of a dead-letter queue.
+    """A task that moves messages out of a dead-letter queue.
 
-    `queue_id` is the source's; without a destination each message goes back to the queue it came from. `to_move` is
-    how many messages were visible at the start; `rate` is in messages per second, None for as fast as can be.
+    `queue_id` is the id of the source queue. Without a destination, each message returns to the queue it came from.
+    `to_move` is the number of messages that were visible at the start. `rate` is in messages per second; None means no
+    limit.
     """
 
     KIND: ClassVar[str] = "sqs.move_task"
@@ -53,7 +54,7 @@ class MoveTask:
 
     @property
     def name(self) -> str:
-        """Tasks of one source sort by their start."""
+        """The stored name: the tasks of one source sort by their start."""
         return f"{task_prefix(self.source_arn)}{self.started_at:015d}-{self.id}"
 
     @property
@@ -62,12 +63,15 @@ class MoveTask:
 
 
 def task_prefix(source_arn: str) -> str:
-    """What the names of all tasks of a source begin with."""
+    """The prefix of the names of all tasks of a source."""
     return f"{source_arn.rsplit(':', 1)[-1]}/"
 
 
 def movable(task: MoveTask, now: Instant) -> int:
-    """How many more messages may move by now: with a rate of 2, one at the start, and one each half second."""
+    """Return how many more messages may move by now.
+
+    Example: a rate of 2 allows one at the start, then one each 0.5 s.
+    """
     left = min(task.to_move - task.moved, limits.MOVED_PER_STEP_MAX)
     if task.rate is None:
         return left
@@ -75,19 +79,19 @@ def movable(task: MoveTask, now: Instant) -> int:
 
 
 def next_move_at(task: MoveTask, now: Instant) -> Instant:
-    """When a task that has moved what it may is to go on: no more than ten times a second."""
+    """Return when a task continues after it has moved all that its rate allows: at most ten times a second."""
     if task.rate is None:
         return now
     return max(task.started_at + -(-task.moved * 1000 // task.rate), now + limits.MOVE_INTERVAL_MS)
 
 
 def encode_task_handle(task: MoveTask) -> str:
-    """The handle by which a running task is cancelled."""
+    """Return the handle with which a client cancels a running task."""
     return base64.b64encode(dump_json({"taskId": task.id, "sourceArn": task.source_arn}).encode()).decode()
 
 
 def decode_task_handle(handle: str) -> tuple[str, str]:
-    """(id, source ARN) of the task that a handle stands for. Errors: InvalidParameterValueException."""
+    """Return (id, source ARN) of the task that a handle names. Errors: InvalidParameterValueException."""
     try:
         found = load_json(base64.b64decode(handle, validate=True))
         return str(found["taskId"]), str(found["sourceArn"])
@@ -96,7 +100,7 @@ def decode_task_handle(handle: str) -> tuple[str, str]:
 
 
 def show_task(task: MoveTask) -> Document:
-    """A task as ListMessageMoveTasks answers it; only a running one has a handle."""
+    """A task as ListMessageMoveTasks answers it; only a running task has a handle."""
     return {
         "TaskHandle": encode_task_handle(task) if task.is_active else None,
         "Status": task.status.value,

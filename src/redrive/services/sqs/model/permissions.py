@@ -1,4 +1,4 @@
-"""Permissions: statements of a queue's policy that AddPermission writes and RemovePermission takes away.
+"""Permissions: AddPermission adds a statement to a queue's policy, RemovePermission removes one.
 
 Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_AddPermission.html
 """
@@ -26,7 +26,7 @@ _GRANTABLE = frozenset(
 
 
 def check_permission(label: str, accounts: Sequence[str], actions: Sequence[str], quotas: Limits) -> None:
-    """Refuse a permission that cannot be given.
+    """Check the label, accounts and actions of a permission.
 
     Errors: MissingRequiredParameterException; InvalidParameterValueException; OverLimit (more than seven actions).
     """
@@ -52,7 +52,7 @@ def check_permission(label: str, accounts: Sequence[str], actions: Sequence[str]
 def add_statement(
     policy: str, queue_arn: str, *, label: str, accounts: Sequence[str], actions: Sequence[str], quotas: Limits
 ) -> str:
-    """The policy with one more statement. Errors: InvalidParameterValueException (label in use); OverLimit."""
+    """Return the policy with one more statement. Errors: InvalidParameterValueException (label in use); OverLimit."""
     document = _read(policy) or {"Version": "2008-10-17", "Id": f"{queue_arn}/SQSDefaultPolicy", "Statement": []}
     statements = _statements(document)
     if any(statement.get("Sid") == label for statement in statements):
@@ -70,7 +70,10 @@ def add_statement(
 
 
 def remove_statement(policy: str, label: str) -> str:
-    """The policy without that statement, empty if it was the last. Errors: InvalidParameterValueException (no such)."""
+    """Return the policy without one statement, or "" if none is left.
+
+    Errors: InvalidParameterValueException (no such label).
+    """
     document = _read(policy)
     statements = _statements(document)
     kept = [statement for statement in statements if statement.get("Sid") != label]
@@ -85,7 +88,7 @@ def _read(policy: str) -> Document:
 
 
 def _statements(document: Document) -> list[Document]:
-    """The statements of a policy, whose list may be one statement by itself."""
+    """Return the statements of a policy as a list; the document may have a single statement instead of a list."""
     found = document.get("Statement", [])
     return [found] if isinstance(found, dict) else list(found)
 

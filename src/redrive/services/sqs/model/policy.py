@@ -1,4 +1,4 @@
-"""A queue's policy: what it must be, and to which requests it speaks. How it is evaluated is IAM's matter.
+"""A queue's policy: which texts are valid, and which requests the policy applies to. IAM evaluates the policy.
 
 Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-creating-custom-policies.html
 """
@@ -19,20 +19,20 @@ OWNERS_ALONE = frozenset(
         "UntagQueue",
     }
 )  # fmt: skip
-"""What no policy can allow another account.
+"""The actions that no policy can allow to another account.
 
 Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-limitations-of-custom-policies.html
 """
 
 _UNLOCKING = frozenset({"sqs:GetQueueAttributes", "sqs:SetQueueAttributes"})
-"""What the account itself may do even if its own queue's policy denies it, so that no queue is locked for ever.
+"""The calls that the queue's own account may always make, so that a policy cannot lock the account out of its queue.
 
 Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/root-user-tasks.html
 """
 
 
 def binding_policy(queue: Queue, caller: Caller, action: str) -> str:
-    """The part of the queue's policy in a request: all of it, or nothing where it has no say."""
+    """Return the queue's policy if it applies to this request, otherwise an empty text."""
     if caller.account != account_of(queue.arn):
         is_bound = action.removeprefix("sqs:") not in OWNERS_ALONE
     else:
@@ -41,10 +41,10 @@ def binding_policy(queue: Queue, caller: Caller, action: str) -> str:
 
 
 def check_policy(text: str, owner: str, quotas: Limits) -> None:
-    """Refuse what cannot be the policy of a queue of the account `owner`. An empty text is no policy.
+    """Refuse a text that cannot be the policy of a queue of the account `owner`. An empty text means no policy.
 
-    Errors: InvalidAttributeValue (not of the policy language, or it lets another account do what is the owner's alone);
-    OverLimit.
+    Errors: InvalidAttributeValue (the text is not in the policy language, or the policy allows another account an
+    action of `OWNERS_ALONE`); OverLimit.
     """
     if not text:
         return
@@ -59,12 +59,12 @@ def check_policy(text: str, owner: str, quotas: Limits) -> None:
 
 
 def over_limit(message: str) -> ServiceError:
-    """The refusal of a policy beyond its quotas."""
+    """Build the error for a policy that exceeds a quota."""
     return ServiceError("OverLimit", message)
 
 
 def _gives_away(statement: Statement, owner: str) -> bool:
-    """Whether a statement lets another account do, by its name, what is the owner's alone."""
+    """Whether a statement names another account and allows it an action of `OWNERS_ALONE`."""
     if statement.effect is not Effect.ALLOW or statement.actions.negated or statement.principals is None:
         return False
     owned = {f"sqs:{action}".lower() for action in OWNERS_ALONE}
@@ -73,7 +73,7 @@ def _gives_away(statement: Statement, owner: str) -> bool:
 
 
 def _check_size(text: str, policy: Policy) -> None:
-    """Refuse a policy beyond its quotas. Errors: OverLimit.
+    """Refuse a policy that exceeds a quota. Errors: OverLimit.
 
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-policies.html
     """

@@ -1,4 +1,4 @@
-"""Queues: what is stored of one, how it is named, and who may redrive to it. No transaction, no clock."""
+"""Queues: their stored form, their names and URLs, and which queues may redrive to them. No transaction, no clock."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ _QUEUE_NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 @dataclass(frozen=True, slots=True)
 class RedrivePolicy:
-    """Where messages go that were received `receive_count_max` times without being deleted."""
+    """The dead-letter queue for messages that were received `receive_count_max` times and not deleted."""
 
     dead_letter_arn: str
     receive_count_max: int
 
     @property
     def dead_letter_name(self) -> str:
-        """The name of the dead-letter queue; its account and region are the source's."""
+        """The name of the dead-letter queue, which is in the same account and region as the source."""
         return self.dead_letter_arn.rsplit(":", 1)[-1]
 
 
 @dataclass(frozen=True, slots=True)
 class RedriveAllowPolicy:
-    """Which queues may name this one as their dead-letter queue: `allowAll`, `denyAll` or `byQueue`."""
+    """Which source queues may use this queue as their dead-letter queue: `allowAll`, `denyAll` or `byQueue`."""
 
     permission: str
     source_arns: tuple[str, ...] = ()
 
     def allows(self, source_arn: str) -> bool:
-        """Whether the queue with this ARN may redrive here."""
+        """Whether the queue with this ARN may use this queue as its dead-letter queue."""
         return self.permission == "allowAll" or (self.permission == "byQueue" and source_arn in self.source_arns)
 
 
 @dataclass(frozen=True, slots=True)
 class QueueAttributes:
-    """The settings of a queue, as values. `attributes` reads and writes AWS's spelling of them."""
+    """The settings of a queue, as typed values. The module `attributes` converts them from and to AWS's strings."""
 
     delay_s: int = 0
     message_bytes_max: int = limits.MESSAGE_BYTES_MAX
@@ -71,9 +71,9 @@ class QueueAttributes:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """A queue. `id` tells it from an earlier queue of the same name; its messages are stored under its `contents`.
+    """A queue. `id` distinguishes it from an earlier queue of the same name; its messages are stored under `contents`.
 
-    `has_groups` says that a message with a group id was sent to it: receives of a standard queue are then fair.
+    `has_groups`: some message with a group id was sent to the queue. Receives of a standard queue are then fair.
     """
 
     KIND: ClassVar[str] = "sqs.queue"
@@ -91,28 +91,28 @@ class Queue:
 
     @property
     def contents(self) -> str:
-        """The id under which its messages are stored: its own, until a purge of many messages begins a new one."""
+        """The id under which messages are stored: the queue's id, or a new id after a purge of many messages."""
         return self.contents_id or self.id
 
     @property
     def is_fifo(self) -> bool:
-        """Whether the queue keeps the order of each group, and each message once."""
+        """Whether the queue keeps the order within each group and deduplicates messages."""
         return self.attributes.is_fifo
 
     @property
     def scope(self) -> Scope:
-        """The account and region that the queue belongs to."""
+        """The account and region of the queue."""
         _, _, _, region, account, _ = self.arn.split(":", 5)
         return Scope(account, region)
 
     @property
     def topic(self) -> str:
-        """What is notified when a receive of this queue may find something new."""
+        """The topic that is notified when a receive of this queue may find a message."""
         return f"queue:{self.id}"
 
 
 def check_name(name: str, *, is_fifo: bool) -> None:
-    """Refuse what cannot be the name of a queue of this type. Errors: InvalidParameterValueException."""
+    """Refuse a text that cannot be the name of a queue of this type. Errors: InvalidParameterValueException."""
     stem = name.removesuffix(FIFO_SUFFIX) if is_fifo else name
     is_short = len(name) <= limits.QUEUE_NAME_LENGTH_MAX
     if is_short and _QUEUE_NAME.fullmatch(stem) and (not is_fifo or stem != name):
@@ -126,7 +126,7 @@ def check_name(name: str, *, is_fifo: bool) -> None:
 
 
 def dedup_scope(queue: Queue, group_id: str) -> str:
-    """Where a deduplication id counts: in its group, or, if empty, in the whole queue."""
+    """Return the scope of a deduplication id: its group, or an empty text for the whole queue."""
     return group_id if queue.attributes.deduplication_scope == "messageGroup" else ""
 
 
@@ -136,9 +136,9 @@ def queue_arn(scope: Scope, name: str) -> str:
 
 
 def queue_url(caller: Caller, queue: Queue) -> str:
-    """The URL by which this caller reaches a queue: on the host that the caller reached us by.
+    """Return a queue's URL, with the host of the caller's request.
 
-    Outside of the first region, whose URLs are older than regions, it names the region: two queues have two URLs.
+    AWS's first region has URLs without a region. All other URLs name the region, so that two queues never share a URL.
     """
     scope = queue.scope
     place = "" if scope.region == _FIRST_REGION else f"queue/{scope.region}/"
@@ -147,11 +147,11 @@ def queue_url(caller: Caller, queue: Queue) -> str:
 
 @functools.lru_cache(maxsize=4_096)
 def parse_queue_url(url: str) -> tuple[str, str, str]:
-    """(region, account, name) of the queue that a URL means; region and account are empty if the URL names none.
+    """Return (region, account, name) of the queue that a URL names. Region and account are empty if the URL has none.
 
-    Only the end of the path counts, so URLs of every host and style mean the same queue:
+    Only the end of the path matters, so URLs with any host and of any style name the same queue:
     `http://127.0.0.1:4566/123456789012/orders`, `https://sqs.eu-west-1.amazonaws.com/123456789012/orders`,
-    `http://localhost/queue/eu-west-1/123456789012/orders`; and so does the bare name `orders`.
+    `http://localhost/queue/eu-west-1/123456789012/orders`, and the plain name `orders`.
     """
     _, _, located = url.partition("://")
     path = located.partition("/")[2] if located else url

@@ -1,4 +1,4 @@
-"""Receipt handles: the opaque text that stands for one receive of one message."""
+"""Receipt handles: an opaque text that identifies one receive of one message."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from redrive.services.sqs.model.requests import missing_parameter
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """Which receive a handle stands for: the message's `seq` in the queue, and the receive's own nonce."""
+    """The decoded form of a handle: the message's `seq` in the queue, and the nonce of the receive."""
 
     queue_id: str
     seq: int
@@ -19,13 +19,13 @@ class Receipt:
 
 
 def encode_receipt(receipt: Receipt) -> str:
-    """The handle of a receive."""
+    """Return the handle of a receive."""
     text = f"{receipt.queue_id}:{receipt.seq}:{receipt.nonce}"
     return base64.b64encode(text.encode()).decode()
 
 
 def decode_receipt(handle: str, queue_id: str) -> Receipt:
-    """The receive that a handle of this queue stands for.
+    """Return the receive that a handle of this queue identifies.
 
     Errors: ReceiptHandleIsInvalid if no receive of this queue gave the handle; MissingRequiredParameterException.
     """

@@ -1,6 +1,6 @@
-"""What is checked of a request before its meaning: empty parameters, ranges, the entries of a batch.
+"""Checks of a request that come first: empty parameters, ranges, the entries of a batch.
 
-The wire checks the shapes of other services' requests; SQS answers for its own, in words of its own.
+For other services, the wire checks the shapes of requests. SQS has its own error messages, so it checks its own.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from redrive.core.errors import ServiceError
 from redrive.services.sqs import limits
 
 NOT_OF_THIS_QUEUE_TYPE = "The request include parameter that is not valid for this queue type."
-"""Why a FIFO queue's parameter is refused; AWS's own sentence."""
+"""AWS's message when a parameter is for FIFO queues only, and the queue is a standard queue."""
 
 _ID = re.compile(rf"[!-~]{{1,{limits.MESSAGE_ID_LENGTH_MAX}}}")
 _BATCH_ID = re.compile(rf"[A-Za-z0-9_-]{{1,{limits.BATCH_ID_LENGTH_MAX}}}")
 
-# What a code is called inside a batch's answer, where no error shape stands for it.
+# Batch answers use other names for these error codes than the errors of whole requests.
 _ENTRY_CODES: Mapping[str, str] = {
     "InvalidParameterValueException": "InvalidParameterValue",
     "MissingRequiredParameterException": "MissingParameter",
@@ -28,17 +28,17 @@ _ENTRY_CODES: Mapping[str, str] = {
 
 
 def missing_parameter(name: str) -> ServiceError:
-    """The refusal of a request that lacks a parameter."""
+    """Build the error for a request that lacks a parameter."""
     return ServiceError("MissingRequiredParameterException", f"The request must contain the parameter {name}.")
 
 
 def invalid_parameter(message: str) -> ServiceError:
-    """The refusal of a parameter in words of its own."""
+    """Build the error for a parameter, with a message of the caller's."""
     return ServiceError("InvalidParameterValueException", message)
 
 
 def invalid_value(value: object, parameter: str, reason: str) -> ServiceError:
-    """The refusal of a parameter's value in AWS's usual sentence."""
+    """Build the error for a parameter's value, with AWS's usual sentence."""
     return invalid_parameter(f"Value {value} for parameter {parameter} is invalid. Reason: {reason}")
 
 
@@ -49,14 +49,17 @@ def check_range(value: int, parameter: str, low: int, high: int, reason: str) ->
 
 
 def check_id(value: str, parameter: str) -> None:
-    """Refuse what cannot be a group, deduplication or attempt id. Errors: InvalidParameterValueException."""
+    """Refuse a text that cannot be a group id, deduplication id or attempt id.
+
+    Errors: InvalidParameterValueException.
+    """
     if not _ID.fullmatch(value):
         reason = f"{parameter} can only include alphanumeric and punctuation characters. 1 to 128 in length."
         raise invalid_value(value, parameter, reason)
 
 
 def check_page_size(max_results: int | None) -> int:
-    """How many results a page of a list has. Errors: InvalidParameterValueException."""
+    """Return the number of results on a page of a list. Errors: InvalidParameterValueException."""
     if max_results is None:
         return limits.LIST_RESULTS_MAX
     reason = "MaxResults must be an integer between 1 and 1000."
@@ -65,12 +68,12 @@ def check_page_size(max_results: int | None) -> int:
 
 
 def encode_token(name: str) -> str:
-    """The NextToken of a page that ended with this name."""
+    """Return the NextToken of a page whose last result has this name."""
     return base64.urlsafe_b64encode(name.encode()).decode()
 
 
 def decode_token(token: str | None) -> str:
-    """The name after which the next page begins. Errors: InvalidParameterValueException."""
+    """Return the name after which the next page begins. Errors: InvalidParameterValueException."""
     try:
         return base64.b64decode(token or "", altchars=b"-_", validate=True).decode()
     except ValueError:
@@ -114,7 +117,7 @@ def check_entries_have(entries: Sequence[Document], entry_shape: str, member: st
 
 
 def failed_entry(id: str, error: ServiceError) -> Document:
-    """An entry of a batch that did not succeed, as the batch's answer tells of it."""
+    """A failed entry, in the form of a batch answer."""
     return {
         "Id": id,
         "SenderFault": error.fault == "client",
@@ -124,5 +127,5 @@ def failed_entry(id: str, error: ServiceError) -> Document:
 
 
 def batch_answer(successful: Sequence[Document], failed: Sequence[Document]) -> Document:
-    """The answer of a batch operation; a list without entries is left out."""
+    """The answer of a batch operation; an empty list is left out."""
     return {key: entries for key, entries in (("Successful", successful), ("Failed", failed)) if entries}

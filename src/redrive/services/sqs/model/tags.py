@@ -1,4 +1,4 @@
-"""Tags of queues: what may be one."""
+"""Tags of queues: which tags are valid."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from redrive.services.sqs.model.requests import invalid_parameter
 
 
 def check_tags(tags: Mapping[str, str]) -> None:
-    """Refuse tags that are too long, or whose key belongs to AWS. Errors: InvalidParameterValueException."""
+    """Refuse tags that are too long, or whose key is reserved for AWS. Errors: InvalidParameterValueException."""
     for key, value in tags.items():
         if not 1 <= len(key) <= limits.TAG_KEY_LENGTH_MAX:
             raise invalid_parameter("Tag keys must be between 1 and 128 characters in length.")

@@ -1,1 +1,1 @@
-"""The operations of SQS, and what they share: functions of a transaction."""
+"""The operations of SQS and their shared functions, all on a transaction."""

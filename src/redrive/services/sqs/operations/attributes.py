@@ -25,7 +25,7 @@ from redrive.store.tables.messages import MessageCounts
 def get_queue_attributes(
     tx: Transaction, caller: Caller, *, queue_url: str, attribute_names: Sequence[str] | None = None
 ) -> Document:
-    """The attributes that are asked for; without any names the answer is empty.
+    """Return the requested attributes; without names the answer is empty.
 
     Errors: QueueDoesNotExist; InvalidAttributeName.
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_GetQueueAttributes.html
@@ -41,9 +41,9 @@ def get_queue_attributes(
 
 @operation("SetQueueAttributes")
 def set_queue_attributes(tx: Transaction, caller: Caller, *, queue_url: str, attributes: Mapping[str, str]) -> Document:
-    """Set attributes of a queue, at once.
+    """Set attributes of a queue. The change takes effect at once.
 
-    A changed retention counts for the messages that are there too; so does a changed delay of a FIFO queue.
+    A new retention also applies to stored messages. So does a new delay of a FIFO queue.
 
     Errors: QueueDoesNotExist; InvalidAttributeName; InvalidAttributeValue; InvalidParameterValueException; OverLimit (a
     policy beyond its quotas).
@@ -69,7 +69,7 @@ def set_queue_attributes(tx: Transaction, caller: Caller, *, queue_url: str, att
 
 @operation("TagQueue")
 def tag_queue(tx: Transaction, caller: Caller, *, queue_url: str, tags: Mapping[str, str]) -> Document:
-    """Add tags to a queue, over those of the same key.
+    """Add tags to a queue. A tag with an existing key replaces the old tag.
 
     Errors: QueueDoesNotExist; InvalidParameterValueException.
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_TagQueue.html
@@ -82,7 +82,7 @@ def tag_queue(tx: Transaction, caller: Caller, *, queue_url: str, tags: Mapping[
 
 @operation("UntagQueue")
 def untag_queue(tx: Transaction, caller: Caller, *, queue_url: str, tag_keys: Sequence[str]) -> Document:
-    """Take tags off a queue; a key that it does not have is no error.
+    """Remove tags from a queue; a key that the queue does not have is not an error.
 
     Errors: QueueDoesNotExist.
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_UntagQueue.html
@@ -95,7 +95,7 @@ def untag_queue(tx: Transaction, caller: Caller, *, queue_url: str, tag_keys: Se
 
 @operation("ListQueueTags")
 def list_queue_tags(tx: Transaction, caller: Caller, *, queue_url: str) -> Document:
-    """The tags of a queue.
+    """List the tags of a queue.
 
     Errors: QueueDoesNotExist.
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_ListQueueTags.html

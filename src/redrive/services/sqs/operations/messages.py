@@ -46,7 +46,9 @@ def send_message(
     message_deduplication_id: str | None = None,
     message_group_id: str | None = None,
 ) -> Document:
-    """Put a message into a queue. A FIFO queue takes it once within five minutes, and answers as for the first then.
+    """Send a message to a queue. A FIFO queue ignores a repeated send for five minutes.
+
+    The repeated send gets the answer of the first.
 
     Errors: QueueDoesNotExist; MissingRequiredParameterException (an empty body; no group id for a FIFO queue);
     InvalidMessageContents; InvalidParameterValueException (size, delay, attributes, ids); UnsupportedOperation.
@@ -70,11 +72,12 @@ def send_message(
 
 @operation("SendMessageBatch")
 def send_message_batch(tx: Transaction, caller: Caller, *, queue_url: str, entries: Sequence[Document]) -> Document:
-    """Put up to ten messages into a queue; each entry succeeds or fails by itself.
+    """Send up to ten messages to a queue; each entry succeeds or fails on its own.
 
-    Errors: those of SendMessage per entry; for the whole QueueDoesNotExist, BatchRequestTooLong, EmptyBatchRequest,
-    TooManyEntriesInBatchRequest, InvalidBatchEntryId, BatchEntryIdsNotDistinct, MissingRequiredParameterException,
-    InvalidParameterValueException (an entry for a FIFO queue without a group or deduplication id).
+    Errors: for each entry those of SendMessage; for the whole request QueueDoesNotExist, BatchRequestTooLong,
+    EmptyBatchRequest, TooManyEntriesInBatchRequest, InvalidBatchEntryId, BatchEntryIdsNotDistinct,
+    MissingRequiredParameterException, InvalidParameterValueException (an entry for a FIFO queue without a group id or
+    deduplication id).
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html
     """
     queue = find_queue(tx, caller, queue_url, "sqs:SendMessage")
@@ -105,7 +108,7 @@ def send_message_batch(tx: Transaction, caller: Caller, *, queue_url: str, entri
 
 
 def _accept(tx: Transaction, caller: Caller, queue: Queue, drafts: Iterable[Draft]) -> list[Document]:
-    """Store messages, in this order, and answer for each."""
+    """Store messages in this order, and return the answer for each."""
     messages = [(_new_message(tx, caller, queue, draft), draft) for draft in drafts]
     if not messages:
         return []
@@ -123,7 +126,7 @@ def _accept(tx: Transaction, caller: Caller, queue: Queue, drafts: Iterable[Draf
 
 
 def _accept_in_order(tx: Transaction, queue: Queue, message: NewMessage, draft: Draft) -> Document:
-    """Store a message of a FIFO queue, or find the one that was sent under its deduplication id before."""
+    """Store a message of a FIFO queue, or find the earlier message with the same deduplication id."""
     dedup_id, group_id = message.deduplication_id, message.group_id
     assert dedup_id is not None
     assert group_id is not None
@@ -149,7 +152,7 @@ def _draft_entry(queue: Queue, entry: Document, trace_header: str) -> Draft:
 
 
 def _new_message(tx: Transaction, caller: Caller, queue: Queue, draft: Draft) -> NewMessage:
-    """The row of a message that is sent now."""
+    """Build the row of a message that is sent now."""
     settings = queue.attributes
     delay_s = settings.delay_s if draft.delay_s is None else draft.delay_s
     return NewMessage(
@@ -162,21 +165,24 @@ def _new_message(tx: Transaction, caller: Caller, queue: Queue, draft: Draft) ->
 
 
 def _sender_id(caller: Caller) -> str:
-    """The account or the user's name, or the session of a role as `ROLE:SESSION`."""
+    """Return the SenderId: the account, the user's name, or `ROLE:SESSION` for an assumed role."""
     if caller.role_arn is not None:
         return f"{caller.role_arn.rsplit('/', 1)[-1]}:{caller.session_name}"
     return caller.account if caller.user_arn is None else caller.user_arn.rsplit("/", 1)[-1]
 
 
 def _announce(tx: Transaction, queue: Queue, visible_at: Instant) -> None:
-    """Tell those who wait for messages, unless their wait ends before the message is visible; and who reads them."""
+    """Notify waiting receives, unless the message becomes visible after the longest wait.
+
+    Notify the queue's readers.
+    """
     if visible_at - tx.now <= limits.WAIT_S_MAX * SECOND_MS:
         tx.notify(queue.topic)
     arrived(tx, queue.arn, visible_at)
 
 
 def _count(tx: Transaction, queue: Queue, sizes: Sequence[int]) -> None:
-    """Count messages for the queue's metrics; those of one size are one sample."""
+    """Count messages for the queue's metrics; messages of the same size share one sample."""
     metrics = metrics_of(queue.arn)
     tx.metrics.count(metrics.sent, tx.now, times=len(sizes))
     occurring: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""Message move tasks: dead letters on their way back."""
+"""Message move tasks, which move messages out of dead-letter queues."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from redrive.services.sqs.workers.move_tasks import begin_task, end_task
 from redrive.store.api import Transaction
 
 _ALSO_NEEDED = ("ReceiveMessage", "DeleteMessage", "GetQueueAttributes")
-"""What all operations on tasks ask for on the source, beside themselves."""
+"""The permissions on the source queue that each operation on tasks requires besides its own."""
 
 
 @operation("StartMessageMoveTask")
@@ -37,10 +37,10 @@ def start_message_move_task(
     destination_arn: str | None = None,
     max_number_of_messages_per_second: int | None = None,
 ) -> Document:
-    """Begin to move the messages that a dead-letter queue has now, back to their queues or to another one.
+    """Start to move the messages now in a dead-letter queue, to their source queues or to another queue.
 
-    Errors: ResourceNotFoundException (source or destination); InvalidParameterValueException (rate, no dead-letter
-    queue, a task under way, queues of different types); OverLimit (100 tasks).
+    Errors: ResourceNotFoundException (source or destination); InvalidParameterValueException (rate, the source is not a
+    dead-letter queue, a task is running, queues of different types); OverLimit (100 tasks).
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_StartMessageMoveTask.html
     """
     _authorize(tx, caller, source_arn, "StartMessageMoveTask", *_ALSO_NEEDED)
@@ -72,9 +72,9 @@ def start_message_move_task(
 
 @operation("CancelMessageMoveTask")
 def cancel_message_move_task(tx: Transaction, caller: Caller, *, task_handle: str) -> Document:
-    """End a running task; what it has moved stays moved.
+    """Cancel a running task; the messages already moved stay moved.
 
-    Errors: InvalidParameterValueException (no handle, or of a task that has ended); ResourceNotFoundException.
+    Errors: InvalidParameterValueException (not a handle, or the task has ended); ResourceNotFoundException.
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_CancelMessageMoveTask.html
     """
     task_id, source_arn = decode_task_handle(task_handle)
@@ -95,7 +95,7 @@ def cancel_message_move_task(tx: Transaction, caller: Caller, *, task_handle: st
 def list_message_move_tasks(
     tx: Transaction, caller: Caller, *, source_arn: str, max_results: int | None = None
 ) -> Document:
-    """The latest tasks of a source queue, the newest first; only that one unless MaxResults asks for more.
+    """List the latest tasks of a source queue, newest first; only one task unless MaxResults is larger.
 
     Errors: ResourceNotFoundException; InvalidParameterValueException.
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_ListMessageMoveTasks.html
@@ -108,7 +108,7 @@ def list_message_move_tasks(
 
 
 def _authorize(tx: Transaction, caller: Caller, arn: str, *actions: str) -> None:
-    """Refuse what the caller may not do to the queue of an ARN, whether it is there or not.
+    """Refuse an action that the caller may not do on the queue with this ARN, whether the queue exists or not.
 
     Errors: AccessDeniedException.
     """
@@ -121,7 +121,7 @@ def _authorize(tx: Transaction, caller: Caller, arn: str, *actions: str) -> None
 
 
 def _find(tx: Transaction, arn: str, parameter: str) -> Queue:
-    """The queue of an ARN. Errors: InvalidParameterValueException; ResourceNotFoundException."""
+    """Return the queue with this ARN. Errors: InvalidParameterValueException; ResourceNotFoundException."""
     try:
         Arn.parse(arn)
     except ValueError:
@@ -137,7 +137,7 @@ def _not_found(message: str) -> ServiceError:
 
 
 def _queue_of(tx: Transaction, arn: str) -> Queue | None:
-    """The queue of an ARN, if there is one."""
+    """Return the queue with this ARN, or None."""
     try:
         place = Arn.parse(arn)
     except ValueError:
@@ -154,7 +154,7 @@ def _check_destination(source: Queue, destination: Queue) -> None:
 
 
 def _check_quota(tx: Transaction, scope: Scope) -> None:
-    """Refuse one task more than an account may have under way. Errors: OverLimit."""
+    """Refuse a task if the account already runs as many as the quota allows. Errors: OverLimit."""
     if tx.services.limits is not Limits.STRICT:
         return
     tasks = tx.resources.everywhere(MoveTask)
@@ -163,6 +163,6 @@ def _check_quota(tx: Transaction, scope: Scope) -> None:
 
 
 def _tasks_of(tx: Transaction, source: Queue) -> list[MoveTask]:
-    """The tasks of a source queue, the newest first."""
+    """The tasks of a source queue, newest first."""
     found = tx.resources.list(MoveTask, source.scope, prefix=task_prefix(source.arn))
     return [task for task in reversed(found) if task.queue_id == source.id]

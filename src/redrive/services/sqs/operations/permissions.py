@@ -19,7 +19,7 @@ def add_permission(
     tx: Transaction, caller: Caller, *, queue_url: str, label: str, aws_account_ids: Sequence[str],
     actions: Sequence[str],
 ) -> Document:  # fmt: skip
-    """Add a statement to the queue's policy that lets the accounts do these actions; `label` is its Sid.
+    """Add a statement to the queue's policy that allows the accounts these actions; `label` becomes its Sid.
 
     Errors: QueueDoesNotExist; InvalidParameterValueException; MissingRequiredParameterException; OverLimit.
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_AddPermission.html
@@ -36,7 +36,7 @@ def add_permission(
 
 @operation("RemovePermission")
 def remove_permission(tx: Transaction, caller: Caller, *, queue_url: str, label: str) -> Document:
-    """Take the statement of that label out of the queue's policy.
+    """Remove the statement with this label from the queue's policy.
 
     Errors: QueueDoesNotExist; InvalidParameterValueException.
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_RemovePermission.html

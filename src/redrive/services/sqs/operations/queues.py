@@ -1,4 +1,4 @@
-"""Queues themselves: created, found, listed, emptied, deleted.
+"""Operations on queues: create, find, list, purge, delete.
 
 Every operation on a queue begins with `find_queue`.
 """
@@ -36,7 +36,9 @@ from redrive.store.api import NO_CONTEXT, Transaction
 
 
 def find_queue(tx: Transaction, caller: Caller, url: str, action: str, context: Context = NO_CONTEXT) -> Queue:
-    """The queue that a URL means, if the caller may do this to it. `context` holds the request's condition keys.
+    """Return the queue that a URL names, if the caller may do `action` on it.
+
+    `context` holds the request's condition keys.
 
     Errors: QueueDoesNotExist; AccessDeniedException; MissingRequiredParameterException for an empty URL.
     """
@@ -55,9 +57,9 @@ def find_queue(tx: Transaction, caller: Caller, url: str, action: str, context: 
 def authorized_queue(
     tx: Transaction, caller: Caller, scope: Scope, name: str, action: str, context: Context = NO_CONTEXT
 ) -> Queue | None:
-    """The queue of that name, or None if there is none, if the caller may do this to it.
+    """Return the queue with this name, or None if it does not exist. The caller must be allowed to do `action` on it.
 
-    What is not there in another account has no policy that could be asked. Errors: AccessDeniedException.
+    A missing queue of another account has no policy to allow the action. Errors: AccessDeniedException.
     """
     queue = tx.resources.get(Queue, scope, name)
     if queue is None:
@@ -72,12 +74,12 @@ def authorized_queue(
 
 
 def no_such_queue() -> ServiceError:
-    """The refusal of a request for a queue that is not there."""
+    """Build the error for a queue that does not exist."""
     return ServiceError("QueueDoesNotExist", "The specified queue does not exist.")
 
 
 def _no_queue_to_see() -> ServiceError:
-    """The same for another account's queue: it does not tell whether there is one."""
+    """Build the error for another account's queue. It does not reveal whether the queue exists."""
     return ServiceError("QueueDoesNotExist", "The specified queue does not exist or you do not have access to it.")
 
 
@@ -94,7 +96,7 @@ def check_redrive(tx: Transaction, source_arn: str, scope: Scope, source: QueueA
         reason = "Dead letter target must be in the same account and region as the source."
         raise invalid_value(target_arn, "RedrivePolicy", reason)
     if target_arn == source_arn:
-        return  # AWS takes a queue as its own dead-letter queue.
+        return  # Like AWS, accept a queue as its own dead-letter queue.
     target = tx.resources.get(Queue, scope, policy.dead_letter_name)
     if target is None:
         raise invalid_value(target_arn, "RedrivePolicy", "Dead letter target does not exist.")
@@ -108,7 +110,7 @@ def check_redrive(tx: Transaction, source_arn: str, scope: Scope, source: QueueA
 
 
 def dead_letter_sources(tx: Transaction, target: Queue, *, after: str = "") -> list[Queue]:
-    """The queues that have this one as their dead-letter queue, in order of their names, after the name `after`."""
+    """Return the queues that have this queue as their dead-letter queue, sorted by name, after the name `after`."""
     return [
         queue
         for queue in tx.resources.list(Queue, target.scope, after=after)
@@ -125,9 +127,9 @@ def create_queue(
     attributes: Mapping[str, str] | None = None,
     tags: Mapping[str, str] | None = None,
 ) -> Document:
-    """Create a queue, or find the one of that name if it has the given attributes.
+    """Create a queue, or return the queue of the same name if it has the given attributes.
 
-    A FIFO queue is one whose name ends in `.fifo` and whose attribute FifoQueue is true; it needs both.
+    A FIFO queue needs both: a name that ends in `.fifo`, and the attribute FifoQueue with the value true.
 
     Errors: QueueNameExists; InvalidAttributeName; InvalidAttributeValue; InvalidParameterValueException (name, tags,
     redrive policy); OverLimit (a policy beyond its quotas).
@@ -159,8 +161,8 @@ def create_queue(
         tags=dict(tags or {}),
     )  # fmt: skip
     tx.resources.put(caller.scope, queue)
-    arrived(tx, arn, tx.now)  # Who read from an earlier queue of this name reads from this one.
-    wake_sweep(tx, RETENTION)  # Here, and so not in the first send.
+    arrived(tx, arn, tx.now)  # Readers of an earlier queue of this name read from the new one.
+    wake_sweep(tx, RETENTION)  # Here, so that the first send need not do it.
     tx.metrics.watch(metrics_of(arn).visible, tx.now)
     return {"QueueUrl": queue_url(caller, queue)}
 
@@ -169,9 +171,9 @@ def create_queue(
 def get_queue_url(
     tx: Transaction, caller: Caller, *, queue_name: str, queue_owner_aws_account_id: str | None = None
 ) -> Document:
-    """The URL of the queue of that name, in the caller's account or in the owner's.
+    """Return the URL of the queue with this name, in the caller's account or in the given owner's.
 
-    Errors: QueueDoesNotExist, also for another account's queue that the caller has no access to; AccessDeniedException.
+    Errors: QueueDoesNotExist (also for another account's queue that the caller may not access); AccessDeniedException.
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_GetQueueUrl.html
     """
     scope = Scope(queue_owner_aws_account_id or caller.account, caller.region)
@@ -195,7 +197,7 @@ def list_queues(
     next_token: str | None = None,
     max_results: int | None = None,
 ) -> Document:
-    """The URLs of the caller's queues in order of their names; a NextToken only if MaxResults is given.
+    """List the URLs of the caller's queues, sorted by name; NextToken is set only if MaxResults is given.
 
     Errors: InvalidParameterValueException.
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_ListQueues.html
@@ -216,7 +218,7 @@ def list_queues(
 def list_dead_letter_source_queues(
     tx: Transaction, caller: Caller, *, queue_url: str, next_token: str | None = None, max_results: int | None = None
 ) -> Document:
-    """The URLs of the queues that have this one as their dead-letter queue.
+    """List the URLs of the queues that have this queue as their dead-letter queue.
 
     Errors: QueueDoesNotExist; InvalidParameterValueException.
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_ListDeadLetterSourceQueues.html
@@ -233,10 +235,11 @@ def list_dead_letter_source_queues(
 
 @operation("PurgeQueue")
 def purge_queue(tx: Transaction, caller: Caller, *, queue_url: str) -> Document:
-    """Forget all messages of a queue, those in flight and delayed included, and a FIFO queue's deduplication ids.
+    """Delete all messages of a queue, also those in flight or delayed, and the deduplication ids of a FIFO queue.
 
-    None of them is seen any more from now on. Many are forgotten in pieces: the queue goes on with empty contents. So
-    does every FIFO queue, whose sends are remembered by its contents.
+    No receive returns any of them from now on. If there are many, the queue gets a new id for its contents, and a
+    worker deletes the old rows in pieces. A FIFO queue always gets a new id, because its deduplication records belong
+    to the contents.
 
     Errors: QueueDoesNotExist; PurgeQueueInProgress (a second purge within 60 seconds).
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_PurgeQueue.html
@@ -257,7 +260,7 @@ def purge_queue(tx: Transaction, caller: Caller, *, queue_url: str) -> Document:
 
 @operation("DeleteQueue")
 def delete_queue(tx: Transaction, caller: Caller, *, queue_url: str) -> Document:
-    """Delete a queue and its messages. Whoever waits for its messages learns that it is gone.
+    """Delete a queue and its messages. Receives that wait for its messages end.
 
     Errors: QueueDoesNotExist.
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_DeleteQueue.html
@@ -270,5 +273,5 @@ def delete_queue(tx: Transaction, caller: Caller, *, queue_url: str) -> Document
 
 
 def _url(caller: Caller, queue: Queue) -> str:
-    """`model.queue_url`, where a parameter has taken its name."""
+    """Call `model.queue_url`, whose name a parameter hides in the operations."""
     return queue_url(caller, queue)

@@ -1,4 +1,4 @@
-"""What the holder of a receipt may do with a message: delete it, or change when it is seen again."""
+"""Operations on a received message: delete it, or change when it is visible again."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _VISIBILITY_ENTRY = "ChangeMessageVisibilityBatchRequestEntry"
 
 @operation("DeleteMessage")
 def delete_message(tx: Transaction, caller: Caller, *, queue_url: str, receipt_handle: str) -> Document:
-    """Forget a received message. Deleting it twice is not an error.
+    """Delete a received message. A second delete is not an error.
 
-    A handle still deletes after its visibility timeout, until the message is received again; an older handle than the
-    latest deletes nothing, and that is no error either. In a FIFO queue both are errors.
+    In a standard queue a handle works after its visibility timeout, until the message is received again. After that,
+    the older handle deletes nothing, which is not an error either. In a FIFO queue both cases are errors.
 
     Errors: QueueDoesNotExist; ReceiptHandleIsInvalid; MissingRequiredParameterException (an empty handle);
     InvalidParameterValueException (an expired handle of a FIFO queue).
@@ -47,9 +47,9 @@ def delete_message(tx: Transaction, caller: Caller, *, queue_url: str, receipt_h
 
 @operation("DeleteMessageBatch")
 def delete_message_batch(tx: Transaction, caller: Caller, *, queue_url: str, entries: Sequence[Document]) -> Document:
-    """Forget up to ten received messages; each entry succeeds or fails by itself.
+    """Delete up to ten received messages; each entry succeeds or fails on its own.
 
-    Errors: those of DeleteMessage per entry; for the whole QueueDoesNotExist, EmptyBatchRequest,
+    Errors: for each entry those of DeleteMessage; for the whole request QueueDoesNotExist, EmptyBatchRequest,
     TooManyEntriesInBatchRequest, InvalidBatchEntryId, BatchEntryIdsNotDistinct, MissingRequiredParameterException.
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_DeleteMessageBatch.html
     """
@@ -63,10 +63,10 @@ def delete_message_batch(tx: Transaction, caller: Caller, *, queue_url: str, ent
 def change_message_visibility(
     tx: Transaction, caller: Caller, *, queue_url: str, receipt_handle: str, visibility_timeout: int
 ) -> Document:
-    """Hide a received message for so many seconds from now; 0 makes it visible at once.
+    """Hide a received message for this number of seconds from now; 0 makes the message visible at once.
 
-    It works on a message whose timeout has passed too, and by the handle of an earlier receive; neither does in a FIFO
-    queue. The next receive starts from the queue's own timeout.
+    In a standard queue the call also works after the visibility timeout, and with the handle of an earlier receive; in
+    a FIFO queue it does not. The next receive uses the queue's own timeout again.
 
     Errors: QueueDoesNotExist; ReceiptHandleIsInvalid; InvalidParameterValueException (out of range, more than 12 hours
     after the latest receive, or the message is gone); MissingRequiredParameterException (an empty handle).
@@ -81,11 +81,12 @@ def change_message_visibility(
 def change_message_visibility_batch(
     tx: Transaction, caller: Caller, *, queue_url: str, entries: Sequence[Document]
 ) -> Document:
-    """Hide up to ten received messages for so many seconds from now; each entry succeeds or fails by itself.
+    """Set the visibility timeout of up to ten received messages; each entry succeeds or fails on its own.
 
-    An entry without a timeout counts as 0. Errors: those of ChangeMessageVisibility per entry; for the whole
-    QueueDoesNotExist, EmptyBatchRequest, TooManyEntriesInBatchRequest, InvalidBatchEntryId, BatchEntryIdsNotDistinct,
-    MissingRequiredParameterException.
+    An entry without a timeout counts as 0.
+
+    Errors: for each entry those of ChangeMessageVisibility; for the whole request QueueDoesNotExist, EmptyBatchRequest,
+    TooManyEntriesInBatchRequest, InvalidBatchEntryId, BatchEntryIdsNotDistinct, MissingRequiredParameterException.
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_ChangeMessageVisibilityBatch.html
     """
     queue = find_queue(tx, caller, queue_url, "sqs:ChangeMessageVisibility")
@@ -103,7 +104,7 @@ def _delete(tx: Transaction, queue: Queue, handle: str) -> None:
         tx.messages.delete(queue.contents, receipt.seq, receipt.nonce)
     elif tx.messages.delete_in_order(queue.contents, receipt.seq, receipt.nonce, tx.now):
         tx.notify(queue.topic)
-        arrived(tx, queue.arn, tx.now)  # What its group kept back.
+        arrived(tx, queue.arn, tx.now)  # The next message of the group can now be received.
     elif tx.messages.exists(queue.contents, receipt.seq):
         raise invalid_value(handle, "ReceiptHandle", "The receipt handle has expired.")
     tx.metrics.count(metrics_of(queue.arn).deleted, tx.now)
@@ -133,7 +134,7 @@ def _change_visibility(tx: Transaction, queue: Queue, handle: str, timeout_s: in
 
 
 def _each(entries: Sequence[Document], perform: Callable[[Document], None]) -> Document:
-    """Perform each entry of a batch; a ServiceError is that entry's own."""
+    """Perform each entry of a batch; a ServiceError fails only its own entry."""
     successful: list[Document] = []
     failed: list[Document] = []
     for entry in entries:

@@ -1,8 +1,8 @@
-"""Receiving messages.
+"""Receive messages. The order depends on the queue:
 
 standard               in the order of sending
-standard, with groups  in the order of sending, those of quiet groups before those of noisy ones
-FIFO                   by group, each in order, none while an earlier message of its group is hidden
+standard, with groups  in the order of sending, messages of quiet groups before messages of noisy groups
+FIFO                   each group in its order; a group gives nothing while an earlier message of it is hidden
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from redrive.store.tables.messages import NewMessage, ReceivedMessage
 from redrive.store.tables.runs import Move
 
 REDRIVE_POLICY = "redrive policy"
-"""The kind of the moves on record that a receive made: messages that were received too often."""
+"""The kind of the recorded moves that a receive made, of messages that were received too often."""
 
 _NONCE_LENGTH = 16
 _IN_FLIGHT_COUNTED_AT = "00"
 
 _Claim = Callable[[int], list[ReceivedMessage]]
-"""Takes at most so many messages, none that it took before."""
+"""Claims at most this many messages, all different from those it claimed before."""
 
 
 @operation("ReceiveMessage")
@@ -56,10 +56,10 @@ def receive_message(
     wait_time_seconds: int | None = None,
     receive_request_attempt_id: str | None = None,
 ) -> Document | Wait:
-    """Take messages out of sight for the visibility timeout; if there are none, wait for the wait time.
+    """Receive messages and hide them for the visibility timeout; if there are none, wait for the wait time.
 
-    Messages that were received as often as the redrive policy allows go to the dead-letter queue instead. A receive of
-    a FIFO queue that is repeated under its attempt id gives the same messages under the same handles.
+    A message that was received as often as the redrive policy allows moves to the dead-letter queue instead. A receive
+    from a FIFO queue that repeats an attempt id returns the same messages with the same handles.
 
     Errors: QueueDoesNotExist; InvalidParameterValueException; InvalidAttributeName; OverLimit (a short poll of a
     standard queue while about 120,000 messages are in flight).
@@ -96,7 +96,7 @@ def receive_message(
 def _receive(
     tx: Transaction, queue: Queue, *, hidden_until: Instant, limit: int, attempt_id: str | None
 ) -> list[ReceivedMessage] | None:
-    """Take messages, or find those that this attempt took before; None if too many are in flight."""
+    """Claim messages, or return those that this attempt id received before; None if too many are in flight."""
     if attempt_id is not None:
         messages = _replay(tx, queue, attempt_id, hidden_until)
         if messages:
@@ -114,7 +114,7 @@ def _receive(
 
 
 def _replay(tx: Transaction, queue: Queue, attempt_id: str, hidden_until: Instant) -> list[ReceivedMessage]:
-    """What the receive of this attempt gave, hidden anew; empty if there was none, or if anything has changed since."""
+    """Hide the messages of this attempt id again, and return them; empty if there are none or any has changed."""
     before = tx.dedup.find_receive(queue.contents, attempt_id, tx.now)
     if before is None:
         return []
@@ -123,16 +123,16 @@ def _replay(tx: Transaction, queue: Queue, attempt_id: str, hidden_until: Instan
         visible_at=hidden_until,
     )  # fmt: skip
     if messages:
-        # The five minutes count from the first receive, however often it is repeated.
+        # The five minutes count from the first receive, also after repeats.
         again = RememberedReceive(before.receipt, before.seqs, hidden_until, before.expires_at)
         tx.dedup.remember_receive(queue.contents, attempt_id, again)
     return messages
 
 
 def _take(tx: Transaction, queue: Queue, *, visible_at: Instant, nonce: str, limit: int) -> list[ReceivedMessage]:
-    """Claim messages, moving those that were received too often, until there are enough or no more.
+    """Claim messages until there are enough or no more; those received too often go to the dead-letter queue.
 
-    A queue without a redrive policy, whose dead-letter queue is gone, or that is its own one, moves nothing.
+    Nothing moves if the queue has no redrive policy, if its dead-letter queue is gone, or if it is its own.
     """
     claim_some = _claim_of(tx, queue, visible_at=visible_at, receipt=nonce, limit=limit)
     policy = queue.attributes.redrive
@@ -164,18 +164,21 @@ def _take(tx: Transaction, queue: Queue, *, visible_at: Instant, nonce: str, lim
                 if one.receive_count > policy.receive_count_max
             ]
         )  # fmt: skip
-        wake_sweep(tx, RETENTION)  # A dead letter keeps its first time: it may be over soon.
+        wake_sweep(tx, RETENTION)  # A dead letter keeps its first time of sending, so it may expire soon.
         tx.notify(target.topic)
         arrived(tx, target.arn, tx.now)
     return taken
 
 
 def _claim_of(tx: Transaction, queue: Queue, *, visible_at: Instant, receipt: str, limit: int) -> _Claim:
-    """How messages of this queue are claimed; all claims of one receive give `limit` messages at most."""
+    """Return the function that claims messages of this queue.
+
+    All its claims together return at most `limit` messages.
+    """
     now, messages = tx.now, tx.messages
     if queue.is_fifo:
         if messages.expire_in_order(queue.contents, now):
-            arrived(tx, queue.arn, now)  # What the expired ones kept back.
+            arrived(tx, queue.arn, now)  # Messages behind the expired ones in their group can now be received.
 
         def claim_in_order(room: int) -> list[ReceivedMessage]:
             return messages.claim_in_order(
@@ -206,9 +209,9 @@ def _claim_of(tx: Transaction, queue: Queue, *, visible_at: Instant, receipt: st
 def _dead_letter_in_order(
     tx: Transaction, queue: Queue, target: Queue, policy: RedrivePolicy, messages: Sequence[ReceivedMessage]
 ) -> None:
-    """Move what was received too often to the end of its group in the dead-letter queue, as if sent there now.
+    """Move messages received too often to the end of their groups in the dead-letter queue, as if sent there now.
 
-    Its message id takes the place of its deduplication id, and the claim counts as no receive.
+    The message id becomes the deduplication id, and this claim does not count as a receive.
     """
     for message in messages:
         if message.receive_count <= policy.receive_count_max:
@@ -230,7 +233,7 @@ def _dead_letter_in_order(
 
 
 def _over_limit(tx: Transaction, queue: Queue, wait_s: int) -> Document | Wait:
-    """Refuse a short poll of a standard queue; any other finds nothing.
+    """Refuse a short poll of a standard queue. Other receives get no messages.
 
     Errors: OverLimit.
     """
@@ -243,9 +246,9 @@ def _over_limit(tx: Transaction, queue: Queue, wait_s: int) -> Document | Wait:
 
 
 def _nothing(tx: Transaction, queue: Queue, wait_s: int) -> Document | Wait:
-    """Answer nothing, or wait for a message to be sent, or for one that is hidden to become visible of itself.
+    """Answer without messages, or wait until a message is sent or a hidden message becomes visible again.
 
-    The end of a wait is in no transaction, so only short polls count as empty receives.
+    A wait ends outside of any transaction, so only short polls count as empty receives.
     """
     if wait_s == 0:
         tx.metrics.count(metrics_of(queue.arn).empty_receives, tx.now)
@@ -254,15 +257,15 @@ def _nothing(tx: Transaction, queue: Queue, wait_s: int) -> Document | Wait:
     next_visible = next_visible_of(tx, queue)
     if next_visible is None or next_visible >= until:
         return Wait({}, (queue.topic,), until)
-    # It lies in the past only if there was more to redrive than one receive does.
+    # The instant is in the past only if one receive could not move all messages that were received too often.
     return Wait({}, (queue.topic,), until, again_at=max(next_visible, tx.now + 1))
 
 
 def _is_over_limit(tx: Transaction, queue: Queue, messages: Sequence[ReceivedMessage]) -> bool:
-    """Whether too many messages are in flight; it is counted for one message in 256.
+    """Whether too many messages are in flight. Only one message in 256 triggers the count.
 
-    Counting costs a walk over all that is in flight, so messages whose random id ends in `00` carry the question for
-    the others. Such a message stays at the front of the queue while the answer is yes.
+    The count reads all messages in flight, so only messages whose random id ends in `00` trigger it. While the answer
+    is yes, such a message stays at the front of the queue.
     """
     if not any(message.message_id.endswith(_IN_FLIGHT_COUNTED_AT) for message in messages):
         return False
@@ -274,7 +277,7 @@ def _is_over_limit(tx: Transaction, queue: Queue, messages: Sequence[ReceivedMes
 
 
 def _attempt_id(queue: Queue, given: str | None) -> str | None:
-    """The attempt id of a receive. Errors: InvalidParameterValueException."""
+    """Check the attempt id of a receive. Errors: InvalidParameterValueException."""
     if given is None:
         return None
     if not queue.is_fifo:

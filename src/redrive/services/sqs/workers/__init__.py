@@ -1,1 +1,1 @@
-"""What happens in SQS by itself."""
+"""The work that SQS does without a request."""

@@ -1,6 +1,6 @@
-"""Move tasks at work: each step moves some messages and counts them, in one transaction.
+"""The worker of move tasks: each step moves some messages and counts them, in one transaction.
 
-So a crash neither loses a message nor moves it twice, nor miscounts: the step happened, or it did not.
+After a crash the whole step has happened or none of it, so no message is lost, moved twice or counted wrong.
 """
 
 from __future__ import annotations
@@ -38,24 +38,24 @@ MOVES = "sqs.moves"
 
 
 MOVE_TASK = "move task"
-"""The kind of the moves on record that a task made."""
+"""The kind of the recorded moves that a task made."""
 
 
 def begin_task(tx: Transaction, scope: Scope, task: MoveTask) -> None:
-    """Store a new task and have it run."""
+    """Store a new task and start it."""
     tx.resources.put(scope, task)
     tx.timers.set(MOVES, f"{scope}/{task.name}", tx.now)
     tx.notify("due")
 
 
 def end_task(tx: Transaction, scope: Scope, task: MoveTask, status: MoveStatus, reason: str = "") -> None:
-    """Store how a task ended; it moves nothing more."""
+    """Store the final state of a task, which then moves no more messages."""
     tx.resources.put(scope, dataclasses.replace(task, status=status, failure_reason=reason))
     tx.timers.clear(MOVES, f"{scope}/{task.name}")
 
 
 class MoveTaskWorker:
-    """Moves messages of running tasks, each at its rate."""
+    """Moves the messages of running tasks, each task at its rate."""
 
     name = timer = MOVES
     upkeep = False
@@ -78,7 +78,7 @@ class MoveTaskWorker:
 
 
 def _go_on(tx: Transaction, scope: Scope, task: MoveTask) -> None:
-    """Move what may be moved by now, or end the task."""
+    """Move the messages that the rate allows by now, or end the task."""
     source = tx.resources.get(Queue, scope, Arn.parse(task.source_arn).resource)
     if source is None or source.id != task.queue_id:
         end_task(tx, scope, task, MoveStatus.FAILED, QUEUE_GONE)
@@ -105,7 +105,7 @@ def _go_on(tx: Transaction, scope: Scope, task: MoveTask) -> None:
 
 
 def _move(tx: Transaction, source: Queue, target: Queue, message: ReceivedMessage) -> None:
-    """Put a message into another queue as if it were sent there now, and take it out of this one."""
+    """Move a message to another queue, with the present time as its time of sending."""
     message_id = new_uuid(tx.entropy)
     settings = target.attributes
     moved = NewMessage(

@@ -1,1 +1,1 @@
-"""What STS keeps and what its rules are, without a transaction."""
+"""The pure rules of STS; nothing here uses a transaction."""

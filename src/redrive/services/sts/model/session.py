@@ -8,12 +8,12 @@ from redrive.core.sessions import TemporaryCredentials
 
 
 def own_principal(caller: Caller) -> str:
-    """Whom a caller's own credentials stand for when they are made temporary: the user, or the account's root."""
+    """Return the principal of a caller's own temporary credentials: the user, or the account's root."""
     return caller.user_arn or f"arn:aws:iam::{caller.account}:root"
 
 
 def described(credentials: TemporaryCredentials) -> Document:
-    """Temporary credentials as an answer tells them."""
+    """Temporary credentials in AWS's form."""
     return {
         "AccessKeyId": credentials.access_key_id,
         "SecretAccessKey": credentials.secret_access_key,
@@ -23,6 +23,6 @@ def described(credentials: TemporaryCredentials) -> Document:
 
 
 def assumed_role_arn(role_arn: str, session_name: str) -> str:
-    """The ARN of a role's session; the role's path is not in it."""
+    """Return the ARN of a role's session, which does not contain the role's path."""
     account, role_name = role_arn.split(":")[4], role_arn.rsplit("/", 1)[-1]
     return f"arn:aws:sts::{account}:assumed-role/{role_name}/{session_name}"

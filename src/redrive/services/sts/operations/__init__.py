@@ -1,1 +1,1 @@
-"""The operations of STS, and what they share: functions of a transaction."""
+"""The operations of STS and their shared functions, all on a transaction."""

@@ -1,4 +1,4 @@
-"""The operations of STS. Roles are IAM's: they are asked for by IAM's own operations."""
+"""The operations of STS. They read roles through IAM's own operations."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ Context = Mapping[str, tuple[str, ...]]
 
 @operation("GetCallerIdentity")
 def get_caller_identity(tx: Transaction, caller: Caller) -> Document:
-    """Who calls: the account's root, a user, or a role's session. Needs no permission.
+    """Return the caller's identity: the account's root, a user, or a role's session. No permission is required.
 
-    Errors: UnrecognizedClientException (a session of a role or user that is gone).
+    Errors: UnrecognizedClientException (a session of a deleted role or user).
     Source: https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html
     """
     if caller.is_account:
@@ -70,10 +70,10 @@ def assume_role(
     provided_contexts: Sequence[Document] | None = None,
     minimum_session_token_size: int | None = None,
 ) -> Document:
-    """Credentials of a new session of a role, if the role's trust policy and the caller's own policies allow it.
+    """Return credentials of a new session of a role, if its trust policy and the caller's own policies allow this.
 
     Errors: AccessDeniedException; ValidationException (a session longer than the role allows); NotImplemented
-    (what a session cannot carry here).
+    (parameters that a session here cannot carry).
     Source: https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html
     """
     _refuse_unsupported(
@@ -82,7 +82,7 @@ def assume_role(
         MinimumSessionTokenSize=minimum_session_token_size,
     )  # fmt: skip
     if serial_number is not None or token_code is not None:
-        # There are no MFA devices, so no code is theirs.
+        # There are no MFA devices, so every code is invalid.
         message = "MultiFactorAuthentication failed with invalid MFA one time pass code."
         raise ServiceError("AccessDeniedException", message)
     context = _moment(tx, caller) | {"sts:RoleSessionName": (role_session_name,)}
@@ -113,7 +113,7 @@ def get_session_token(
     token_code: str | None = None,
     minimum_session_token_size: int | None = None,
 ) -> Document:
-    """Temporary credentials of the caller: a user, or the account itself. A role's session cannot have them.
+    """Return temporary credentials of the caller: a user or the account itself, but not a role's session.
 
     Errors: AccessDeniedException; NotImplemented (MinimumSessionTokenSize).
     Source: https://docs.aws.amazon.com/STS/latest/APIReference/API_GetSessionToken.html
@@ -129,14 +129,14 @@ def get_session_token(
 
 
 def _credentials(tx: Transaction, principal_arn: str, session_name: str, duration_s: int) -> Document:
-    """Credentials of a new session, told as an answer tells them."""
+    """Return credentials of a new session in AWS's form."""
     issuer = Issuer(tx.facts.secret())
     expires_at = tx.now + duration_s * SECOND_MS
     return described(issuer.credentials(issuer.new_session(principal_arn, session_name, tx.entropy, expires_at)))
 
 
 def _refuse_unsupported(**members: object) -> None:
-    """Refuse what a session's token has no place for, rather than forget it."""
+    """Refuse parameters that a session's token cannot carry, instead of ignoring them."""
     for member, given in members.items():
         if given:
             message = f"redrive does not implement {member} of sessions: leave it out."
@@ -144,7 +144,10 @@ def _refuse_unsupported(**members: object) -> None:
 
 
 def _role(tx: Transaction, caller: Caller, arn: str) -> Document | None:
-    """IAM's description of the role with this ARN, or None. STS may see every role, whatever its caller may see."""
+    """Return IAM's description of the role with this ARN, or None.
+
+    STS may read every role, also if its caller may not.
+    """
     match arn.split(":", 5):
         case ["arn", _, "iam", _, account, name] if name.startswith("role/"):
             role_name = name.rsplit("/", 1)[-1]
@@ -159,7 +162,7 @@ def _role(tx: Transaction, caller: Caller, arn: str) -> Document | None:
 
 
 def _user(tx: Transaction, caller: Caller, arn: str) -> Document | None:
-    """IAM's description of the user with this ARN, or None."""
+    """Return IAM's description of the user with this ARN, or None."""
     owner = Caller(Scope(arn.split(":")[4], caller.region), caller.request_id)
     try:
         params = {"UserName": arn.rsplit("/", 1)[-1]}
@@ -170,7 +173,10 @@ def _user(tx: Transaction, caller: Caller, arn: str) -> Document | None:
 
 
 def _may_assume(tx: Transaction, caller: Caller, role: Document, context: Context) -> bool:
-    """Whether a role's trust policy lets the caller assume it and, unless that names them, their own policies do."""
+    """Whether the caller may assume a role. The role's trust policy must allow it.
+
+    If the trust policy does not name the caller, the caller's own policies must allow it, too.
+    """
     trust = parse_policy(unquote(role["AssumeRolePolicyDocument"]), PolicyKind.TRUST)
     if caller.is_account:
         request = AccessRequest(ASSUME_ROLE, role["Arn"], PrincipalInfo.root(caller.account), context)
@@ -183,7 +189,7 @@ def _may_assume(tx: Transaction, caller: Caller, role: Document, context: Contex
     own = _own_decision(tx, caller, own_arn, role["Arn"], context)
     match trusting:
         case Allowed():
-            # The trust policy names this very caller, which is enough unless the caller's own policies forbid it.
+            # The trust policy names this caller, which is enough unless the caller's own policies deny it.
             bounds = own.get("PermissionsBoundaryDecisionDetail", {"AllowedByPermissionsBoundary": True})
             is_within: bool = bounds["AllowedByPermissionsBoundary"]
             return is_within and own["EvalDecision"] != "explicitDeny"
@@ -194,9 +200,9 @@ def _may_assume(tx: Transaction, caller: Caller, role: Document, context: Contex
 
 
 def _own_decision(tx: Transaction, caller: Caller, own_arn: str, role_arn: str, context: Context) -> Document:
-    """What the policies of the caller's own role or user say to assuming another one, as IAM simulates it.
+    """Return the decision of the caller's own policies about assuming another role, from IAM's simulator.
 
-    The simulation counts the other role as the own account's, because a trust policy has been asked already.
+    The simulation treats the other role as one of the caller's account, because its trust policy is already checked.
     """
     owner = Caller(Scope(own_arn.split(":")[4], caller.region), caller.request_id)
     known = {**context, "aws:ResourceAccount": (role_arn.split(":")[4],)}
@@ -213,7 +219,7 @@ def _own_decision(tx: Transaction, caller: Caller, own_arn: str, role_arn: str, 
 
 
 def _check_duration(caller: Caller, duration_s: int, longest_s: int) -> None:
-    """Refuse a session that is longer than the role allows, or than a session may begin.
+    """Refuse a session that is longer than the role allows, or than the caller may request.
 
     Errors: ValidationException.
     """
@@ -226,7 +232,7 @@ def _check_duration(caller: Caller, duration_s: int, longest_s: int) -> None:
 
 
 def _moment(tx: Transaction, caller: Caller) -> dict[str, tuple[str, ...]]:
-    """The condition keys that every request has."""
+    """Return the condition keys that every request has."""
     return {
         "aws:CurrentTime": (format_instant(tx.now),),
         "aws:EpochTime": (str(tx.now // 1000),),
