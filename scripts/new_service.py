@@ -18,7 +18,7 @@ FILES = {
 """{name}: which AWS service this is, where AWS documents it, and what we leave out on purpose."""
 ''',
     "src/redrive/services/{name}/operations/__init__.py": '''\
-"""The operations of {name}, and what they share: functions of a transaction."""
+"""The operations of {name} and their shared functions, all on a transaction."""
 ''',
     "src/redrive/services/{name}/operations/things.py": '''\
 """The operations on things: each checks meaning (not shape), calls model and tables, returns AWS's answer.
@@ -27,7 +27,7 @@ Name the module by its noun. It knows nothing of HTTP. The docstring of each has
 """
 ''',
     "src/redrive/services/{name}/model/__init__.py": '''\
-"""What {name} keeps and what its rules are, without a transaction."""
+"""The stored documents of {name} and its pure rules; nothing here uses a transaction."""
 ''',
     "src/redrive/services/{name}/model/thing.py": '''\
 """The values and rules of things: frozen dataclasses and pure functions. No transaction, no clock."""
@@ -36,7 +36,7 @@ Name the module by its noun. It knows nothing of HTTP. The docstring of each has
 """Quotas and defaults of {name}, each with its unit in the name and its AWS page beside it."""
 ''',
     "src/redrive/services/{name}/workers/__init__.py": '''\
-"""What happens in {name} by itself."""
+"""The work that {name} does without a request."""
 ''',
     "tests/unit/services/{name}/test_things.py": '"""The operations of {name}, as AWS documents them."""\n',
     "tests/unit/services/{name}/test_model.py": '"""The rules of {name}, without a store."""\n',
