@@ -70,7 +70,7 @@ def keep(runtime: int, lifeline: int, adopted: int, package_root: str, *, uses_l
 def end_all(woken: int, package_root: str, *, uses_linux: bool) -> None:
     """End every process below this one."""
     sys.path.append(package_root)
-    from redrive.invoke.sandbox import descendants  # noqa: PLC0415 - the path was set just now, and starting must be fast.
+    from redrive.invoke.sandbox import descendants  # noqa: PLC0415 - the path was set just now; starting is faster.
 
     pause_s = PAUSE_S_FIRST
     for _ in range(ROUNDS_MAX):
