@@ -1,12 +1,12 @@
 """The stages of a request, from bytes to bytes:
 
-    route      which service, operation and protocol          wire.route
+    route      which service, operation and protocol             wire.route
     identify   the caller, and whether the signature is genuine  identity
-    decode     parameters                                      wire codec
-    validate   the constraints that AWS checks                       wire.validate
-    run        the operation, in a transaction                 engine
+    decode     parameters                                        wire codec
+    validate   the constraints that AWS checks                   wire.validate
+    run        the operation, in a transaction                   engine
                (an unsupported operation: only an authorized caller is told so)
-    encode     the answer, or the error                        wire codec
+    encode     the answer, or the error                          wire codec
 
 No sockets and no event loop here: `app` serves this over HTTP, and `redrive.testing` calls it in process.
 """

@@ -95,7 +95,7 @@ class Guard:
         """Whether a request may go on."""
         headers = request.headers
         host = headers.get("host")
-        # The parser refuses HTTP/1.1 without a Host; browsers do not send HTTP/1.0 without one.
+        # The connection refuses HTTP/1.1 without a Host; browsers do not send HTTP/1.0 without one.
         if host is not None and host not in self.known_hosts and not self._learn(host):
             return _foreign_host(host)
         if "origin" in headers:

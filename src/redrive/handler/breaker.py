@@ -177,7 +177,7 @@ class CircuitBreaker:
         raise CircuitOpen(self.name, self._probe_ms / 1000)
 
     def _left(self) -> str | None:
-        """The probe's name of the block that ends: the innermost block of this breaker in this context."""
+        """The probe's name for the block that ends: the innermost block of this breaker in this context."""
         entered = _ENTERED.get()
         at = next(at for at, (breaker, _) in enumerate(entered) if breaker is self)
         _ENTERED.set((*entered[:at], *entered[at + 1 :]))

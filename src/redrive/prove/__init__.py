@@ -3,7 +3,7 @@
 The rooms, top to bottom; a room imports only rooms below it:
 
     proving    a proof from beginning to end
-        tell       verdict.py    the result of a search
+    tell       verdict.py    the result of a search
                story.py      a history told in numbered steps
                advice.py     what to do about it
                export.py     a counterexample as a test

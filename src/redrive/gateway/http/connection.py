@@ -250,7 +250,7 @@ class Connection(asyncio.Protocol):
             self._refusal = 501
 
     def _count_again(self, key: str, value: bytes) -> None:
-        """Count a repeated header, or a trailer, whose content nobody reads."""
+        """Join a repeated header with the earlier one. Trailers are only counted: nobody reads them."""
         self._fields_again += 1
         if self._stage is _HEAD:
             self._headers[key] = f"{self._headers[key]}, {value.decode('latin-1')}"

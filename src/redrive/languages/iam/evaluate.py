@@ -108,7 +108,7 @@ def decide(
 
 
 def may_somewhere(action: str, identity_policies: Sequence[Policy], boundary: Policy | None = None) -> Decision:
-    """Decide whether an action could be allowed on any resource, under any conditions. `s3:*` means any action of S3.
+    """Decide whether an action could be allowed on any resource, under any conditions. `s3:*` is any one of S3.
 
     For calls whose resource is unknown. Only a Deny of every resource, without conditions, counts.
     """

@@ -36,7 +36,7 @@ class PseudoParameters:
 
     @property
     def partition(self) -> str:
-        """`aws`, or the region's other partition."""
+        """The partition of the region, such as `aws`."""
         if self.region.startswith("cn-"):
             return "aws-cn"
         return "aws-us-gov" if self.region.startswith("us-gov-") else "aws"

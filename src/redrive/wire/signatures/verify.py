@@ -231,10 +231,7 @@ def _canonical_requests(request: HttpRequest, signature: Signature, service: str
 
 
 def _canonical_path(path: str, service: str) -> str:
-    """The path, normalised (no dots, no empty segments) and encoded once more;
-
-    S3's path is encoded once, not normalised.
-    """
+    """The path, normalised (no dots, no empty segments) and encoded once more. S3's: encoded once, not normalised."""
     if path == "/":
         return path
     if service == _S3:
