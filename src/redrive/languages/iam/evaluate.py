@@ -108,9 +108,10 @@ def decide(
 
 
 def may_somewhere(action: str, identity_policies: Sequence[Policy], boundary: Policy | None = None) -> Decision:
-    """Decide whether an action could be allowed on any resource, under any conditions. `s3:*` is any one of S3.
+    """Decide whether an action could be allowed on any resource, under any conditions.
 
-    For calls whose resource is unknown. Only a Deny of every resource, without conditions, counts.
+    For calls whose resource is unknown. `s3:*` stands for one unknown action of S3. Only a Deny of every resource,
+    without conditions, counts.
     """
     limits = [] if boundary is None else [boundary]
     for source, policies in ((PolicySource.IDENTITY, identity_policies), (PolicySource.BOUNDARY, limits)):

@@ -27,7 +27,7 @@ _VOLATILE = re.compile(
     r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"  # A UUID,
     r"|\b[0-9a-f]{32}\b"  # a nonce,
     r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?"  # a time as ISO 8601 has it,
-    r"|\b1[67]\d{8}(?:\d{3})?(?:\.\d+)?\b"  # or a number of seconds since the epoch.
+    r"|\b1[67]\d{8}(?:\d{3})?(?:\.\d+)?\b"  # or a number since the epoch.
 )
 
 _SAMPLES: Mapping[str, object] = {

@@ -62,7 +62,7 @@ def _written(
     """The writes that a handler asks for if the messages come again after the work, without the rows of one label.
 
     Each write with the table and the label of its row. A write that its own row's condition refuses is included, but
-    not a refused transaction. Only writes at once are included: later a lease has ended.
+    not a refused transaction. Only immediate writes are included: later a lease has ended.
     """
     performance.load(beginning)
     journal, stage = performance.journal, performance.stage

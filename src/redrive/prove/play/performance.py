@@ -44,7 +44,7 @@ from redrive.prove.stage.tape import Beginning, Known, Saved, Strayed
 from redrive.prove.stage.trigger import Trigger
 
 LATE_MARGIN_MS = 1_000
-"""How long before its timeout a run continues after a late overlap by another run."""
+"""How long before the timeout of a run another run overlaps it late."""
 
 TRACES_KEPT = 1_024
 """Thousands of histories leave few distinct sets of traces."""
@@ -191,7 +191,7 @@ class Performance:
 
     @property
     def running(self) -> Sequence[Run]:
-        """The current run, and the runs that it overlaps."""
+        """The runs under way: a run, and the runs that overlap it."""
         return self._running
 
     def play(self, leg: Leg, beginning: Beginning | None = None, *, is_marked: bool = False) -> list[Event]:

@@ -15,7 +15,7 @@ class Strikes:
 
     def __init__(self, leg: Leg) -> None:
         self.spots: list[Spot] = []
-        """The calls reached so far, each once for every fault that could strike at it."""
+        """The calls reached so far. A call occurs once more for each run that overlaps at it."""
         self._at: dict[int | Spot, tuple[Strike, ...]] = {}
         for strike in leg.strikes:
             self._at[strike.at] = (*self._at.get(strike.at, ()), strike)
