@@ -56,7 +56,8 @@ def sqs_batch(
 
     Errors (of the handler): ValueError for an event that is not a batch of a queue. An exception of the function is
     passed to `on_failure`, and its message comes again. So does the message of a plain function that returns a
-    coroutine: nothing ran. Source: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html
+    coroutine: nothing ran.
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html
     """
     if on_total_failure not in {"report", "raise"}:
         raise ValueError(f'on_total_failure is "report" or "raise", not {on_total_failure!r}')

@@ -201,8 +201,8 @@ class _Rule(NamedTuple):
         """Record the result of a run, and return the result of the execution.
 
         If another run has taken over, return what that run recorded. A success that cannot be recorded is not a
-        failure: the execution stays RUNNING, so that no run begins at once. Errors: LeaseLost if the other run has
-        recorded nothing yet; ResultNotStorable; the ledger's.
+        failure: the execution stays RUNNING, so that no run begins at once.
+        Errors: LeaseLost if the other run has recorded nothing yet; ResultNotStorable; the ledger's.
         """
         try:
             is_recorded = self._told(lambda: execution.record_success(result), args)

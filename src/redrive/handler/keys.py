@@ -54,8 +54,8 @@ def scheduler_context(at: str = "context.execution_id") -> KeySource:
     carries it, or a Lambda event of one such message.
 
     Errors (of the source): KeyRefused if there is none, or if the text is still the placeholder: Scheduler replaces
-    only keywords that are spelled correctly, and all executions would share a misspelt keyword. Source:
-    https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-context-attributes.html
+    only keywords that are spelled correctly, and all executions would share a misspelt keyword.
+    Source: https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-context-attributes.html
     """
     steps = _steps(at)
     return _source(lambda event: _text_at(_work(event), steps))

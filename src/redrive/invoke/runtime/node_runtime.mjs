@@ -202,7 +202,7 @@ function contextOf(headers, timing) {
   };
 }
 
-// The answer is the value of the handler's promise, or the callback's argument; a callback waits for an empty event loop.
+// The answer is the promise's value, or the callback's argument; a callback waits for the event loop to be empty.
 function run(handler, event, context, timing) {
   return new Promise((resolve, reject) => {
     const finish = (settle, value) => {

@@ -48,8 +48,8 @@ def apply_update(update: Update, item: Item) -> dict[str, AttributeValue]:
 def creates_item(update: Update) -> bool:
     """Whether the update creates an item where there is none: not if it only removes or deletes.
 
-    An update without any action does create an item. Source:
-    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LegacyConditionalParameters.AttributeUpdates.html
+    An update without any action does create an item.
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LegacyConditionalParameters.AttributeUpdates.html
     """
     return not update.actions or any(isinstance(action, SetTo | AddTo) for action in update.actions)
 
