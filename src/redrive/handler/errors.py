@@ -77,7 +77,7 @@ class OutsideExecution(HandlerError):
 
 
 class EffectRepeated(HandlerError):
-    """One run called two effects with the same name; the second call would return the first call's result."""
+    """One run called an effect of this name twice; the second call would return the first call's result."""
 
 
 class EffectUncertain(HandlerError):
