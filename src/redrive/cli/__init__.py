@@ -1,1 +1,1 @@
-"""The command line: one module per noun. It talks to servers and operations, never to tables."""
+"""The command line: one module per noun. Commands call servers and operations, and never read tables."""

@@ -1,4 +1,4 @@
-"""`python -m redrive.cli`: the command, where its script is not on the path."""
+"""`python -m redrive.cli`: the command, if its script is not on the path."""
 
 from __future__ import annotations
 

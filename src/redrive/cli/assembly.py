@@ -1,6 +1,6 @@
-"""Apps of the CDK after `cdk synth`: the stacks in a cdk.out, in the order in which they are deployed, and their files.
+"""CDK apps after `cdk synth`: the stacks in a cdk.out, in the order of deployment, and their files.
 
-Files are uploaded under the bucket and the key that the templates name, so that the templates are deployed unchanged.
+Files are uploaded to the bucket and key that the templates name, so that the templates are deployed unchanged.
 Source: https://github.com/aws/aws-cdk-cli/tree/main/packages/%40aws-cdk/cloud-assembly-schema
 """
 
@@ -20,13 +20,13 @@ from redrive.core.errors import UserError
 MANIFEST = "manifest.json"
 _STACK = "aws:cloudformation:stack"
 _ASSETS = "cdk:asset-manifest"
-# The earliest date an archive can name: the same files give the same bytes, whenever they are deployed.
+# The earliest date that an archive can hold: the same files always give the same bytes.
 _DATE = (1980, 1, 1, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class SynthesizedStack:
-    """One stack of an app. `template_url` is where its template lies once the files are uploaded; empty if nowhere."""
+    """One stack of an app. `template_url` is the URL of its uploaded template; empty if there is none."""
 
     name: str
     template: Path
@@ -37,7 +37,7 @@ class SynthesizedStack:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file of an app, or a directory that is uploaded as an archive."""
+    """A file of an app, or a directory to upload as an archive."""
 
     path: Path
     is_archive: bool
@@ -46,12 +46,12 @@ class File:
 
 
 def is_assembly(path: Path) -> bool:
-    """Whether a path is what `cdk synth` writes."""
+    """Whether a path is an output of `cdk synth`."""
     return (path / MANIFEST).is_file()
 
 
 def read_stacks(assembly: Path, *, account: str, region: str) -> list[SynthesizedStack]:
-    """The stacks of an app, each after those that it depends on. Errors: UserError."""
+    """The stacks of an app, each after its dependencies. Errors: UserError."""
     artifacts = _read(assembly / MANIFEST).get("artifacts", {})
     stacks = []
     for name in _in_order(artifacts):
@@ -72,7 +72,7 @@ def read_stacks(assembly: Path, *, account: str, region: str) -> list[Synthesize
 
 
 def read_files(assembly: Path, *, account: str, region: str) -> Iterator[File]:
-    """The files of an app. Errors: UserError for a container image, which nothing here runs."""
+    """The files of an app. Errors: UserError for a container image, which redrive cannot run."""
     for name, artifact in _read(assembly / MANIFEST).get("artifacts", {}).items():
         if artifact.get("type") != _ASSETS:
             continue
@@ -95,7 +95,7 @@ def read_files(assembly: Path, *, account: str, region: str) -> Iterator[File]:
 
 
 def upload_files(files: Iterator[File], endpoint_url: str, account: str) -> int:
-    """Upload the files of an app to a server; answers how many. Errors: UserError."""
+    """Upload the files of an app to a server; returns their number. Errors: UserError."""
     count = 0
     for file in files:
         content = _archive(file.path) if file.is_archive else file.path.read_bytes()
@@ -105,7 +105,7 @@ def upload_files(files: Iterator[File], endpoint_url: str, account: str) -> int:
 
 
 def _in_order(artifacts: Mapping[str, Any]) -> Sequence[str]:
-    """The names of artifacts, each after those that it depends on."""
+    """The names of artifacts, each after its dependencies."""
     done: dict[str, None] = {}
     waiting = list(artifacts)
     while waiting:
@@ -122,14 +122,14 @@ def _in_order(artifacts: Mapping[str, Any]) -> Sequence[str]:
 
 
 def _filled(text: str, account: str, region: str) -> str:
-    """A name with the places for the account, the region and the partition filled in."""
+    """A name after its placeholders for account, region and partition are replaced."""
     for place, value in (("AccountId", account), ("Region", region), ("Partition", "aws")):
         text = text.replace(f"${{AWS::{place}}}", value)
     return text
 
 
 def _archive(directory: Path) -> bytes:
-    """A directory as an archive, the same bytes for the same files; a file that is one already is taken as it is."""
+    """A directory as an archive, with the same bytes for the same files; a file that is an archive stays unchanged."""
     if directory.is_file():
         return directory.read_bytes()
     content = io.BytesIO()

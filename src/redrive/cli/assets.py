@@ -1,4 +1,4 @@
-"""Archives of code, and long templates, on their way to a server, which keeps them as in a bucket."""
+"""Uploads archives of code, and long templates, to a server, which stores them like a bucket."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from redrive.core.errors import UserError
 from redrive.delivery.assets import BUCKET
 
 PIECE_BYTES = 32 * 1024 * 1024
-"""A server takes requests of up to 64 MB."""
+"""The limit of a server's request is 64 MB."""
 
 
 def bring_to(endpoint_url: str) -> Callable[[bytes], str]:
-    """What brings an archive to this server, unless it is there; answers the archive's digest. Errors: UserError."""
+    """A function that uploads an archive to this server, unless it is there; returns the digest. Errors: UserError."""
     surface = Surface(endpoint_url)
 
     def bring(content: bytes) -> str:
@@ -30,7 +30,7 @@ def bring_to(endpoint_url: str) -> Callable[[bytes], str]:
 
 
 def template_url(endpoint_url: str, body: str) -> str:
-    """The URL of a template that is too long for a request, once it is uploaded. Errors: UserError."""
+    """Upload a template that is too long for a request; returns its URL. Errors: UserError."""
     return f"https://s3.amazonaws.com/{BUCKET}/{bring_to(endpoint_url)(body.encode())}"
 
 

@@ -1,6 +1,6 @@
-"""boto3's clients for commands that do the same on a server and on AWS: `--aws` says that AWS is meant.
+"""boto3's clients for commands that work on a server and, with `--aws`, on AWS.
 
-Without it nothing goes to AWS, whatever the environment says.
+Without `--aws` no request goes to AWS, whatever the environment says.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ REGION = "us-east-1"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a command looks: a server at a URL, or AWS itself."""
+    """The place that a command reads: a server at a URL, or AWS itself."""
 
     endpoint_url: str | None
     region: str | None
 
     @property
     def is_aws(self) -> bool:
-        """Whether this is AWS itself."""
+        """Whether the place is AWS itself."""
         return self.endpoint_url is None
 
     @property
     def options(self) -> str:
-        """The options that lead here once more, for commands to paste; each with a space before it."""
+        """The command-line options for this place, to paste; each with a space before it."""
         region = f" --region {self.region}" if self.region not in (None, REGION) else ""
         if self.is_aws:
             return f" --aws{region}"
@@ -44,11 +44,11 @@ class Place:
 
     @property
     def region_shown(self) -> str:
-        """The region, for sentences."""
+        """The region, for messages."""
         return self.region or "the region"
 
     def client(self, service: str) -> Any:
-        """A boto3 client. For a server any credentials do; for AWS they are those that boto3 finds."""
+        """A boto3 client. For a server any credentials work; for AWS boto3 finds the credentials."""
         import boto3
         from botocore.config import Config
 
@@ -63,14 +63,14 @@ class Place:
         return session.client(service, endpoint_url=self.endpoint_url, config=config)
 
     def now(self) -> int:
-        """What time it is there, in milliseconds: a server's clock may be virtual. Errors: UserError."""
+        """The current time of the place, in milliseconds: a server's clock may be virtual. Errors: UserError."""
         if self.endpoint_url is None:
             return SystemClock().now()
         return int(ask(self.endpoint_url, "clock")["now_ms"])
 
 
 def place_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that say where it looks, as its parameter `place`."""
+    """Give a command the options that choose its place, as its parameter `place`."""
 
     @endpoint_option
     @click.option("--aws", "is_aws", is_flag=True, help="Ask AWS itself, with the credentials that boto3 finds.")
@@ -90,7 +90,7 @@ def place_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def told(place: Place) -> Iterator[None]:
-    """Tell a refusal of AWS's, or that nobody answers, in a sentence. Errors: UserError."""
+    """Turn AWS's refusal, or a missing answer, into a sentence. Errors: UserError."""
     from botocore.exceptions import BotoCoreError, ClientError
 
     try:

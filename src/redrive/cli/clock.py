@@ -17,7 +17,7 @@ from redrive.core.clock import format_instant, parse_instant
 from redrive.core.errors import UserError
 
 LOOK_EVERY_S = 0.2
-"""How often the server is asked where its clock stands while it moves."""
+"""How often the server is asked for the time while the clock moves."""
 INTERRUPTED = 130
 
 output_option = click.option(
@@ -63,7 +63,7 @@ def advance(duration: float | None, to: str | None, endpoint_url: str, output: s
     server = Surface(endpoint_url)
     before = server.get_clock()
     if before.get("clock") != "virtual":
-        # The server's own refusal says what to do about it.
+        # The server's refusal says what to do.
         server.advance_clock(advance_s=0)
     start_ms = int(before["now_ms"])
     end_ms = start_ms + round((duration or 0) * 1000) if to is None else _instant(to)
@@ -73,7 +73,7 @@ def advance(duration: float | None, to: str | None, endpoint_url: str, output: s
 
 
 def _travel(server: Surface, before: Clock, end_ms: int) -> Clock:
-    """Have the clock move in one call, and show where it stands meanwhile; answers the clock afterwards."""
+    """Move the clock in one call, and show its time meanwhile; returns the clock afterwards."""
     start_ms = int(before["now_ms"])
     moving: Future[Clock] = Future()
     threading.Thread(target=_move, args=(server, end_ms, moving), name="redrive-advance", daemon=True).start()

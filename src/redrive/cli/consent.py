@@ -1,4 +1,4 @@
-"""Asking before something is lost."""
+"""Asks the user before something is deleted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ REFUSED = 4
 
 
 def require_consent(what: str, command: str) -> None:
-    """Ask whether to do something; `command` does it unasked. Errors: UserError: no, or nobody is there to be asked."""
+    """Ask whether to go on; `command` goes on without asking.
+
+    Errors: UserError: the answer is no, or nobody can answer.
+    """
     if not sys.stdin.isatty():
         raise UserError(
             f"This would {what}, and nobody can be asked.", next_step=f"Say so: {command}", exit_code=REFUSED

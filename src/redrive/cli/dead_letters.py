@@ -1,4 +1,4 @@
-"""Where dead letters come from: every setting of queues, schedules and functions that names a dead-letter queue."""
+"""The sources of dead letters: every setting of queues, schedules and functions that names a dead-letter queue."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from botocore.exceptions import ClientError
 from redrive.cli.clients import Place
 
 Source = dict[str, str]
-"""`kind`, `name` and `arn` of what sends its dead letters somewhere."""
+"""`kind`, `name` and `arn` of a resource with a dead-letter queue."""
 
 _Found = Iterator[tuple[str, Source]]
 
 
 @dataclass(slots=True)
 class DeadLetterSources:
-    """By the ARN of a queue: whose dead letters it takes. `refused` has the services that did not tell, and why."""
+    """By the ARN of a queue: the sources of its dead letters. `refused` has the services that refused, and why."""
 
     by_queue: dict[str, list[Source]] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
 
     def of(self, queue_arn: str) -> list[Source]:
-        """Whose dead letters a queue takes."""
+        """The sources of a queue's dead letters."""
         return self.by_queue.get(queue_arn, [])
 
 
 def find_sources(place: Place, queues: Mapping[str, str]) -> DeadLetterSources:
     """Ask each service; `queues` are the ARNs of the queues by their URLs.
 
-    A service that refuses is left out: who may see queues may not be allowed to see functions.
+    A service that refuses is left out: a user who may list queues may not be allowed to list functions.
     """
     found = DeadLetterSources()
     finders: dict[str, Callable[[], _Found]] = {

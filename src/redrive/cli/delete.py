@@ -1,4 +1,4 @@
-"""`redrive delete STACK`: delete a stack, and say what is left of it. The same on a server and on AWS."""
+"""`redrive delete STACK`: delete a stack, and print what is left of it. The same on a server and on AWS."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from redrive.cli.output import json_option, print_json, print_table, wants_json
 from redrive.core.errors import UserError
 
 LOOK_EVERY_S = 2.0
-"""How often AWS is asked. A server holds its answer until something has changed."""
+"""How often AWS is polled. A server holds its answer until something has changed."""
 
 DELETED = "DELETE_COMPLETE"
 KEPT = "its DeletionPolicy, or --retain, keeps it"
@@ -61,7 +61,7 @@ def command(stack: str, retain: tuple[str, ...], role_arn: str | None, yes: bool
 
 
 def _find(client: Any, name: str, place: Place) -> Any:
-    """The stack. Errors: UserError if there is none, with the names of those that there are."""
+    """The stack. Errors: UserError if there is none, with the names of the existing stacks."""
     try:
         return client.describe_stacks(StackName=name)["Stacks"][0]
     except ClientError as error:
@@ -75,7 +75,7 @@ def _find(client: Any, name: str, place: Place) -> Any:
 
 
 def _follow(client: Any, stack_id: str, seen: set[str], *, pause_s: float) -> tuple[str, str, list[Any]]:
-    """Show what happens to the stack until nothing does; answers its status, the reason, and its new events."""
+    """Print events until the operation has ended; returns the stack's status, the reason, and the new events."""
     events: list[Any] = []
     while True:
         stack = client.describe_stacks(StackName=stack_id)["Stacks"][0]
@@ -87,7 +87,7 @@ def _follow(client: Any, stack_id: str, seen: set[str], *, pause_s: float) -> tu
                 click.echo(f"{event['ResourceStatus']:<20} {event['LogicalResourceId']}  {reason}".rstrip(), err=True)
         if not stack["StackStatus"].endswith("_IN_PROGRESS"):
             return stack["StackStatus"], stack.get("StackStatusReason", ""), events
-        # A server answers when something has changed; AWS answers at once.
+        # A server answers after a change; AWS answers at once.
         threading.Event().wait(pause_s)
 
 
@@ -98,7 +98,7 @@ def _events(client: Any, stack_id: str) -> list[Any]:
 
 
 def _remained(client: Any, stack_id: str, status: str, events: list[Any]) -> list[dict[str, str]]:
-    """What is still there of the stack, each with the reason."""
+    """The remaining resources of the stack, each with the reason."""
     latest = {event["LogicalResourceId"]: event for event in events if event.get("PhysicalResourceId") != stack_id}
     left = [_remnant(event, event.get("ResourceStatusReason", "")) for event in latest.values() if _is_left(event)]
     if status == DELETED:

@@ -22,10 +22,10 @@ from redrive.gateway.server import Options, running
 from redrive.prove.tell.verdict import Verdict
 
 WIDE = 140
-"""From so many columns on, a row holds everything; output that goes to no terminal is that wide."""
+"""From this width on, a row fits into one line; output to a file or pipe has this width."""
 
 CHANGE_STYLES = {"-": "red", "+": "green", " ": "dim"}
-"""By the mark that a line begins with."""
+"""Colours by the first character of a line."""
 
 
 @click.command()
@@ -53,7 +53,7 @@ def command(as_json: bool) -> None:
 
 
 def _mend(page: Console, aside: Console) -> Mending:
-    """Tell of the bug, of what mends it, and that it is gone, each as soon as it is known."""
+    """Print the bug, the fix, and the proof of the fix, each as soon as it is known."""
     _print_heading(page, "1. A handler, and its bug")
     print_paragraph(
         page,
@@ -86,7 +86,7 @@ def _mend(page: Console, aside: Console) -> Mending:
 
 
 def _proved(name: str, page: Console, aside: Console) -> Verdict:
-    """Prove one of the handlers, and print what it came to in a line."""
+    """Prove one of the handlers, and print the result in a line."""
     begun_ms = monotonic_ms()
     with _progress(aside) as progress:
         bar = progress.add_task("a run in which nothing goes wrong", total=None)
@@ -111,7 +111,7 @@ def _print_changes(changed: Sequence[str], page: Console) -> None:
 
 
 def _live(aside: Console) -> Day:
-    """Live through the day on a server of its own."""
+    """Run the day on a new server."""
     with running(Options(port=0, virtual=True), LineLog(SystemClock())) as server, _progress(aside) as progress:
         bar = progress.add_task("deploying", total=HOURS)
         story = Story(server.endpoint_url, server.advance, lambda text: print_paragraph(aside, text, first="  "))
@@ -121,7 +121,7 @@ def _live(aside: Console) -> Day:
 
 
 def _progress(console: Console) -> Progress:
-    """A bar that leaves nothing behind. Its clock is no handler's: a proof sets the others to virtual time."""
+    """A progress bar that is erased at the end. Its clock is real: a proof sets the other clocks to virtual time."""
     columns = (TextColumn("  {task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     return Progress(
         *columns, console=console, transient=True, disable=not console.is_terminal,
@@ -143,7 +143,7 @@ def _mark(is_good: bool) -> str:
 
 
 def _print_day(day: Day, console: Console) -> None:
-    """The day as a table. Where it is too narrow for all of it, what happened stands below."""
+    """The day as a table. If the terminal is too narrow, the events are printed below the table."""
     is_wide = console.width >= WIDE
     table = Table(box=box.SIMPLE_HEAD, title="What became of a day of hourly executions", title_justify="left")
     table.collapse_padding = not is_wide

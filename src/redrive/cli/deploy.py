@@ -1,4 +1,4 @@
-"""`redrive deploy`: a SAM or CloudFormation template, or a synthesized CDK app, to a server, followed until done."""
+"""`redrive deploy`: deploys a SAM or CloudFormation template, or a synthesized CDK app, and follows it to its end."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from redrive.packaging.samconfig import SamConfig, find_config, read_config
 from redrive.packaging.template import packaged
 
 TEMPLATE_BYTES_MAX = 51_200
-"""Longer templates are given by a URL, as on AWS."""
+"""Longer templates are passed by URL, as on AWS."""
 
 CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"]
 
@@ -89,7 +89,7 @@ def _session(region: str) -> Any:
 def _of_assembly(
     assembly: Path, only: str | None, session: Any, endpoint_url: str
 ) -> Iterator[tuple[str, Path, str, dict[str, str], dict[str, Any]]]:
-    """The stacks of an app, once its files are uploaded: name, file and text of the template, tags, settings.
+    """The stacks of an app, after its files are uploaded: name, file and text of the template, tags, settings.
 
     Errors: UserError.
     """
@@ -109,7 +109,7 @@ def _of_assembly(
 
 
 def _given(body: str, url: str, endpoint_url: str) -> dict[str, Any]:
-    """A template as a request gives it: as it is, or by the URL of where it was uploaded if it is long."""
+    """The request's parameter for a template: its text, or the URL of the uploaded template if it is long."""
     if len(body.encode()) <= TEMPLATE_BYTES_MAX:
         return {"TemplateBody": body}
     return {"TemplateURL": url or template_url(endpoint_url, body)}
@@ -128,7 +128,7 @@ def _parameters(given: Mapping[str, str]) -> list[dict[str, str]]:
 
 
 def _packaged(template: Path, text: str, parameters: Mapping[str, str], endpoint_url: str) -> str:
-    """The template with its local code brought to the server."""
+    """The template after its local code is uploaded to the server."""
     bundler = Bundler(cache_directory(dict(os.environ)), interpreter_for, lambda line: click.echo(line, err=True))
     directory = template.resolve().parent
     try:
@@ -137,11 +137,11 @@ def _packaged(template: Path, text: str, parameters: Mapping[str, str], endpoint
             is_built=directory.name == "build" and directory.parent.name == ".aws-sam",
         )  # fmt: skip
     except TemplateError:
-        return text  # The server says what is wrong with it, in CloudFormation's words.
+        return text  # The server reports the error in CloudFormation's words.
 
 
 def _folder(template: Path) -> Path:
-    """The folder of the project: not that in which `sam build` leaves what it has built."""
+    """The folder of the project, not the folder with the output of `sam build`."""
     folder = template.resolve().parent
     return folder.parent.parent if folder.name == "build" and folder.parent.name == ".aws-sam" else folder
 

@@ -1,4 +1,4 @@
-"""One stack on its way: created or updated, followed to its end, and told of."""
+"""Deploys one stack: creates or updates it, follows the operation to its end, and prints the result."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RESOURCE_NAMED = re.compile(r"Resource with id \[(?P<id>\w+)\]")
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What failed first: a resource, or the stack itself before it came to any."""
+    """The first failure: of a resource, or of the stack itself before any resource."""
 
     logical_id: str
     reason: str
@@ -47,7 +47,7 @@ def deploy_stack(client: Any, template: Path, text: str, settings: Mapping[str, 
 
 
 def _deploy(client: Any, name: str, settings: Mapping[str, object]) -> str:
-    """Create or update the stack and follow it to its end; answers its status."""
+    """Create or update the stack and follow it to its end; returns its status."""
     seen = {event["EventId"] for event in _events(client, name)}
     try:
         if seen:
@@ -60,7 +60,7 @@ def _deploy(client: Any, name: str, settings: Mapping[str, object]) -> str:
             return "UPDATE_COMPLETE"
         raise
     while True:
-        # While a stack is under way, the server holds this answer until something changes.
+        # While the operation runs, the server holds this answer until something changes.
         status: str = client.describe_stacks(StackName=name)["Stacks"][0]["StackStatus"]
         for event in reversed(_events(client, name)):
             if event["EventId"] not in seen:
@@ -81,7 +81,7 @@ def _events(client: Any, name: str) -> list[Any]:
 
 
 def _failed(client: Any, stack: Any, template: Path, text: str) -> UserError:
-    """What failed first, and why; then how the stack ended."""
+    """The first failure and its reason; then the stack's final status."""
     name, status = stack["StackName"], stack["StackStatus"]
     failure = first_failure(_events(client, name), name)
     if failure is None:
@@ -96,7 +96,7 @@ def _failed(client: Any, stack: Any, template: Path, text: str) -> UserError:
 
 
 def first_failure(events: list[Any], name: str) -> Failure | None:
-    """What failed first in the operation that was last, from a stack's events, the newest first."""
+    """The first failure in the latest operation, from a stack's events, the newest first."""
     begun = ("CREATE_IN_PROGRESS", "UPDATE_IN_PROGRESS")
     last = []
     for event in events:
@@ -112,14 +112,14 @@ def first_failure(events: list[Any], name: str) -> Failure | None:
 
 
 def _place(template: Path, text: str, message: str, logical_id: str = "") -> str:
-    """The file and line of the resource that a message is about; empty if it is about none."""
+    """The file and line of the resource that a message names; empty if it names none."""
     named = _RESOURCE_NAMED.search(message)
     line = line_of(text, "Resources", named["id"] if named else logical_id)
     return "" if line is None else f" ({template}, line {line})"
 
 
 def print_stack(stack: Any, output: str) -> None:
-    """Print a stack and its outputs: a table on a terminal, whole values in a pipe, or JSON."""
+    """Print a stack and its outputs: a table on a terminal, full values in a pipe, or JSON."""
     outputs = {one["OutputKey"]: one["OutputValue"] for one in stack.get("Outputs", [])}
     title = f"{stack['StackName']}: {stack['StackStatus']}"
     if output == "json":
@@ -129,7 +129,7 @@ def print_stack(stack: Any, output: str) -> None:
         return
     console = Console()
     if not console.is_terminal:
-        # A pipe has no width: each value stands whole on its line.
+        # A pipe has no width: each value is printed in full on its line.
         width = max(map(len, outputs), default=0)
         click.echo("\n".join([title, *(f"{key:<{width}}  {value}" for key, value in outputs.items())]))
         return

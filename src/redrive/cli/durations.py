@@ -16,7 +16,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # Older releases of 
     name = "duration"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Seconds. Fails with the accepted spellings if the text is none of them."""
+        """The duration in seconds. Fails with the accepted formats if the text is invalid."""
         text = str(value).strip().lower()
         pieces = _PIECE.findall(text)
         if not pieces or "".join(number + unit for number, unit in pieces) != text:

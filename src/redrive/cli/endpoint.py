@@ -1,6 +1,6 @@
-"""Where the commands that talk to a server find it: `--endpoint-url`, else AWS_ENDPOINT_URL, else the default port.
+"""Calls a server: at `--endpoint-url`, else AWS_ENDPOINT_URL, else the default port.
 
-`surface.Surface` has the operations of a server's own surface by name; here is how one of them is called.
+`surface.Surface` has one method for each operation of a server's own surface; this module makes the call.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ endpoint_option = click.option(
 
 
 def call(endpoint_url: str, operation: str, given: Mapping[str, object]) -> Any:
-    """What an operation of a server's own surface answers. Members that are None are not sent.
+    """The answer of an operation of a server's own surface. Members that are None are not sent.
 
-    Errors: UserError if no redrive server answers there, if it refuses, or if what is given breaks the model.
+    Errors: UserError if no redrive server answers, if it refuses, or if the parameters violate the model.
     """
     return _called(endpoint_url, operation, given, _read_document)
 
 
 def fetch_content(endpoint_url: str, operation: str, given: Mapping[str, object]) -> bytes:
-    """What an operation answers whose answer is no JSON. Errors: as those of `call`."""
+    """The answer of an operation that does not return JSON. Errors: as those of `call`."""
     return _called(endpoint_url, operation, given, _read_bytes)
 
 
@@ -74,7 +74,7 @@ def _called(
 def _written(
     operation: OperationModel, params: Mapping[str, object]
 ) -> tuple[str, Mapping[str, object] | bytes | None]:
-    """The path below `/_redrive/` with its query, and the body, that say these parameters."""
+    """The path below `/_redrive/` with its query, and the body, for these parameters."""
     payload = operation.input.payload if operation.input is not None else None
     path, query, body = operation.uri.removeprefix(OWN_SERVICE.root), {}, {}
     members = operation.input.members if operation.input is not None else {}
@@ -98,17 +98,17 @@ def _written(
 
 
 def is_missing(error: UserError) -> bool:
-    """Whether a call was refused because what it names is not there."""
+    """Whether a call was refused because its resource does not exist."""
     return isinstance(error.__cause__, urllib.error.HTTPError) and error.__cause__.code == http.client.NOT_FOUND
 
 
 def ask(
     endpoint_url: str, path: str, document: Mapping[str, object] | None = None, *, method: str | None = None
 ) -> dict[str, Any]:
-    """One call of a server's own surface by its path: GET without a document, POST with one, unless `method` says so.
+    """One call of a server's own surface by path: GET without a document, POST with one, unless `method` is given.
 
-    `surface.Surface` has the same by name and with types. Errors: UserError if no redrive server answers there, or if
-    it refuses.
+    `surface.Surface` has the same by name and with types. Errors: UserError if no redrive server answers, or if it
+    refuses.
     """
     return _asked(endpoint_url, path, document, method, _read_document)
 
@@ -120,7 +120,7 @@ def _asked(
     body = document if document is None or isinstance(document, bytes) else json.dumps(document).encode()
     url = f"{endpoint_url.rstrip('/')}/_redrive/{path}"
     try:
-        # urllib calls every body a form, which no PUT of ours is.
+        # urllib declares every body as a form, which a PUT of ours never is.
         headers = {"content-type": "application/octet-stream"} if isinstance(document, bytes) else {}
         request = urllib.request.Request(url, data=body, headers=headers, method=method)  # noqa: S310 - the user's own URL
         _sign(request)
@@ -135,9 +135,9 @@ def _asked(
 
 
 def _sign(request: urllib.request.Request) -> None:
-    """Sign with the credentials in the environment, if there are any: some servers require it.
+    """Sign with the credentials in the environment, if there are any: some servers require a signature.
 
-    By our own signer: botocore's would be imported for a tenth of a second.
+    Uses our own signer: importing botocore's would take a tenth of a second.
     """
     access_key_id, secret = os.environ.get("AWS_ACCESS_KEY_ID"), os.environ.get("AWS_SECRET_ACCESS_KEY")
     if not access_key_id or not secret:

@@ -41,7 +41,7 @@ def command(endpoint_url: str, account: str | None, key: str | None, region: str
 
 
 def _key(account: str | None, key: str | None) -> tuple[str, str]:
-    """The access key to print and its secret. Errors: UserError."""
+    """The access key to print, and its secret. Errors: UserError."""
     if account is not None and key is not None:
         raise UserError("--account and --key both name an access key.", next_step="Give one of them.", exit_code=2)
     given = [key] if key is not None else os.environ.get(VARIABLE, "").split()

@@ -1,4 +1,4 @@
-"""`redrive examples [NAME]`: the examples, which are in the package, written into a directory of one's own."""
+"""`redrive examples [NAME]`: writes the examples, which are in the package, into the user's directory."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ EXAMPLES = {
         "Run it, with a server in virtual time: python {path}/run.py",
     ),
 }
-"""Each with what it shows, and what to do with it."""
+"""The examples: what each shows, and what to do with it."""
 
 
 @click.command()
@@ -75,7 +75,7 @@ def _list(as_json: bool) -> None:
 
 
 def _source(name: str) -> Path:
-    """Where an example lies: in the package, or in the checkout that runs. Errors: UserError."""
+    """The directory of an example: in the package, or in the current checkout. Errors: UserError."""
     if name not in EXAMPLES:
         near = difflib.get_close_matches(name, EXAMPLES)
         step = f"Did you mean: redrive examples {near[0]}" if near else f"There is: {', '.join(EXAMPLES)}."

@@ -1,4 +1,4 @@
-"""`redrive fault add|list|clear`: failures on order."""
+"""`redrive fault add|list|clear`: injects failures."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def clear(fault_id: str | None, endpoint_url: str, output: str) -> None:
 def _check(
     target: str, error: str | None, times: int | None, rate: float | None, latency: float | None
 ) -> None:  # fmt: skip
-    """What the server would refuse too, but in the words of the command line. Errors: UserError."""
+    """Make the same checks as the server, with messages about the command line. Errors: UserError."""
     command_line = f"redrive fault add --target '{target}'"
     if not error and not latency:
         raise UserError(

@@ -1,4 +1,4 @@
-"""`redrive logs FUNCTION`: what a function has logged. The same on a server and on AWS."""
+"""`redrive logs FUNCTION`: prints the log of a function. The same on a server and on AWS."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from redrive.core.clock import SECOND_MS, format_instant
 from redrive.core.errors import UserError
 
 LOOK_EVERY_S = 1.0
-"""How often `--follow` asks for what is new."""
+"""How often `--follow` polls."""
 
 LATE_MS = 30 * SECOND_MS
-"""Events may arrive so much later than their time says: `--follow` looks back so far."""
+"""Events may arrive this much later than their time: `--follow` reads again from so far back."""
 
 INTERRUPTED = 130
 
@@ -90,7 +90,7 @@ def _no_function(function: str, names: list[str], place: Place) -> UserError:
 def _events(
     logs: Any, asked: dict[str, str], start: int, *, follow: bool, pause: Callable[[], None]
 ) -> Iterator[dict[str, Any]]:
-    """The events of a group from an instant on, in order; with `follow` without end."""
+    """The events of a group from an instant on, in order; with `follow`, without end."""
     seen: dict[str, int] = {}
     while True:
         try:
@@ -120,7 +120,7 @@ def _print(event: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _tell_nothing(logs: Any, group: str, start: int, pattern: str | None, place: Place, function: str) -> None:
-    """Say why nothing is shown, and what shows more."""
+    """Print why nothing is shown, and which options show more."""
     what = "Nothing that fits the filter" if pattern else "Nothing"
     click.echo(f"{what} was logged since {format_instant(start)}.", err=True)
     streams = logs.describe_log_streams(logGroupName=group, orderBy="LastEventTime", descending=True, limit=1)

@@ -1,7 +1,7 @@
-"""The `redrive` command: a table of nouns. Each command's module is imported when it is used, so that help is instant.
+"""The `redrive` command: a table of nouns. A command's module is imported when the command is used, so help is fast.
 
-Data goes to stdout and nothing else does. Exit codes: 0 ok, 1 finding, 2 usage, 3 environment, 4 refused by a safety
-gate, 130 interrupted.
+Only data goes to stdout. Exit codes: 0 ok, 1 finding, 2 usage, 3 environment, 4 refused by a safety gate, 130
+interrupted.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ SYNONYMS = {
     "tail": ["logs"],
     "up": ["serve", "deploy"],
 }
-"""What other tools call these commands."""
+"""The names that other tools use for these commands."""
 
 
 class _Commands(click.Group):
@@ -70,7 +70,7 @@ class _Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does, with a guess at what was meant: click makes none where commands are imported when called."""
+        """As click does, with a suggestion for a misspelt command: click makes none for lazily imported commands."""
         name = args[0]
         if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
             near = difflib.get_close_matches(name, [*COMMANDS, *SYNONYMS], n=1)

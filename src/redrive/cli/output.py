@@ -1,4 +1,4 @@
-"""How commands print what they have found: a table on a terminal, JSON for a pipe or with `--json`."""
+"""Prints the results of commands: a table on a terminal, JSON for a pipe or with `--json`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, 
 
 
 def wants_json(as_json: bool) -> bool:
-    """Whether to print JSON: it is asked for, or a program reads what is printed."""
+    """Whether to print JSON: `--json` is set, or stdout is not a terminal."""
     return as_json or not sys.stdout.isatty()
 
 
@@ -27,7 +27,7 @@ def print_json(document: object) -> None:
 
 
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = ()) -> None:
-    """Print a table whose long words go on in the next line, so that nothing is cut off; `right` are numbers."""
+    """Print a table that wraps long words, so that nothing is cut off; the columns `right` are numbers."""
     columns = [
         Column(name, overflow="fold", justify="right" if name in right else "left", no_wrap=name in right)
         for name in headings
@@ -39,7 +39,7 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, right
 
 
 def span(milliseconds: int) -> str:
-    """A span of time as people say it, by its two largest units: 45s, 12m, 3h 5m, 2d 4h."""
+    """A duration in its two largest units: 45s, 12m, 3h 5m, 2d 4h."""
     seconds = max(milliseconds, 0) // SECOND_MS
     for unit, size, below, part in (("d", 86_400, "h", 3_600), ("h", 3_600, "m", 60), ("m", 60, "s", 1)):
         if seconds >= size:

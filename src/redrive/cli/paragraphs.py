@@ -1,4 +1,4 @@
-"""Texts that a person reads: broken between words on a terminal, and never where a program reads them."""
+"""Prints text: wrapped on a terminal, and unwrapped if a program reads it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ COLUMNS_MAX = 80
 
 
 def print_paragraph(console: Console, text: str, *, first: str = "", style: str = "") -> None:
-    """Print a text whose further lines begin where the first one does after `first`."""
+    """Print a text with a hanging indent as wide as `first`."""
     told = first + text
     width = min(console.width, COLUMNS_MAX)
     if console.is_terminal and len(told) > width:

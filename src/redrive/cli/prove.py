@@ -1,4 +1,4 @@
-"""`redrive prove MODULE:HANDLER`: is there a history in which a handler loses or repeats work?"""
+"""`redrive prove MODULE:HANDLER`: searches for a history in which a handler loses or repeats work."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from redrive.prove.tell.verdict import Counterexample, Verdict
 
 PROGRESS_EVERY = 25
-"""So many histories pass between two looks at the progress, on a terminal."""
+"""How many histories pass between two updates of the progress, on a terminal."""
 PROGRESS_EVERY_MS = 10_000
-"""And so long between two lines of progress, where there is none."""
+"""The time between two lines of progress, if there is no terminal."""
 EXIT_UNFINISHED = 3
 
 
@@ -135,7 +135,7 @@ def _progress(say: Callable[[str], None]) -> Progress:
 
 
 def _progress_lines() -> Progress:
-    """A line on stderr now and then, for logs."""
+    """Print a line of progress on stderr from time to time, for logs."""
     from redrive.core.clock import monotonic_ms
 
     told_at = monotonic_ms()

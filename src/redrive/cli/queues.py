@@ -1,4 +1,4 @@
-"""`redrive queues`: what is in the queues, and whose dead letters. The same on a server and on AWS."""
+"""`redrive queues`: shows the contents of queues, and the sources of dead letters. The same on a server and on AWS."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from redrive.core.errors import UserError
 
 AGE_METRIC = "ApproximateAgeOfOldestMessage"
 AGE_LOOKS_BACK_S = 15 * 60
-"""A queue that has messages is measured each minute; AWS may show it some minutes later."""
+"""A queue with messages is measured each minute; AWS may show the value some minutes later."""
 
 METRICS_AT_ONCE_MAX = 500
-"""So many queries GetMetricData takes."""
+"""The most queries that GetMetricData takes."""
 
 NUMBERS = ("waiting", "in flight", "delayed", "oldest")
 
@@ -87,7 +87,7 @@ def _row(queue: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _ages_s(place: Place, names: list[str]) -> dict[str, int]:
-    """How old the oldest message of each queue is, as CloudWatch was told last; queues without messages have none."""
+    """The age of the oldest message by queue, from CloudWatch's latest value; queues without messages have none."""
     now_s = place.now() // SECOND_MS
     cloudwatch = place.client("cloudwatch")
     ages: dict[str, int] = {}
@@ -109,7 +109,7 @@ def _age_query(number: int, name: str) -> dict[str, Any]:
 
 
 def _tell_next(found: list[dict[str, Any]], place: Place) -> None:
-    """Say how dead letters of queues get back, if there are any."""
+    """Print how to redrive dead letters of queues, if there are any."""
     for queue in found:
         if queue["waiting"] and any(one["kind"] == "queue" for one in queue["dead_letters_of"]):
             endpoint = "" if place.is_aws else f" --endpoint-url {place.endpoint_url}"

@@ -1,4 +1,4 @@
-"""`redrive reset`: a server forgets everything."""
+"""`redrive reset`: deletes everything that a server holds."""
 
 from __future__ import annotations
 

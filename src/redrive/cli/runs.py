@@ -1,4 +1,4 @@
-"""`redrive runs list|show`: how deliveries went, and all that happened to one execution."""
+"""`redrive runs list|show`: shows how deliveries went, and all events of one execution."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from redrive.cli.surface import Surface
 from redrive.cli.timeline import sentence
 
 STATES = ("retrying", "delivered", "dead-lettered", "dropped", "gave-up", "missed", "returned")
-"""As `store.tables.attempts.RunState` has them; the server refuses others."""
+"""The states of `store.tables.attempts.RunState`; the server refuses others."""
 
 
 output_option = click.option(
@@ -44,7 +44,7 @@ def command() -> None:
 def list_runs(endpoint_url: str, output: str | None, count: int, **filters: str | None) -> None:
     """List runs, the latest first: one for each delivery and each batch of messages."""
     if filters["source"] or filters["execution"]:
-        del filters["region"]  # Their runs are all in one region, whichever it is.
+        del filters["region"]  # All their runs are in one region, whichever that is.
     answer = Surface(endpoint_url).list_runs(limit=count, **filters)
     if _is_json(output):
         click.echo(json.dumps(answer))
@@ -89,5 +89,5 @@ def _is_json(output: str | None) -> bool:
 
 
 def _name(arn: str) -> str:
-    """What an ARN names, without where it is."""
+    """The name in an ARN, without account and region."""
     return arn.split(":", 5)[-1]

@@ -1,4 +1,4 @@
-"""`redrive schedules list|next|missed|trigger|show`: when schedules fire, and how it went."""
+"""`redrive schedules list|next|missed|trigger|show`: shows when schedules fire, and what came of it."""
 
 from __future__ import annotations
 
@@ -150,12 +150,12 @@ def _timeline(run: Run, *, every: bool) -> Table:
 
 
 def _folded(heading: str) -> Column:
-    """A column whose long words go on in the next line, so that nothing is cut off."""
+    """A column that wraps long words, so that nothing is cut off."""
     return Column(heading, overflow="fold")
 
 
 def _ends(attempts: list[Attempt]) -> list[Attempt | None]:
-    """The first and the last attempts, with None in the place of what is left out between."""
+    """The first and the last attempts, with None in place of the omitted ones."""
     head, tail = ATTEMPTS_AT_ENDS
     if len(attempts) <= head + tail + 1:
         return [*attempts]
@@ -187,7 +187,7 @@ def _schedules(server: Surface, region: str) -> list[Schedule]:
 
 
 def _missed(server: Surface, region: str, name: str | None) -> list[Missed]:
-    """All that one schedule has missed, or all of a region."""
+    """All missed occurrences of one schedule, or of a region."""
     page = server.list_missed_occurrences(schedule=name, region=region, limit=PAGE)
     found = page["missed"]
     while page["after"] is not None:

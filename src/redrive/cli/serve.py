@@ -19,7 +19,7 @@ from redrive.gateway.server import Options, Server
 from redrive.services.scheduler.model.executions import ExecutionIds
 
 GARBAGE_THRESHOLD = 50_000
-"""How many more objects there must be before Python looks for garbage."""
+"""How many more objects there must be before Python's garbage collector runs."""
 
 
 @click.command()
@@ -96,16 +96,17 @@ def command(
 
 
 def _allowed(server: Server, hosts: tuple[str, ...], origins: tuple[str, ...]) -> str:
-    """Who may ask, as one line: what --allow-host and --allow-origin change."""
+    """The effect of --allow-host and --allow-origin on who may send requests, in one line."""
     names = ", ".join(["localhost", "any address of its own" if server.is_open else server.address, *hosts])
     pages = f"web pages of {', '.join(origins)} may call it" if origins else "no web page may call it (--allow-origin)"
     return f"It answers to the names {names} (--allow-host); {pages}."
 
 
 def _collect_garbage_seldom() -> None:
-    """Look for circles of garbage a hundredth as often as Python does, and never in what is there at the start.
+    """Run the garbage collector a hundredth as often as Python does, and never on the objects that exist at the start.
 
-    Requests leave no circles, but a burst of them makes many objects: looking took a tenth of its CPU.
+    Requests leave no reference cycles, but a burst of requests makes many objects: collecting took a tenth of its CPU
+    time.
     """
     gc.collect()
     gc.freeze()
@@ -113,7 +114,7 @@ def _collect_garbage_seldom() -> None:
 
 
 def _data(data: Path | None, store: str | None) -> Path | None:
-    """The data directory that --data or --store names, or None for memory."""
+    """The data directory that --data or --store names; None for memory."""
     if store is None:
         return data
     if data is not None:

@@ -1,4 +1,4 @@
-"""`redrive sim`: the engine under bad weather, from a seed."""
+"""`redrive sim`: runs the engine under bad weather, from a seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`redrive status`: one page on a server."""
+"""`redrive status`: a summary of a server on one page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from redrive.core.clock import DAY_MS, format_instant, parse_instant
 
 LATELY_MS = DAY_MS
 TRIED_MS_MAX = DAY_MS
-"""For how long a delivery is tried at most."""
+"""The longest time for which a delivery is retried."""
 
 SHOWN = 5
 FAILED = ("dead-lettered", "dropped", "gave-up")
@@ -54,7 +54,7 @@ def command(region: str, as_json: bool, endpoint_url: str) -> None:
 def _look(endpoint_url: str, region: str) -> dict[str, Any]:
     health = ask(endpoint_url, "health")
     lately = format_instant(max(0, int(health["now_ms"]) - LATELY_MS))
-    # Runs are listed by their beginning, and what is given up now may have been tried for a day or more.
+    # Runs are listed by their start, and a run that is given up now may have been retried for a day or more.
     since = format_instant(max(0, int(health["now_ms"]) - LATELY_MS - TRIED_MS_MAX))
     retrying = _runs(endpoint_url, region, state="retrying")
     failed = [run for state in FAILED for run in _runs(endpoint_url, region, state=state, since=since)]

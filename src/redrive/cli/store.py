@@ -1,4 +1,4 @@
-"""`redrive store check|backup|accept`: whether a store is whole, a copy of it, and going on after a loss."""
+"""`redrive store check|backup|accept`: checks a store, copies it, or continues after a loss."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def accept(directory: Path) -> None:
 
 
 def _refuse_damaged(data: DataDirectory) -> None:
-    """Refuse to copy what was found to be damaged: a backup of it would look whole. Errors: UserError."""
+    """Refuse to copy a damaged store: its backup would look undamaged. Errors: UserError."""
     report = report_on(data.store)
     if not report["ok"]:
         raise UserError(
@@ -106,7 +106,7 @@ def _refuse_damaged(data: DataDirectory) -> None:
 
 @contextmanager
 def _held(directory: Path) -> Iterator[DataDirectory]:
-    """A data directory that no server has meanwhile."""
+    """Lock a data directory, so that no server uses it meanwhile."""
     try:
         data = take_existing(directory)
     except InUse as error:
@@ -118,7 +118,7 @@ def _held(directory: Path) -> Iterator[DataDirectory]:
 
 
 def _fetch(endpoint_url: str, part: Path, progress: Progress) -> None:
-    """Have the server make a backup, fetch it piece by piece, and have it forgotten there."""
+    """Let the server make a backup, download it piece by piece, and delete it on the server."""
     bar = progress.add_task("", total=None, what="copying")
     server = Surface(endpoint_url)
 
@@ -144,7 +144,7 @@ def _fetch(endpoint_url: str, part: Path, progress: Progress) -> None:
 
 
 def _meanwhile(work: Callable[[], Backup], look: Callable[[], None]) -> Backup:
-    """Do something in another thread, and look now and then how far it is."""
+    """Run a function in another thread, and show its progress from time to time."""
     done: Future[Backup] = Future()
     ended = threading.Event()
     done.add_done_callback(lambda _: ended.set())

@@ -8,7 +8,7 @@ Event = TimelineEvent
 
 
 def sentence(event: Event) -> str:
-    """What happened, in one line."""
+    """The event as a sentence in one line."""
     return _TOLD[event["event"]](event)
 
 

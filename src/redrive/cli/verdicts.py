@@ -1,4 +1,4 @@
-"""A counterexample on the terminal."""
+"""Prints a counterexample on the terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def print_steps(console: Console, found: Counterexample) -> None:
-    """The numbered steps of its history, faults in red, each with the line of the handler that it is about."""
+    """Print the numbered steps of its history, faults in red, each with the handler's line that it concerns."""
     width = max(len(step.at) for step in found.steps)
     for number, step in enumerate(found.steps, 1):
         begin = f"{number:>3}. {step.at:<{width}}  "

@@ -1,7 +1,7 @@
-"""The opening: a handler is proved, mended in a few lines, and proved again.
+"""The first part: a handler is proved, fixed in a few lines, and proved again.
 
-The two handlers are sources, not modules of ours: they are read, never imported, and proved where a user's code would
-stand, in a folder of their own.
+The two handlers are source files, not modules of ours: they are read, never imported, and proved in a folder of their
+own, as a user's code would be.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from redrive.prove.tell.verdict import Verdict
 
 BROKEN, MENDED = "running_means_skip", "running_is_a_lease"
 FAULTS = 2
-"""Up to so many the handlers are searched: a matter of seconds, for somebody who watches."""
+"""The number of faults up to which the handlers are searched: this takes seconds, while a person waits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mending:
-    """The verdict on a handler, the lines that were changed in it, and the verdict on what it has become."""
+    """The verdict on the handler, the lines that fix it, and the verdict on the fixed handler."""
 
     before: Verdict
     changes: Sequence[str]
@@ -36,7 +36,7 @@ class Mending:
 
     @property
     def problems(self) -> list[str]:
-        """Why this is not the story of a bug that was found and mended. Empty if it is."""
+        """Why the demo did not find a bug and fix it. Empty if it did."""
         problems = []
         if self.before.counterexample is None:
             problems.append(f"the bug in {self.before.handler} was not found: {self.before.sentence}")
@@ -45,7 +45,7 @@ class Mending:
         return problems
 
     def as_document(self) -> Document:
-        """The whole of it, for scripts."""
+        """The whole result, for scripts."""
         before, after = json.loads(self.before.as_json()), json.loads(self.after.as_json())
         return {"before": before, "changes": list(self.changes), "after": after, "problems": self.problems}
 
@@ -58,9 +58,9 @@ def proof_of(name: str, progress: Progress) -> Verdict:
 
 
 def changes() -> list[str]:
-    """What mends the handler: the lines of its functions that go (`-`), come (`+`), and stand beside them (` `).
+    """The fix as a diff: the lines of the functions that are removed (`-`), added (`+`), and around them (` `).
 
-    An empty line stands for the lines between that stay as they are.
+    An empty line stands for unchanged lines in between.
     """
     before, after = (_functions(_source(name)) for name in (BROKEN, MENDED))
     lines = list(difflib.unified_diff(before, after, n=1, lineterm=""))[3:]

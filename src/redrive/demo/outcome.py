@@ -1,4 +1,4 @@
-"""What the whole demo came to."""
+"""The result of the whole demo."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from redrive.demo.story import Day
 
 @dataclass(frozen=True, slots=True)
 class DemoResult:
-    """The handler that was mended, and the day that was lived through."""
+    """The fix of the handler, and the day."""
 
     mending: Mending
     day: Day
 
     @property
     def is_ok(self) -> bool:
-        """Whether the bug was found, the mended handler has none that was found, and the day adds up."""
+        """Whether the bug was found, no bug was found in the fixed handler, and the day has no problems."""
         return not self.mending.problems and not self.day.problems
 
     def as_json(self) -> str:
-        """The whole of it, for scripts."""
+        """The whole result, for scripts."""
         document = {"ok": self.is_ok, "mending": self.mending.as_document(), "day": asdict(self.day)}
         return json.dumps(document, indent=2, ensure_ascii=False)

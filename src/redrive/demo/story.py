@@ -1,4 +1,4 @@
-"""The day, told with boto3: deploy, make trouble, let time pass, repair, redrive, look at what is left."""
+"""The day, with boto3: deploy, inject failures, advance time, repair, redrive, check what is left."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from redrive.languages.template import load_template
 STACK = "demo"
 HOURS = 24
 RECOVERS, CRASHES, DOUBLED, POISON = 3, 7, 11, 16
-"""At which hours something goes wrong."""
+"""The hours with a failure or a duplicate."""
 
 RETRIES_END_S = 15 * 60
-"""Longer than a message of the example needs to come back as often as its queue allows."""
+"""Long enough for a message of the example to be received as often as its queue allows."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToldExecution:
-    """One execution of the schedule, as its record tells it at the end. `effects` counts the reports it wrote."""
+    """One execution of the schedule, from its record at the end. `effects` counts the reports it wrote."""
 
     execution_id: str
     scheduled_time: str
@@ -40,7 +40,7 @@ class ToldExecution:
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """What is left of the day, and whether it adds up."""
+    """The result of the day, and its problems."""
 
     executions: list[ToldExecution]
     expected: list[str]
@@ -51,7 +51,7 @@ class Day:
 
 
 class Story:
-    """Tells the day to a server in virtual time. `advance(seconds)` moves its clock; `say(text)` follows along."""
+    """Runs the day on a server in virtual time. `advance(seconds)` moves its clock; `say(text)` reports progress."""
 
     def __init__(self, endpoint_url: str, advance: Callable[[float], None], say: Callable[[str], None]) -> None:
         session = boto3.session.Session("000000000000", "demo", region_name="us-east-1")
@@ -70,7 +70,7 @@ class Story:
         self._stories: dict[str, str] = {}
 
     def tell(self, passed: Callable[[int], None]) -> Day:
-        """Live through the day; `passed` is told each hour that has passed."""
+        """Run the day; calls `passed` after each hour."""
         outputs = self._deploy()
         first_at = self._first_occurrence(outputs)
         self._make_trouble(outputs, first_at)
@@ -85,7 +85,7 @@ class Story:
         return self._look(outputs, [_hour(first_at, hour) for hour in range(HOURS)], redriven)
 
     def _deploy(self) -> Mapping[str, str]:
-        """Deploy the example's template as any user would, and wait for it."""
+        """Deploy the example's template as a user would, and wait for the end."""
         template = resources.files("redrive.demo").joinpath("template.yaml").read_text("utf-8")
         self._cloudformation.create_stack(
             StackName=STACK, TemplateBody=template, Capabilities=["CAPABILITY_IAM"], OnFailure="DO_NOTHING"
@@ -135,17 +135,17 @@ class Story:
         return str(properties["Code"]["ZipFile"])
 
     def _deliver_again(self, outputs: Mapping[str, str], scheduled_time: str) -> None:
-        """Send the message of one execution a second time, as a queue or a schedule that delivers at least once may."""
+        """Send the message of one execution a second time, as queues and schedules may: they deliver at least once."""
         item = next(item for item in self._executions(outputs) if item["scheduled_time"]["S"] == scheduled_time)
         context = {"execution_id": item["execution_id"]["S"], "scheduled_time": scheduled_time}
         body = json.dumps({"context": context, "payload": {"report": "daily-sales"}})
         self._sqs.send_message(QueueUrl=outputs["JobsQueueUrl"], MessageBody=body)
 
     def _repair_and_redrive(self, outputs: Mapping[str, str]) -> str:
-        """Deploy the handler without the trouble and send the dead letter back; answers its execution id."""
+        """Deploy the handler without the failures and redrive the dead letter; returns its execution id."""
         self._lambda.update_function_configuration(FunctionName=outputs["FunctionName"], Handler="index.handler")
         dead_letters = outputs["DeadLetterQueueUrl"]
-        # They stay visible, so that the task finds them.
+        # They stay visible, so that the move task finds them.
         dead = self._sqs.receive_message(QueueUrl=dead_letters, MaxNumberOfMessages=10, VisibilityTimeout=0).get(
             "Messages", []
         )
@@ -185,13 +185,13 @@ class Story:
         return [item for page in pages for item in page["Items"]]
 
     def _depth(self, queue_url: str) -> int:
-        """How many messages a queue holds, in whatever state."""
+        """The number of messages in a queue, in any state."""
         attributes = self._sqs.get_queue_attributes(QueueUrl=queue_url, AttributeNames=["All"])["Attributes"]
         return sum(int(value) for name, value in attributes.items() if name.startswith("ApproximateNumberOf"))
 
 
 def _problems(executions: list[ToldExecution], effects: list[str], expected: list[str], left: int) -> list[str]:
-    """The two sums: every execution has exactly one effect, and nothing is lost. Empty if they hold."""
+    """Two checks: every execution has exactly one effect, and nothing is lost. Empty if both hold."""
     problems = [
         f"execution {one.execution_id} ({one.scheduled_time}) is {one.status} with {one.effects} effects"
         for one in executions

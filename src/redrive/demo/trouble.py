@@ -1,7 +1,8 @@
-"""Trouble on purpose. Deployed beside the example's handler, it wraps the handler's `work` and nothing else.
+"""Injected failures. Deployed beside the example's handler, it wraps the handler's `work` and nothing else.
 
-TROUBLE holds, for a scheduled time, what becomes of its attempts: `fail` raises before the effect, `crash` ends the
-process after the effect and before anything is recorded, `ok` leaves it alone; the last word holds for all later ones.
+TROUBLE says for a scheduled time what happens to its attempts: `fail` raises before the effect, `crash` ends the
+process after the effect and before anything is recorded, `ok` changes nothing; the last word holds for all later
+attempts.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The gateway: HTTP requests in, answers out. The only room that is asynchronous."""
+"""The gateway: HTTP requests in, answers out. The only room with asynchronous code."""

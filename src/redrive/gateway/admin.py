@@ -1,13 +1,13 @@
-"""Our own surface of a server, under `/_redrive/`: the chain of `chain`, with what is different there.
+"""Our own surface of a server, under `/_redrive/`: the chain of `chain`, with these differences.
 
     route      by method and path, HEAD as GET
-    identify   GET of health: nobody; GET of a blob and PUT of an answer: whoever has a URL that GetFunction or a stack
-               gave, until it expires; all others as on AWS's port, for the service `redrive`
-    decode     wire.own, which names what it refuses
-    run        an operation of the service `redrive`, which asks for `redrive:OPERATION` itself; what needs the node is
-               done after the transaction
+    identify   GET of health needs no signature; GET of a blob and PUT of an answer need a signed URL, which
+               GetFunction or a stack gives and which expires; all others are signed as on AWS's port, for `redrive`
+    decode     wire.own, whose errors name the refused parameter
+    run        an operation of the service `redrive`, which checks the permission
+               `redrive:OPERATION` itself; work that needs the node runs after the transaction
 
-Documented in docs/reference/admin.md, which follows from the model of the service.
+Documented in docs/reference/admin.md, which is generated from the service's model.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _KEY = (
 
 
 class Admin:
-    """Answers requests to `/_redrive/…`. Blocking, but for health: call it in a thread of its own."""
+    """Answers requests to `/_redrive/…`. Every request but health blocks: call it in a thread of its own."""
 
     def __init__(
         self, registry: Registry, models: Models, node: Node, identity: Identity, *, run: Runner, account: str,
@@ -67,7 +67,7 @@ class Admin:
         self._entropy = entropy
 
     def respond(self, request: HttpRequest, *, is_wanted: IsWanted = lambda: True) -> HttpResponse:
-        """Answer one request. What takes long ends early where `is_wanted` says that nobody waits for it any more."""
+        """Answer one request. A long operation stops early if `is_wanted` says that the caller has gone."""
         request_id = new_uuid(self._entropy)
         if is_health(request):
             return self._health(request_id)
@@ -75,7 +75,7 @@ class Admin:
             signer = self._signer(request, request_id)
         except ServiceError as error:
             return self._refused(error, request_id, _KEY)
-        # The server leaves out the body of an answer to a HEAD.
+        # The server omits the body of an answer to HEAD.
         method = "GET" if request.method == "HEAD" else request.method
         found = self._paths.match(method, request.path, request.query) if _is_plain(request.path) else None
         if found is None:
@@ -97,11 +97,11 @@ class Admin:
             return self._refused(refused, request_id, error.next_step)
 
     def _health(self, request_id: str) -> HttpResponse:
-        """What GetHealth answers, without its transaction: the server is well though its store is busy."""
+        """The answer of GetHealth, made without a transaction: a busy store does not delay it."""
         return self._codec.encode(self._operations["GetHealth"], self._node.health() | self._node.clock(), request_id)
 
     def _signer(self, request: HttpRequest, request_id: str) -> Signer:
-        """Who asks. Errors: ServiceError: the signature, or the signed URL, is not genuine."""
+        """The caller. Errors: ServiceError: the signature, or the signed URL, is not genuine."""
         given_by = _given_by(request)
         if given_by is not None:
             if not self._is_signed_url(request):
@@ -112,7 +112,7 @@ class Admin:
         return self._identity.identify(request, request_id, OWN_SERVICE.signing_name)
 
     def _is_signed_url(self, request: HttpRequest) -> bool:
-        """Whether this is a URL that the server signed, and still good."""
+        """Whether the server signed this URL, and the URL has not expired."""
         given = dict(parse_qsl(request.query))
         expires = given.get("Expires", "")
         if not (expires.isascii() and expires.isdecimal() and len(expires) < 16) or int(expires) <= self._clock.now():
@@ -125,7 +125,7 @@ class Admin:
         caller = signer.caller
         if signer.user_key:
             caller = tx.services.user_of(tx, caller, signer.user_key, OWN_SERVICE.signing_name)
-        # Where nobody has to sign, twelve digits as a key make anybody the root of that account.
+        # Without required signatures, a key of twelve digits makes its caller the root of that account.
         is_anybody = caller.is_account and not self._identity.requires_signatures
         if caller.account != self._account and not is_anybody:
             message = f"{caller.principal_arn} is not of the account {self._account}, to which this server belongs."
@@ -148,7 +148,7 @@ class Admin:
 
 
 def _given_by(request: HttpRequest) -> tuple[str, str] | None:
-    """Who gives the URLs of this kind, and how to get another one; None for URLs that nobody signs."""
+    """Who gives out signed URLs of this kind, and how to get a new URL; None for URLs that need no signature."""
     if request.method in _READS and request.path.startswith(BLOBS_PATH):
         return "GetFunction", "Ask GetFunction for its Location; it is good for 10 minutes."
     if request.method == "PUT" and request.path.startswith(ANSWERS_PATH):
@@ -157,7 +157,7 @@ def _given_by(request: HttpRequest) -> tuple[str, str] | None:
 
 
 def is_health(request: HttpRequest) -> bool:
-    """Whether a request asks for health, which everybody may and nobody waits for."""
+    """Whether a request asks for health: everybody may ask, and the answer comes at once."""
     return request.path == HEALTH_PATH and request.method in _READS
 
 
@@ -167,12 +167,12 @@ def _unknown(request: HttpRequest) -> ServiceError:
 
 
 def _is_plain(path: str) -> bool:
-    """Whether a path has a name at each place: what ends in a slash is not the collection above it."""
+    """Whether no segment of a path is empty: a path with a trailing slash does not mean the collection."""
     return "//" not in path and not path.endswith("/")
 
 
 def _next_step(error: ServiceError, operation: OperationModel) -> str:
-    """What to do about an error that does not say so itself."""
+    """The advice for an error that carries none of its own."""
     match error.code:
         case "AccessDeniedException":
             return f"Allow redrive:{operation.name} in a policy of theirs, or sign with a key of the account."

@@ -1,12 +1,12 @@
-"""What the server does with each request: the guard, the chain in front of the group commit, our own surface beside it.
+"""The path of each request through the server: the guard, the chain, the group commit; `/_redrive/` beside them.
 
 request ─► guard.judge ─► chain.open ─► group commit ─► answer after the commit
-               │               │ large     understood in a thread, as nobody else is answered meanwhile
+               │               │ large     decoded in a thread, so that the event loop goes on
                │ refused: 403                  │ Wait      parked until its topic or its deadline, then asked again
                                                │ Outside   performed in a thread, then resumed in a second step
 
-A document, which nearly all answers are, goes from the commit straight to the connection. Only the others need a
-coroutine. Whatever is raised on the way is answered, with an id that the log has too.
+Nearly all answers are documents, which go from the commit straight to the connection; only the others need a
+coroutine. Each exception on the way is answered, with a request id that the log has too.
 """
 
 from __future__ import annotations
@@ -37,38 +37,38 @@ from redrive.wire.message import HttpRequest, HttpResponse
 Parked = asyncio.Future[None]
 
 SYNCHRONOUS_INVOCATIONS_MAX = 128
-"""More than runs are admitted at once (`invoke/process.py`), so that what is throttled is answered at once."""
+"""More than `invoke/process.py` admits runs at once, so that a throttled call is answered at once."""
 
 LARGE_BODY_BYTES = 128 * 1024
-"""From here on, understanding a body takes more than a millisecond or so: long enough to be noticed by others."""
+"""From this size on, decoding a body takes more than about 1 ms: long enough to delay other requests."""
 
 LARGE_BODIES_AT_ONCE_MAX = 2
 
 LARGE_BODY_COMMAS_MAX = 2_000_000
-"""Each comma is a value, and each value an object of a hundred bytes or more; a parser holds the interpreter's lock."""
+"""Each comma may separate values, each an object of 100 bytes or more; a parser holds the interpreter's lock."""
 
 LARGE_BYTES_WAITING_MAX = 256 * 1024 * 1024
-"""Of bodies to be understood off the event loop, with those whose callers have gone meanwhile."""
+"""Bodies to be decoded off the event loop, including those whose callers have gone meanwhile."""
 
 ADMIN_AT_ONCE_MAX = 8
 ADMIN_WAITING_MAX = 64
 ADMIN_BODY_BYTES_MAX = 1024 * 1024
 
 _OUT_OF = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS})
-"""What the system has no more of just now."""
+"""Errors of the operating system that say that a resource is exhausted for now."""
 
 VIRTUAL_WAIT_MS = 1_000
-"""How long a poll for what may never come lasts while virtual time stands still, in real time."""
+"""How long a long poll lasts, in real time, while virtual time stands still."""
 
 
 class App:
-    """The handler of every request: AWS's port, with our own surface under `/_redrive/`. Lives on one event loop."""
+    """The handler of every request: AWS's port, and our own surface under `/_redrive/`. Lives on one event loop."""
 
     def __init__(
         self, gateway: Gateway, engine: Engine, group: GroupCommit, admin: Admin, clock: Clock,
         *, guard: Guard, entropy: Entropy, log: Log,
     ) -> None:  # fmt: skip
-        """`entropy` is for the ids of requests that fail before they have one."""
+        """`entropy` makes the ids of requests that fail before they have one."""
         self._gateway = gateway
         self._engine = engine
         self._group = group
@@ -86,7 +86,7 @@ class App:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def wake_from(self, loop: asyncio.AbstractEventLoop) -> Callable[[frozenset[str]], None]:
-        """A listener for commits, callable from any thread, that wakes long polls on this loop."""
+        """A listener for commits that wakes long polls on this loop. Callable from any thread."""
 
         def wake(topics: frozenset[str]) -> None:
             if not loop.is_closed():
@@ -95,7 +95,7 @@ class App:
         return wake
 
     def close(self) -> None:
-        """Let the threads go, which does not wait for what they do."""
+        """Shut down the threads without waiting for their work."""
         for threads in (self._threads, self._large, self._admin_threads):
             threads.shutdown(wait=False, cancel_futures=True)
 
@@ -112,7 +112,7 @@ class App:
                     return
                 reply = _SharedReply(reply, verdict.headers)
             self._open(request, reply)
-        except Exception as error:  # noqa: BLE001 - whatever is raised here, the caller is told, and the log knows it.
+        except Exception as error:  # noqa: BLE001 - the caller gets an answer to any exception, and the log records it.
             reply.send(self._failed(request, error))
 
     def _open(self, request: HttpRequest, reply: Reply) -> None:
@@ -130,9 +130,9 @@ class App:
             self._group.submit(exchange.step, partial(self._answered, exchange, reply))
 
     def _admit_large(self, request: HttpRequest, reply: Reply) -> None:
-        """A body that is large, or may become large when it is inflated, is understood off the event loop."""
+        """Decode off the event loop a body that is large, or that may become large when it is decompressed."""
         refused = None
-        # Commas part the values of JSON; each per cent sign of a form is a step of its decoding.
+        # Commas separate the values of JSON; each percent sign of a form is a step of its decoding.
         if request.body.count(b",") + request.body.count(b"%") > LARGE_BODY_COMMAS_MAX:
             what = f"The body has more than {LARGE_BODY_COMMAS_MAX} values."
             refused = refusal(
@@ -161,7 +161,7 @@ class App:
             self._opened(opened, reply)
 
     def _answered(self, exchange: Exchange, reply: Reply, answer: object) -> None:
-        """Take the answer of the operation's step, which is on the disk now."""
+        """Take the answer of the operation's step, which is committed to disk now."""
         if isinstance(answer, Wait):
             self._spawn(self._await(exchange, reply, answer, self._waiters.park(answer.topics)))
         elif isinstance(answer, Outside):
@@ -170,7 +170,7 @@ class App:
             reply.send(self._gateway.answer(exchange, cast("Document | BaseException", answer)))
 
     def _administer(self, request: HttpRequest, reply: Reply) -> None:
-        """Answer on our own surface; its work blocks, so a thread does it. Health needs none, and never waits."""
+        """Answer on our own surface, in a thread because the work blocks. Health does not block and needs no thread."""
         if is_health(request):
             reply.send(self._admin.respond(request))
         elif len(request.body) > ADMIN_BODY_BYTES_MAX and not request.path.startswith(ASSETS_PATH):
@@ -201,7 +201,7 @@ class App:
         return HttpResponse(answer.status, answer.headers + refused.headers, answer.body)
 
     def _failed(self, request: HttpRequest, error: Exception) -> HttpResponse:
-        """What the caller is told of an exception that nobody expected. Running out of something passes: 503."""
+        """The answer to an unexpected exception. An exhausted resource is a passing state: 503."""
         request_id = new_uuid(self._entropy)
         called = f"{request.method} {request.path}"
         self._log.error("request failed", request_id=request_id, request=called, error=repr(error))
@@ -213,9 +213,9 @@ class App:
         return refusal(request, 500, "InternalFailure", what, next_step, request_id=request_id)
 
     async def _await(self, exchange: Exchange, reply: Reply, wait: Wait, parked: Parked) -> None:
-        """Ask again whenever it is worth it, until there is an answer, or the first one's deadline has come.
+        """Ask again each time an answer may have come, until there is one or the first wait's deadline has passed.
 
-        A caller who has gone is given nothing: a message would be out of sight with nobody to delete it.
+        If the caller has gone, no message is received: the message would be invisible with nobody to delete it.
         """
         deadline = wait.until
         answer: object
@@ -234,9 +234,9 @@ class App:
         self._answered(exchange, reply, answer)
 
     async def _is_worth_asking(self, wait: Wait, parked: Parked, deadline: Instant) -> bool:
-        """Wait until it is worth asking again; False once the deadline has come.
+        """Wait until an answer may have come; False once the deadline has passed.
 
-        A virtual clock stands still, so there the deadline is at most a real second away.
+        In virtual time, which stands still, the deadline is at most one real second away.
         """
         now = self._clock.now()
         if now >= deadline:
@@ -257,12 +257,12 @@ class App:
                 self._threads, self._engine.invoker.invoke, outside.invocation
             )
             answer, _ = await self._submit(lambda tx: outside.resume(tx, result))
-        except Exception as error:  # noqa: BLE001 - the chain turns whatever was raised into AWS's answer, and logs it.
+        except Exception as error:  # noqa: BLE001 - the chain turns any exception into AWS's answer, and logs it.
             answer = error
         self._answered(exchange, reply, answer)
 
     async def _submit(self, step: Step[object]) -> tuple[object, Parked | None]:
-        """Run a step through the group commit. An answer that waits is parked before any later commit is announced."""
+        """Run a step through the group commit. A `Wait` is parked before any later commit is announced."""
         future: asyncio.Future[tuple[object, Parked | None]] = asyncio.get_running_loop().create_future()
 
         def answered(answer: object) -> None:
@@ -273,14 +273,14 @@ class App:
         return await future
 
     def _spawn(self, work: Coroutine[object, object, None]) -> None:
-        """Go on in a task, which is held until it is done."""
+        """Run a coroutine in a task, and keep a reference to the task until it is done."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
 
 class _SharedReply:
-    """The reply to an allowed page: its browser shows an answer to it only if the answer says that it may."""
+    """The reply to an allowed page: the browser shows the page an answer only if the answer has the CORS headers."""
 
     def __init__(self, reply: Reply, headers: tuple[tuple[str, str], ...]) -> None:
         self._reply = reply

@@ -1,6 +1,6 @@
-"""botocore's HTTP messages and ours: for clients whose requests are answered in their own process.
+"""Converts between botocore's HTTP messages and ours, for clients whose requests are answered in their own process.
 
-No client is made here and none is known: whoever stands between a client and its connection translates with these.
+This module makes no client: code that sits between a client and its connection converts with these functions.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from redrive.wire.message import HttpRequest, HttpResponse
 
 
 def request_of(request: AWSPreparedRequest, *, reached_by: str = "") -> HttpRequest:
-    """What botocore is about to send, as a server would have received it; by the URL `reached_by`, if one is given.
+    """The request that botocore is about to send, as a server would receive it; with the URL `reached_by`, if given.
 
-    Answers tell addresses, such as a queue's, on the host that was asked.
+    Answers contain addresses, such as a queue's URL, with the host of the request.
     """
     url = urlsplit(str(request.url))
     headers = {name.lower(): _text(value) for name, value in request.headers.items()}
@@ -28,7 +28,7 @@ def request_of(request: AWSPreparedRequest, *, reached_by: str = "") -> HttpRequ
 
 
 def body_of(body: object) -> bytes:
-    """The bytes of what botocore takes for a body: bytes, a text, or a file."""
+    """The bytes of a body in any form that botocore takes: bytes, text or file."""
     if isinstance(body, io.IOBase):
         body = body.read()
     if isinstance(body, str):
@@ -46,7 +46,7 @@ def _text(value: object) -> str:
 
 
 class _Raw(io.BytesIO):
-    """What botocore expects of urllib3's response: a stream of the body."""
+    """The part of urllib3's response that botocore needs: a stream of the body."""
 
     def stream(self, amount: int = 65_536, **_: object) -> Iterator[bytes]:
         """The body, in pieces."""

@@ -1,12 +1,12 @@
-"""What happens to a request, from bytes to bytes:
+"""The stages of a request, from bytes to bytes:
 
-    route      which service, operation and protocol          wire.route
-    identify   who calls, and whether the signature is theirs  identity
-    decode     parameters                                      wire codec
-    validate   shapes as AWS checks them                       wire.validate
-    run        the operation, in a transaction                 engine
-               (one that is not here: only who may call it is told so)
-    encode     the answer, or the error                        wire codec
+    route      which service, operation and protocol             wire.route
+    identify   the caller, and whether the signature is genuine  identity
+    decode     parameters                                        wire codec
+    validate   the constraints that AWS checks                   wire.validate
+    run        the operation, in a transaction                   engine
+               (an unsupported operation: only an authorized caller is told so)
+    encode     the answer, or the error                          wire codec
 
 No sockets and no event loop here: `app` serves this over HTTP, and `redrive.testing` calls it in process.
 """
@@ -35,14 +35,14 @@ from redrive.wire.protocols.query import QueryCodec
 from redrive.wire.route import Route, Router, Unroutable
 
 TRACE_HEADER = "x-amzn-trace-id"
-"""The header in which X-Ray's trace goes from service to service."""
+"""The header that passes X-Ray's trace from service to service."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A request that was understood: run `step` in a transaction, then have the gateway `answer`.
+    """A decoded request: run `step` in a transaction, then have the gateway `answer`.
 
-    With a `user_key` the caller is not known before the step: it is the user to whom this access key belongs then.
+    With a `user_key` the caller is known only in the step: the user who owns this access key at that moment.
     """
 
     route: Route
@@ -64,7 +64,7 @@ class Exchange:
 
 
 class Gateway:
-    """Understands requests and writes answers."""
+    """Decodes requests and writes answers."""
 
     def __init__(self, engine: Engine, models: Models, *, identity: Identity, entropy: Entropy, log: Log) -> None:
         self._engine = engine
@@ -74,7 +74,7 @@ class Gateway:
         self._log = log
 
     def open(self, request: HttpRequest) -> Exchange | HttpResponse:
-        """Understand a request; if that fails, the answer that says why."""
+        """Decode a request. If the request is refused, return the answer that says why."""
         request_id = new_uuid(self._entropy)
         try:
             route = self._router.route(request)
@@ -96,7 +96,7 @@ class Gateway:
             return route.codec.encode_error(error, request_id)
 
     def _entry(self, route: Route, params: Mapping[str, object]) -> Entry | Unserved:
-        """The operation, for which the parameters are good. Errors: ServiceError, in AWS's words, if they are not."""
+        """The operation, once its parameters are valid. Errors: ServiceError, in AWS's words, if they are not."""
         registry = self._engine.registry
         try:
             entry = registry.entry(route.service.name, route.operation.name)
@@ -106,18 +106,18 @@ class Gateway:
         return entry
 
     def answer(self, exchange: Exchange, result: Document | BaseException) -> HttpResponse:
-        """The answer to an exchange, from its result or from what it raised."""
+        """The answer to an exchange, from its result or from the exception that the step raised."""
         route, request_id = exchange.route, exchange.caller.request_id
         if not isinstance(result, BaseException):
             try:
                 answer = route.codec.encode(route.operation, result, request_id)
                 return compressed(answer) if exchange.accepts_gzip else answer
-            except Exception as error:  # noqa: BLE001 - a result that cannot be written is our defect, and is answered so.
+            except Exception as error:  # noqa: BLE001 - a result that cannot be encoded is our defect.
                 result = error
         return route.codec.encode_error(self._service_error(route, result, request_id), request_id)
 
     def respond(self, request: HttpRequest) -> HttpResponse:
-        """The whole chain at once, in the caller's thread. A long poll answers what is there now."""
+        """The whole chain at once, in the caller's thread. A long poll returns what is there now, without waiting."""
         exchange = self.open(request)
         if isinstance(exchange, HttpResponse):
             return exchange
@@ -127,7 +127,7 @@ class Gateway:
             return self.answer(exchange, error)
 
     def _service_error(self, route: Route, error: BaseException, request_id: str) -> ServiceError:
-        """What the caller is told of a failure that is not theirs."""
+        """The ServiceError for a failure that the caller did not cause."""
         match error:
             case ServiceError():
                 return error

@@ -1,4 +1,4 @@
-"""What a browser is told about the pages that may call: the headers of cross-origin resource sharing.
+"""CORS (cross-origin resource sharing): the headers that tell a browser which pages may call the server.
 
 Source: https://fetch.spec.whatwg.org/#http-cors-protocol. Which headers: those of AWS's SDK for JavaScript.
 """
@@ -26,12 +26,12 @@ VARY = ("Vary", "Origin")
 
 
 def answer_headers(origin: str) -> tuple[tuple[str, str], ...]:
-    """What is added to any answer to an allowed page, errors too. `origin` is that page's, or `*`."""
+    """The headers added to each answer to an allowed page, errors too. `origin` is the origin of the page, or `*`."""
     return (("Access-Control-Allow-Origin", origin), ("Access-Control-Expose-Headers", _EXPOSED), VARY)
 
 
 def preflight_headers(origin: str, asked: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """The answer to `may this page send such a request?`: of the headers it names, those that AWS's SDKs send."""
+    """The answer to a preflight: of the headers that the browser names, those that AWS's SDKs send are allowed."""
     names = asked.get("access-control-request-headers", "").lower().split(",")[:REQUESTED_HEADERS_MAX]
     allowed = [name for name in map(str.strip, names) if _SENT.fullmatch(name)]
     private = (("Access-Control-Allow-Private-Network", "true"),)

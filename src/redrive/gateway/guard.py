@@ -1,17 +1,19 @@
-"""Who may ask at all: what a web page can make a browser send is never executed. Pure; stands in front of routing.
+"""Refuses requests that a web page may have made a browser send. Pure; runs before routing.
 
 A browser sends some requests for any page, without asking the server first: forms, images, navigations, `no-cors`
-fetches, WebSockets. No page can keep the browser from saying so: `Origin` stands on every POST, `Sec-Fetch-*` on every
-request to a loopback address, `Host` is the name in the URL. SDKs, the CLI and curl send none of these but Host.
+fetches, WebSockets. A page cannot remove the headers by which the browser marks them: `Origin` on every POST,
+`Sec-Fetch-*` on every request to a loopback address, `Host` with the name in the URL. SDKs, the CLI and curl send
+none of these but Host.
 
-    Host             must be a name of this server: a foreign one may be a name of an attacker's, bound to this address
+    Host             must be a name of this server: an attacker may bind a foreign name to this address (DNS rebinding)
     preflight        is answered for the origins that are allowed
-    Origin           must be allowed, if there is one; else Sec-Fetch-* and Referer must not tell of a page
+    Origin           must be allowed, if present; if absent, Sec-Fetch-* and Referer must not indicate a page
     Action in a URL  must be signed: an image can ask for any URL
     text/plain, multipart/form-data
-                     must come with a header that a browser asks for first
+                     must come with a header that requires a preflight
 
-Knows headers, not what operations mean. Source: https://fetch.spec.whatwg.org/ and https://www.w3.org/TR/fetch-metadata/
+Knows headers, not the meaning of operations. Source: https://fetch.spec.whatwg.org/ and
+https://www.w3.org/TR/fetch-metadata/
 """
 
 from __future__ import annotations
@@ -29,17 +31,17 @@ from redrive.wire.message import HttpRequest
 
 HEALTH_PATH = "/_redrive/health"
 HOSTS_REMEMBERED_MAX = 64
-"""How many spellings of allowed hosts are known without looking: names with ports, as clients write them."""
+"""Size of the cache of allowed Host headers: names with ports, as clients write them."""
 
 _LOOPBACK = ("localhost", "*.localhost")
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9_-]+(?:\.[a-z0-9_-]+)*)\.?(?::\d{1,5})?")
 _NAME = re.compile(r"(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\]")
 _WILDCARDS = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared, not bound
 _NEUTRAL = {"sec-fetch-mode": "cors", "sec-fetch-dest": "empty"}
-"""What fetch of Node.js says of itself, without a Sec-Fetch-Site."""
+"""The User-Agent of fetch in Node.js, which sends no Sec-Fetch-Site."""
 _TELLING = frozenset({"sec-fetch-site", "referer", *_NEUTRAL})
 _ASKED_FIRST = ("authorization", "x-amz-target", "smithy-protocol", "x-amz-date")
-"""A page cannot send these without a preflight."""
+"""Headers that a page cannot send without a preflight."""
 _PLAIN_TYPES = ("text/plain", "multipart/form-data")
 _FORM = "application/x-www-form-urlencoded"
 _READS = ("GET", "HEAD")
@@ -49,7 +51,7 @@ _ALLOW_ORIGIN = "If the page is yours, start the server with --allow-origin and 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A request that is not executed: which header decided, and what to do. `code` is AWS's where it has one."""
+    """A request that is not executed: the header that decided, and what to do. `code` is AWS's where AWS has one."""
 
     what: str
     next_step: str
@@ -59,27 +61,27 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Preflight:
-    """A question of a browser, answered by these headers and nothing else."""
+    """A preflight: answered with these headers and nothing else."""
 
     headers: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """The request of a page that is allowed: it goes on, and its answer has these headers too."""
+    """The request of an allowed page: the request goes on, and its answer gets these headers."""
 
     headers: tuple[tuple[str, str], ...]
 
 
 Admission = Refused | Preflight | Shared | None
-"""None lets the request go on, as nearly all do."""
+"""None lets the request go on, as for nearly all requests."""
 
 
 class Guard:
     """Judges requests by their headers."""
 
     def __init__(self, *, address: str, host: str = "", hosts: Iterable[str] = (), origins: Iterable[str] = ()) -> None:
-        """`address` is what the server is bound to, `host` how its user wrote that; the rest was allowed by the user.
+        """`address` is what the server is bound to, `host` is how the user wrote it; the user allowed the rest.
 
         Errors: UserError for a name or an origin that can never match.
         """
@@ -93,7 +95,7 @@ class Guard:
         """Whether a request may go on."""
         headers = request.headers
         host = headers.get("host")
-        # HTTP/1.1 without a Host never comes here; what speaks HTTP/1.0 without one is no browser.
+        # The connection refuses HTTP/1.1 without a Host; browsers do not send HTTP/1.0 without one.
         if host is not None and host not in self.known_hosts and not self._learn(host):
             return _foreign_host(host)
         if "origin" in headers:
@@ -109,7 +111,7 @@ class Guard:
         return None
 
     def _learn(self, host: str) -> bool:
-        """Whether a Host is allowed; if so, the same text is known from now on."""
+        """Whether a Host is allowed; if so, cache its text."""
         name = host_name(host)
         if name is None or not self._is_allowed_name(name):
             return False
@@ -122,7 +124,8 @@ class Guard:
             return True
         address = _address(name)
         if address is not None:
-            # No name server is asked for an address, so nobody can bind it anew: an open server answers to all its own.
+            # An IP address needs no DNS, so DNS rebinding cannot occur: an open server answers on all its own
+            # addresses.
             return self._is_open or address.is_loopback
         labels = name.split(".")
         return any("*." + ".".join(labels[at:]) in self._names for at in range(1, len(labels)))
@@ -145,7 +148,7 @@ class Guard:
         return Refused(what, _ALLOW_ORIGIN, headers=(VARY,))
 
     def _of_page(self, request: HttpRequest) -> Refused | None:
-        """What the other headers of a browser tell. A URL that a person typed reads our own surface, and no more."""
+        """Judge by the other headers of browsers. A URL that a person typed may read our own surface, and no more."""
         headers = request.headers
         site = headers.get("sec-fetch-site")
         if site is not None:
@@ -166,7 +169,7 @@ class Guard:
 
 
 def host_name(host: str) -> str | None:
-    """The name in a Host header, in lower case and without port and last dot; None if it is not one.
+    """The name in a Host header, in lower case, without port and trailing dot; None if there is no valid name.
 
     LocalHost:4566 → localhost, [::1]:4566 → [::1]
     """
@@ -175,7 +178,7 @@ def host_name(host: str) -> str | None:
 
 
 def allowed_host(text: str) -> str:
-    """A name that --allow-host may allow: `redrive`, `aws.test`, `*.aws.test`. Errors: UserError."""
+    """Validate a name for --allow-host: `redrive`, `aws.test`, `*.aws.test`. Errors: UserError."""
     name = _bracketed(text.lower().removesuffix("."))
     if _NAME.fullmatch(name) is None:
         raise UserError(
@@ -187,7 +190,7 @@ def allowed_host(text: str) -> str:
 
 
 def allowed_origin(text: str) -> str:
-    """An origin that --allow-origin may allow, as browsers spell it; `*` is every page. Errors: UserError."""
+    """Validate an origin for --allow-origin, as browsers spell it; `*` is every page. Errors: UserError."""
     if text in ("*", "null"):
         return text
     origin = _origin_of(text)
@@ -201,7 +204,7 @@ def allowed_origin(text: str) -> str:
 
 
 def _origin_of(url: str) -> str:
-    """The origin of a URL, as browsers write it: no default port, no path. `null` if it has none."""
+    """The origin of a URL, as browsers write it: no default port, no path. `null` if the URL has none."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -222,9 +225,9 @@ def _is_health(request: HttpRequest) -> bool:
 
 
 def _of_url(request: HttpRequest) -> Refused | None:
-    """Refuses the URL of an operation, which an image can ask for, unless it is signed and no browser shows itself.
+    """Refuse an operation's URL, which an image can request, unless it is signed and no header indicates a browser.
 
-    Browsers of before 2023 send the request of an image without any other sign than their User-Agent.
+    In browsers from before 2023, only User-Agent shows that a request comes from a browser's image.
     """
     if _is_operation_url(request) and request.headers.get("user-agent", "").startswith("Mozilla/"):
         return Refused("The header User-Agent says that a browser asks for an operation by its URL.", _ALLOW_ORIGIN)
@@ -248,7 +251,7 @@ def _is_operation_url(request: HttpRequest) -> bool:
 
 
 def _of_type(request: HttpRequest, content_type: str) -> Refused | None:
-    """Refuses the bodies that a form can send as they are, unless a header is there that a form cannot send."""
+    """Refuse bodies of the types that a form can send, unless the request has a header that a form cannot send."""
     plain = content_type.lower().startswith(_PLAIN_TYPES)
     if not plain or any(name in request.headers for name in _ASKED_FIRST):
         return None
@@ -278,5 +281,5 @@ def _bracketed(name: str) -> str:
 
 
 def _shown(text: str) -> str:
-    """What a stranger sent, short enough for a sentence."""
+    """Text that a client sent, shortened for an error message."""
     return text if len(text) <= 100 else f"{text[:100]}…"

@@ -1,13 +1,13 @@
-"""Who makes a request, and whether its signature is genuine.
+"""The caller of a request, and whether the signature is genuine.
 
-    no signer            the account itself; refused where signatures are required
+    no signature         the account itself; refused where signatures are required
     --key                the root of its account
-    session token        a session of a role, a user or an account, by a token that only this store can write
-    AKIA… of this store  an IAM user, whom the step looks up: a key is refused from the commit on that deletes it
+    session token        a session of a role, a user or an account; only this store can make the token
+    AKIA… of this store  an IAM user, whom the step looks up: once a key's deletion is committed, the key is refused
     any other key        the account itself (12 digits: that account); refused where signatures are required
 
-Nothing here reads the store: all secrets follow from one (`core.sessions`), so that a request that nobody has signed
-costs the store nothing, and is refused before its parameters are decoded.
+Nothing here reads the store: all secrets are derived from one secret (`core.sessions`). So an unsigned request costs
+the store nothing, and is refused before its parameters are decoded.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PREFIXES = (USER_KEY_PREFIX, SESSION_KEY_PREFIX)
 
 @dataclass(frozen=True, slots=True)
 class RootKey:
-    """An access key of an account's root, given when the server was started."""
+    """An access key of an account's root, given at the start of the server."""
 
     access_key_id: str
     secret: str = field(repr=False)
@@ -41,20 +41,20 @@ class RootKey:
 
 @dataclass(frozen=True, slots=True)
 class Signer:
-    """Who a request says that it is from. `user_key` is the key of an IAM user, who has to be looked up still."""
+    """The signer that a request names. `user_key` is the key of an IAM user, whom the step still has to look up."""
 
     caller: Caller
     user_key: str = ""
 
 
 class Identity:
-    """Tells who makes a request."""
+    """Identifies the caller of a request."""
 
     def __init__(
         self, issuer: Issuer, *, account: str, clocks: Sequence[Clock], root_keys: Sequence[RootKey] = (),
         requires_signatures: bool = False,
     ) -> None:  # fmt: skip
-        """`account` is for keys that are of no account. Callers sign by one of `clocks`: the engine's is the first."""
+        """`account` is for keys of no account. Callers sign by any of `clocks`, of which the first is the engine's."""
         self.issuer = issuer
         self.requires_signatures = requires_signatures
         self._account = account
@@ -62,7 +62,7 @@ class Identity:
         self._root_keys: Mapping[str, RootKey] = {key.access_key_id: key for key in root_keys}
 
     def identify(self, request: HttpRequest, request_id: str, service: str, *, wordy: bool = False) -> Signer:
-        """Who makes a request to a service of this signing name.
+        """The caller of a request to a service with this signing name.
 
         Errors: IncompleteSignatureException; UnrecognizedClientException; ExpiredToken; and where signatures
         are required MissingAuthenticationTokenException, InvalidSignatureException.
@@ -98,7 +98,7 @@ class Identity:
         return signer
 
     def _signer(self, credential: Credential, token: str | None, request_id: str, host: str) -> Signer:
-        """Whose key this is. Errors: UnrecognizedClientException; ExpiredToken."""
+        """The owner of this key. Errors: UnrecognizedClientException; ExpiredToken."""
         key_id, region = credential.access_key_id, credential.region or DEFAULT_REGION
         root_key = self._root_keys.get(key_id)
         if root_key is not None and token is None:
@@ -112,7 +112,8 @@ class Identity:
         is_bare_session = token is None and key_id.startswith(SESSION_KEY_PREFIX)
         if self.requires_signatures or root_key is not None or is_bare_session:
             raise unknown_key()
-        # Somebody's real credentials, or any text: on a developer's own machine these are the account itself.
+        # Real credentials of some other account, or any text: on a developer's own machine these mean the account
+        # itself.
         account = key_id if _ACCOUNT.fullmatch(key_id) else self._account
         return Signer(Caller(Scope(account, region), request_id, host=host))
 
@@ -121,7 +122,7 @@ class Identity:
         if session is None:
             raise unknown_key()
         if session.expires_at <= self._clocks[0].now():
-            # By this name: STS declares an ExpiredTokenException of its own, which is about the tokens of others.
+            # Not ExpiredTokenException: STS declares an error of that name, about the tokens in its parameters.
             raise ServiceError("ExpiredToken", "The security token included in the request is expired")
         return session
 
@@ -139,5 +140,5 @@ class Identity:
 
 
 def unknown_key() -> ServiceError:
-    """The refusal of a key or token that nobody here knows; the wire spells its code for each protocol."""
+    """The refusal of an unknown key or token; the wire spells its code for each protocol."""
     return ServiceError("UnrecognizedClientException", "The security token included in the request is invalid.")

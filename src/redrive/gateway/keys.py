@@ -1,4 +1,4 @@
-"""Which keys a server is given when it starts, and whether it verifies signatures: it must, beyond this machine.
+"""The access keys of a server, and whether it verifies signatures: required if other machines can reach the server.
 
 Pure rules over options; `server` applies them, and the command line reads them.
 """
@@ -14,7 +14,7 @@ from redrive.gateway.identity import RootKey
 
 VARIABLE = "REDRIVE_KEYS"
 SECRET_LENGTH_MIN = 16
-"""A signature that somebody has seen can be tried against guessed secrets, so a secret must not be guessable."""
+"""The least length of a secret: somebody who sees a signature can test guessed secrets against it."""
 
 _FORM = re.compile(r"(?P<id>\w{4,128}):(?P<secret>[^\s:]+)(?::(?P<account>[0-9]{12}))?", re.ASCII)
 
@@ -47,9 +47,9 @@ def is_loopback(host: str) -> bool:
 
 
 def decide_signatures(host: str, asked: bool | None) -> bool:
-    """Whether signatures are required: as `asked`, and otherwise beyond this machine alone.
+    """Whether signatures are required: `asked` decides; by default, only if other machines can reach the server.
 
-    Errors: UserError: they are not to be required, and others reach the server.
+    Errors: UserError: `asked` is False, and other machines can reach the server.
     """
     if is_loopback(host):
         return bool(asked)
@@ -62,7 +62,7 @@ def decide_signatures(host: str, asked: bool | None) -> bool:
 
 
 def check_some_key(host: str, *, is_any: bool) -> None:
-    """Refuse to require signatures that nobody can make. Errors: UserError."""
+    """Refuse to require signatures when no key exists to sign with. Errors: UserError."""
     if not is_any:
         raise UserError(
             f"On {host} requests must be signed, but there is no key: none was given, and no IAM user has one.",

@@ -1,6 +1,6 @@
-"""Answers to requests that no operation answers, in the shape that the caller's protocol reads as an error.
+"""Answers to requests that no operation handles, in the shape that the caller's protocol reads as an error.
 
-Our own surface gets its own shape: what is wrong, and what to do next.
+Our own surface has its own shape: what is wrong, and what to do next.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ OWN_PATH = "/_redrive/"
 def refusal(
     request: HttpRequest, status: int, code: str, what: str, next_step: str, *, request_id: str
 ) -> HttpResponse:
-    """An error with AWS's code and our sentences, for whoever sent this request."""
+    """An error with AWS's code and our sentences, in the protocol of this request."""
     if request.path.startswith(OWN_PATH):
         return own_refusal(status, what, next_step, request_id=request_id if status >= 500 else "")
     fault = "client" if status < 500 else "server"
@@ -26,7 +26,7 @@ def refusal(
 
 
 def own_refusal(status: int, what: str, next_step: str, *, request_id: str = "") -> HttpResponse:
-    """An error of our own surface. `request_id` is there where the log has more to say about it."""
+    """An error of our own surface. `request_id` is given if the log has details about the request."""
     document = {"error": what, "next": next_step} | ({"id": request_id} if request_id else {})
     return HttpResponse(
         status, (("content-type", "application/json"),), json.dumps(document, indent=2).encode() + b"\n"

@@ -55,19 +55,19 @@ from redrive.store.sqlite import SqliteStore
 from redrive.wire.model.files import Models
 
 CLOCK_TIMER = ("engine.clock", "now")
-"""Where a virtual clock stands, so that it does not run backwards over a restart."""
+"""The name of the stored virtual time, so that a virtual clock does not run backwards over a restart."""
 VIRTUAL_START = parse_instant("2025-01-01T00:00:00Z")
 GRACE_S = 5
 ROUND_PAUSE_S = 0.005
-"""Under load each commit says that something may have come due. Looking costs more than a request, so it has a pace."""
+"""The shortest pause: under load each commit announces due work, and looking for it costs more than a request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """How to serve. `data` None keeps everything in memory. `start` is where a virtual clock begins.
 
-    `require_signatures` None is as `host` demands it. `keys` are access keys of accounts' roots.
-    `allowed_hosts` and `allowed_origins` are what the guard lets in beyond the server's own names.
+    `require_signatures` None decides by `host`. `keys` are access keys of accounts' roots.
+    `allowed_hosts` and `allowed_origins` are what the guard allows beyond the server's own names.
     """
 
     host: str = "127.0.0.1"
@@ -89,10 +89,10 @@ class Server:
     """One node. `serve` blocks until it is told to stop (SIGINT, SIGTERM)."""
 
     def __init__(self, options: Options, log: Log, *, machine: Callable[[], Instant] = machine_ms) -> None:
-        """Open everything that can fail, before anything is answered. `machine` reads the clock of the machine.
+        """Open everything that can fail, before the server answers. `machine` reads the clock of the machine.
 
-        Errors: UserError: the data directory is another server's, damaged or not writable; the port is taken; others
-        reach this server and signatures are not to be required.
+        Errors: UserError: the data directory belongs to another server, is damaged or not writable; the port is taken;
+        other machines can reach this server and signatures are not to be required.
         """
         self._options = options
         self._requires_signatures = decide_signatures(options.host, options.require_signatures)
@@ -115,7 +115,7 @@ class Server:
             )
             entropy: Entropy = SeededEntropy(options.seed) if options.virtual else SystemEntropy()
             path = self._data.store if self._data else None
-            # Only an advance of virtual time does work of which nobody is told before its last commit.
+            # Only an advance of virtual time works through commits that announce nothing before the last of them.
             self._store = SqliteStore(path, clock=self._clock, entropy=entropy, defers_sync=options.virtual)
             undo.pop_all()
         self._entropy = self._store.entropy
@@ -124,7 +124,7 @@ class Server:
             self._take_over(self._data)
 
     def _take_over(self, data: DataDirectory) -> None:
-        """Go on from what an earlier server has left, and say what somebody may have to know of it."""
+        """Continue from what an earlier server has left, and log what a user may have to know."""
         data.backup.unlink(missing_ok=True)
         if narrowed := data.narrow():
             self._log.warning("files could be read by others and were narrowed", files=", ".join(narrowed))
@@ -144,37 +144,37 @@ class Server:
 
     @property
     def endpoint_url(self) -> str:
-        """Where clients on this machine reach this server, functions among them."""
+        """The URL at which clients on this machine reach this server, functions among them."""
         return _url("127.0.0.1" if self.is_open else self._options.host, self.port)
 
     @property
     def listening_url(self) -> str:
-        """The address that this server listens on, as the system says."""
+        """The URL of the listening socket, with the address and port that the system reports."""
         return _url(self.address, self.port)
 
     @property
     def is_open(self) -> bool:
-        """Whether it listens on all addresses of the machine."""
+        """Whether the server listens on all addresses of the machine."""
         return self.address in ("0.0.0.0", "::")  # noqa: S104 - compared, not bound
 
     def advance(self, seconds: float) -> None:
-        """Move a virtual clock; answers when everything due until then has settled. Errors: Bug in real time."""
+        """Move a virtual clock; returns when everything due until then has settled. Errors: Bug in real time."""
         if not isinstance(self._turning, VirtualDrive):
             raise Bug("only a server in virtual time can be advanced")
         self._turning.advance_to(self._clock.now() + round(seconds * 1000))
 
     def stop(self) -> None:
-        """Have `serve` return soon. Callable from any thread."""
+        """Make `serve` return soon. Callable from any thread."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._stopping.set)
 
     def _stop_at(self, number: int) -> None:
-        """Stop in order at the first signal; a second one is not waited for."""
+        """Stop in order at the first signal; at a second signal, stop without waiting."""
         asyncio.get_running_loop().remove_signal_handler(number)
         self._stopping.set()
 
     def serve(self, *, started: Callable[[], None]) -> None:
-        """Serve until stopped; `started` is called once requests are answered."""
+        """Serve until stopped; calls `started` once requests are answered."""
         try:
             with asyncio.Runner(loop_factory=_loop_factory()) as runner, _workdir(self._data) as workdir:
                 runner.run(self._serve(workdir, started))
@@ -182,14 +182,14 @@ class Server:
             self.close()
 
     def close(self) -> None:
-        """Let go of the port, the store and the data directory. After `serve`, or in its place."""
+        """Release the port, the store and the data directory. Call it after `serve`, or instead of it."""
         self._socket.close()
         self._store.close()
         if self._data is not None:
             self._data.release()
 
     def note_time(self, run: Runner | None = None) -> None:
-        """Write down how far time has come, so that the next server does not fall behind it. `run` commits it."""
+        """Store the current virtual time, so that the next server does not begin before it. `run` commits the step."""
         if not self._clock.is_virtual:
             (run or self._store.run)(lambda tx: write_seen(tx.facts, tx.now))
 
@@ -231,17 +231,17 @@ class Server:
                 await loop.run_in_executor(None, checkpoints.stop)
             group.close()
             if checkpoints is not None:
-                with suppress(UserError):  # A disk without room: the next start knows an earlier instant.
+                with suppress(UserError):  # The disk is full: the next server begins at an earlier instant.
                     self.note_time()
 
     def _node(self, driver: Driver) -> ServerNode:
-        """This server, as the operations of its own surface see it."""
+        """This server, as the operations of `/_redrive/` see it."""
         facts = Facts(self._options.account, str(self._options.data or "memory"))
         file = StoreFile(self._data.store, self._data.backup) if self._data else StoreFile(None, None)
         return ServerNode(facts, self._clock, driver, reset=self._store.reset, file=file)
 
     def _checkpoints(self, group: GroupCommit) -> Checkpoints | None:
-        """What keeps the store's own file nearly whole. A virtual clock is written down by what moves it."""
+        """The task that checkpoints the store's own file. Advances of a virtual clock store its time themselves."""
         if self._data is None:
             return None
 
@@ -252,7 +252,7 @@ class Server:
         return checkpoints
 
     async def _http(self, app: App, driver: Driver, started: Callable[[], None]) -> None:
-        """Answer requests until told to stop."""
+        """Answer requests until `serve` is stopped."""
         loop = asyncio.get_running_loop()
         http = HttpServer(app.handle, SystemClock(), limits_of_process())
         await http.start(self._socket)
@@ -265,7 +265,7 @@ class Server:
         await http.stop(grace_s=GRACE_S)
 
     def _identity(self) -> Identity:
-        """Who callers are. In virtual time SDKs sign by the machine's clock, and functions by the engine's."""
+        """The callers. In virtual time SDKs sign by the machine's clock, and functions by the engine's clock."""
         clocks = [self._clock, SystemClock()] if self._options.virtual else [self._clock]
         return Identity(
             self._issuer, account=self._options.account, clocks=clocks, root_keys=self._options.keys,
@@ -273,7 +273,7 @@ class Server:
         )  # fmt: skip
 
     def _check_keys(self) -> None:
-        """Refuse to serve where nobody could sign. Errors: UserError."""
+        """Refuse to serve if no caller could sign. Errors: UserError."""
         if self._requires_signatures and not self._options.keys:
             try:
                 check_some_key(self._options.host, is_any=self._store.run(is_any_key_active))
@@ -309,7 +309,7 @@ class Server:
 
 @contextmanager
 def running(options: Options, log: Log, *, machine: Callable[[], Instant] = machine_ms) -> Iterator[Server]:
-    """A server in a thread of this process, for as long as the block lasts."""
+    """Run a server in a thread of this process, while the block runs."""
     server = Server(options, log, machine=machine)
     answering: Future[None] = Future()
 
@@ -332,7 +332,10 @@ def running(options: Options, log: Log, *, machine: Callable[[], Instant] = mach
 
 
 def _posts_to(loop: asyncio.AbstractEventLoop) -> Callable[[Callable[[], None]], None]:
-    """Has functions run on this loop, whose thread calls this. From that thread it needs no wake-up by the system."""
+    """Makes functions run on this loop; call it on the loop's thread.
+
+    Calls from that thread need no wake-up by the system.
+    """
     home = threading.get_ident()
 
     def post(work: Callable[[], None]) -> None:
@@ -348,7 +351,7 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     if IS_FORCED:
         return None
     try:
-        import uvloop  # noqa: PLC0415 - it does not build everywhere.
+        import uvloop  # noqa: PLC0415 - uvloop does not build everywhere.
     except ImportError:
         return None
     return uvloop.new_event_loop
@@ -356,7 +359,7 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 @contextmanager
 def _workdir(data: DataDirectory | None) -> Iterator[Path]:
-    """Where functions' code is unpacked: inside the data directory, or somewhere temporary."""
+    """Where functions' code is unpacked: inside the data directory, or in a temporary directory."""
     if data is not None:
         data.functions.mkdir(exist_ok=True, mode=0o700)
         yield data.functions

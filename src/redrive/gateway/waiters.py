@@ -1,4 +1,4 @@
-"""Who is woken by commits: long polls, parked until their topic is notified, and the driver.
+"""Wakes callers at commits: long polls, parked until their topic is notified, and the driver.
 
 Lives on the event loop's thread alone.
 """
@@ -41,7 +41,7 @@ class Waiters:
 
 
 class Paced:
-    """Calls a function when asked to, but after each call not for a while; then once more if it was asked meanwhile."""
+    """Limits how often a function is called: after each call it pauses, then calls once more if asked meanwhile."""
 
     def __init__(self, function: Callable[[], None], *, pause_s: float) -> None:
         self._function = function

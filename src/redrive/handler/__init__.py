@@ -1,10 +1,12 @@
-"""The library inside a function that is safe to run again: ledger, effects, batches, retries, breaker, events, metrics.
+"""A library for functions that are safe to run again: ledger, effects, batches, retries, breaker, events, metrics.
 
-It needs nothing but the standard library, and runs alike on AWS Lambda, on the engine and in a test. boto3 and psycopg
-are imported when a ledger that needs them is first used. It knows no other room of the house, and no other knows it.
+It needs nothing but the standard library, and behaves the same on AWS Lambda, on the engine and in a test. boto3 and
+psycopg are imported when a ledger that needs them is first used. It imports no other room, and no other room imports
+it.
 
-A name's module is imported when the name is first asked for: a function that starts cold pays for what it uses. Values
-that most functions need are named tuples therefore; a dataclass imports `inspect`, and compiles code in each process.
+The module of a name is imported at the first use of the name: a cold start pays only for what the function uses.
+Therefore values that most functions need are named tuples; a dataclass imports `inspect`, and compiles code in each
+process.
 """
 
 from __future__ import annotations
@@ -184,7 +186,7 @@ _HOMES = {
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        """Import a public name from where it lives. Errors: AttributeError."""
+        """Import a public name from its module. Errors: AttributeError."""
         for module, names in _HOMES.items():
             if name in names.split():
                 return getattr(import_module(f"{__name__}.{module}"), name)

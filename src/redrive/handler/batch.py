@@ -1,11 +1,12 @@
-"""Batches: a function of one record becomes a handler of many, whose answer names the records that have to come again.
+"""Batches: makes a handler of a batch from a function of one record; the answer names the records to deliver again.
 
-The event source mapping must have `FunctionResponseTypes: [ReportBatchItemFailures]`: without it Lambda does not read
-the answer and takes every record for done. For once-only processing decorate the function with `idempotent`.
+The event source mapping must have `FunctionResponseTypes: [ReportBatchItemFailures]`: without it Lambda
+ignores the answer and counts every record as done. To process each record once, decorate the function with
+`idempotent`.
 
-    standard queue   each record on its own
-    FIFO queue       in order within a group; after a failure the rest of the group is handed back unprocessed
-    streams          in order; after a failure nothing later counts, because Lambda goes on from the failed record
+    standard queue   each record is independent
+    FIFO queue       in order within a group; after a failure the rest of the group is returned unprocessed
+    streams          in order; after a failure later results do not count, because Lambda retries from the failed record
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ RESERVE_S_DEFAULT = 1.0
 
 
 class BatchFailed(HandlerError):
-    """Every record of a batch failed, and the handler was told to raise then."""
+    """Every record of a batch failed, and the handler was told to raise in that case."""
 
 
 def log_failure(identifier: str, error: Exception) -> None:
@@ -46,14 +47,16 @@ def sqs_batch(
     on_failure: OnFailure = log_failure,
     on_total_failure: Literal["report", "raise"] = "report",
 ) -> BatchHandler:
-    """A handler for a queue's batches out of a function of one message, plain or async.
+    """Make a handler for a queue's batches from a function of one message, plain or async.
 
-    Async functions run up to `concurrency` at a time; messages of one FIFO group never at the same time. When less than
-    `reserve_s` remains of the invocation no further message is begun; those left are handed back. on_total_failure
-    "raise" raises BatchFailed if no message succeeded: for mappings that do not read answers, with batches of one.
+    Async functions run up to `concurrency` at a time, but never two messages of one FIFO group. When less than
+    `reserve_s` remains of the invocation, no further message is begun; the rest is returned unprocessed.
+    on_total_failure "raise" raises BatchFailed if no message succeeded: for mappings that do not read answers, with
+    batches of one.
 
-    Errors (of the handler): ValueError for an event that is no batch of a queue. What the function raises is passed to
-    `on_failure`; its message comes again. So does that of a plain function which returns a coroutine: nothing ran.
+    Errors (of the handler): ValueError for an event that is not a batch of a queue. An exception of the function is
+    passed to `on_failure`, and its message comes again. So does the message of a plain function that returns a
+    coroutine: nothing ran.
     Source: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html
     """
     if on_total_failure not in {"report", "raise"}:
@@ -77,11 +80,11 @@ def kinesis_batch(
     reserve_s: float = RESERVE_S_DEFAULT,
     on_failure: OnFailure = log_failure,
 ) -> BatchHandler:
-    """A handler for a Kinesis stream's batches out of a function of one record, plain or async.
+    """Make a handler for a Kinesis stream's batches from a function of one record, plain or async.
 
-    Plain functions run in order and stop at the first failure. Async ones run up to `concurrency` partition keys at a
-    time, each in order; records after the failed one that succeeded come again, so make them idempotent. The answer
-    names the lowest failed sequence number. The rest as `sqs_batch`.
+    Plain functions run in order and stop at the first failure. Async functions run up to `concurrency` partition keys
+    at a time, each in order; records after the failed one come again even if they succeeded, so make them idempotent.
+    The answer names the lowest failed sequence number. Everything else is as in `sqs_batch`.
 
     Source: https://docs.aws.amazon.com/lambda/latest/dg/services-kinesis-batchfailurereporting.html
     """
@@ -100,7 +103,7 @@ def dynamodb_batch(
     reserve_s: float = RESERVE_S_DEFAULT,
     on_failure: OnFailure = log_failure,
 ) -> BatchHandler:
-    """A handler for a DynamoDB stream's batches; as `kinesis_batch`, with the item's key for the partition key.
+    """Make a handler for a DynamoDB stream's batches, as `kinesis_batch`, with the item's key as the partition key.
 
     Source: https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html
     """
@@ -113,7 +116,7 @@ def dynamodb_batch(
 
 
 class _Item(NamedTuple, Generic[Record]):
-    """A record, what the answer calls it, and the lane that it keeps its order in."""
+    """A record, its identifier in the answer, and the lane within which it keeps its order."""
 
     record: Record
     identifier: str
@@ -138,7 +141,7 @@ def _dynamodb_item(record: Mapping[str, object]) -> _Item[DynamoDBRecord]:
 
 
 class _Run(Generic[Record]):
-    """Runs the records of a batch and answers the places of those that have to come again, in order."""
+    """Runs the records of a batch and returns the places of those to deliver again, in order."""
 
     def __init__(
         self,
@@ -220,7 +223,7 @@ class _Run(Generic[Record]):
 
 
 class _Progress:
-    """Which records have failed, and which ones therefore need not be begun."""
+    """Which records have failed, and which records therefore need not be begun."""
 
     def __init__(self, stops_at_failure: bool) -> None:
         self.failed: set[int] = set()
@@ -229,7 +232,7 @@ class _Progress:
         self._first_failed: int | None = None
 
     def must_skip(self, place: int, lane: str) -> bool:
-        """Whether an earlier failure makes this record come again anyhow."""
+        """Whether an earlier failure makes this record come again in any case."""
         comes_again = self._stops_at_failure and self._first_failed is not None and place > self._first_failed
         return comes_again or lane in self._broken_lanes
 
@@ -240,7 +243,7 @@ class _Progress:
 
 
 def _checkpoint(run: _Run[Record], items: list[_Item[Record]], context: object) -> BatchResponse:
-    """Lambda goes on from the lowest sequence number in the answer; the others would say nothing more."""
+    """Lambda retries from the lowest sequence number in the answer; others would add nothing."""
     failed = run(items, context)
     return _response([items[failed[0]].identifier] if failed else [])
 

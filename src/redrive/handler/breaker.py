@@ -1,14 +1,14 @@
-"""A circuit breaker: after some failures in a row nobody calls for a while, then one probe decides.
+"""A circuit breaker: after some failures in a row no call is made for a while, then one probe decides.
 
     CLOSED     calls go through; `failures_max` failures in a row → OPEN
     OPEN       no call goes through; after `open_s` the first caller becomes the probe → HALF_OPEN
     HALF_OPEN  one probe is under way and no other call goes through; it succeeds → CLOSED, it fails → OPEN;
-               a probe that does not come back within `probe_s` is given up, and the next caller is the probe
+               a probe without an end within `probe_s` is given up, and the next caller becomes the probe
 
-A failure counts unless it is known to be the request's own fault: an exception that nobody here knows may well mean
-that the downstream is gone, and a breaker that does not count it never opens and says nothing.
+A failure counts unless the request is known to be its cause: an unknown exception may mean that the downstream is
+unavailable, and a breaker that did not count it would never open.
 
-The state is one cell. In a ledger's cells it is shared by all processes, at the price of a read for each call.
+The state is one cell. In a ledger's cells all processes share it, at the cost of a read for each call.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from redrive.handler.functions import is_async, refuse_unrun
 P = ParamSpec("P")
 R = TypeVar("R")
 
-RACES_MAX = 10  # How often a change is tried anew because somebody else changed the state first.
+RACES_MAX = 10  # How often a change is retried because another process changed the state first.
 
 
 class State(enum.StrEnum):
-    """What a breaker does with a call."""
+    """How a breaker handles a call."""
 
     CLOSED = "CLOSED"
     OPEN = "OPEN"
@@ -43,12 +43,12 @@ class State(enum.StrEnum):
 
 
 def is_outage(error: Exception) -> bool:
-    """Whether a failure may mean that the downstream is in trouble: all do but those that blame the request."""
+    """Whether a failure may mean that the downstream is unavailable: all do except those that the request caused."""
     return not is_of_request(error)
 
 
 class CircuitBreaker:
-    """Stops calling what fails. `counts` says which failures count; others leave the state as it is.
+    """Stops calls to a downstream that fails. `counts` says which failures count; others leave the state as it is.
 
     breaker = CircuitBreaker("payments", cells=ledger)
     receipt = breaker.call(charge, order)
@@ -72,7 +72,7 @@ class CircuitBreaker:
         clock: Clock = now_ms,
         nonce: NewNonce = new_nonce,
     ) -> None:
-        """`cells` is where the state is kept: a ledger, to share it; by default this object, for all its threads."""
+        """`cells` keeps the state: a ledger, to share it; by default this object, for all its threads."""
         if failures_max < 1:
             raise ValueError(f"a breaker that opens after {failures_max} failures is never closed: at least 1")
         self.name = name
@@ -86,13 +86,13 @@ class CircuitBreaker:
 
     @property
     def state(self) -> State:
-        """What the breaker is doing. OPEN lasts until somebody calls, even after its time."""
+        """The current state. OPEN lasts until the next call, even after its time."""
         return self._load()[1].state
 
     def call(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call a function if the circuit allows it.
 
-        Errors: CircuitOpen; the function's own; TypeError if it returns a coroutine, which says nothing yet.
+        Errors: CircuitOpen; the function's own; TypeError if it returns a coroutine, which has no outcome yet.
         """
         probe = self._admit()
         try:
@@ -118,12 +118,12 @@ class CircuitBreaker:
         return result
 
     def __enter__(self) -> Self:
-        """Go through the breaker with all that the block does. Errors: CircuitOpen."""
+        """Count the whole block as one call. Errors: CircuitOpen."""
         _ENTERED.set(((self, self._admit()), *_ENTERED.get()))
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Count how the block ended; what it raised goes on."""
+        """Record the outcome of the block; its exception propagates."""
         self._ended(self._left(), error)
 
     async def __aenter__(self) -> Self:
@@ -145,7 +145,7 @@ class CircuitBreaker:
         return self.protect(function)
 
     def protect(self, function: Callable[P, R]) -> Callable[P, R]:
-        """Make a function, plain or async, go through the breaker whenever it is called."""
+        """Make every call of a function, plain or async, go through the breaker."""
         if is_async(function):
 
             @functools.wraps(function)
@@ -161,7 +161,7 @@ class CircuitBreaker:
         return run
 
     def _admit(self) -> str | None:
-        """Let a call through: as the probe, whose name is answered, or as any other. Errors: CircuitOpen."""
+        """Admit a call: as the probe, whose name is returned, or as an ordinary call. Errors: CircuitOpen."""
         for _ in range(RACES_MAX):
             cell, circuit = self._load()
             now = self._clock()
@@ -177,14 +177,14 @@ class CircuitBreaker:
         raise CircuitOpen(self.name, self._probe_ms / 1000)
 
     def _left(self) -> str | None:
-        """The probe's name of the block that is left: that of this breaker which was entered last, here."""
+        """The probe's name for the block that ends: the innermost block of this breaker in this context."""
         entered = _ENTERED.get()
         at = next(at for at, (breaker, _) in enumerate(entered) if breaker is self)
         _ENTERED.set((*entered[:at], *entered[at + 1 :]))
         return entered[at][1]
 
     def _ended(self, probe: str | None, error: BaseException | None) -> None:
-        """Count how a block ended. One that was killed or cancelled says nothing."""
+        """Record the outcome of a block. A block that was killed or cancelled has none."""
         if error is None:
             self._succeeded(probe)
         elif isinstance(error, Exception):
@@ -194,14 +194,14 @@ class CircuitBreaker:
         def change(circuit: _Circuit) -> _Circuit:
             if circuit.state is State.CLOSED or (probe is not None and circuit.probe == probe):
                 return _Circuit()
-            return circuit  # A call that began before the circuit opened says nothing about now.
+            return circuit  # A call that began before the circuit opened says nothing about the current state.
 
         self._change(change)
 
     def _failed(self, probe: str | None, error: Exception) -> None:
         if not self._counts(error):
             if probe is not None:
-                self._succeeded(probe)  # The downstream answered: what was wrong was the request.
+                self._succeeded(probe)  # The downstream answered: the request was wrong.
             return
         reopened = _Circuit(State.OPEN, self._failures_max, closed_until=self._clock() + self._open_ms)
 
@@ -231,7 +231,7 @@ class CircuitBreaker:
 
 @dataclass(frozen=True, slots=True)
 class _Circuit:
-    """The state as it is kept. Until `closed_until` nobody passes: the end of OPEN, or of the probe's time."""
+    """The state as it is stored. No call is admitted before `closed_until`: the end of OPEN, or of the probe's time."""
 
     state: State = State.CLOSED
     failures: int = 0
@@ -247,4 +247,4 @@ def _circuit_from(text: str) -> _Circuit:
 
 
 _ENTERED: ContextVar[tuple[tuple[CircuitBreaker, str | None], ...]] = ContextVar("redrive_breakers", default=())
-"""The breakers of the blocks around, in this thread or task, the innermost first; each with its probe's name."""
+"""The breakers of the enclosing blocks in this thread or task, the innermost first, each with its probe's name."""

@@ -1,14 +1,15 @@
-"""Small shared values with a version: what several processes know together, such as the state of a breaker.
+"""Small shared values with a version, such as the state of a breaker, which several processes share.
 
-A cell changes only if it is still as it was read. Every ledger keeps cells beside its records.
+A cell changes only by compare-and-swap: if its version is still the version that was read. Every ledger keeps cells
+beside its records.
 """
 
 from __future__ import annotations
 
-from _thread import allocate_lock  # All of `threading` that is needed here; the rest would cost each cold start.
+from _thread import allocate_lock  # All of `threading` that is needed here; the rest would slow down each cold start.
 from typing import NamedTuple, Protocol
 
-RESERVED = "redrive:"  # A ledger that has one place for both keeps cells under this; no execution's key begins so.
+RESERVED = "redrive:"  # The prefix of cells in a ledger's only table; no execution's key has this prefix.
 
 
 class Cell(NamedTuple):
@@ -19,19 +20,19 @@ class Cell(NamedTuple):
 
 
 class Cells(Protocol):
-    """A place that keeps cells by name."""
+    """Stores cells by name."""
 
     def load_cell(self, name: str) -> Cell:
-        """The cell as it is now."""
+        """The current cell."""
         ...
 
     def swap_cell(self, name: str, version: int, text: str) -> bool:
-        """Write the cell if its version is still this one. False, and nothing changes, if it is not."""
+        """Write the cell if its version is still this one. Otherwise False, and nothing changes."""
         ...
 
 
 class LocalCells:
-    """Cells of one process, which are gone with it. Safe across its threads."""
+    """Cells in the memory of one process. Thread-safe."""
 
     def __init__(self) -> None:
         self._cells: dict[str, Cell] = {}

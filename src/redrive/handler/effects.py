@@ -1,14 +1,14 @@
-"""`effect`: something done to the world outside, at most once for each execution as far as the world can help.
+"""`effect`: an action on the outside world, at most once for each execution if the downstream supports that.
 
-No ledger can tell whether a call whose answer never came was made. What makes repeating it safe is a downstream that
-knows an idempotency key again, and that memory ends: after a day, or after half an hour. A message may wait in a
-dead-letter queue for two weeks. So an effect is recorded before it is tried, its key is used again only while the
-downstream is known to remember it, and after that the downstream is asked first.
+No ledger can tell whether a call was made if its answer is lost. Repeating the call is safe if the downstream
+deduplicates by an idempotency key, but the downstream forgets the key: after a day, or after half an hour. A message
+may wait in a dead-letter queue for two weeks. So an effect is recorded before the call, its key is reused only while
+the downstream is known to remember it, and after that the downstream is asked first.
 
     no record                              record the intent, call
     intended, within the key's memory      call again, with the same key
     intended, past the key's memory        look up: found → its result; not found → call, with a new memory
-    intended, past it, without a lookup    EffectUncertain: somebody has to look
+    intended, past it, without a lookup    EffectUncertain: a person has to check
     done                                   the recorded result; no call
 """
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-IDEMPOTENCY_KEY_CHARS_MAX = 255  # Of Stripe's header, and of most others'.
+IDEMPOTENCY_KEY_CHARS_MAX = 255  # The limit of Stripe's header, and of most others.
 
 
 def effect(
@@ -50,11 +50,12 @@ def effect(
 
         charge(order)  # inside a function decorated with idempotent
 
-    The function takes the idempotency key first; callers leave it out. `key_memory` is how long the downstream knows a
-    key again, as its documentation says: None is for ever, as with a conditional write under the key; zero is a
-    downstream without keys. `lookup` takes the same arguments and answers what the downstream has, or None.
+    The function takes the idempotency key first; callers leave it out. `key_memory` is how long the downstream
+    remembers a key, according to its documentation: None is for ever, as with a conditional write under the key; zero
+    means that the downstream has no keys. `lookup` takes the same arguments and returns the effect's result from the
+    downstream, or None.
 
-    A call that raised may be made again in the same run, as `retry` does: it is the same effect, under the same key.
+    A call that raised may be repeated in the same run, as `retry` does: it is the same effect, under the same key.
 
     Errors (of the call): OutsideExecution, EffectRepeated, RecordFull, EffectUncertain, LeaseLost, ResultNotStorable,
     the function's own. After any but the first three the effect may have happened. TypeError at once for a method.
@@ -72,7 +73,7 @@ def effect(
 
 
 class Effect(Generic[P, R]):
-    """A function whose effect is recorded. Called without the idempotency key, it adds it."""
+    """A function whose effect is recorded. Callers leave out the idempotency key; the object adds it."""
 
     def __init__(
         self,
@@ -90,12 +91,12 @@ class Effect(Generic[P, R]):
         self._clock = clock
 
     def part(self, part: str) -> Effect[P, R]:
-        """The effect on one of several things that an execution does it to: `charge.part(line.id)(line)`."""
+        """The effect for one of several things in an execution: `charge.part(line.id)(line)`."""
         return Effect(f"{self.name}:{part}", self.__wrapped__, self.key_memory, self._lookup, self._clock)
 
     @property
     def is_async(self) -> bool:
-        """Whether a call makes a coroutine; `retry` and batches ask."""
+        """Whether a call returns a coroutine; `retry` and batches ask."""
         return is_async(self.__wrapped__)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -129,7 +130,7 @@ class Effect(Generic[P, R]):
             return await self._run_in_turns(execution, *args, **kwargs)
 
     async def _run_in_turns(self, execution: Execution, *args: P.args, **kwargs: P.kwargs) -> object:
-        """As `_run`, line by line, with the ledger in a thread."""
+        """The same steps as `_run`, with the ledger in a thread."""
         from asyncio import to_thread
 
         record = self._recorded_or_new(execution)
@@ -160,7 +161,7 @@ class Effect(Generic[P, R]):
 
     @contextmanager
     def _uncounted_if_it_fails(self, execution: Execution) -> Iterator[None]:
-        """A call that came to no end may be made again: it goes on from what is recorded of the effect."""
+        """A call that failed may be made again: the next call continues from the effect's record."""
         try:
             yield
         except BaseException:
@@ -174,9 +175,9 @@ class Effect(Generic[P, R]):
         return EffectRecord(self.name, _idempotency_key(execution.key, self.name), first_at=self._clock())
 
     def _must_look_up(self, execution: Execution, record: EffectRecord) -> bool:
-        """Whether the effect was begun before, so long ago that the downstream may have forgotten the key.
+        """Whether the effect was begun so long ago that the downstream may have forgotten the key.
 
-        The memory is counted from the first intent, before which the downstream cannot have seen the key.
+        The memory is counted from the first intent: the downstream cannot have received the key before it.
         """
         if self.key_memory is None or self.name not in execution.effects:
             return False
@@ -198,7 +199,7 @@ class Effect(Generic[P, R]):
 
 
 def _idempotency_key(execution_key: str, name: str) -> str:
-    """A key that fits into a header: the readable one, or its hash."""
+    """A key that fits into a header: the readable key, or its hash if that is too long."""
     key = f"{execution_key}/{name}"
     if len(key) <= IDEMPOTENCY_KEY_CHARS_MAX and key.isascii() and key.isprintable():
         return key

@@ -1,6 +1,6 @@
-"""Randomness, for code that runs in a user's process. The only module of the library that draws any.
+"""Randomness, for code that runs in a user's process. The only module of the library that draws random numbers.
 
-It asks the operating system: Lambda environments restored from one snapshot would share the draws of a generator.
+It asks the operating system: Lambda environments restored from one snapshot would share the state of a generator.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ _STEPS = 1 << 53
 
 
 def new_nonce() -> str:
-    """32 hexadecimal digits that no other run has."""
+    """32 hexadecimal digits, different for each run."""
     return os.urandom(16).hex()
 
 
 def fraction() -> float:
-    """A number from 0 up to, not including, 1."""
+    """A random number from 0 up to, but not including, 1."""
     return (int.from_bytes(os.urandom(7), "big") % _STEPS) / _STEPS

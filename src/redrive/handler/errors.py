@@ -1,18 +1,18 @@
-"""What this library raises. Each message says what happened, to which execution, and what to do.
+"""The exceptions of this library. Each message says what happened, to which execution, and what to do.
 
-Who catches them: nobody in a handler, as a rule. An error that leaves the handler leaves the message in its queue, and
-that is what each of these wants.
+A handler normally does not catch them: an error that leaves the handler leaves the message in its queue, as each of
+these requires.
 """
 
 from __future__ import annotations
 
 
 class HandlerError(Exception):
-    """The base of all errors of this library."""
+    """The base class of all errors of this library."""
 
 
 class StillRunning(HandlerError):
-    """Another run of this execution holds its lease; this delivery has to come back later.
+    """Another run of this execution holds its lease; this delivery has to come again later.
 
     `until` is the instant at which the lease ends, in milliseconds since the epoch.
     """
@@ -26,7 +26,7 @@ class StillRunning(HandlerError):
 
 
 class LeaseLost(HandlerError):
-    """This run outlived its lease and another one took the execution over: what this one did is not recorded."""
+    """This run outlived its lease and another run took the execution over: this run's result is not recorded."""
 
     def __init__(self, key: str) -> None:
         super().__init__(
@@ -48,7 +48,7 @@ class PayloadChanged(HandlerError):
 
 
 class KeyShared(HandlerError):
-    """The key is that of another function's execution: one of them would get the other's result, and never run."""
+    """The key belongs to another function's execution: one function would get the other's result, and never run."""
 
     def __init__(self, key: str, recorded: str, given: str) -> None:
         super().__init__(
@@ -61,31 +61,31 @@ class KeyShared(HandlerError):
 
 
 class KeyRefused(HandlerError):
-    """The event has no key of this kind, or one that would not tell executions apart."""
+    """The event has no key of this kind, or its key could be the same for different executions."""
 
 
 class ResultNotStorable(HandlerError):
-    """The function returned something that a record cannot give back unchanged."""
+    """The function returned a value that a record cannot store and return unchanged."""
 
 
 class RecordFull(HandlerError):
-    """The execution has had so many effects, or so large ones, that its record has no room for another's result."""
+    """The execution has had so many or so large effects that its record has no room for another result."""
 
 
 class OutsideExecution(HandlerError):
-    """An effect was called, or an execution asked for, outside of a function decorated with `idempotent`."""
+    """An effect or `current_execution` was called outside of a function decorated with `idempotent`."""
 
 
 class EffectRepeated(HandlerError):
-    """One run called an effect of the same name twice, which would return the first call's result."""
+    """One run called an effect of this name twice; the second call would return the first call's result."""
 
 
 class EffectUncertain(HandlerError):
-    """Nobody knows whether an effect happened, and repeating it may do it twice."""
+    """It is unknown whether an effect happened, and repeating it may do it twice."""
 
 
 class CircuitOpen(HandlerError):
-    """The breaker lets no call through. `retry_after_s` is the time until it may."""
+    """The breaker admits no call. `retry_after_s` is the time until it may."""
 
     def __init__(self, name: str, retry_after_s: float) -> None:
         super().__init__(f"circuit {name!r} is open: it lets a probe through in {retry_after_s:.1f} s")

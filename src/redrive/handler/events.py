@@ -1,7 +1,7 @@
-"""`put_events`: any number of events to EventBridge, of which only those that failed are sent again.
+"""`put_events`: sends any number of events to EventBridge, and only those that failed again.
 
-PutEvents answers 200 though some of its entries failed, and takes ten entries, of limited size together, at a time.
-Whatever happens, the caller learns what became of each entry: an error would hide those that were sent.
+PutEvents answers 200 even if some entries failed, and takes at most ten entries, of limited total size, at a time. The
+caller always gets the result of each entry: an exception would hide the entries that were sent.
 
 Source: https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html
 """
@@ -21,23 +21,23 @@ from redrive.handler.retries import DEFAULT_POLICY, RetryPolicy
 from redrive.handler.signatures import EventsClient
 
 ENTRIES_MAX = 10  # https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html
-BYTES_MAX = 1_048_576 - 1  # Less than 1 MB together; endpoints that were not raised yet take 262,144.
+BYTES_MAX = 1_048_576 - 1  # Less than 1 MB in all; endpoints with the older limit take 262,144.
 TIME_BYTES = 14
 
 Entry = Mapping[str, object]
 
 
 class Limiter(Protocol):
-    """What slows the sending down; a TokenBucket."""
+    """Limits the rate of requests; a TokenBucket."""
 
     def take(self, tokens: int = 1) -> float:
-        """Wait until so many may pass."""
+        """Wait until this many requests may pass."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """An entry that EventBridge took; `place` is where it stood in the caller's list."""
+    """An entry that EventBridge accepted; `place` is its index in the caller's list."""
 
     place: int
     event_id: str
@@ -45,10 +45,10 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """An entry that stayed behind, with the last error. `is_retryable`: sending it later may succeed.
+    """An entry that was not sent, with the last error. `is_retryable`: sending it later may succeed.
 
-    After a lost answer an entry that stayed behind may have been taken all the same: EventBridge's consumers see events
-    at least once.
+    After a lost answer, EventBridge may have accepted such an entry nevertheless: consumers of EventBridge receive
+    events at least once.
     """
 
     place: int
@@ -60,7 +60,7 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class PutEventsReport:
-    """What became of each entry, in the caller's order."""
+    """The result of each entry, in the caller's order."""
 
     sent: tuple[Sent, ...]
     left: tuple[Left, ...]
@@ -83,10 +83,11 @@ def put_events(
     sleep: Sleep = sleep,
     random: Random = fraction,
 ) -> PutEventsReport:
-    """Send events, and report what became of each. Raises for nothing that EventBridge or the network does.
+    """Send events, and report the result of each. Never raises for an error of EventBridge or the network.
 
-    Entries go in order, in tens, and in less than `bytes_max` together. Those that fail in a way that passes are sent
-    again after a wait, by `policy`, which counts for each ten. `limiter` is asked once for each request.
+    Entries are sent in order, in groups of ten or fewer, with less than `bytes_max` in all. Entries with a transient
+    error are sent again after a wait, by `policy`, which counts for each group. `limiter` is asked once for each
+    request.
     """
     sending = _Sending(client, policy, limiter, context, clock, sleep, random)
     sent: list[Sent] = []
@@ -112,7 +113,7 @@ put_events_async = in_thread(put_events)
 
 
 def entry_bytes(entry: Entry) -> int:
-    """What an entry counts as: 14 for its time if it has one, and the UTF-8 bytes of its texts.
+    """The size of an entry for EventBridge's limit: 14 for its time if it has one, and the UTF-8 bytes of its texts.
 
     Source: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-putevent-size.html
     """
@@ -138,7 +139,7 @@ def _chunks(entries: list[tuple[int, Entry]], bytes_max: int) -> Iterator[list[t
 
 
 class _Sending:
-    """Sends one chunk after another."""
+    """Sends one group of entries after another."""
 
     def __init__(
         self,
@@ -196,7 +197,7 @@ class _Sending:
 
 
 def _sorted_out(pending: list[tuple[int, Entry]], results: list[Mapping[str, str]]) -> tuple[list[Sent], list[Left]]:
-    """An answer's entries stand in the order of the request's."""
+    """The sent and the failed entries. The answer's entries have the order of the request's."""
     sent: list[Sent] = []
     left: list[Left] = []
     for (place, entry), result in zip(pending, results, strict=True):
@@ -209,6 +210,6 @@ def _sorted_out(pending: list[tuple[int, Entry]], results: list[Mapping[str, str
 
 
 def _worst(left: list[Left]) -> Kind:
-    """A throttle among the failures makes all of them wait as long as it needs."""
+    """The failure that decides the wait: a throttle, if there is one, since throttles wait longest."""
     is_throttled = any(kind_of_code(one.code) is Kind.THROTTLED for one in left)
     return Kind.THROTTLED if is_throttled else Kind.TRANSIENT

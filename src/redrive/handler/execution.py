@@ -1,4 +1,4 @@
-"""The execution that this code is part of: what `idempotent` opened, and effects and transactions belong to."""
+"""The execution of the current code: `idempotent` opens it, and effects and transactions belong to it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from redrive.handler import payloads
 from redrive.handler.errors import LeaseLost, OutsideExecution, RecordFull
 from redrive.handler.ledger import EffectRecord, Ledger, Token
 
-EFFECT_BYTES = 100  # Of an effect's instants and of what its attributes are called.
+EFFECT_BYTES = 100  # The bytes of an effect's instants and of its attributes' names.
 
 
 class Execution:
     """One run of an execution, from its beginning until it is settled.
 
-    Inside `with execution:`, `current_execution` answers it.
+    Inside `with execution:`, `current_execution` returns it.
     """
 
     def __init__(self, ledger: Ledger, token: Token, effects: Mapping[str, EffectRecord]) -> None:
@@ -33,25 +33,25 @@ class Execution:
 
     @property
     def attempt(self) -> int:
-        """Which run of the execution this is, from 1."""
+        """The number of this run of the execution, from 1."""
         return self.token.attempt
 
     def finish(self, result: object) -> None:
         """Record success now, as a part of `ledger.transaction()`.
 
-        The function then returns the same result. Errors: LeaseLost, which undoes the transaction it is raised in.
+        The function then must return the same result. Errors: LeaseLost, which rolls back the transaction.
         """
         if not self.record_success(result):
             raise LeaseLost(self.key)
 
     def record_success(self, result: object) -> bool:
-        """Record success. False if the execution is no longer this run's. Errors: ResultNotStorable; the ledger's."""
+        """Record success. False if another run has taken over. Errors: ResultNotStorable; the ledger's."""
         if self.effects:
             payloads.encode(result, bytes_max=self._result_bytes_max())
         return self.ledger.finish(self.token, result)
 
     def make_room_for(self, effect: EffectRecord) -> None:
-        """See, before an effect happens, that the record will have room for its result. Errors: RecordFull."""
+        """Check, before an effect happens, that the record has room for its result. Errors: RecordFull."""
         others = self._effects_bytes() - _bytes_of(self.effects.get(effect.name))
         needed = _bytes_of(effect) + payloads.EFFECT_RESULT_BYTES_MAX
         if others + needed > payloads.EFFECTS_BYTES_MAX:
@@ -82,19 +82,19 @@ class Execution:
 
 
 def _bytes_of(effect: EffectRecord | None) -> int:
-    """What an effect takes of a record, at most: its texts, and its instants with all their names."""
+    """The most bytes that an effect takes in a record: its texts, and its instants with all names."""
     if effect is None:
         return 0
     texts = effect.name + effect.idempotency_key + (effect.result or "")
     return EFFECT_BYTES + (len(texts) if texts.isascii() else len(texts.encode()))
 
 
-# Belongs to the run, not to the module: each thread and each coroutine has its own.
+# A context variable belongs to the run, not to the module: each thread and each coroutine has its own.
 _CURRENT: ContextVar[Execution | None] = ContextVar("redrive_execution", default=None)
 
 
 def current_execution() -> Execution:
-    """The execution that is going on. Errors: OutsideExecution."""
+    """The current execution. Errors: OutsideExecution."""
     execution = _CURRENT.get()
     if execution is None:
         raise OutsideExecution(

@@ -1,7 +1,7 @@
-"""What a failure means for the next try: transient, throttled, or permanent.
+"""Classifies failures for retries: transient, throttled, or permanent.
 
-Errors are known by their shape, not by their class, so that nothing has to be imported to know them: botocore's have a
-`response`, HTTP libraries' a status, the network's are OSErrors or are called so.
+Errors are recognised by their shape, not by their class, so that no module has to be imported: botocore's errors have a
+`response`, those of HTTP libraries a status, those of the network are OSErrors or have known names.
 
 Source: https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html
 """
@@ -17,15 +17,15 @@ from redrive.handler.errors import CircuitOpen, FunctionFailed, HandlerError
 
 
 class Kind(enum.Enum):
-    """How a failure counts."""
+    """The class of a failure."""
 
     TRANSIENT = "transient"
     THROTTLED = "throttled"
     PERMANENT = "permanent"
 
 
-# Lambda's TooManyRequestsException is a throttle. Its ResourceNotFoundException is no passing one: the function, or
-# the version, is not there.
+# Lambda's TooManyRequestsException is a throttle. Its ResourceNotFoundException is permanent: the function, or its
+# version, does not exist.
 THROTTLED_CODES = frozenset(
     """
     BandwidthLimitExceeded EC2ThrottledException KMSThrottling KMSThrottlingException KmsThrottled
@@ -45,14 +45,14 @@ TRANSIENT_CODES = frozenset(
 THROTTLED_STATUSES = frozenset({429})
 TRANSIENT_STATUSES = frozenset({408, 425, 500, 502, 503, 504})
 
-# Why a transaction was cancelled, for each of its members. All others are of the request, and stay.
+# The transient reasons for which a transaction is cancelled. All other reasons lie in the request, and are permanent.
 _CANCELLATIONS = {
     "None": None,
     "ProvisionedThroughputExceeded": Kind.THROTTLED,
     "ThrottlingError": Kind.THROTTLED,
     "TransactionConflict": Kind.TRANSIENT,
 }
-# What the system says when the way is gone, and not the other side: subclasses of OSError name only a few of them.
+# Errors of the operating system about the network, not the other side: OSError has subclasses for only a few of them.
 _TRANSIENT_ERRNOS = frozenset(
     {
         errno.ECONNABORTED, errno.ECONNREFUSED, errno.ECONNRESET, errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ENETDOWN,
@@ -60,18 +60,18 @@ _TRANSIENT_ERRNOS = frozenset(
     }
 )  # fmt: skip
 
-# Of botocore, urllib3, requests, httpx, aiohttp and grpc, none of which is imported here.
+# Exceptions of botocore, urllib3, requests, httpx, aiohttp and grpc; none of them is imported here.
 _TRANSIENT_NAMES = (
     "Timeout", "ConnectionError", "ConnectError", "ConnectionClosed", "ReadError", "ProtocolError", "gaierror",
 )  # fmt: skip
 
 _NEVER_SENT = frozenset({"MissingParametersError", "ParamValidationError", "UnknownParameterError", "ValidationError"})
-"""What botocore raises before it sends anything, because of the parameters alone."""
+"""Exceptions that botocore raises for wrong parameters, before it sends anything."""
 
 
 @dataclass(frozen=True, slots=True)
 class Classes:
-    """A user's own exceptions, by kind. They are asked before everything else."""
+    """A user's own exceptions, by kind. They take precedence over all other rules."""
 
     transient: tuple[type[BaseException], ...] = ()
     throttled: tuple[type[BaseException], ...] = ()
@@ -79,7 +79,7 @@ class Classes:
 
 
 def classify(error: BaseException, classes: Classes | None = None) -> Kind:
-    """What this failure means for the next try. What nobody knows is permanent: repeating a bug repeats it."""
+    """The kind of a failure. An unknown failure is permanent: repeating a bug does not help."""
     if classes is not None:
         for kinds, kind in (
             (classes.permanent, Kind.PERMANENT),
@@ -97,7 +97,7 @@ def classify(error: BaseException, classes: Classes | None = None) -> Kind:
     status = http_status(error)
     if status is not None:
         return kind_of_status(status)
-    reason = getattr(error, "reason", None)  # urllib wraps what went wrong.
+    reason = getattr(error, "reason", None)  # urllib wraps the original error.
     if isinstance(reason, BaseException):
         return classify(reason, classes)
     is_network = isinstance(error, ConnectionError | TimeoutError) or _is_called_transient(error)
@@ -106,11 +106,11 @@ def classify(error: BaseException, classes: Classes | None = None) -> Kind:
 
 
 def is_of_request(error: BaseException) -> bool:
-    """Whether a failure is known to be the request's own: the other side has answered so, or was never asked.
+    """Whether the request is known to be the cause of a failure: the other side said so, or was never asked.
 
-    An answer says so by an HTTP status of 4xx, or by an AWS error code, that no retry would change. A request that
-    botocore refuses to send is the request's own fault, and so is what this library says of an execution. Of all other
-    failures nobody knows that: an OSError, a class of a user's, an answer that cannot be read.
+    An answer says so by an HTTP status of 4xx, or by an AWS error code, for which no retry would help. Also caused by
+    the request: a request that botocore refuses to send, and an error of this library about an execution. For all other
+    failures the cause is unknown: an OSError, a user's class, an unreadable answer.
     """
     if isinstance(error, HandlerError):
         return not isinstance(error, CircuitOpen | FunctionFailed)
@@ -125,22 +125,22 @@ def is_of_request(error: BaseException) -> bool:
 
 
 def kind_of_code(code: str) -> Kind | None:
-    """What an AWS error code means; None if only its HTTP status can tell."""
-    code = code.rpartition(".")[2]  # SQS's begin with `AWS.SimpleQueueService.`.
+    """The kind of an AWS error code; None if only its HTTP status can tell."""
+    code = code.rpartition(".")[2]  # Codes of SQS begin with `AWS.SimpleQueueService.`.
     if code in THROTTLED_CODES:
         return Kind.THROTTLED
     return Kind.TRANSIENT if code in TRANSIENT_CODES else None
 
 
 def kind_of_status(status: int) -> Kind:
-    """What an HTTP status means."""
+    """The kind of an HTTP status."""
     if status in THROTTLED_STATUSES:
         return Kind.THROTTLED
     return Kind.TRANSIENT if status in TRANSIENT_STATUSES else Kind.PERMANENT
 
 
 def error_code(error: BaseException) -> str | None:
-    """The code of an AWS error, as botocore's ClientError carries it."""
+    """The code of an AWS error, from botocore's ClientError."""
     match getattr(error, "response", None):
         case {"Error": {"Code": str(code)}}:
             return code
@@ -149,7 +149,7 @@ def error_code(error: BaseException) -> str | None:
 
 
 def http_status(error: BaseException) -> int | None:
-    """The HTTP status that an error of botocore, urllib, requests, httpx or aiohttp carries."""
+    """The HTTP status of an error of botocore, urllib, requests, httpx or aiohttp."""
     response = getattr(error, "response", None)
     if isinstance(response, Mapping):
         match response:
@@ -166,7 +166,7 @@ def http_status(error: BaseException) -> int | None:
 
 
 def _kind_of_cancellation(error: BaseException) -> Kind | None:
-    """What made DynamoDB cancel a transaction; None for all other errors.
+    """The kind of DynamoDB's reason for the cancellation of a transaction; None for all other errors.
 
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
     """

@@ -1,7 +1,7 @@
-"""What a user's function is, which arguments a call gives it, and whether a call ran it; mostly without `inspect`.
+"""Inspects a user's function: its name, its parameters, and whether a call ran it; mostly without `inspect`.
 
-To import that module costs half of what the library costs, and every cold start would pay for it. It is asked about
-callables that are no plain functions, and about calls that name their arguments.
+Importing `inspect` takes half as long as importing the whole library, at every cold start. It is used only for
+callables that are not plain functions, and for calls with keyword arguments.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ R = TypeVar("R")
 
 Arguments = tuple[tuple[object, ...], Mapping[str, object]]
 
-CO_COROUTINE = 0x80  # As inspect.CO_COROUTINE.
+CO_COROUTINE = 0x80  # The value of inspect.CO_COROUTINE.
 
-_RESULTS = frozenset({type(None), bool, int, float, str, list, dict, tuple})  # Seen at once to be results.
+_RESULTS = frozenset({type(None), bool, int, float, str, list, dict, tuple})  # Types that are always results.
 _GENERATORS = (GeneratorType, AsyncGeneratorType)
 _PROMISING = ("__await__", "add_done_callback")  # Of coroutines and tasks, and of the futures of thread pools.
 
 
 def is_async(function: Callable[P, object]) -> TypeGuard[Callable[P, Awaitable[object]]]:
-    """Whether a call makes a coroutine, as far as the callable shows it: one that hides it is met by `refuse_unrun`.
+    """Whether a call returns a coroutine, as far as the callable shows; `refuse_unrun` catches a hidden coroutine.
 
-    Objects may say so themselves, by an attribute `is_async`, or have an async `__call__`.
+    Objects may declare it by an attribute `is_async`, or have an async `__call__`.
     """
     if isinstance(function, FunctionType):
         if function.__code__.co_flags & CO_COROUTINE:
             return True
-        if vars(function).keys() <= {"__wrapped__"}:  # inspect.markcoroutinefunction leaves an attribute.
+        if vars(function).keys() <= {"__wrapped__"}:  # inspect.markcoroutinefunction sets an attribute.
             return False
     declared = getattr(function, "is_async", None)
     if isinstance(declared, bool):
@@ -47,9 +47,9 @@ def is_async(function: Callable[P, object]) -> TypeGuard[Callable[P, Awaitable[o
 
 
 def refuse_unrun(result: object, by: Function) -> None:
-    """See that a function returned a result, and not work that nobody has run: a coroutine, a generator, a future.
+    """Check that a function returned a result, and not work that has not run: a coroutine, a generator, a future.
 
-    A plain function may return one: a lambda around an async function, a decorator that hides one, a forgotten await.
+    A plain function may return one: a lambda around an async function, a decorator that hides one, a missing await.
     Errors: TypeError; the coroutine is closed.
     """
     kind = type(result)
@@ -57,7 +57,7 @@ def refuse_unrun(result: object, by: Function) -> None:
         return
     close = getattr(result, "close", None)
     if callable(close):
-        close()  # It would warn that it was never awaited, without saying by whom.
+        close()  # Otherwise Python warns that it was never awaited, without saying where.
     raise TypeError(
         f"{name_of(by)} returned a {kind.__name__}, so that its work has not been run: decorate or hand over the "
         "`async def` itself, await what it calls, and return no generator"
@@ -65,7 +65,7 @@ def refuse_unrun(result: object, by: Function) -> None:
 
 
 def name_of(function: Function) -> str:
-    """A function's qualified name, with its module: the same in every process that imports it alike."""
+    """A function's qualified name with its module: the same in every process that imports the module alike."""
     if isinstance(function, functools.partial):
         return name_of(function.func)
     qualified = getattr(function, "__qualname__", None) or type(function).__qualname__
@@ -73,10 +73,10 @@ def name_of(function: Function) -> str:
 
 
 def identity_of(function: Function) -> str:
-    """What tells a function from others for as long as nobody renames it: its name, and what a lambda is made of.
+    """A text that identifies a function until it is renamed: its name, and for a lambda its contents.
 
-    All lambdas of a scope have one name. A lambda is known by the names and texts that stand in it; not by its line or
-    its bytecode, which change with each deploy and each Python.
+    All lambdas of a scope have the same name. A lambda is identified by the names and constants in it; not by its line
+    or its bytecode, which change with each deployment and each version of Python.
     """
     name = name_of(function)
     if not isinstance(function, FunctionType) or function.__name__ != "<lambda>":
@@ -90,7 +90,7 @@ def identity_of(function: Function) -> str:
 
 
 def is_method(function: Function) -> bool:
-    """Whether a plain function stands in a class and takes its object, or its class, first."""
+    """Whether a plain function is defined in a class and takes its object, or its class, first."""
     if not isinstance(function, FunctionType):
         return False
     within, _, _ = function.__qualname__.rpartition(".")
@@ -99,7 +99,7 @@ def is_method(function: Function) -> bool:
 
 
 def in_thread(function: Callable[P, R]) -> Callable[P, Coroutine[None, None, R]]:
-    """The async twin of a function that blocks: it runs in a thread, and other coroutines go on meanwhile."""
+    """The async form of a blocking function: it runs in a thread, and other coroutines continue meanwhile."""
 
     @functools.wraps(function)
     async def run(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -113,7 +113,7 @@ def in_thread(function: Callable[P, R]) -> Callable[P, Coroutine[None, None, R]]
 
 
 class Parameters:
-    """The parameters of a function, to which the arguments of its calls are matched."""
+    """The parameters of a function, matched with the arguments of its calls."""
 
     def __init__(self, function: Function) -> None:
         self._function = function
@@ -121,7 +121,7 @@ class Parameters:
         self._signature: Signature | None = None
 
     def matched(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Arguments:
-        """Arguments in the order of the parameters; by name only what can be given no other way. Errors: TypeError."""
+        """Arguments in the order of the parameters; by name only those that cannot be positional. Errors: TypeError."""
         if not kwargs and self._places_min <= len(args) <= self._places_max:
             return args, kwargs
         if self._signature is None:
@@ -133,7 +133,7 @@ class Parameters:
 
 
 def _places(function: Function) -> tuple[int, int]:
-    """How many arguments a function takes without their names: at least and at most; (1, 0) where that is not plain."""
+    """The least and the most positional arguments of a function; (1, 0) if that is not simple."""
     if not isinstance(function, FunctionType) or vars(function):  # A wrapper's parameters are those of what it wraps.
         return 1, 0
     code = function.__code__

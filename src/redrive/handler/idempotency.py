@@ -1,6 +1,6 @@
-"""`idempotent`: a function that runs once for each key, however often it is called.
+"""`idempotent`: makes a function run once for each key, however often it is called.
 
-It joins a key, a ledger and a lease. What it does at each answer of the ledger is the table in `_Rule.answer`.
+It joins a key, a ledger and a lease. The table in `_Rule.answer` says what follows from each answer of the ledger.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ R = TypeVar("R")
 
 OnRunning = Literal["defer", "skip"]
 
-# Lambda ends an invocation a little after its deadline, and two machines' clocks differ a little.
+# Lambda ends an invocation a little after its deadline, and the clocks of two machines differ a little.
 LEASE_MARGIN_S = 1.0
 
 
@@ -58,7 +58,7 @@ def idempotent(
     sleep: Sleep = sleep,
     random: Random = fraction,
 ) -> Decorator:
-    """A duplicate of a running execution raises StillRunning, so that the function answers what it always did."""
+    """A duplicate of a running execution raises StillRunning, so the function's return type is unchanged."""
 
 
 @overload
@@ -75,7 +75,7 @@ def idempotent(
     sleep: Sleep = sleep,
     random: Random = fraction,
 ) -> SkippingDecorator:
-    """A duplicate of a running execution answers None, which the function may do therefore."""
+    """A duplicate of a running execution returns None, so the return type includes None."""
 
 
 def idempotent(
@@ -91,27 +91,27 @@ def idempotent(
     sleep: Sleep = sleep,
     random: Random = fraction,
 ) -> Decorator | SkippingDecorator:
-    """Make a function, plain or async, run once for each key, and answer repeats with the recorded result.
+    """Make a function, plain or async, run once for each key, and return the recorded result for repeated calls.
 
-    key: finds the execution's key in the arguments, those of a method without `self`; see `redrive.handler.keys`.
-    on_running: what a delivery does that finds another one running. "defer" raises StillRunning, so that the delivery
-        comes back later. "skip" returns None, so that the delivery counts as done: if the running one then dies,
-        nobody is left to do the work, and it is lost.
-    payload: picks what must be the same whenever the key is; another payload under a used key raises PayloadChanged.
-    lease: how long a run may take before another may take over. By default what remains of the Lambda invocation and
-        a second, or 15 minutes outside of Lambda.
-    keep: how long the record is kept after a run began, 30 days by default: longer than a message can wait in a
+    key: finds the execution's key in the arguments, without `self` for methods; see `redrive.handler.keys`.
+    on_running: what a delivery does if another run is under way. "defer" raises StillRunning, so that the delivery
+        comes again later. "skip" returns None, so that the delivery counts as done: if the other run then dies, no
+        delivery is left, and the work is lost.
+    payload: selects what must be the same for the same key; another payload under a used key raises PayloadChanged.
+    lease: how long a run may take before another run may take over. By default the remaining time of the Lambda
+        invocation and one second, or 15 minutes outside of Lambda.
+    keep: how long the record is kept after the start of a run, 30 days by default: longer than a message can wait in a
         dead-letter queue.
-    prefix: tells functions apart that share a table and find the same keys; without it the second raises KeyShared.
-    name: whose the executions are, by default the function's qualified name. Give a renamed function its old name.
-    sleep, random: for the waits between tries to record how a run ended, which are few and end before the invocation.
+    prefix: separates functions that share a table and have the same keys; without it the second raises KeyShared.
+    name: the owner of the executions, by default the function's qualified name. Give a renamed function its old name.
+    sleep, random: for the waits between tries to record the end of a run, which are few and end before the invocation.
 
     A function that raises is recorded as FAILED, and the next delivery runs it again. A process that dies leaves
-    RUNNING, and the next delivery after the lease runs it again: effects may happen twice then, see `effect`. So does a
-    ledger that cannot be told of a success: its error is raised.
+    RUNNING, and the next delivery after the lease runs it again: then effects may happen twice, see `effect`. The same
+    follows if the success cannot be recorded: the ledger's error is raised.
 
     Errors (of the function): its own, StillRunning, LeaseLost, KeyShared, PayloadChanged, KeyRefused,
-    ResultNotStorable; TypeError if it returns work that has not been run, such as a coroutine; the ledger's.
+    ResultNotStorable; TypeError if it returns work that has not run, such as a coroutine; the ledger's.
     """
     if on_running not in {"defer", "skip"}:
         raise ValueError(f'on_running is "defer" or "skip", not {on_running!r}')
@@ -119,7 +119,7 @@ def idempotent(
     keep_s = KEEP_S_DEFAULT if keep is None else keep.total_seconds()
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        # On Lambda the function's own name stands before this one, unless a name was given.
+        # On Lambda the function's own name precedes this name, unless a name was given.
         rule = _Rule(
             key, ledger, on_running, payload, lease_s, keep_s, prefix, name or identity_of(function), name is None,
             is_method(function), sleep, random,
@@ -132,7 +132,7 @@ def idempotent(
 
 
 class _Request(NamedTuple):
-    """What a call asks of the ledger."""
+    """The parameters of a call to the ledger."""
 
     key: str
     payload_hash: str | None
@@ -143,7 +143,7 @@ class _Request(NamedTuple):
 
 
 class _Rule(NamedTuple):
-    """The arguments of `idempotent`, and what follows from them and from the function."""
+    """The arguments of `idempotent`, and the rules that follow from them and from the function."""
 
     key: KeySource
     ledger: Ledger
@@ -182,7 +182,7 @@ class _Rule(NamedTuple):
         )
 
     def answer(self, began: Replayed | InProgress | Mismatch | Foreign, key: str) -> object:
-        """What a call returns that does not run. Errors: StillRunning, PayloadChanged, KeyShared."""
+        """The result of a call that does not run the function. Errors: StillRunning, PayloadChanged, KeyShared."""
         match began:
             case Replayed(result):
                 return result
@@ -198,11 +198,11 @@ class _Rule(NamedTuple):
                 assert_never(began)
 
     def recorded(self, execution: Execution, result: object, args: tuple[object, ...]) -> object:
-        """Record the result of a run, and answer what the execution came to.
+        """Record the result of a run, and return the result of the execution.
 
-        A run that was taken over answers with what the other one recorded. A success that cannot be recorded is no
-        failure: the execution stays RUNNING, so that nobody runs it again at once.
-        Errors: LeaseLost if the other one has recorded nothing yet; ResultNotStorable; the ledger's.
+        If another run has taken over, return what that run recorded. A success that cannot be recorded is not a
+        failure: the execution stays RUNNING, so that no run begins at once.
+        Errors: LeaseLost if the other run has recorded nothing yet; ResultNotStorable; the ledger's.
         """
         try:
             is_recorded = self._told(lambda: execution.record_success(result), args)
@@ -223,7 +223,10 @@ class _Rule(NamedTuple):
         return payloads.decode(record.result)
 
     def failed(self, execution: Execution, error: Exception, args: tuple[object, ...]) -> None:
-        """Record the failure of a run. What keeps it from being recorded is noted on the error, which is the news."""
+        """Record the failure of a run.
+
+        An error while recording becomes a note on the function's error, which is raised.
+        """
         try:
             self._told(lambda: self.ledger.fail(execution.token, payloads.describe(error)), args)
         except Exception as trouble:  # noqa: BLE001 - It would stand in the place of the function's own error.
@@ -233,13 +236,13 @@ class _Rule(NamedTuple):
             )
 
     def _told(self, tell: Callable[[], bool], args: tuple[object, ...]) -> bool:
-        """Tell the ledger how a run ended, again if that fails in passing: it may be told twice."""
+        """Tell the ledger how a run ended; retry transient errors, since telling it twice is harmless."""
         try:
             return tell()
         except HandlerError:
             raise
         except Exception as error:  # noqa: BLE001 - It is raised again, by the first try.
-            from redrive.handler.retries import retry_call  # Imported here because most functions need it never.
+            from redrive.handler.retries import retry_call  # Imported here because most functions never need it.
 
             failures = [error]
 
@@ -284,7 +287,7 @@ def _sync(rule: _Rule, function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _async(rule: _Rule, function: Callable[P, Awaitable[object]]) -> Callable[P, Awaitable[object]]:
-    """As `_sync`, line by line, with the ledger in a thread: its calls block, and other coroutines go on meanwhile."""
+    """The same steps as `_sync`, with the blocking calls of the ledger in a thread: other coroutines continue."""
     from asyncio import to_thread
 
     parameters = Parameters(function)

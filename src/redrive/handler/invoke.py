@@ -1,6 +1,6 @@
-"""Invoking another Lambda function and waiting for its answer, with the retries that the caller has to make itself.
+"""Invokes another Lambda function and waits for its answer, with the retries that are left to the caller.
 
-Lambda retries nothing that is invoked synchronously.
+Lambda does not retry synchronous invocations.
 Source: https://docs.aws.amazon.com/lambda/latest/dg/invocation-sync.html
 """
 
@@ -18,7 +18,7 @@ from redrive.handler.functions import in_thread
 from redrive.handler.retries import DEFAULT_POLICY, RetryPolicy, retry_call
 from redrive.handler.signatures import LambdaClient
 
-# Lambda refused before it ran anything; no connection was made.
+# Lambda refused before it ran the function; no connection was made.
 _NOT_READY_CODES = frozenset(
     {
         "EC2UnexpectedException",
@@ -37,7 +37,7 @@ class _Body(Protocol):
 
 
 class _Unknown(Exception):
-    """The function may have run, and whether it may run twice was not said."""
+    """The function may have run, and the caller did not say that it may run twice."""
 
 
 def invoke_lambda(
@@ -53,14 +53,14 @@ def invoke_lambda(
     sleep: Sleep = sleep,
     random: Random = fraction,
 ) -> object:
-    """Invoke a function and answer what it returned, read as JSON.
+    """Invoke a function and return its answer, parsed as JSON.
 
-    Refusals by Lambda that pass (throttles, functions that are not ready) are retried: the function did not run. What
-    may have run it is retried only if `repeatable`: a lost answer, an error of the service, the function's own error.
-    botocore retries by itself below this; give the client `Config(retries={"total_max_attempts": 1})` to count here
-    alone, and a `read_timeout` longer than the function's.
+    Lambda's transient refusals (throttles, functions that are not ready) are retried: the function did not run. If the
+    function may have run, a retry follows only if `repeatable`: after a lost answer, an error of the service, the
+    function's own error. botocore retries by itself below this; give the client `Config(retries={"total_max_attempts":
+    1})` so that only this policy counts, and a `read_timeout` longer than the function's timeout.
 
-    Errors: FunctionFailed if the function raised; TypeError for a payload that is no JSON; botocore's.
+    Errors: FunctionFailed if the function raised; TypeError for a payload that is not JSON; botocore's.
     """
     request: dict[str, object] = {"FunctionName": function_name, "InvocationType": "RequestResponse"}
     request["Payload"] = json.dumps(payload).encode()

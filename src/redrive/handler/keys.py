@@ -1,7 +1,7 @@
-"""Keys: what makes two deliveries the same execution.
+"""Keys: two deliveries with the same key are the same execution.
 
-A key is found in the work itself, in something that every delivery of it has and no other work has. Each function here
-returns a source of keys for `idempotent`; any function of the same arguments that returns a text is one too.
+A key comes from the work itself: from something that every delivery of the work has and no other work has. Each
+function here returns a key source for `idempotent`; any function of the same arguments that returns a text is one, too.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from redrive.handler.lambda_context import single_record
 if TYPE_CHECKING:
     from redrive.handler.signatures import KeySource
 
-KEY_BYTES_MAX = 2_048  # Of a DynamoDB partition key.
+KEY_BYTES_MAX = 2_048  # The limit of a DynamoDB partition key.
 
-# A message id of SQS is a UUID. A shorter one was made up by a test, and may stand in other texts by chance.
+# SQS's message ids are UUIDs. A shorter id comes from a test, and may occur in other texts by chance.
 ID_CHARS = 36
 MADE_UP_ID_CHARS_MIN = 4
 
@@ -48,13 +48,13 @@ _SPELLINGS = (
 
 
 def scheduler_context(at: str = "context.execution_id") -> KeySource:
-    """The execution id that EventBridge Scheduler puts into a schedule's input, the same in every redrive.
+    """The execution id that EventBridge Scheduler puts into a schedule's input; every redrive has the same id.
 
-    `at` is where the input has `<aws.scheduler.execution-id>`. The event may be the input itself, a message that
+    `at` is the path in the input of `<aws.scheduler.execution-id>`. The event may be the input itself, a message that
     carries it, or a Lambda event of one such message.
 
-    Errors (of the source): KeyRefused if there is none, or if the text still is a placeholder: Scheduler replaces only
-    keywords that are spelled right, and all executions would share the rest.
+    Errors (of the source): KeyRefused if there is none, or if the text is still the placeholder: Scheduler replaces
+    only keywords that are spelled correctly, and all executions would share a misspelt keyword.
     Source: https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-context-attributes.html
     """
     steps = _steps(at)
@@ -64,7 +64,7 @@ def scheduler_context(at: str = "context.execution_id") -> KeySource:
 def schedule_occurrence(
     schedule_at: str = "context.schedule_arn", time_at: str = "context.scheduled_time"
 ) -> KeySource:
-    """The schedule and the time it was due: `<schedule arn>@<time>`.
+    """The schedule and the scheduled time: `<schedule arn>@<time>`.
 
     Unlike an execution id it is the same for two deliveries of one occurrence whatever their cause. Scheduled events of
     EventBridge rules have one as well, in `resources` and `time`. Errors (of the source): as `scheduler_context`.
@@ -82,12 +82,12 @@ def schedule_occurrence(
 
 
 def event_id() -> KeySource:
-    """The id of an EventBridge event, the same for all its targets' retries and in archives' replays."""
+    """The id of an EventBridge event, the same in retries of all its targets and in replays from archives."""
     return _source(lambda event: _text_at(_work(event), ("id",)))
 
 
 def s3_object() -> KeySource:
-    """An object in one state: `bucket#key#sequencer`, from a notification of S3 or an event of EventBridge.
+    """One version of an object: `bucket#key#sequencer`, from a notification of S3 or an event of EventBridge.
 
     A later write of the same object is another key; a repeated event of the same write is not.
     Errors (of the source): KeyRefused for events without a sequencer, which only writes and deletions have.
@@ -99,7 +99,7 @@ def s3_object() -> KeySource:
 def s3_object_at_time() -> KeySource:
     """The SHA-256 of `bucket#key#event time`, for tables that were begun with it; `s3_object` is the better key.
 
-    Two writes of one object within one tick of the time share it, and one write seen as two events does not.
+    Two writes of one object within one tick of the time share this key, and one write reported as two events may not.
     """
 
     def find(event: object) -> str:
@@ -111,10 +111,10 @@ def s3_object_at_time() -> KeySource:
 
 
 def stream_sequence() -> KeySource:
-    """A record of a stream: `<stream arn>#<shard>#<sequence number>` of Kinesis, `<stream arn>#<event id>` of DynamoDB.
+    """A record of a stream: `<stream arn>#<shard>#<sequence number>` in Kinesis, `<stream arn>#<event id>` in DynamoDB.
 
-    The sequence numbers of DynamoDB's streams are those of a shard, and their records do not name it; their event ids
-    are globally unique. Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_Record.html,
+    A sequence number of a DynamoDB stream is unique within its shard, which the records do not name; the event ids are
+    globally unique. Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_Record.html,
     https://docs.aws.amazon.com/kinesis/latest/APIReference/API_Record.html
     """
 
@@ -131,10 +131,11 @@ def stream_sequence() -> KeySource:
 
 
 def path(at: str) -> KeySource:
-    """The text or whole number at a place of the first argument: `body.order.id`, `Records.0.eventID`.
+    """The text or whole number at a path in the first argument: `body.order.id`, `Records.0.eventID`.
 
-    A text on the way is read as JSON, as a message's body is. A producer's own message id is a key. Errors (at once, or
-    of the source): KeyRefused if there is nothing, or nothing that can be a key, or what SQS says of the delivery.
+    A text on the path is parsed as JSON, such as a message's body. A producer's own message id is a good key. Errors
+    (at once, or of the source): KeyRefused if there is nothing, or nothing that can be a key, or a value that SQS made
+    for the delivery.
     """
     steps = _steps(at)
     if steps[0] == "Records" and steps[2:] in {("messageId",), ("receiptHandle",)}:
@@ -159,7 +160,7 @@ def sqs_message_id() -> NoReturn:
 
 
 def checked(key: object, event: object = None, prefix: str = "") -> str:
-    """The prefix and a key that was found in an event, if they may be used. Errors: KeyRefused."""
+    """The prefix and a key from an event, after validation. Errors: KeyRefused."""
     if not isinstance(key, str) or not key:
         raise KeyRefused(f"a key is a text that is not empty, and not {key!r}")
     if _PLACEHOLDER in key:
@@ -176,7 +177,7 @@ def checked(key: object, event: object = None, prefix: str = "") -> str:
 
 
 def _refuse_delivery(key: str, event: object) -> None:
-    """See that a key is no value that SQS made for this delivery. Errors: KeyRefused."""
+    """Check that a key is not a value that SQS made for this delivery. Errors: KeyRefused."""
     record = single_record(event)
     if not _is_sqs_record(record):
         return
@@ -187,7 +188,7 @@ def _refuse_delivery(key: str, event: object) -> None:
 
 
 def _holds(key: str, id: str) -> bool:
-    """Whether an id stands in a key."""
+    """Whether a key contains an id."""
     if len(id) < MADE_UP_ID_CHARS_MIN:
         return key == id
     before, found, after = key.partition(id)
@@ -196,7 +197,7 @@ def _holds(key: str, id: str) -> bool:
 
 
 def _is_sqs_record(record: object) -> TypeGuard[Mapping[str, object]]:
-    """Whether this is a message as Lambda hands it over, and not an event that only has a member of the same name."""
+    """Whether this is a message in Lambda's form, and not an event that merely has a member of the same name."""
     match record:
         case {"messageId": str(), "body": _}:
             return True
@@ -209,7 +210,7 @@ def _about_delivery(name: str) -> str:
 
 
 def _source(find: Callable[[object], str]) -> KeySource:
-    """A source that looks at the first argument only: a handler's event, or a batch's record."""
+    """A key source that reads only the first argument: a handler's event, or a batch's record."""
 
     def source(event: object, *_: object, **__: object) -> str:
         return find(event)
@@ -225,7 +226,7 @@ def _steps(at: str) -> tuple[str, ...]:
 
 
 def _work(event: object) -> object:
-    """The work that an event carries: the body of its one message, or the event itself."""
+    """The work in an event: the body of its only message, or the event itself."""
     match event:
         case {"Records": [_, _, *_]}:
             raise KeyRefused("the event has several records, each with a key of its own: hand them out with sqs_batch")
@@ -275,7 +276,7 @@ def _s3_parts(event: object, last: Callable[[], str]) -> tuple[str, str, str]:
         case {"s3": {"bucket": {"name": str(bucket)}, "object": {"key": str(key)}}}:
             from urllib.parse import unquote_plus
 
-            return bucket, unquote_plus(key), last()  # Notifications encode the key; events of EventBridge do not.
+            return bucket, unquote_plus(key), last()  # S3's notifications encode the key; events of EventBridge do not.
         case {"detail": {"bucket": {"name": str(bucket)}, "object": {"key": str(key)}}}:
             return bucket, key, last()
         case {"Records": [_]} as wrapped:  # A notification that came through a queue.
@@ -301,5 +302,5 @@ def _s3_time(event: object) -> str:
 
 
 def _sketch(value: object) -> str:
-    """What an error message may show of an event: its members' names, and no contents."""
+    """The part of an event that an error message may show: the names of its members, and no values."""
     return f"an object of {', '.join(sorted(map(str, value)))}" if isinstance(value, Mapping) else type(value).__name__

@@ -1,7 +1,7 @@
-"""The run that this code is part of: Lambda's context, and the event that brought the work.
+"""The current run: Lambda's context, and the event that brought the work.
 
-A batch hands its records to functions that do not see Lambda's context; they find it here. The variable belongs to the
-run, not to the module: each thread and each coroutine has its own.
+A batch calls functions with records, without Lambda's context; they find it here. The variable belongs to the run, not
+to the module: each thread and each coroutine has its own.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import NamedTuple, Protocol, TypeGuard
 
 
 class LambdaContext(Protocol):
-    """What the library uses of the `context` that Lambda passes to a handler."""
+    """The part of Lambda's `context` that the library uses."""
 
     def get_remaining_time_in_millis(self) -> int:
-        """How long the invocation may still take."""
+        """The remaining time of the invocation."""
         ...
 
 
 class Origin(NamedTuple):
-    """Where a piece of work came from: the message that brought it, and the queue, stream or bus that sent it."""
+    """The origin of a piece of work: the message that brought it, and the queue, stream or bus that sent it."""
 
     message_id: str | None = None
     source: str | None = None
@@ -34,7 +34,7 @@ _CURRENT: ContextVar[LambdaContext | None] = ContextVar("redrive_lambda_context"
 
 @contextmanager
 def invocation(context: object) -> Iterator[None]:
-    """While inside, `remaining_ms` speaks of this invocation. Anything that is no Lambda context is none."""
+    """While inside, `remaining_ms` refers to this invocation. An object that is not a Lambda context is ignored."""
     before = _CURRENT.set(context if _is_lambda_context(context) else None)
     try:
         yield
@@ -43,16 +43,16 @@ def invocation(context: object) -> Iterator[None]:
 
 
 def remaining_ms(arguments: Iterable[object] = ()) -> int | None:
-    """How long the invocation may still take; None outside of Lambda.
+    """The remaining time of the invocation; None outside of Lambda.
 
-    A Lambda context among the arguments is asked first, then the one of the invocation that is going on.
+    A Lambda context among the arguments takes precedence over the current invocation's.
     """
     context = current_context(arguments)
     return None if context is None else context.get_remaining_time_in_millis()
 
 
 def current_context(arguments: Iterable[object] = ()) -> LambdaContext | None:
-    """The Lambda context among the arguments, or that of the invocation that is going on; None outside of Lambda."""
+    """The Lambda context among the arguments, else the current invocation's; None outside of Lambda."""
     for argument in arguments:
         if _is_lambda_context(argument):
             return argument
@@ -60,7 +60,7 @@ def current_context(arguments: Iterable[object] = ()) -> LambdaContext | None:
 
 
 def origin_of(event: object) -> Origin:
-    """Where an event or a record came from, as far as it says."""
+    """The origin of an event or a record, as far as it contains that."""
     record = single_record(event)
     match record:
         case {"eventSourceARN": str(arn), "messageId": str(message_id)}:
@@ -78,7 +78,7 @@ def origin_of(event: object) -> Origin:
 
 
 def single_record(event: object) -> object:
-    """The one record of an event that has one; any other event as it is."""
+    """The record of an event with exactly one record; any other event unchanged."""
     match event:
         case {"Records": [record]}:
             return record

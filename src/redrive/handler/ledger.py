@@ -1,8 +1,8 @@
-"""The ledger: which executions have happened, what they returned, and who may say so.
+"""The ledger: which executions have happened, what they returned, and which run may record that.
 
-An execution is named by its key. A run of it holds a lease, and a token that fences it: only the run that began last
-may record how it ended. A fence guards the record, never the world outside: for that there is `effects`.
-This module knows the words, not where records are kept (`ledgers`) nor how they change (`transitions`).
+A key names an execution. A run holds a lease, and a token that fences it: only the latest run may record the end of the
+execution. A fence guards the record, never the outside world: for that there is `effects`.
+This module defines the interface, not where records are stored (`ledgers`) nor how they change (`transitions`).
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import NamedTuple, Protocol
 
 from redrive.handler.clock import Instant
 
-ATTEMPTS_KEPT = 20  # Older attempts are forgotten; their number is not.
+ATTEMPTS_KEPT = 20  # Older attempts are deleted; their number is kept.
 MESSAGE_IDS_KEPT = 100
 LEASE_S_DEFAULT = 900  # The longest a Lambda function may run.
-KEEP_S_DEFAULT = 30 * 86_400  # Longer than the 14 days that a message may lie in a dead-letter queue, twice over.
+KEEP_S_DEFAULT = 30 * 86_400  # More than twice the 14 days that a message may wait in a dead-letter queue.
 
 
 class Status(enum.StrEnum):
-    """Where an execution stands, or how an attempt ended."""
+    """The status of an execution, or of an attempt."""
 
     RUNNING = "RUNNING"
     SUCCESS = "SUCCESS"
@@ -28,7 +28,7 @@ class Status(enum.StrEnum):
 
 
 class Token(NamedTuple):
-    """One run's right to settle an execution. `place` is where the run stands in the kept history."""
+    """One run's right to settle an execution. `place` is the index of the run in the kept history."""
 
     key: str
     nonce: str
@@ -37,7 +37,7 @@ class Token(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """One run of an execution. One that stays RUNNING with another after it was lost: it died or outlived its lease."""
+    """One run of an execution. If it is RUNNING and not the latest, it was lost: it died or outlived its lease."""
 
     started_at: Instant
     source: str | None = None
@@ -48,7 +48,7 @@ class Attempt(NamedTuple):
 
 
 class EffectRecord(NamedTuple):
-    """An effect that a run meant to have (`done_at` None), or had. `result` is JSON text."""
+    """An effect that a run intended (`done_at` None), or performed. `result` is JSON text."""
 
     name: str
     idempotency_key: str
@@ -58,12 +58,12 @@ class EffectRecord(NamedTuple):
 
 
 class Record(NamedTuple):
-    """All that a ledger knows of one execution.
+    """The record of one execution.
 
-    `function_name` says whose execution it is; None is unknown: an older record, or another tool's.
-    `attempts_made` counts all runs, `attempts` holds the latest of them, oldest first. `duplicates` counts deliveries
-    that found the execution running or done. `lease_ends_at` None while RUNNING is a record that another tool wrote:
-    nobody holds it. `expires_at` None never expires.
+    `function_name` is the owner of the execution; None is unknown: an older record, or another tool's.
+    `attempts_made` counts all runs, `attempts` has the latest of them, oldest first. `duplicates` counts deliveries
+    that found the execution running or done. A RUNNING record with `lease_ends_at` None was written by another
+    tool: no run holds it. `expires_at` None never expires.
     """
 
     key: str
@@ -88,19 +88,19 @@ class Record(NamedTuple):
         return max(0, self.attempts_made - 1)
 
     def has_expired(self, now: Instant) -> bool:
-        """Whether the record counts as forgotten, though it may still be there."""
+        """Whether the record has expired, though it may still exist."""
         return self.expires_at is not None and self.expires_at <= now
 
 
 class Fresh(NamedTuple):
-    """The execution is this run's: do the work. `effects` are those of earlier runs, by name."""
+    """This run holds the execution: do the work. `effects` are those of earlier runs, by name."""
 
     token: Token
     effects: Mapping[str, EffectRecord]
 
 
 class Replayed(NamedTuple):
-    """The execution succeeded before: answer with its result."""
+    """The execution succeeded before: return its result."""
 
     result: object
 
@@ -119,7 +119,7 @@ class Mismatch(NamedTuple):
 
 
 class Foreign(NamedTuple):
-    """The execution is another function's; both names."""
+    """The execution belongs to another function; both names."""
 
     recorded: str
     given: str
@@ -129,7 +129,7 @@ Began = Fresh | Replayed | InProgress | Mismatch | Foreign
 
 
 class Ledger(Protocol):
-    """A place where executions are recorded. Each method is atomic, across processes where the place is shared."""
+    """Stores executions. Each method is atomic, also across processes if they share the storage."""
 
     def begin(
         self,
@@ -142,19 +142,18 @@ class Ledger(Protocol):
         source: str | None = None,
         function_name: str | None = None,
     ) -> Began:
-        """Take an execution, or learn why not. A duplicate is noted in the record.
+        """Claim an execution, or return why this run cannot have it. A duplicate is counted in the record.
 
         `lease_s` is how long the run may take; `keep_s` how long the record is kept, counted from now. `function_name`
-        is `<Lambda function>:<name>`, or the name alone, which agrees with the same one of any Lambda function.
-        Errors: KeyRefused for a key that begins with `redrive:`, where cells are kept; ValueError for a claim that
-        makes no sense.
+        is `<Lambda function>:<name>`, or the name alone, which equals the same name of any Lambda function.
+        Errors: KeyRefused for a key with the prefix `redrive:`, which cells use; ValueError for an invalid claim.
         """
         ...
 
     def finish(self, token: Token, result: object) -> bool:
-        """Record success. False, and nothing changes, if the execution is no longer this run's.
+        """Record success. False, and nothing changes, if another run has taken the execution over.
 
-        Saying it twice is saying it once. Errors: ResultNotStorable.
+        Idempotent. Errors: ResultNotStorable.
         """
         ...
 
@@ -167,5 +166,5 @@ class Ledger(Protocol):
         ...
 
     def read(self, key: str) -> Record | None:
-        """What is known of an execution, even if it has expired and is not yet deleted."""
+        """The record of an execution, even if it has expired and is not yet deleted."""
         ...

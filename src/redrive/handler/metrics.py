@@ -1,8 +1,9 @@
-"""Metrics of a function: written into its log in the Embedded Metric Format, or sent to CloudWatch.
+"""Metrics of a function: written to its log in the Embedded Metric Format, or sent to CloudWatch.
 
-The log needs no permission and no call; CloudWatch takes the numbers out of it.
+The log needs no permission and no call; CloudWatch extracts the metrics from it.
 
-Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
+Source:
+https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Literal, TextIO, get_args
 from redrive.handler.clock import Clock, Instant, now_ms
 from redrive.handler.signatures import CloudWatchClient
 
-# Of the Embedded Metric Format's specification, and of PutMetricData.
+# Limits of the Embedded Metric Format's specification, and of PutMetricData.
 METRICS_PER_LINE_MAX = 100
 VALUES_PER_METRIC_MAX = 100
 DIMENSIONS_MAX = 30
@@ -49,7 +50,7 @@ class Datum:
 
 
 class Metrics:
-    """Gathers values until they are written or sent.
+    """Collects values until they are written or sent.
 
     metrics = Metrics("Orders", {"FunctionName": "charge"})
     metrics.add("RetryCount", 2)
@@ -65,10 +66,10 @@ class Metrics:
     def add(
         self, name: str, value: float = 1, unit: Unit = "Count", dimensions: Mapping[str, str] | None = None
     ) -> None:
-        """Gather a value, under the dimensions of all and its own.
+        """Add a value, with the common dimensions and its own.
 
-        Errors: ValueError for what CloudWatch would drop: more than 30 dimensions, an empty one, a number that is
-        not finite, a name that a dimension has, a unit that it does not know.
+        Errors: ValueError for what CloudWatch would drop: more than 30 dimensions, an empty dimension, a number that is
+        not finite, a name that is also a dimension's, an unknown unit.
         """
         if unit not in get_args(Unit):
             raise ValueError(f"metric {name!r} has the unit {unit!r}; CloudWatch knows {', '.join(get_args(Unit))}")
@@ -82,7 +83,7 @@ class Metrics:
         self._data.append(Datum(name, value, unit, all_dimensions, self._clock()))
 
     def write(self, stream: TextIO | None = None) -> None:
-        """Write what was gathered into the log, by default stdout, and forget it."""
+        """Write the collected values to the log, by default stdout, and clear them."""
         data, self._data = self._data, []
         out = sys.stdout if stream is None else stream
         for document in embedded_metrics(self._namespace, data):
@@ -90,9 +91,9 @@ class Metrics:
         out.flush()
 
     def send(self, client: CloudWatchClient) -> None:
-        """Send what was gathered by PutMetricData, and forget what was sent.
+        """Send the collected values by PutMetricData, and clear those that were sent.
 
-        Errors: boto3's; what was not sent is still there and may be written or sent later.
+        Errors: boto3's; values that were not sent are kept and may be written or sent later.
         Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutMetricData.html
         """
         while self._data:
@@ -102,7 +103,7 @@ class Metrics:
 
 
 def embedded_metrics(namespace: str, data: list[Datum]) -> Iterator[dict[str, object]]:
-    """The log lines that carry these values: one for each set of dimensions, instant, and hundred metrics or values."""
+    """The log lines for these values: one for each set of dimensions, instant, and hundred metrics or values."""
     lines: dict[tuple[Dimensions, Instant], list[_Line]] = {}
     for datum in data:
         of_kind = lines.setdefault((datum.dimensions, datum.at), [])
@@ -115,7 +116,7 @@ def embedded_metrics(namespace: str, data: list[Datum]) -> Iterator[dict[str, ob
 
 
 class _Line:
-    """Metrics that stand on one line: all of one instant and one set of dimensions."""
+    """The metrics of one line: all have the same instant and the same dimensions."""
 
     def __init__(self, first: Datum) -> None:
         self._dimensions = dict(first.dimensions)

@@ -1,7 +1,7 @@
-"""What a record holds of the user's values: results as JSON that comes back unchanged, payloads as hashes.
+"""A user's values in a record: results as JSON that comes back unchanged, payloads as hashes.
 
-A result that came back different from how it went in would make the first run and its replay disagree, so such results
-are refused where they are returned.
+If a stored result changed on its way back, the first run and its replay would differ, so such results are refused when
+the function returns them.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ import math
 
 from redrive.handler.errors import ResultNotStorable
 
-RESULT_BYTES_MAX = 200_000  # A record is one DynamoDB item, of 400 KB at most, and holds effects and history beside it.
+RESULT_BYTES_MAX = 200_000  # A record is one DynamoDB item of 400 KB at most, which also has effects and history.
 EFFECT_RESULT_BYTES_MAX = 16_000
-# Effects together, and effects and result together: what history, messages and keys leave of an item at their largest.
+# The limit for effects, and for effects and result together: history, messages and keys need the rest of an item.
 EFFECTS_BYTES_MAX = 200_000
 EFFECTS_AND_RESULT_BYTES_MAX = 300_000
 ERROR_CHARS_MAX = 1_000
 
-_SCALARS = frozenset((bool, int, str, type(None)))  # Most members of a result; to look closer at each costs a call.
+_SCALARS = frozenset((bool, int, str, type(None)))  # Most members of a result; other types cost a call.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # json.dumps would make one for each call.
 
 
 def encode(value: object, *, bytes_max: int = RESULT_BYTES_MAX) -> str:
-    """A value as JSON text. Errors: ResultNotStorable, naming the part that JSON cannot give back as it is."""
+    """A value as JSON text. Errors: ResultNotStorable, naming the part that JSON would change."""
     _refuse_unfaithful(value, "result")
     text = _ENCODER.encode(value)
     size = len(text) if text.isascii() else _utf8_bytes(text)
@@ -36,14 +36,14 @@ def encode(value: object, *, bytes_max: int = RESULT_BYTES_MAX) -> str:
 
 
 def decode(text: str | None) -> object:
-    """A value from its JSON text; None from no text."""
+    """A value from its JSON text; None if there is no text."""
     return None if text is None else json.loads(text)
 
 
 def payload_hash(payload: object) -> str:
-    """A hash that two payloads share if they are the same JSON, in whatever order their keys stand.
+    """A hash of a payload's JSON, independent of the order of keys.
 
-    Errors: ResultNotStorable if the payload is no JSON.
+    Errors: ResultNotStorable if the payload is not JSON.
     """
     import hashlib
 
@@ -53,7 +53,7 @@ def payload_hash(payload: object) -> str:
 
 
 def describe(error: BaseException) -> str:
-    """An error's type and message, cut to what a record keeps."""
+    """An error's type and message, cut to the length that a record keeps."""
     text = f"{type(error).__name__}: {error}".encode("utf-8", "backslashreplace").decode()  # See _utf8_bytes.
     return text if len(text) <= ERROR_CHARS_MAX else text[: ERROR_CHARS_MAX - 1] + "…"
 

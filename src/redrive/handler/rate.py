@@ -1,4 +1,4 @@
-"""A token bucket: so many calls a second on average, and a burst of so many at once."""
+"""A token bucket: limits the average number of calls a second, and the number of calls at once."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from redrive.handler.clock import Clock, Sleep, SleepAsync, now_ms, sleep, sleep
 
 
 class TokenBucket:
-    """Lets `rate_per_s` pass a second, and up to `burst` at once after a pause. Full at first; safe across threads.
+    """Admits `rate_per_s` calls a second, and up to `burst` at once after a pause. Full at first; thread-safe.
 
-    It limits this process: two functions that run at once let twice as much pass.
+    It limits this process: two concurrent functions admit twice as much.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class TokenBucket:
         self._filled_at = clock()
 
     def take(self, tokens: int = 1) -> float:
-        """Wait until so many may pass, and answer how many seconds that took.
+        """Wait until this many calls may pass, and return how many seconds that took.
 
         Errors: ValueError for more than a burst.
         """
@@ -44,7 +44,7 @@ class TokenBucket:
         return wait_s
 
     async def take_async(self, tokens: int = 1) -> float:
-        """As `take`, letting other coroutines run meanwhile."""
+        """As `take`, without blocking other coroutines."""
         wait_s = self._taken(tokens)
         if wait_s > 0:
             await self._sleep_async(wait_s)
@@ -56,10 +56,10 @@ class TokenBucket:
             return self._wait_s(tokens)
 
     def _taken(self, tokens: int) -> float:
-        """Take the tokens at once, and answer how long to wait for them: whoever comes next waits longer."""
+        """Take the tokens now, and return how long to wait for them: the next caller waits longer."""
         with self._guard:
             wait_s = self._wait_s(tokens)
-            self._tokens -= tokens  # Below zero until the time that has to be waited for has passed.
+            self._tokens -= tokens  # Negative until the waiting time has passed.
             return wait_s
 
     def _wait_s(self, tokens: int) -> float:

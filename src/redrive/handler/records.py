@@ -1,7 +1,8 @@
-"""The records that Lambda hands to a function, and the answer that it reads, as types.
+"""Types of the records that Lambda passes to a function, and of the function's answer.
 
 Sources: https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html,
-https://docs.aws.amazon.com/lambda/latest/dg/with-kinesis.html, https://docs.aws.amazon.com/lambda/latest/dg/with-ddb.html
+https://docs.aws.amazon.com/lambda/latest/dg/with-kinesis.html,
+https://docs.aws.amazon.com/lambda/latest/dg/with-ddb.html
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import TypedDict
 
 
 class SqsMessageAttribute(TypedDict, total=False):
-    """An attribute that the sender gave; `binaryValue` is base64."""
+    """An attribute from the sender; `binaryValue` is base64."""
 
     stringValue: str
     binaryValue: str
@@ -18,7 +19,7 @@ class SqsMessageAttribute(TypedDict, total=False):
 
 
 class SqsRecord(TypedDict):
-    """A message, as the function gets it. `attributes` has the system's: ApproximateReceiveCount, MessageGroupId …"""
+    """A message in a function's event. `attributes` has the system's: ApproximateReceiveCount, MessageGroupId …"""
 
     messageId: str
     receiptHandle: str
@@ -55,7 +56,7 @@ class KinesisRecord(TypedDict):
 
 
 class DynamoDBChange(TypedDict, total=False):
-    """What changed. Images are there as the stream's view type has them, in DynamoDB's spelling of values."""
+    """A change of an item. The stream's view type decides which images exist; values are in DynamoDB's format."""
 
     ApproximateCreationDateTime: float
     Keys: dict[str, dict[str, object]]
@@ -79,12 +80,15 @@ class DynamoDBRecord(TypedDict):
 
 
 class BatchItemFailure(TypedDict):
-    """One record that has to come again: its message id, or its sequence number."""
+    """One record to deliver again: its message id, or its sequence number."""
 
     itemIdentifier: str
 
 
 class BatchResponse(TypedDict):
-    """What a function answers whose mapping has ReportBatchItemFailures. An empty list is a whole success."""
+    """The answer of a function whose mapping has ReportBatchItemFailures.
+
+    An empty list means that all records succeeded.
+    """
 
     batchItemFailures: list[BatchItemFailure]

@@ -1,8 +1,8 @@
-"""Retries inside an invocation: exponential backoff with full jitter, bounded by attempts and by the time that is left.
+"""Retries inside an invocation: exponential backoff with full jitter, bounded by attempts and by the remaining time.
 
-For failures that pass within seconds. What takes longer is the queue's: let the error leave the handler.
+For failures that pass within seconds. For longer failures let the error leave the handler: the queue retries.
 
-The n-th wait is drawn evenly from zero to min(cap, first × 2^(n-1)): up to 0.1 s, 0.2 s, 0.4 s … for transient
+The n-th wait is uniformly random from zero to min(cap, first × 2^(n-1)): up to 0.1 s, 0.2 s, 0.4 s … for transient
 failures, up to 1 s, 2 s, 4 s … for throttles.
 
 Source: https://aws.amazon.com/builders-library/timeouts-retries-and-backoff-with-jitter/
@@ -29,8 +29,8 @@ R = TypeVar("R")
 class RetryPolicy:
     """How often, how long and what to retry.
 
-    `attempts_max` counts the first call too. `total_s_max` bounds the whole, waits included. A wait that would leave
-    less than `reserve_s` of the Lambda invocation is not waited: the error leaves while there is time to handle it.
+    `attempts_max` counts the first call too. `total_s_max` bounds the total time, waits included. If a wait would
+    leave less than `reserve_s` of the Lambda invocation, the error is raised at once, while there is time to handle it.
     """
 
     attempts_max: int = 4
@@ -47,7 +47,7 @@ class RetryPolicy:
             raise ValueError(f"{self.attempts_max} attempts call nothing: at least 1")
 
     def wait_s(self, kind: Kind, failures: int, draw: float) -> float:
-        """The wait after so many failures, from 1. `draw` is from [0, 1)."""
+        """The wait after this number of failures, from 1. `draw` is from [0, 1)."""
         first_s, cap_s = (
             (self.throttle_first_s, self.throttle_cap_s) if kind is Kind.THROTTLED else (self.first_s, self.cap_s)
         )
@@ -56,7 +56,7 @@ class RetryPolicy:
     def wait_or_end(
         self, kind: Kind, failures: int, *, elapsed_ms: int, left_ms: int | None, draw: float
     ) -> float | str:
-        """How long to wait before the next try, or why there is none. `failures` counts the one just seen."""
+        """The wait before the next try, or why there is none. `failures` includes the latest."""
         if kind is Kind.PERMANENT:
             return "neither permanent failures nor unknown ones are retried; classes=Classes(transient=…) names yours"
         if failures >= self.attempts_max:
@@ -81,10 +81,10 @@ def retry_call(
     sleep: Sleep = sleep,
     random: Random = fraction,
 ) -> R:
-    """Call a function of no arguments until it succeeds or the policy ends it; then its last error is raised.
+    """Call a function without arguments until it succeeds or the policy stops; then its last error is raised.
 
-    `context` is Lambda's; without it the invocation's that a batch announced is asked. The error carries a note that
-    says why nothing more was tried. Errors: the function's; TypeError if it returns a coroutine, which nobody retries.
+    `context` is Lambda's; without it the context of a batch's invocation is used. The error carries a note that says
+    why the retries ended. Errors: the function's; TypeError if it returns a coroutine, which is not retried.
     """
     tries = _Tries(policy, context, clock, random)
     while True:
@@ -129,7 +129,7 @@ def retry(
     sleep_async: SleepAsync = sleep_async,
     random: Random = fraction,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Make a function, plain or async, be retried whenever it is called; see `retry_call`.
+    """Retry every call of a function, plain or async; see `retry_call`.
 
     A Lambda context among the arguments bounds the waits.
     """
@@ -171,10 +171,10 @@ class _Tries:
         self._last: Exception | None = None
 
     def wait_after(self, error: Exception) -> float | None:
-        """How long to wait before the next try; None if there is none, with a note on the error."""
+        """The wait before the next try; None if there is none, with a note on the error."""
         self._failures += 1
         if self._last is not None and self._last is not error and error.__context__ is None:
-            error.__context__ = self._last  # What went wrong first may be what has to be known.
+            error.__context__ = self._last  # The first error may be the important one.
         self._last = error
         elapsed_ms = self._clock() - self._started_at
         kind = classify(error, self._policy.classes)

@@ -1,6 +1,6 @@
-"""The shapes of what users hand in: functions of their own signature, boto3 clients, database connections.
+"""Types of what users pass in: functions of any signature, boto3 clients, database connections.
 
-Only this module says `Any`: boto3 has no types, and a key is found in the arguments of any function whatever.
+Only this module uses `Any`: boto3 has no types, and a key source takes the arguments of any function.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ R = TypeVar("R")
 
 
 class Function(Protocol):
-    """A function of whatever parameters."""
+    """A function of any parameters."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> object: ...
 
@@ -26,19 +26,19 @@ class KeySource(Protocol):
 
 
 class PayloadSource(Protocol):
-    """Picks what must stay the same under one key; called as a KeySource is."""
+    """Selects what must stay the same under one key; called like a KeySource."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> object: ...
 
 
 class Decorator(Protocol):
-    """Makes of a function another that takes and answers the same."""
+    """Returns a function with the same parameters and result."""
 
     def __call__(self, function: Callable[P, R], /) -> Callable[P, R]: ...
 
 
 class SkippingDecorator(Protocol):
-    """Makes of a function another that may answer None as well, because it did not run."""
+    """Returns a function with the same parameters that may also return None, if it did not run."""
 
     @overload
     def __call__(
@@ -49,7 +49,7 @@ class SkippingDecorator(Protocol):
 
 
 class Lookup(Protocol):
-    """Asks a downstream whether an effect happened: takes what the effect takes, answers what it finds, or None."""
+    """Asks a downstream whether an effect happened: takes the effect's arguments, returns its result, or None."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> object: ...
 
@@ -61,7 +61,7 @@ class Operation(Protocol):
 
 
 class DynamoDBClient(Protocol):
-    """What the library uses of boto3's client for DynamoDB."""
+    """The part of boto3's client for DynamoDB that the library uses."""
 
     @property
     def get_item(self) -> Operation: ...
@@ -70,7 +70,7 @@ class DynamoDBClient(Protocol):
 
 
 class DynamoDBReadingClient(Protocol):
-    """What a reader uses of boto3's client for DynamoDB."""
+    """The part of boto3's client for DynamoDB that a reader uses."""
 
     @property
     def get_item(self) -> Operation: ...
@@ -79,28 +79,28 @@ class DynamoDBReadingClient(Protocol):
 
 
 class LambdaClient(Protocol):
-    """What the library uses of boto3's client for Lambda."""
+    """The part of boto3's client for Lambda that the library uses."""
 
     @property
     def invoke(self) -> Operation: ...
 
 
 class EventsClient(Protocol):
-    """What the library uses of boto3's client for EventBridge."""
+    """The part of boto3's client for EventBridge that the library uses."""
 
     @property
     def put_events(self) -> Operation: ...
 
 
 class CloudWatchClient(Protocol):
-    """What the library uses of boto3's client for CloudWatch."""
+    """The part of boto3's client for CloudWatch that the library uses."""
 
     @property
     def put_metric_data(self) -> Operation: ...
 
 
 class PostgresCursor(Protocol):
-    """What the library uses of psycopg's cursor."""
+    """The part of psycopg's cursor that the library uses."""
 
     @property
     def rowcount(self) -> int: ...
@@ -108,7 +108,7 @@ class PostgresCursor(Protocol):
 
 
 class PostgresConnection(Protocol):
-    """What the library uses of psycopg's connection."""
+    """The part of psycopg's connection that the library uses."""
 
     @property
     def closed(self) -> bool: ...
@@ -118,6 +118,6 @@ class PostgresConnection(Protocol):
 
 
 class PostgresConnect(Protocol):
-    """Makes a connection to PostgreSQL, in autocommit mode."""
+    """Opens a connection to PostgreSQL, in autocommit mode."""
 
     def __call__(self) -> PostgresConnection: ...

@@ -1,13 +1,13 @@
-"""How a record changes: pure rules, one for each method of a ledger.
+"""The state machine of a record: pure rules, one for each method of a ledger.
 
-Ledgers that hold a record while they change it run these as they are. The DynamoDB ledger says the same in the
-conditions of its writes; one suite of tests is run on all of them.
+Ledgers that lock a record while they change it use these functions. The DynamoDB ledger has the same rules as
+conditions of its writes; one test suite runs on all ledgers.
 
     no record, expired, FAILED, RUNNING past its lease   begin → RUNNING, under a new token and lease
     RUNNING within its lease                             begin → InProgress
     SUCCESS                                              begin → Replayed
-    not expired, and another function's                  begin → Foreign
-    not expired, and of another payload                  begin → Mismatch
+    not expired, of another function                     begin → Foreign
+    not expired, with another payload                    begin → Mismatch
     RUNNING, token matches                               finish → SUCCESS, fail → FAILED, note_effect
     token differs                                        nothing changes, False
 """
@@ -40,7 +40,7 @@ from redrive.handler.ledger import (
 
 
 class Claim(NamedTuple):
-    """What a run asks for when it begins."""
+    """The request of a run that begins."""
 
     key: str
     payload_hash: str | None
@@ -51,7 +51,7 @@ class Claim(NamedTuple):
     function_name: str | None = None
 
     def checked(self) -> Claim:
-        """Itself, if it makes sense. Errors: ValueError, KeyRefused."""
+        """The claim itself, if it is valid. Errors: ValueError, KeyRefused."""
         if not self.key:
             raise ValueError("an execution needs a key that is not empty")
         if self.key.startswith(RESERVED):
@@ -68,12 +68,12 @@ class Claim(NamedTuple):
         return now + math.ceil(self.lease_s * 1000)
 
     def expires_at(self, now: Instant) -> Instant:
-        """When the record may be forgotten; in whole seconds, because DynamoDB's time to live is."""
+        """When the record expires; in whole seconds, like DynamoDB's time to live."""
         return math.ceil(now / 1000 + self.keep_s) * 1000
 
 
 def begin(old: Record | None, claim: Claim, now: Instant, nonce: str) -> tuple[Record, Began]:
-    """The record after a run has asked for the execution, and the answer to the run."""
+    """The record after a run's claim, and the answer to the run."""
     if old is None or old.has_expired(now):
         return _taken(_blank(claim.key, now), claim, now, nonce)
     refused = refusal(claim, now, old.status, old.payload_hash, old.result, old.lease_ends_at, old.function_name)
@@ -97,7 +97,7 @@ def fail(old: Record | None, token: Token, error: str, now: Instant) -> tuple[Re
 
 
 def note_effect(old: Record | None, token: Token, effect: EffectRecord, now: Instant) -> tuple[Record | None, bool]:
-    """The record with an effect put in the place of the one of the same name."""
+    """The record with this effect in place of the effect of the same name."""
     if old is None or old.token != token.nonce or old.status is not Status.RUNNING:
         return old, False
     others = tuple(other for other in old.effects if other.name != effect.name)
@@ -109,7 +109,7 @@ def refusal(
     status: Status, payload_hash: str | None, result: str | None, lease_ends_at: Instant | None,
     function_name: str | None,
 ) -> Replayed | InProgress | Mismatch | Foreign | None:  # fmt: skip
-    """Why a run does not get an execution whose record says this and has not expired; None if it does."""
+    """Why a run does not get the execution of an unexpired record; None if it does."""
     if function_name is not None and claim.function_name is not None and _are_two(function_name, claim.function_name):
         return Foreign(recorded=function_name, given=claim.function_name)
     if payload_hash is not None and claim.payload_hash is not None and claim.payload_hash != payload_hash:
@@ -122,7 +122,7 @@ def refusal(
 
 
 def _are_two(one: str, other: str) -> bool:
-    """Whether names are known to be those of two functions. A name without a Lambda function agrees with any."""
+    """Whether two names are known to belong to two functions. A name without a Lambda function equals any."""
     one_lambda, _, one_name = one.rpartition(":")
     other_lambda, _, other_name = other.rpartition(":")
     are_lambdas_known = one_lambda != "" and other_lambda != ""
@@ -135,7 +135,7 @@ def with_duplicate(old: Record, message_id: str | None) -> Record:
 
 
 def room_for_one(attempts: tuple[Attempt, ...]) -> tuple[Attempt, ...]:
-    """The history with room for one more. A full one loses its older half, so that this is seldom needed."""
+    """The history with room for one more attempt. A full history loses its older half, so that this happens seldom."""
     return attempts if len(attempts) < ATTEMPTS_KEPT else attempts[-(ATTEMPTS_KEPT // 2) :]
 
 
@@ -168,7 +168,7 @@ def _settle(
         return old, False
     if old.status is Status.RUNNING:
         return change(old), True
-    return old, old.status is status  # Said again by the run that said it first.
+    return old, old.status is status  # The same run sent it before.
 
 
 def _ended(old: Record, status: Status, now: Instant, error: str | None = None) -> Record:

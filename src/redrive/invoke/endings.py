@@ -1,4 +1,4 @@
-"""How a run can end, and the documents and log lines in which Lambda says so.
+"""The ways in which a run ends, and Lambda's documents and log lines for each.
 
 Source: https://docs.aws.amazon.com/lambda/latest/dg/troubleshooting-invocation.html
 """
@@ -24,9 +24,9 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """What the runtime said of a run, or of loading the function: the payload, and whether it is an error.
+    """What the runtime reported about a run, or about loading the function: the payload, and whether it is an error.
 
-    An answer that does not fit was refused, and the runtime with it.
+    An answer that is too large was refused, and its runtime is not used again.
     """
 
     payload: bytes
@@ -36,33 +36,33 @@ class Reported:
 
 @dataclass(frozen=True, slots=True)
 class Exited:
-    """The process ended before it had answered. `reason` is Lambda's wording of how."""
+    """The process ended before it answered. `reason` is Lambda's wording."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class TimedOut:
-    """The time was over before the process had answered. It still runs."""
+    """The timeout passed before the process answered. The process still runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutOfMemory:
-    """The process and its children held more memory than the function has. They still run."""
+    """The processes used more memory than the function has. They still run."""
 
 
 Ran = Reported | Exited | TimedOut | OutOfMemory
 
 
 def too_large() -> Reported:
-    """What a caller gets when a function's answer is larger than Lambda passes on."""
+    """The caller's error document if a function's answer is larger than Lambda allows."""
     message = f"Response payload size exceeded maximum allowed payload size ({RESPONSE_BYTES_MAX} bytes)."
     document = _document("Function.ResponseSizeTooLarge", message)
     return Reported(document, is_error=True, fits=False)
 
 
 def payload_of(ended: Ran, invocation: Invocation) -> bytes:
-    """What the caller gets as the payload: the runtime's, or Lambda's own error document."""
+    """The caller's payload: the runtime's, or Lambda's own error document."""
     match ended:
         case Reported(payload):
             return payload
@@ -77,7 +77,7 @@ def payload_of(ended: Ran, invocation: Invocation) -> bytes:
 
 
 def log_text_of(ended: Ran, invocation: Invocation, now: Instant) -> str | None:
-    """The line that the environment adds to the function's log, if it has something to say."""
+    """The line that the environment adds to the function's log; empty if there is nothing to say."""
     match ended:
         case Reported():
             return None

@@ -1,8 +1,8 @@
-"""HTTP calls, for real: one request over one connection. Nothing leaves this machine that nobody has allowed.
+"""Sends HTTP calls: one request over one connection. No call leaves this machine unless its host is allowed.
 
-An address on this machine (`localhost`, 127.0.0.0/8, ::1) may always be called. Any other host must have been allowed
-by its name: it is not even looked up otherwise, because a look-up leaves the machine, too. Proxies of the environment
-are not used, and redirects not followed.
+An address on this machine (`localhost`, 127.0.0.0/8, ::1) may always be called. The name of any other host must be
+allowed: otherwise the name is not even resolved, because a DNS query leaves the machine, too. Environment variables
+for proxies are ignored, and redirects are not followed.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class HttpCalls:
-    """Sends HTTP calls to this machine, and to the hosts that were allowed. Implements HttpCaller."""
+    """Sends HTTP calls to this machine, and to the allowed hosts. Implements HttpCaller."""
 
     def __init__(self, *, allowed_hosts: frozenset[str] = frozenset()) -> None:
-        """`allowed_hosts` are names or addresses as they stand in URLs, in lower case."""
+        """`allowed_hosts` are names or addresses as they are written in URLs, in lower case."""
         self._allowed = allowed_hosts
 
     def call(self, call: HttpCall) -> HttpResult:
-        """Send a request once. What goes wrong is told in the result."""
+        """Send a request once. The result reports any failure."""
         try:
             url = urlsplit(call.url)
             port = url.port or _PORTS[url.scheme]
@@ -49,7 +49,7 @@ class HttpCalls:
             return _failed(error)
 
     def _address(self, host: str) -> str | None:
-        """What to connect to, or None if the host may not be called."""
+        """The address to connect to; None if the host may not be called."""
         if host in self._allowed:
             return host
         if host == LOCAL_NAME or host.endswith(f".{LOCAL_NAME}"):
@@ -61,7 +61,7 @@ class HttpCalls:
 
 
 def _performed(connected: socket.socket, url: SplitResult, call: HttpCall) -> HttpResult:
-    """Send the request and read the answer, within the call's time. Errors: TimeoutError."""
+    """Send the request and read the answer, within the call's timeout. Errors: TimeoutError."""
     deadline = _Deadline(connected, call.timeout_ms / SECOND_MS)
     connection = http.client.HTTPConnection(url.hostname or "")
     try:
@@ -87,7 +87,7 @@ def _failed(error: Exception) -> HttpResult:
 
 
 class _Deadline:
-    """Ends a connection when the time of its call is over, however slowly the other side goes on sending."""
+    """Shuts down a connection when its call's timeout has passed, even while the other side still sends slowly."""
 
     def __init__(self, connected: socket.socket, timeout_s: float) -> None:
         self.is_over = False
@@ -101,7 +101,7 @@ class _Deadline:
 
     def _expire(self) -> None:
         self.is_over = True
-        with suppress(OSError):  # The other side has gone already.
+        with suppress(OSError):  # The other side has closed it already.
             self.socket.shutdown(socket.SHUT_RDWR)
 
 

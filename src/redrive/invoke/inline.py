@@ -1,8 +1,8 @@
-"""Runs functions inside this process: for simulation and tests, where time is virtual and a run takes none of it.
+"""Runs functions inside this process: for simulation and tests, where time is virtual and a run takes no time.
 
-One thread only: while a function runs, the process's environment variables and standard output are the function's.
-A run inside a run (a function that invokes another) is fine. What only a process of its own can do is not simulated:
-timeouts, memory limits, `os._exit`.
+One thread only: while a function runs, the process's environment variables and standard output belong to the function.
+Nested runs (a function that invokes another) are allowed. Not simulated, as they need a process: timeouts, memory
+limits, `os._exit`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from redrive.invoke.sandbox.variables import environment_credentials, function_v
 
 @dataclass(slots=True)
 class _Environment:
-    """What stays of an execution environment between runs: its modules and its handler, once loaded."""
+    """The part of an execution environment that remains between runs: its modules, and its handler once loaded."""
 
     revision: str
     log_stream: str
@@ -54,7 +54,7 @@ class _Environment:
 
 
 class InlineInvoker:
-    """An Invoker that calls Python handlers directly: registered ones, or those in the functions' own archives."""
+    """An Invoker that calls Python handlers directly: registered callables, or those in the functions' own archives."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class InlineInvoker:
         entropy: Entropy | None = None,
         issuer: Issuer,
     ) -> None:
-        """`clock` is the functions' own time and dates their log lines: the engine's. Both are real by default.
+        """`clock` is the engine's: it gives the time to functions and to their log lines. Both are real by default.
 
         `issuer` makes the functions' credentials, which never expire here.
         """
@@ -80,7 +80,7 @@ class InlineInvoker:
         self._running: Counter[str] = Counter()
 
     def register(self, function_name: str, handler: Handler) -> None:
-        """Let a callable stand for the code of all functions of that name."""
+        """Use a callable instead of the code of all functions of that name."""
         self._registered[function_name] = handler
 
     def invoke(self, invocation: Invocation) -> InvocationResult:
@@ -101,7 +101,7 @@ class InlineInvoker:
         self._environments.clear()
 
     def _environment(self, invocation: Invocation) -> tuple[_Environment, bool]:
-        """The function's environment, and whether it was made now. Errors: UnusableCode."""
+        """The function's environment, and whether it is new. Errors: UnusableCode."""
         environment = self._environments.get(invocation.unqualified_arn)
         if environment is not None and environment.revision == invocation.revision:
             return environment, False
@@ -157,7 +157,7 @@ class InlineInvoker:
             answer = run_handler(environment.handler, invocation.payload, context, request_id)
         except SystemExit as error:
             return Exited(_exit_reason(error))
-        except Exception as error:  # noqa: BLE001 - the function's module may raise whatever it likes.
+        except Exception as error:  # noqa: BLE001 - the function's module may raise any exception.
             answer = error_answer(error, request_id)
         if answer.error_type is not None:
             is_json = variables.get("AWS_LAMBDA_LOG_FORMAT") == "JSON"
@@ -171,7 +171,7 @@ class InlineInvoker:
     def _surroundings(
         self, environment: _Environment, variables: dict[str, str], output: Output, request_id: str
     ) -> Iterator[None]:
-        """Give the process the function's variables, modules, output and log; afterwards its own again."""
+        """Give the process the function's variables, modules, output and log; restore the process's own afterwards."""
         requests = RequestFilter(self._clock)
         requests.request_id = request_id
         writer = io.TextIOWrapper(_Sink(output), "utf-8", "replace", write_through=True)
@@ -204,7 +204,7 @@ def _exchange_session(session: object) -> object:
 
 
 class _Sink(io.BufferedIOBase):
-    """The bottom of a text stream into an Output."""
+    """The raw stream below a text stream; writes into an Output."""
 
     name = "<function output>"
 
@@ -214,7 +214,7 @@ class _Sink(io.BufferedIOBase):
     def writable(self) -> bool:
         return True
 
-    # What it overrides takes any buffer, a type that has no name before Python 3.12.
+    # The overridden method takes any buffer, a type that has no name before Python 3.12.
     def write(self, data: bytes | bytearray | memoryview) -> int:  # type: ignore[override]
         content = bytes(data)
         self._output.feed(content)

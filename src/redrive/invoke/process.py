@@ -1,6 +1,6 @@
-"""Runs functions in processes of their own, warm ones where there are any.
+"""Runs functions in processes of their own; reuses warm processes.
 
-admit ──► take a warm environment, or start one ──► run ──► put it back, or end it if it is of no more use
+admit ──► take a warm environment, or start a new one ──► run ──► put it back, or end it if it cannot be reused
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from redrive.invoke.sandbox.variables import (
 INIT_MS_MAX = 10 * SECOND_MS  # https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html
 IDLE_MS_MAX = 5 * MINUTE_MS
 CONCURRENCY_MAX = 100
-"""How many runs there are at once, in all; a function gets half of them at most, unless it has reserved some."""
+"""How many runs there are at once, in all; a function gets half of them at most, unless it has reserved concurrency."""
 IDLE_MAX = 50
 FREEZE_AFTER_MS = 200
 CLOSE_WAIT_S = 10.0
@@ -44,7 +44,7 @@ CLOSE_WAIT_S = 10.0
 NODE_RUNTIME = Path(__file__).parent / "runtime" / "node_runtime.mjs"
 OTHER_PYTHON_RUNTIME = Path(__file__).parent / "runtime" / "python_runtime.py"
 NODE_HEAP_PART = 0.9
-"""How much of a function's memory Node.js may use for what the function itself holds."""
+"""The part of a function's memory that Node.js may use for its heap."""
 
 INVALID_ENTRYPOINT = b'{"errorType":"Runtime.InvalidEntrypoint","errorMessage":"RequestId: %s Error: %s"}'
 NO_BOOTSTRAP = "Couldn't find valid bootstrap(s): [/var/task/bootstrap /opt/bootstrap]"
@@ -52,7 +52,7 @@ NO_BOOTSTRAP = "Couldn't find valid bootstrap(s): [/var/task/bootstrap /opt/boot
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much may run and lie idle at once, and how long loading a function may take before it is tried again."""
+    """How many environments may run and be idle at once, and how long loading may take before its second try."""
 
     concurrency_max: int = CONCURRENCY_MAX
     idle_max: int = IDLE_MAX
@@ -61,11 +61,11 @@ class Limits:
 
 
 class NoBootstrap(Exception):
-    """A function of a `provided` runtime has no program of its own."""
+    """A function of a `provided` runtime has no `bootstrap` program."""
 
 
 class ProcessInvoker:
-    """An Invoker whose functions run in processes, with the Lambda Runtime API between."""
+    """An Invoker that runs functions in processes, which it talks to through the Lambda Runtime API."""
 
     def __init__(
         self,
@@ -82,13 +82,13 @@ class ProcessInvoker:
         runtimes: Runtimes | None = None,
         log: Log | None = None,
     ) -> None:
-        """`clock` dates log lines and log streams; `wall` is real time, in which functions count down to their timeout.
+        """`clock` dates log lines and log streams; `wall` is real time, by which functions count down to their timeout.
 
-        With a virtual `clock` there is no other time, and function code reads it too. `endpoint_url` is where function
-        code finds AWS. `runtime` is the module that loads handlers: AWS's own if it is installed, ours otherwise.
-        `runtimes` finds the programs that other runtimes need; without it there is the engine's own Python alone.
+        With a virtual `clock`, function code reads virtual time, too. `endpoint_url` is where function code reaches
+        AWS. `runtime` is the module that loads handlers: AWS's own if it is installed, ours otherwise. `runtimes` finds
+        the interpreters for other runtimes; without it only the engine's own Python is available.
         """
-        # Absolute: a function's process starts in its own folder, where a relative path would lead nowhere.
+        # Absolute: a function's process starts in its own folder, where a relative path would be wrong.
         self._code = CodeDirectory(workdir.resolve() / "code", load_code)
         self._endpoint_url = endpoint_url
         self._clock = clock
@@ -118,7 +118,7 @@ class ProcessInvoker:
         if throttled is not None:
             return InvocationResult(InvocationStatus.THROTTLED, error=throttled)
         try:
-            # An environment cannot be given new credentials: one with earlier ones is superseded.
+            # The credentials of an environment cannot be replaced: an environment with older credentials is not reused.
             key = PoolKey(function, invocation.version, f"{invocation.revision} {self._credentials_expiry()}")
             warm = self._pool.take(key)
             if warm is None:
@@ -135,16 +135,16 @@ class ProcessInvoker:
             self._pool.leave(function)
 
     def close(self) -> None:
-        """End all processes. Runs under way fail, and new ones are refused."""
+        """End all processes. Runs under way fail, and new runs are refused."""
         self._code.close()
         self._closed.set()
         self._put.set()
         self._pool.close(CLOSE_WAIT_S)
 
     def _run_cold(self, key: PoolKey, invocation: Invocation) -> InvocationResult:
-        """Start an environment and run in it.
+        """Start an environment and run the function in it.
 
-        Loading has a time of its own. If it takes longer it is done once more, and then within the function's timeout.
+        Loading has its own timeout. After that timeout it is tried once more, then within the function's timeout.
         """
         sandbox = self._start(invocation)
         begin = monotonic_ms()
@@ -183,7 +183,10 @@ class ProcessInvoker:
         return result
 
     def _freeze_idle(self) -> None:
-        """Freeze environments soon after they were put back. Not at once: runs one after another would wait for it."""
+        """Freeze environments some time after their run.
+
+        Not at once: in a fast sequence, each run would wait for the freeze.
+        """
         while not self._closed.is_set():
             self._put.wait()
             self._put.clear()
@@ -192,7 +195,7 @@ class ProcessInvoker:
                 self._put.set()
 
     def _end(self, sandbox: Sandbox, invocation: Invocation, ran: Ran) -> None:
-        """End an environment of no more use, and let its log say why."""
+        """End an environment that is not reused, and write why to its log."""
         self._pool.drop(sandbox)
         text = log_text_of(ran, invocation, self._clock.now())
         if text is not None:
@@ -205,7 +208,7 @@ class ProcessInvoker:
             return _failed("The invoker was closed while the function ran.")
         is_error = not isinstance(ran, Reported) or ran.is_error
         if self._is_virtual:
-            # A run takes no virtual time; what it took in real time would differ from one history to its repetition.
+            # A run takes no virtual time. Its real time would differ between a history and its replay.
             duration_ms = float(invocation.timeout_ms) if isinstance(ran, TimedOut) else 0.0
             init_ms = None if init_ms is None else 0.0
         return InvocationResult(
@@ -244,14 +247,14 @@ class ProcessInvoker:
         self._log.info("environment started", function_arn=invocation.function_arn, log_stream=log_stream)
         for text in filter(None, (warning, _missing_layers(invocation))):
             self._log.warning("environment incomplete", function_arn=invocation.function_arn, reason=text)
-            if not self._is_virtual:  # What is told of a run in virtual time is the same on each machine.
+            if not self._is_virtual:  # In virtual time, the report of a run is the same on each machine.
                 sandbox.note(f"[WARNING] {text}")
         return sandbox
 
     def _command(self, invocation: Invocation, program: Program) -> tuple[tuple[str, ...], str]:
-        """The program that runs a function's Runtime, none for the engine's own Python, and what to warn of.
+        """The command that runs a function's Runtime (empty for the engine's own Python), and a warning for the log.
 
-        Errors: UnusableCode (there is no such program here).
+        Errors: UnusableCode (there is no such program on this machine).
         """
         runtime = invocation.code.runtime
         if runtime.startswith(PROVIDED):
@@ -266,7 +269,7 @@ class ProcessInvoker:
             heap = f"--max-old-space-size={int(invocation.memory_mb * NODE_HEAP_PART)}"
             return (found.path, heap, str(NODE_RUNTIME), root, program.handler, *virtual), found.warning
         if not found.path or self._is_virtual:
-            # Only the engine's own Python can be given virtual time.
+            # Virtual time works only in the engine's own Python.
             return (), found.warning
         opt_root = "" if program.opt_root is None else str(program.opt_root)
         packages = sysconfig.get_path("purelib")
@@ -295,13 +298,13 @@ def default_runtime() -> str:
 
 
 def trace_id(request_id: str, begun_at: Instant) -> str:
-    """An X-Ray trace header of a run, not sampled. The same run gives the same one."""
+    """The X-Ray trace header of a run, not sampled. The same run always has the same header."""
     digits = hashlib.sha256(request_id.encode()).hexdigest()
     return f"Root=1-{begun_at // 1000:08x}-{digits[:24]};Parent={digits[24:40]};Sampled=0"
 
 
 def _missing_layers(invocation: Invocation) -> str:
-    """What to say of layers whose content is not here; empty if there are none."""
+    """The warning about layers whose content is not here; empty if there are none."""
     missing = ", ".join(invocation.code.missing_layers)
     return missing and (
         f"redrive has no content of the layers {missing}: the function runs without them. Publish them here by "

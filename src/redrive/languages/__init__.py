@@ -1,4 +1,4 @@
-"""The small languages that AWS services speak: schedules, patterns, expressions, policies.
+"""The small languages of AWS services: schedules, patterns, expressions, policies.
 
 Every language here is sans-IO: text and values in, values out. It imports `redrive.core` and the standard
 library only, and knows nothing of services, stores or the wire.

@@ -1,7 +1,6 @@
-"""What the message attributes of dead letters are called: one table for who writes letters and who reads them.
+"""The names of message attributes in dead letters: one table for writers and readers of dead letters.
 
-A dead letter is a message in a queue. What failed, and why, stands in its attributes; each kind of source has names of
-its own for them.
+A dead letter is a message in a queue. Its attributes say what failed, and why; each kind of source uses its own names.
 """
 
 from __future__ import annotations
@@ -11,12 +10,12 @@ from dataclasses import dataclass, fields
 
 @dataclass(frozen=True, slots=True)
 class LetterNames:
-    """The names that one kind of source gives to what its letters say; empty for what they do not say.
+    """The attribute names that one kind of source uses; empty for values that it does not write.
 
     `code` and `message` are of the error; `id` is of the execution, the event or the request; `source` and `target` are
     ARNs; `due_at` is when the work was due; `retries` counts calls after the first; `exhausted` is the limit of the
-    retry policy that was reached; `truncated` says whether the body was cut. Letters without a name for that are never
-    cut.
+    retry policy that was reached; `truncated` says whether the body was cut. Without a name for `truncated`, a body is
+    never cut.
     """
 
     code: str
@@ -31,7 +30,7 @@ class LetterNames:
 
     @property
     def all(self) -> frozenset[str]:
-        """The names themselves."""
+        """All names that are used."""
         return frozenset(name for field in fields(self) if (name := getattr(self, field.name)))
 
 
@@ -40,7 +39,13 @@ SCHEDULER = LetterNames(
     due_at="SCHEDULED_TIME", retries="RETRY_ATTEMPTS", exhausted="EXHAUSTED_RETRY_CONDITION",
     truncated="IS_PAYLOAD_TRUNCATED",
 )  # fmt: skip
-"""EventBridge Scheduler's. Source: https://docs.aws.amazon.com/scheduler/latest/UserGuide/configuring-schedule-dlq.html"""
+"""The names of EventBridge Scheduler.
+
+Source: https://docs.aws.amazon.com/scheduler/latest/UserGuide/configuring-schedule-dlq.html
+"""
 
 LAMBDA = LetterNames(code="ErrorCode", message="ErrorMessage", id="RequestID")
-"""Those of Lambda's events. Source: https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-retain-records.html"""
+"""The names for Lambda's events.
+
+Source: https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-retain-records.html
+"""

@@ -1,6 +1,7 @@
-"""Local code on its way to functions: which files, with which dependencies, as one archive that is always the same.
+"""Packs local code for functions: its files and their dependencies, as one reproducible archive.
 
-It knows SAM's and CloudFormation's templates as texts, and no server: who deploys hands it a way to bring archives.
+It knows SAM's and CloudFormation's templates as texts, and no server: the caller passes a function that uploads
+archives.
 """
 
 from __future__ import annotations

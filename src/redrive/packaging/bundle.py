@@ -1,4 +1,4 @@
-"""A directory, a file or an archive as the archive of a function's code."""
+"""Makes the archive of a function's code from a directory, a file or an archive."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _ARCHIVES = (".zip", ".jar")
 
 @dataclass(frozen=True, slots=True)
 class Bundler:
-    """Makes bundles, and keeps them under `cache` by what they are made of."""
+    """Makes bundles, and caches them under `cache` by their content."""
 
     cache: Path
     interpreter_for: Callable[[str], Interpreter]
     say: Say
 
     def bundle(self, source: Path, runtime: str, *, below: str = "", is_built: bool = False) -> bytes:
-        """The archive of a function's code, or with `below` of a layer: all lies in that folder of it.
+        """The archive of a function's code, or with `below` of a layer, in that folder of the archive.
 
-        A directory with a requirements.txt gets what that asks for, unless `is_built`: another tool has done that.
+        A directory with a requirements.txt gets its dependencies, unless `is_built`: another tool has installed them.
         Errors: UserError (nothing there; the installation fails; too large).
         """
         if source.is_file() and source.suffix in _ARCHIVES:
@@ -44,7 +44,7 @@ class Bundler:
         if requirements.is_file() and runtime.startswith("python") and not is_built and _asks(requirements):
             place = installed(requirements, self.interpreter_for(runtime), self.cache, say=self.say)
             packages = files_of(place, LEFT_OUT_OF_PACKAGES)
-            files = packages | files  # What the directory has itself wins over what was installed.
+            files = packages | files  # The directory's own files replace installed ones.
         files = {f"{below}{name}": path for name, path in files.items()}
         if not files:
             raise UserError(f"The directory {source}, which the template names as code, is empty.", exit_code=2)
@@ -75,6 +75,6 @@ class Bundler:
 
 
 def _asks(requirements: Path) -> bool:
-    """Whether a requirements.txt asks for anything."""
+    """Whether a requirements.txt has any requirement."""
     lines = requirements.read_text("utf-8", errors="replace").splitlines()
     return any(line.strip() and not line.lstrip().startswith("#") for line in lines)

@@ -1,4 +1,4 @@
-"""The files of a directory of code, and an archive of them whose bytes follow from names and contents alone."""
+"""The files of a directory of code, and a reproducible archive: its bytes depend on names and contents alone."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from pathlib import Path
 from redrive.core.archives import UNPACKED_BYTES_MAX
 from redrive.core.errors import UserError
 
-# What is never code: version control, caches, virtual environments, and what tools have left behind.
+# Folders that are never code: version control, caches, virtual environments, and the output of tools.
 LEFT_OUT = (
     ".aws-sam", ".DS_Store", ".env", ".git", ".gitignore", ".hg", ".idea", ".mypy_cache", ".pytest_cache",
     ".ruff_cache", ".svn", ".tox", ".venv", ".vscode", "*.pyc", "*.pyo", "__pycache__", "venv",
 )  # fmt: skip
-# Among installed packages, only what Python writes by itself: a package may have a folder of any other name.
+# In installed packages, only what Python writes by itself: a package may have a folder of any other name.
 LEFT_OUT_OF_PACKAGES = ("*.pyc", "*.pyo", "__pycache__")
 
-# The earliest date an archive can name: the same files give the same bytes, whenever they were written.
+# The earliest date that an archive can hold: the same files always give the same bytes.
 _DATE = (1980, 1, 1, 0, 0, 0)
 _READ_BYTES = 1024 * 1024
 
 
 def files_of(directory: Path, left_out: Iterable[str] = LEFT_OUT) -> dict[str, Path]:
-    """The files below a directory by their names from there, in order; links lead to what they name."""
+    """The files below a directory by relative name, in order; links are followed."""
     patterns = tuple(left_out)
     return dict(sorted(_walk(directory, patterns)))
 
@@ -47,7 +47,7 @@ def _is_left_out(name: str, patterns: tuple[str, ...]) -> bool:
 
 
 def check_size(files: Mapping[str, Path], what: str) -> None:
-    """Refuse more than a function may have, in AWS's words. Errors: UserError."""
+    """Refuse code that is larger than AWS allows, in AWS's words. Errors: UserError."""
     size = sum(path.stat().st_size for path in files.values())
     if size > UNPACKED_BYTES_MAX:
         raise UserError(
@@ -58,7 +58,7 @@ def check_size(files: Mapping[str, Path], what: str) -> None:
 
 
 def digest_of(files: Mapping[str, Path]) -> str:
-    """A digest of names, contents, and which files can be executed."""
+    """A digest of names, contents, and which files are executable."""
     digest = hashlib.sha256()
     for name, path in files.items():
         digest.update(f"{len(name)}:{name}:{int(_is_executable(path))}:{path.stat().st_size}:".encode())

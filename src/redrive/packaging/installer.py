@@ -1,6 +1,6 @@
-"""Dependencies of a requirements.txt, installed for the Python that a function names, and kept for the next time.
+"""Installs the dependencies in a requirements.txt for a function's version of Python, and caches the installation.
 
-An installation is made beside its place and moved there when it is whole: what fails leaves the cache as it was.
+An installation is made in a temporary place and moved when it is complete: a failure leaves the cache unchanged.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from pathlib import Path
 from redrive.core.errors import UserError
 
 Say = Callable[[str], None]
-"""Tells somebody who waits what is being done."""
+"""Tells the waiting user what is being done."""
 
 _LINES_SHOWN = 12
-_LAYOUT = "1"  # Changes when installations are laid out in another way, so that earlier ones are not used.
+_LAYOUT = "1"  # Increased when the layout of installations changes, so that earlier installations are not used.
 
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
-    """A Python that can install packages: how its installer is called, and for which Python it installs."""
+    """A Python that can install packages: the command of its installer, and the version for which it installs."""
 
     command: tuple[str, ...]
     version: str
@@ -34,7 +34,7 @@ class Interpreter:
 
 
 def cache_directory(environment: dict[str, str]) -> Path:
-    """Where bundles and installations are kept: REDRIVE_CACHE_DIR, else the user's cache."""
+    """The directory of cached bundles and installations: REDRIVE_CACHE_DIR, else the user's cache."""
     named = environment.get("REDRIVE_CACHE_DIR")
     if named:
         return Path(named)
@@ -43,7 +43,7 @@ def cache_directory(environment: dict[str, str]) -> Path:
 
 
 def interpreter_for(runtime: str) -> Interpreter:
-    """The installer for a runtime such as `python3.12`: that of its Python, if the machine has it, else our own."""
+    """The installer for a runtime such as `python3.12`: of that Python, if the machine has it, else of our own."""
     version = runtime.removeprefix("python")
     own = f"{sys.version_info.major}.{sys.version_info.minor}"
     if not runtime.startswith("python") or version == own:
@@ -51,13 +51,13 @@ def interpreter_for(runtime: str) -> Interpreter:
     found = shutil.which(runtime)
     if found is not None and _runs(found):
         return Interpreter(_installer_of(found), version)
-    # Wheels for another version can be fetched, though nothing can be built for it.
+    # Wheels for another version can be downloaded, but nothing can be built for it.
     other = ("--python-version", version, "--only-binary=:all:")
     return Interpreter(_installer_of(sys.executable), version, other)
 
 
 def _installer_of(python: str) -> tuple[str, ...]:
-    """pip of that Python; where it has none, as in environments that uv has made, uv."""
+    """pip of that Python; or uv, if there is no pip, as in environments made by uv."""
     if _runs(python, "-m", "pip", "--version"):
         return (python, "-m", "pip", "install")
     uv = shutil.which("uv")
@@ -78,13 +78,13 @@ def _runs(*command: str) -> bool:
 
 
 def installed(requirements: Path, interpreter: Interpreter, cache: Path, *, say: Say) -> Path:
-    """The directory with what a requirements.txt asks for; installs it, if that was not done yet.
+    """The directory with the dependencies of a requirements.txt; installs them if they are not cached.
 
     Errors: UserError with the installer's last lines.
     """
     content = requirements.read_bytes()
     parts = (_LAYOUT, interpreter.version, sys.platform, os.uname().machine, str(requirements.resolve().parent))
-    # Files that a requirements.txt names by their paths are looked up from where it lies.
+    # Relative paths in a requirements.txt start at its folder.
     named = parts if b"-r " in content or b"./" in content or b"-c " in content else parts[:-1]
     key = hashlib.sha256("\n".join(named).encode() + b"\n" + content).hexdigest()[:32]
     place = cache / "installed" / key
@@ -99,7 +99,7 @@ def installed(requirements: Path, interpreter: Interpreter, cache: Path, *, say:
         try:
             partial.rename(place)
         except OSError:
-            if not place.is_dir():  # Another process was first, with the same.
+            if not place.is_dir():  # Another process made the same installation first.
                 raise
     finally:
         shutil.rmtree(partial, ignore_errors=True)

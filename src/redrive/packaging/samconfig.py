@@ -1,4 +1,4 @@
-"""samconfig.toml: what a project says about its deployment, as SAM's own command reads it.
+"""samconfig.toml: a project's settings for its deployment, as SAM's own command reads them.
 
 Source: https://docs.aws.amazon.com/serverless-application-model/latest/developerguide/serverless-sam-cli-config.html
 """
@@ -23,7 +23,7 @@ _LONG_FORM = re.compile(r"ParameterKey=(?P<key>[^,\s]+),ParameterValue=(?P<value
 
 @dataclass(frozen=True, slots=True)
 class SamConfig:
-    """What is said; empty where nothing is."""
+    """The settings; empty where the file has none."""
 
     stack_name: str = ""
     region: str = ""
@@ -34,7 +34,7 @@ class SamConfig:
 
 
 def find_config(template: Path, given: Path | None) -> Path | None:
-    """The file that was named, or the one of the template's project. Errors: UserError (it is not there)."""
+    """The named file, or the one of the template's project. Errors: UserError (the named file does not exist)."""
     if given is not None:
         if not given.is_file():
             raise UserError(f"There is no {given}.", exit_code=2)
@@ -46,7 +46,7 @@ def find_config(template: Path, given: Path | None) -> Path | None:
 
 
 def read_config(file: Path | None, environment: str | None) -> SamConfig:
-    """What a file says for an environment. Errors: UserError (unreadable; an environment that it does not have)."""
+    """The settings of an environment in a file. Errors: UserError (unreadable; the environment does not exist)."""
     if file is None:
         if environment is not None:
             raise UserError(f"There is no samconfig.toml, and so no environment {environment}.", exit_code=2)
@@ -94,7 +94,7 @@ def _words(value: object) -> list[str]:
 
 
 def _pairs(file: Path, value: object) -> dict[str, str]:
-    """`A=1 B="two words"`, a list of such, a table, or the form with ParameterKey and ParameterValue."""
+    """`A=1 B="two words"`, a list of such texts, a table, or the form with ParameterKey and ParameterValue."""
     if isinstance(value, Mapping):
         return {str(key): str(one) for key, one in value.items()}
     pairs: dict[str, str] = {}

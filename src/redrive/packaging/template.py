@@ -1,4 +1,4 @@
-"""Local code that a template names: packed, brought to where functions are made of it, and named as it is there.
+"""Local code in a template: packs it, uploads it, and replaces its path by its uploaded location.
 
 Source: https://docs.aws.amazon.com/cli/latest/reference/cloudformation/package.html
 """
@@ -16,10 +16,10 @@ from redrive.languages.template.source import read_source
 from redrive.packaging.bundle import Bundler
 
 BUCKET = "redrive-assets"
-"""Where a template finds what was brought; the engine knows this name."""
+"""The bucket of uploaded archives; the engine knows this name."""
 
 Bring = Callable[[bytes], str]
-"""Brings an archive to where functions are made of it; answers its key there."""
+"""Uploads an archive; returns its key."""
 
 _LOOP = "Fn::ForEach::"
 _BUILDERS_ELSEWHERE = frozenset({"esbuild", "makefile", "dotnet", "go1.x", "rust-cargolambda"})
@@ -27,7 +27,7 @@ _BUILDERS_ELSEWHERE = frozenset({"esbuild", "makefile", "dotnet", "go1.x", "rust
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A type whose code may be local: the property that names it, and how it names what was brought."""
+    """A resource type whose code may be local: the property with the path, and the form of the uploaded location."""
 
     property: str
     bucket: str
@@ -45,7 +45,7 @@ KINDS: Mapping[str, Kind] = {
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """A resource with local code: its logical id, its properties, and where the code lies."""
+    """A resource with local code: its logical id, its properties, and the path of the code."""
 
     logical_id: str
     kind: Kind
@@ -56,7 +56,10 @@ class Local:
 
 
 def local_code(root: Mapping[str, Node], directory: Path, parameters: Mapping[str, str]) -> list[Local]:
-    """The resources of a template whose code is local, in order. The template gets no more defaults for local code."""
+    """The resources of a template with local code, in order.
+
+    Removes defaults for local code from the template's Globals.
+    """
     shared = _object(_object(root.get("Globals")).get("Function"))
     default = shared.pop("CodeUri", None)
     found = []
@@ -83,7 +86,7 @@ def local_code(root: Mapping[str, Node], directory: Path, parameters: Mapping[st
 def packaged(
     text: str, directory: Path, bundler: Bundler, bring: Bring, *, parameters: Mapping[str, str], is_built: bool = False
 ) -> str:
-    """The template with what was brought in the place of local code; one without local code stays as it is.
+    """The template with uploaded locations in place of local code; a template without local code stays unchanged.
 
     `is_built`: `sam build` wrote the template, and has installed dependencies. Errors: UserError; TemplateError.
     """
@@ -106,7 +109,7 @@ def packaged(
 
 
 def _take_in_definitions(root: Mapping[str, Node], directory: Path) -> bool:
-    """Write the local definitions of state machines into the template itself. Errors: UserError; TemplateError."""
+    """Copy the local definitions of state machines into the template itself. Errors: UserError; TemplateError."""
     found = False
     for logical_id, resource in _resources(_object(root.get("Resources"))):
         properties = _object(resource.get("Properties"))
@@ -132,7 +135,7 @@ def _check_builder(local: Local, *, is_built: bool) -> None:
 
 
 def _resources(section: dict[str, Node]) -> Iterator[tuple[str, dict[str, Node]]]:
-    """The resources, those in loops included."""
+    """The resources, including those in loops."""
     for name, node in section.items():
         if name.startswith(_LOOP) and isinstance(node, list) and node and isinstance(node[-1], dict):
             yield from _resources(node[-1])
@@ -141,7 +144,7 @@ def _resources(section: dict[str, Node]) -> Iterator[tuple[str, dict[str, Node]]
 
 
 def _source_of_function(properties: dict[str, Node], shared: dict[str, Node], default: Node) -> Node:
-    """Where a SAM function's code lies that names no place itself; None if it has none, or is an image."""
+    """The path of a SAM function's code if the function itself has none; None if there is none, or it is an image."""
     if "InlineCode" in properties or "ImageUri" in properties:
         return None
     if properties.get("PackageType", shared.get("PackageType")) == "Image":
@@ -153,7 +156,7 @@ def _runtime(
     properties: dict[str, Node], shared: dict[str, Node], kind: Kind, builder: str, root: Mapping[str, Node],
     parameters: Mapping[str, str],
 ) -> str:  # fmt: skip
-    """The runtime for which code is packed; empty if nobody can know before the template is deployed."""
+    """The runtime for which code is packed; empty if it is known only after the template is deployed."""
     if kind.is_layer:
         compatible = properties.get("CompatibleRuntimes")
         first = compatible[0] if isinstance(compatible, list) and compatible else ""

@@ -3,43 +3,43 @@
 The rooms, top to bottom; a room imports only rooms below it:
 
     proving    a proof from beginning to end
-    tell       verdict.py    what a search came to
+    tell       verdict.py    the result of a search
                story.py      a history told in numbered steps
                advice.py     what to do about it
                export.py     a counterexample as a test
-    search     options.py    what a proof is asked to do
-               clean.py      what runs in which nothing goes wrong leave behind
+    search     options.py    the options of a proof
+               clean.py      what runs without faults leave behind
                reasons.py    why a handler cannot be proved
                search.py     all histories up to so many faults, fewest first
-    judge      ledger.py     which table is the handler's memory, and which of its records say that a run goes on
+    judge      ledger.py     which table is the handler's memory, and which of its records say that a run is under way
                judge.py      the rules, and which one a history has broken
-    play       faults.py     what can go wrong, and a history: the legs of a message's way and the faults on each
-               events.py     what happens on a leg, as values
+    play       faults.py     the faults, and a history: the legs of a message's way and the faults on each
+               events.py     the events of a leg, as values
                variables.py  the environment variables of the process and of each run
                transport.py  how a call is answered: shortened for the search, or through the whole wire
-               strikes.py    the calls of a leg as they are reached, and the faults that strike at them
-               running.py    one run while it goes on: what it has met, how it dies
+               strikes.py    the calls of a leg in order, and the faults that strike at them
+               running.py    one run under way: what it has observed, how it dies
                performance.py  one leg of a history
-    stage      stage.py      an engine in memory and virtual time that can be saved and put back
-               ids.py        the ids of a history, and which of them make no difference any more
-               tape.py       what the engine answered on a leg, for the legs that begin like it
+    stage      stage.py      an engine in memory and virtual time whose state can be saved and restored
+               ids.py        the ids of a history, and which of them do not matter any more
+               tape.py       the engine's answers on a leg, for legs with the same beginning
                trigger.py    the queue, dead-letter queue, mapping and function in front of the handler, and its event
-               messages.py   the trigger's messages: sent, doubled, redriven, left
+               messages.py   the trigger's messages: sent, duplicated, redriven, left
                template.py   the same from a CloudFormation template
-               tables.py     tables and queues that nobody declared, made by what the handler asks of them
+               tables.py     undeclared tables and queues, made to fit the handler's calls
     effects    declared.py   effects that the user declared with redrive.handler
-               contents.py   what stands in the things that are left behind
-               journal.py    the effects that are left behind
-    calls      calls.py      a call of the handler: who is asked what, and whether that changes anything
-               batches.py    calls of many entries, of which some may be refused
-               tokens.py     calls that the service recognises when they come again, and for how long
-               sorting.py    what each thing that is done counts for: an effect, a record, or nothing
+               contents.py   the contents of what is left behind
+               journal.py    the effects that a history leaves behind
+    calls      calls.py      a call of the handler: service, operation, target, and whether it changes anything
+               batches.py    calls with many entries, some of which may be refused
+               tokens.py     calls that a service deduplicates by a token, and for how long
+               sorting.py    how each call counts: as an effect, a record, or nothing
                outside.py    answers of services that the engine does not have
     process    subject.py    the user's code: imported anew for each run, as in a new execution environment
-               surroundings.py  what a run sees of its process: virtual time, seeded randomness, no network
+               surroundings.py  the process as a run sees it: virtual time, seeded randomness, no network
                clients.py    the handler's boto3 clients, made once
                threads.py    the threads and coroutines of a run, one after another
 
-What is searched is what the handler does at the calls that are seen: those of boto3, and declared effects. Nothing is
-said of threads that outlive a run, of memory that is kept between runs, or of the network, to which no byte goes.
+The search covers the calls that it sees: those of boto3, and declared effects. It does not cover threads that outlive a
+run, memory that is kept between runs, or the network, to which no byte is sent.
 """

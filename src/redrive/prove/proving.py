@@ -35,7 +35,7 @@ from redrive.prove.tell.verdict import Bounds, Counterexample, Verdict
 
 
 class EndedWorld:
-    """The world in which a history has ended, for invariants of the user's."""
+    """The world at the end of a history, for the user's invariants."""
 
     def __init__(self, performance: Performance) -> None:
         self._performance = performance
@@ -57,10 +57,10 @@ def prove(
     subject: Subject | None, options: Options = DEFAULTS, *, progress: Progress = lambda *_: None,
     may_go_on: Callable[[], bool] = lambda: True,
 ) -> Verdict:  # fmt: skip
-    """Search the histories of a handler for one that breaks a rule, for as long as it may go on.
+    """Search the histories of a handler for one that breaks a rule, while `may_go_on`.
 
-    Without a subject, the code that stands in the template is proved. Errors: UserError if the handler fails although
-    nothing goes wrong, has no effect that can be seen, or is not the same from run to run.
+    Without a subject, the code in the template is proved. Errors: UserError if the handler fails without any fault, has
+    no visible effect, or behaves differently from run to run.
     """
     with _prepared(subject, options) as world:
         with _opened(world, Short) as performance:
@@ -72,10 +72,10 @@ def prove(
 
 
 def replay(subject: Subject | None, history: History, options: Options = DEFAULTS) -> Counterexample | None:
-    """Play one history through the whole wire: what it breaks, or None if it breaks no rule any more.
+    """Play one history through the whole wire: the violation, or None if it breaks no rule any more.
 
-    A handler that has changed since may make other calls: faults strike at those of the same kind. Errors: UserError if
-    there is none, and no rule is broken.
+    A handler that has changed since may make other calls: faults strike at calls of the same kind. Errors: UserError if
+    there is no such call, and no rule is broken.
     """
     with _prepared(subject, options) as world:
         example, unmet = _played(world, options, history)
@@ -89,7 +89,7 @@ def replay(subject: Subject | None, history: History, options: Options = DEFAULT
 
 @dataclass(frozen=True, slots=True)
 class _World:
-    """The handler's world before its message is sent: resources are there, declared or guessed."""
+    """The handler's world before its message is sent: with its resources, declared or guessed."""
 
     subject: Subject
     trigger: Trigger
@@ -101,7 +101,7 @@ class _World:
 
 @contextmanager
 def _prepared(subject: Subject | None, options: Options) -> Iterator[_World]:
-    """Make the world, and let the handler run once in it to see what it needs."""
+    """Make the world, and let the handler run once in it to see which resources it needs."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(_unanswerable_told())
         stack.enter_context(remembered_clients())
@@ -146,7 +146,7 @@ def _inline(stage: Stage, declared: Declared, template: Path, directory: Path) -
 
 @contextmanager
 def _opened(world: _World, transport: Callable[[Stage], Transport]) -> Iterator[Performance]:
-    """A performance of that world in which the message was sent."""
+    """A performance of that world after the message was sent."""
     with contextlib.closing(Performance(world.subject, seed=world.seed)) as performance:
         performance.stage.load(world.saved)
         performance.begin(world.trigger)
@@ -165,7 +165,7 @@ def _elsewhere(subject: Subject, trigger: Trigger, saved: Saved, seed: int) -> S
 
 
 def _confirmed(world: _World, options: Options, found: Found) -> Counterexample:
-    """The counterexample, played again through the whole wire. Errors: UserError if it is no counterexample there."""
+    """The counterexample, played again through the whole wire. Errors: UserError if it breaks no rule there."""
     example, _ = _played(world, options, found.history)
     if example is None or example.violation.rule is not found.violation.rule:
         raise UserError(
@@ -177,7 +177,7 @@ def _confirmed(world: _World, options: Options, found: Found) -> Counterexample:
 
 
 def _played(world: _World, options: Options, history: History) -> tuple[Counterexample | None, Sequence[Strike]]:
-    """What a history breaks, and the strikes whose calls it does not come to."""
+    """The violation in a history, and the strikes whose calls it does not reach."""
     with _opened(world, Wire) as performance:
         clean = learn(performance, options, world.elsewhere, EndedWorld(performance))
         events: list[Event] = []

@@ -1,4 +1,4 @@
-"""An engine in a test: in process, in virtual time, with boto3 clients. pytest gets it as the fixture `redrive`.
+"""An engine for tests: in process, in virtual time, with boto3 clients. In pytest, it is the fixture `redrive`.
 
 `redrive.testing.prove` searches the histories of a handler for one in which work is lost or repeated.
 """
@@ -16,7 +16,7 @@ __all__ = ["prove"]
 
 
 def __getattr__(name: str) -> Prove:
-    """What needs the engine is imported when it is asked for."""
+    """Import names that need the engine at their first use."""
     if name != "prove":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from redrive.testing.proving import Prove  # noqa: PLC0415 - see above.

@@ -1,4 +1,4 @@
-"""An answer as aiobotocore receives it, from aiohttp or from httpx. Imported only where aiobotocore is in use."""
+"""An answer in the form that aiobotocore receives from aiohttp or httpx. Imported only if aiobotocore is in use."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from redrive.wire.message import HttpResponse
 
 
 def aio_response_to(request: AWSPreparedRequest, response: HttpResponse) -> object:
-    """The answer to a request, as aiobotocore's own HTTP session would give it."""
+    """The answer to a request, as aiobotocore's own HTTP session returns it."""
     raw = _Raw(str(request.url), response)
     kind: Any = importlib.import_module("aiobotocore.awsrequest").AioAWSResponse
     return kind(raw.url, response.status, raw.headers, raw)
 
 
 class _Raw:
-    """What aiobotocore uses of aiohttp's and of httpx's response."""
+    """The part of aiohttp's and of httpx's response that aiobotocore uses."""
 
     def __init__(self, url: str, response: HttpResponse) -> None:
         self.url = url
@@ -37,26 +37,26 @@ class _Raw:
         self.close()
 
     async def read(self, amount: int = -1) -> bytes:
-        """So many bytes of the body; all that are left by default."""
+        """This many bytes of the body; all the rest by default."""
         return self._body.read(amount)
 
     async def aread(self) -> bytes:
-        """As `read`, by httpx's name."""
+        """As `read`, under httpx's name."""
         return await self.read()
 
     async def aiter_raw(self, chunk_size: int = 65_536) -> AsyncIterator[bytes]:
-        """The body in pieces, by httpx's name."""
+        """The body in pieces, under httpx's name."""
         while piece := await self.read(chunk_size):
             yield piece
 
     def at_eof(self) -> bool:
-        """Whether all has been read."""
+        """Whether the whole body has been read."""
         return self._body.tell() == len(self._body.getbuffer())
 
     def close(self) -> None:
-        """Let go of the body."""
+        """Close the body."""
 
     release = close
 
     async def aclose(self) -> None:
-        """As `close`, by httpx's name."""
+        """As `close`, under httpx's name."""

@@ -1,6 +1,6 @@
-"""boto3's clients and resources of one world, whichever world the process reaches otherwise.
+"""boto3's clients and resources for one world, independent of the world that other clients of the process reach.
 
-botocore asks its `before-send` handlers before it opens a connection; ours answers from the gateway of the world.
+botocore calls its `before-send` handlers before it opens a connection; our handler answers from the world's gateway.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ OwnUrl = Callable[[], str]
 
 
 def in_process() -> str:
-    """Where a gateway is reached that listens nowhere."""
+    """The endpoint of a gateway that does not listen."""
     return ENDPOINT_URL
 
 
 def client_of(
     gateway: Gateway, service: str, *, region: str, account: str, own_url: OwnUrl = in_process, **options: Any
 ) -> Any:
-    """A boto3 client that talks to this gateway, as the account itself unless `options` bring other credentials.
+    """A boto3 client that calls this gateway, as the account itself unless `options` have other credentials.
 
-    `own_url` is where the gateway listens just now, if it does.
+    `own_url` is the URL at which the gateway listens, if it does.
     """
     return _bound(gateway, own_url, _session().client(service, **(_settings(region, account) | options)))
 
@@ -40,7 +40,7 @@ def client_of(
 def resource_of(
     gateway: Gateway, service: str, *, region: str, account: str, own_url: OwnUrl = in_process, **options: Any
 ) -> Any:
-    """The same as a resource of boto3."""
+    """The same for a boto3 resource."""
     resource = _session().resource(service, **(_settings(region, account) | options))
     _bound(gateway, own_url, resource.meta.client)
     return resource
@@ -60,7 +60,7 @@ def _bound(gateway: Gateway, own_url: OwnUrl, client: Any) -> Any:
 
 @functools.cache
 def _session() -> Any:
-    """One session for all clients: making one costs 50 ms, a client of it 1.5 ms. It reads no profile."""
+    """One session for all clients: a session takes 50 ms to make, a client of it 1.5 ms. It reads no profile."""
     nothing = {"profile": (None, None, None, None)}
     files = dict.fromkeys(("config_file", "credentials_file"), (None, None, os.devnull, None))
     return boto3.session.Session(botocore_session=botocore.session.Session(session_vars=nothing | files))

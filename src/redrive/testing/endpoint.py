@@ -1,7 +1,7 @@
-"""A world on a port of this machine: for child processes, and for clients in other languages.
+"""Serves a world on a port of this machine: for child processes, and for clients in other languages.
 
-The same engine and the same virtual time as in the test's own process. A thread listens; others answer, so that a
-function that was invoked from outside may itself start a process that asks the world.
+Uses the same engine and the same virtual time as the test's own process. One thread listens; other threads answer, so
+that a function that was invoked from outside can start a process that calls the world.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ REQUESTS_AT_ONCE_MAX = 8
 
 
 class Endpoint:
-    """Serves a world's gateway from its making until it is closed."""
+    """Serves a world's gateway from construction until `close`."""
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
@@ -43,7 +43,7 @@ class Endpoint:
         answering.result()
 
     def close(self) -> None:
-        """Stop listening; what is under way has a second to be answered."""
+        """Stop listening; requests under way have one second to finish."""
         assert self._loop is not None
         self._loop.call_soon_threadsafe(self._stopping.set)
         self._thread.join()
@@ -77,6 +77,6 @@ class Endpoint:
             return own_refusal(404, "This engine is a test's own.", "The test moves its clock: world.advance(hours=1).")
         try:
             return self._gateway.respond(request)
-        except Exception as error:  # noqa: BLE001 - whatever is raised here, the caller is told, and the log knows it.
+        except Exception as error:  # noqa: BLE001 - the caller gets an answer to any exception, and the log records it.
             what = f"redrive failed to answer {request.method} {request.path}: {error!r}. This is a defect of redrive."
             return refusal(request, 500, "InternalFailure", what, "", request_id="in-process")

@@ -1,12 +1,12 @@
-"""While a world is reached, it answers every botocore client of this process, and none of them reaches AWS.
+"""While a world is entered, it answers every botocore client of this process, and no request reaches AWS.
 
-botocore sends each request by one method of one class, and aiobotocore by one of another. Both are replaced while a
-world is reached, so it does not matter when or how a client was made. What other tools answer before a request is sent
-(botocore's Stubber, moto) they still answer.
+botocore sends each request by one method of one class, and aiobotocore by a method of another. Both are replaced while
+a world is entered, so it does not matter when or how a client was made. Other tools that answer before a request is
+sent (botocore's Stubber, moto) still do so.
 
-    a host of AWS's, or of the world     the world answers; a service that it does not serve is an error
-    where credentials are given out      nobody is there, as on a machine outside of AWS
-    any other host                       is left alone: somebody chose it by endpoint_url
+    a host of AWS, or of the world       the world answers; an unsupported service is an error
+    an endpoint for credentials          is unreachable, as on a machine outside of AWS
+    any other host                       is reached as usual: the user chose it by endpoint_url
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from redrive.wire.route import Router, Unroutable
 from redrive.wire.signatures.sigv4 import credential_of
 
 ENDPOINT_URL = "http://in-process.redrive.internal"
-"""A host that does not exist: a request that is not answered in process fails at once instead of leaving it."""
+"""A host that does not exist: a request without an answer in process fails at once and stays on the machine."""
 
 AWS_SUFFIXES = (
     "amazonaws.com", "amazonaws.com.cn", "api.amazonwebservices.com.cn", "api.aws", "amazonaws.eu",
@@ -48,7 +48,7 @@ AWS_SUFFIXES = (
 """The domains of all partitions. Source: botocore's partitions.json and endpoints.json."""
 
 ACTION_BYTES_MAX = 1024
-"""Where botocore writes the Action of a form: at its beginning, or after the other parameters of a short one."""
+"""The place of Action in a form from botocore: at its beginning, or after the other parameters of a short form."""
 
 _ACTION = re.compile(r"(?:^|&)Action=(\w+)")
 _AWS_HOST = re.compile(rf"(?:.+\.)?(?:{'|'.join(map(re.escape, AWS_SUFFIXES))})\.?", re.IGNORECASE)
@@ -58,19 +58,22 @@ _CREDENTIAL_HOSTS = frozenset({"169.254.169.254", "fd00:ec2::254", "169.254.170.
 _OUTSIDE_METHODS = frozenset(
     {"assume-role-with-web-identity", "container-role", "custom-process", "iam-role", "login", "sso"}
 )
-"""Credentials that botocore fetches from somewhere else than from AWS STS by a key: that somewhere is not reached."""
+"""Credential providers that get credentials by other ways than STS with a key: botocore must not call them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reachable:
-    """A world, as far as requests have to know it. `own_url` is where it listens; ENDPOINT_URL before it does."""
+    """A world, as the interception sees it. `own_url` is where it listens; ENDPOINT_URL if it does not listen."""
 
     gateway: Gateway
     account: str
     own_url: Callable[[], str]
 
     def takes(self, url: str) -> bool:
-        """Whether the world answers a request to this URL. Errors: EndpointConnectionError for credential hosts."""
+        """Whether the world answers a request to this URL.
+
+        Errors: EndpointConnectionError for endpoints of credentials.
+        """
         parts = urlsplit(url)
         host = parts.hostname or ""
         if host in _CREDENTIAL_HOSTS:
@@ -78,7 +81,7 @@ class Reachable:
         return f"{parts.scheme}://{parts.netloc}" in (ENDPOINT_URL, self.own_url()) or is_aws_host(host)
 
     def respond(self, request: AWSPreparedRequest) -> HttpResponse:
-        """The world's answer. Errors: UserError if it does not serve what is asked for."""
+        """The world's answer. Errors: UserError for an unsupported service or operation."""
         asked = request_of(request, reached_by=self.own_url())
         try:
             _router().route(asked)
@@ -88,13 +91,13 @@ class Reachable:
 
 
 def is_aws_host(host: str) -> bool:
-    """Whether a host is one of AWS's."""
+    """Whether a host belongs to AWS."""
     return _AWS_HOST.fullmatch(host) is not None
 
 
 @contextmanager
 def reached(world: Reachable) -> Iterator[None]:
-    """While inside, this world answers every client of the process; of several worlds the one entered last."""
+    """While entered, this world answers every client of the process; of several worlds the latest entered answers."""
     _PATCHES.enter(world)
     try:
         yield
@@ -103,7 +106,7 @@ def reached(world: Reachable) -> Iterator[None]:
 
 
 class _Patches:
-    """The worlds that are reached, and the methods that were replaced for them."""
+    """The entered worlds, and the methods that were replaced for them."""
 
     def __init__(self) -> None:
         self._worlds: list[Reachable] = []
@@ -112,7 +115,7 @@ class _Patches:
 
     @property
     def world(self) -> Reachable | None:
-        """The world that answers; None if none is reached any more, and a request is late."""
+        """The world that answers; None if no world is entered any more, and a request is late."""
         worlds = self._worlds
         return worlds[-1] if worlds else None
 
@@ -144,7 +147,7 @@ class _Patches:
 
 
 def _sending(original: Callable[..., AWSResponse]) -> Callable[..., AWSResponse]:
-    """URLLib3Session.send."""
+    """Replaces URLLib3Session.send."""
 
     @functools.wraps(original)
     def send(session: object, request: AWSPreparedRequest) -> AWSResponse:
@@ -157,11 +160,11 @@ def _sending(original: Callable[..., AWSResponse]) -> Callable[..., AWSResponse]
 
 
 def _sending_async(original: Callable[..., Any]) -> Callable[..., Any]:
-    """The same of aiobotocore. A function that is invoked may run a loop of its own, so a thread answers."""
+    """The same for aiobotocore. A function that is invoked may run an event loop of its own, so a thread answers."""
 
     @functools.wraps(original)
     async def send(session: object, request: AWSPreparedRequest) -> object:
-        from asyncio import to_thread  # noqa: PLC0415 - who gets here has it.
+        from asyncio import to_thread  # noqa: PLC0415 - any caller of this function has it.
 
         from redrive.testing.aio_http import aio_response_to  # noqa: PLC0415 - it needs aiobotocore.
 
@@ -176,12 +179,12 @@ def _sending_async(original: Callable[..., Any]) -> Callable[..., Any]:
 def _signing(
     original: Callable[..., Any], credentials: Callable[[str, str], object] = Credentials
 ) -> Callable[..., Any]:
-    """RequestSigner.get_auth_instance, async or not: who has no credentials that can be had here is the account."""
+    """Replaces RequestSigner.get_auth_instance, async or not: a client without usable credentials is the account."""
 
     @functools.wraps(original)
     def get_auth_instance(signer: Any, *names: Any, **options: Any) -> Any:
         world = _PATCHES.world
-        # No other way leads to what a client signs with.
+        # There is no other way to a client's credentials.
         given = options.get("request_credentials") or signer._credentials  # noqa: SLF001
         if world is not None and (given is None or getattr(given, "method", None) in _OUTSIDE_METHODS):
             options["request_credentials"] = credentials(world.account, "in-process")
@@ -191,7 +194,7 @@ def _signing(
 
 
 def _signing_async(original: Callable[..., Any]) -> Callable[..., Any]:
-    """The same of aiobotocore, which awaits what its credentials say."""
+    """The same for aiobotocore, whose credentials are asynchronous."""
     return _signing(original, _imported("aiobotocore.credentials", "AioCredentials"))
 
 
@@ -205,7 +208,7 @@ def _refuse(request: HttpRequest, url: str, error: Unroutable) -> NoReturn:
 
 
 def _called(request: HttpRequest) -> str:
-    """What a request that nobody here understands calls itself: `s3`, `sns Publish`, `states StartExecution`."""
+    """The name of an unsupported request, as far as it shows: `s3`, `sns Publish`, `states StartExecution`."""
     operation = request.headers.get("x-amz-target", "").rpartition(".")[2]
     if not operation and (
         found := _ACTION.search(f"{request.query}&{request.body[:ACTION_BYTES_MAX].decode('latin-1')}")
@@ -226,7 +229,7 @@ def _router() -> Router:
 
 @functools.cache
 def _imported(module: str, name: str) -> Any:
-    """A name of a package that may not be installed, or not in a version that has it; None then."""
+    """A name of a package; None if the package is missing, or its version does not have the name."""
     if importlib.util.find_spec(module.partition(".")[0]) is None:
         return None
     try:

@@ -8,7 +8,7 @@
     @pytest.mark.redrive(template="template.yaml")
     def test_order_is_charged_once(redrive): ...
 
-What the engine needs is imported when a test asks for a fixture, so that other tests do not pay for it.
+The engine is imported when a test requests a fixture, so that other tests do not pay for the import.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ _MARKER = (
 )
 
 WorldFactory = Callable[..., AbstractContextManager["World"]]
-"""What the fixture `redrive_factory` is: see there."""
+"""The type of the fixture `redrive_factory`."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known."""
+    """Register the marker."""
     config.addinivalue_line("markers", _MARKER)
 
 
 @pytest.fixture(autouse=True)
 def _redrive_before_others(request: pytest.FixtureRequest) -> None:
-    """Other fixtures of the test may make clients and call AWS: the engine is there before them."""
+    """Set up the engine before other fixtures of the test, which may make clients and call AWS."""
     if "redrive" in request.fixturenames or request.node.get_closest_marker("redrive") is not None:
         request.getfixturevalue("redrive")
 
 
 @pytest.fixture
 def redrive(request: pytest.FixtureRequest, redrive_factory: WorldFactory) -> Iterator[World]:
-    """An engine of the test's own, in memory, in virtual time. All botocore clients reach it, and none reaches AWS."""
+    """The test's own engine, in memory, in virtual time. All botocore clients reach it, and none reaches AWS."""
     marker = request.node.get_closest_marker("redrive")
     options = {} if marker is None else _options_of(marker, request)
     with redrive_factory(**options) as world:
@@ -58,13 +58,13 @@ def redrive(request: pytest.FixtureRequest, redrive_factory: WorldFactory) -> It
 
 @pytest.fixture
 def redrive_clock(redrive: World) -> VirtualClock:
-    """The clock of the test's engine. Moving it alone does nothing that is due; `redrive.advance` does."""
+    """The clock of the test's engine. Moving it does no due work; `redrive.advance` does."""
     return redrive.clock
 
 
 @pytest.fixture(scope="session")
 def redrive_factory(pytestconfig: pytest.Config) -> WorldFactory:
-    """Makes engines for fixtures of your own, of any scope. Takes what the marker `redrive` takes.
+    """Makes engines for fixtures of your own, of any scope. Takes the same arguments as the marker `redrive`.
 
     @pytest.fixture(scope="module")
     def app(redrive_factory):
@@ -101,7 +101,7 @@ def redrive_factory(pytestconfig: pytest.Config) -> WorldFactory:
 
 
 def _options_of(marker: pytest.Mark, request: pytest.FixtureRequest) -> dict[str, object]:
-    """What a marker asks for. Errors: pytest's UsageError."""
+    """The options of a marker. Errors: pytest's UsageError."""
     unknown = set(marker.kwargs) - {"account", "parameters", "region", "seed", "stack", "start", "template"}
     if marker.args or unknown:
         given = ", ".join([*map(repr, marker.args), *sorted(unknown)])

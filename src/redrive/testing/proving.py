@@ -19,7 +19,7 @@ Handler = str | Callable[[object, object], object] | None
 
 
 class Prove:
-    """Proves handlers. `redrive.testing.prove` is one; it keeps nothing."""
+    """Proves handlers. `redrive.testing.prove` is its instance; it has no state."""
 
     def __call__(
         self,
@@ -43,8 +43,8 @@ class Prove:
                 redrive.testing.prove("app:handler", template="template.yaml")
 
         `handler` is `module:function`, importable from `root` (the working directory) and imported anew for each run;
-        or a callable, which is taken as it is; or None for the code in the template. Answers the verdict with its
-        bounds. Errors: AssertionError with the counterexample; UserError as of `redrive prove`.
+        or a callable, which is used as it is; or None for the code in the template. Returns the verdict with its
+        bounds. Errors: AssertionError with the counterexample; UserError as in `redrive prove`.
         """
         options = Options(
             faults=faults, seed=seed, bodies=None if event is None else bodies_of(event),
@@ -80,8 +80,8 @@ class Prove:
     ) -> None:
         """Play one history through the whole wire, and fail with its story if it loses or repeats work.
 
-        `history` is as `redrive prove --export` writes it. Errors: as of `prove`; UserError if the handler no longer
-        makes a call that the history names.
+        `history` is in the format of `redrive prove --export`. Errors: as in `prove`; UserError if the handler no
+        longer makes a call that the history names.
         """
         options = Options(
             seed=seed, bodies=None if messages is None else tuple(messages), parameters=parameters or {},

@@ -1,4 +1,4 @@
-"""What a test's process looks like to AWS's SDKs: an account and a region, and nothing of the developer's own."""
+"""The settings of a test's process for AWS's SDKs: an account and a region, and none of the developer's own."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _REMOVED = frozenset(
         "AWS_SECURITY_TOKEN", "AWS_SESSION_TOKEN", "AWS_WEB_IDENTITY_TOKEN_FILE",
     }
 )  # fmt: skip
-"""Whose account, and which endpoint, a client is for. Source: https://docs.aws.amazon.com/sdkref/latest/guide/"""
+"""Variables that select a client's account or endpoint. Source: https://docs.aws.amazon.com/sdkref/latest/guide/"""
 
 _ENDPOINT = "AWS_ENDPOINT_URL"
 _ENDPOINT_LINE = re.compile(r"^\s*endpoint_url\s*=.*$", re.MULTILINE)
 
 
 def region_of(variables: Mapping[str, str]) -> str:
-    """The region that these variables name, which whoever runs the tests has chosen; else us-east-1."""
+    """The region in these variables, chosen by the user who runs the tests; else us-east-1."""
     return variables.get("AWS_DEFAULT_REGION") or variables.get("AWS_REGION") or DEFAULT_REGION
 
 
 def settings_for(account: str, region: str, endpoint_url: str | None = None) -> dict[str, str]:
-    """The variables by which any SDK is this account, and asks this endpoint."""
+    """The variables with which any SDK uses this account and this endpoint."""
     variables = {
         "AWS_ACCESS_KEY_ID": account, "AWS_SECRET_ACCESS_KEY": "in-process", "AWS_DEFAULT_REGION": region,
         "AWS_REGION": region, "AWS_EC2_METADATA_DISABLED": "true",
@@ -43,15 +43,15 @@ def settings_for(account: str, region: str, endpoint_url: str | None = None) -> 
 
 
 def without_outside(variables: Mapping[str, str]) -> dict[str, str]:
-    """These variables without those that lead to another account or to another endpoint."""
+    """These variables without those that select another account or another endpoint."""
     return {name: value for name, value in variables.items() if name not in _REMOVED and not name.startswith(_ENDPOINT)}
 
 
 @contextmanager
 def surroundings(account: str, region: str) -> Iterator[None]:
-    """While inside, a client that is made without arguments is this account's, in this region.
+    """While entered, a client made without arguments belongs to this account and this region.
 
-    Profiles can still be named. An `endpoint_url` in the configuration file does not count: it is the developer's.
+    Profiles can still be named. An `endpoint_url` in the configuration file is ignored: it is the developer's.
     """
     saved, session = dict(os.environ), boto3.DEFAULT_SESSION
     inside = without_outside(saved) | settings_for(account, region)
@@ -64,11 +64,11 @@ def surroundings(account: str, region: str) -> Iterator[None]:
         finally:
             _put({**inside, _ENDPOINT: ""}, saved)  # The world may have been exported.
             if session is None:
-                boto3.DEFAULT_SESSION = None  # It was made inside, and would be this account for ever.
+                boto3.DEFAULT_SESSION = None  # It was made inside, and would keep this account for ever.
 
 
 def _put(before: Mapping[str, str], after: Mapping[str, str]) -> None:
-    """Change what differs between the two, and nothing else: the test may have changed other variables meanwhile."""
+    """Apply the differences between the two, and nothing else: the test may have changed other variables meanwhile."""
     for name in before.keys() - after.keys():
         os.environ.pop(name, None)
     os.environ.update({name: value for name, value in after.items() if before.get(name) != value})
@@ -76,7 +76,7 @@ def _put(before: Mapping[str, str], after: Mapping[str, str]) -> None:
 
 @contextmanager
 def _config_without_endpoints(path: Path) -> Iterator[Path | None]:
-    """A copy of AWS's configuration file without its endpoints; None if it has none."""
+    """A copy of AWS's configuration file without its endpoints; None if the file has none."""
     text = ""
     with contextlib.suppress(OSError, UnicodeDecodeError):
         text = path.read_text("utf-8")

@@ -1,4 +1,4 @@
-"""A world of its own: an engine in memory, on a virtual clock, reached through boto3 without a socket."""
+"""A world: an engine in memory, on a virtual clock, that boto3 clients reach without a socket."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class World:
         queue = world.client("sqs").create_queue(QueueName="orders")
         world.advance(hours=3)
 
-    Functions run in this process. `world.functions.register("name", handler)` gives a function of that name a callable
-    of the test instead of its code.
+    Functions run in this process. `world.functions.register("name", handler)` makes functions of that name call the
+    test's handler instead of their code.
     """
 
     def __init__(
@@ -88,10 +88,10 @@ class World:
 
     @property
     def endpoint_url(self) -> str:
-        """Where other processes, and clients in other languages, reach this engine: it listens once this is asked for.
+        """The engine's URL for other processes and for clients in other languages: it listens from the first read on.
 
         Botocore's clients in this process need no endpoint. One function runs at a time: while another process invokes
-        one, the test should not run another.
+        a function, the test should not run another function.
         """
         if self._endpoint is None:
             from redrive.testing.endpoint import Endpoint  # noqa: PLC0415 - few tests need a server.
@@ -101,18 +101,19 @@ class World:
 
     @property
     def environment(self) -> dict[str, str]:
-        """This process's variables, with AWS's leading to this engine: `subprocess.run(…, env=redrive.environment)`."""
+        """This process's variables, with AWS's for this engine: `subprocess.run(…, env=redrive.environment)`."""
         return without_outside(os.environ) | settings_for(self.account, self.region, self.endpoint_url)
 
     def export(self) -> None:
-        """Have processes that are started from now on reach this engine; undone with the fixture, or with `reached`."""
+        """Make later child processes reach this engine; undone at the end of the fixture, or of `reached`."""
         os.environ.update(settings_for(self.account, self.region, self.endpoint_url))
 
     @contextmanager
     def reached(self) -> Iterator[None]:
-        """While inside, every botocore and aiobotocore client of this process talks to this engine, and none to AWS.
+        """While entered, every botocore and aiobotocore client of this process calls this engine, and none calls AWS.
 
-        The fixture `redrive` does this for its test. Clients are the account's, in its region, unless they say more.
+        The fixture `redrive` does this for its test. Clients use the account and its region unless their arguments
+        differ.
         """
         with surroundings(self.account, self.region), reached(self._reachable):
             yield
@@ -129,7 +130,7 @@ class World:
         )
 
     def resource(self, service: str, *, region: str | None = None, account: str | None = None, **options: Any) -> Any:
-        """The same as a resource of boto3."""
+        """The same for a boto3 resource."""
         return resource_of(
             self.gateway,
             service,
@@ -148,7 +149,7 @@ class World:
         return self.engine.call(self.caller(), service, operation, params)
 
     def deploy(self, template: str | Path, *, stack: str = "stack", **parameters: str) -> dict[str, str]:
-        """Deploy a CloudFormation template (a path, or its text) and answer its outputs, which `outputs` keeps as well.
+        """Deploy a CloudFormation template (a path, or its text) and return its outputs, which are also in `outputs`.
 
         Errors: UserError with the reason, if the stack cannot be created.
         """
@@ -171,12 +172,12 @@ class World:
         self, *, seconds: float = 0, minutes: float = 0, hours: float = 0, days: float = 0,
         moved: Callable[[Instant], None] | None = None,
     ) -> None:  # fmt: skip
-        """Let time pass: everything that comes due happens, in order, each thing at its own instant."""
+        """Advance time: everything that comes due happens, in order, each at its own instant."""
         total_s = seconds + 60 * (minutes + 60 * (hours + 24 * days))
         self.advance_to(self.now + round(total_s * 1000), moved=moved)
 
     def advance_to(self, instant: Instant, *, moved: Callable[[Instant], None] | None = None) -> None:
-        """Let time pass until this instant. Errors: ValueError if it lies in the past."""
+        """Advance time to this instant. Errors: ValueError if it is in the past."""
         self._time.advance_to(instant, moved=moved)
 
     def settle(self) -> None:
@@ -184,7 +185,7 @@ class World:
         self._time.settle_due()
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Release all resources."""
         if self._endpoint is not None:
             self._endpoint.close()
         self.engine.invoker.close()
@@ -207,7 +208,7 @@ def _models() -> Models:
 
 
 class _Within:
-    """An invoker whose functions' own boto3 clients reach the world that runs them."""
+    """An invoker that makes the boto3 clients of a function reach the world in which the function runs."""
 
     world: Reachable
 

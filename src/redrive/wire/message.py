@@ -1,6 +1,6 @@
-"""HTTP messages as values: what a server hands to the wire, and what it sends back.
+"""HTTP messages as values: the request that a server passes to the wire, and the answer that it sends.
 
-No sockets, no server framework: any HTTP server can build the one and send the other.
+No sockets, no server framework: any HTTP server can make a request and send an answer.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """One request. `path` and `query` are as they came, percent-encoded; names of `headers` are in lower case."""
+    """One request. `path` and `query` are percent-encoded, as received; names of `headers` are in lower case."""
 
     method: str
     path: str
@@ -22,7 +22,7 @@ class HttpRequest:
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """One answer. The server adds Content-Length, Date and what else is its own affair."""
+    """One answer. The server adds its own headers, such as Content-Length and Date."""
 
     status: int
     headers: tuple[tuple[str, str], ...]

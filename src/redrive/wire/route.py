@@ -1,4 +1,4 @@
-"""Finds the service and the operation that a request is for.
+"""Finds the service and the operation of a request.
 
 In this order: the X-Amz-Target header; the Smithy-Protocol header with the path; the service in the signature's scope;
 for unsigned requests the Action of a form, then the path.
@@ -42,7 +42,7 @@ _NO_PARAMS: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Where a request goes. `path_params` are the values in the path, decoded, for `codec.decode`."""
+    """The service and operation of a request. `path_params` are the decoded values in the path, for `codec.decode`."""
 
     service: ServiceModel
     operation: OperationModel
@@ -51,7 +51,7 @@ class Route:
 
 
 class Unroutable(ServiceError):
-    """No operation is meant by this request. `codec` writes the answer in the protocol the caller seems to speak."""
+    """A request that matches no operation. `codec` writes the answer in the protocol that the caller seems to use."""
 
     def __init__(self, codec: ErrorWriter, error: ServiceError) -> None:
         super().__init__(error.code, error.message, http_status=error.http_status, fault=error.fault)
@@ -65,7 +65,7 @@ class Router:
         self._models = models
         self._codecs: dict[tuple[str, str], Codec] = {}
         self._paths: dict[str, PathTable] = {}
-        # What stands below a root of its own is never met here: the server asks for it before it routes.
+        # Services with a root path of their own never come here: the server checks that path before it routes.
         specs = self._specs = [spec for spec in models.specs.values() if not spec.root]
         self._by_target = {spec.target_prefix: spec for spec in specs if spec.target_prefix}
         self._by_signing_name = {spec.signing_name: spec for spec in specs}
@@ -89,7 +89,7 @@ class Router:
         return self._of_service(spec, request)
 
     def codec(self, service: str, protocol: str) -> Codec:
-        """The codec of a service for one of its protocols; it lives as long as the router. Errors: KeyError."""
+        """The codec of a service for one of its protocols; cached by the router. Errors: KeyError."""
         found = self._codecs.get((service, protocol))
         if found is None:
             made = _PROTOCOLS[protocol](self._models.service(service))
@@ -109,9 +109,9 @@ class Router:
         return Route(service, operation, codec, _NO_PARAMS)
 
     def _by_rpc_path(self, request: HttpRequest) -> Route:
-        """The path of Smithy's RPC v2, before which an endpoint may have a prefix of its own."""
+        """Route by the path of Smithy's RPC v2; an endpoint may have a prefix of its own before that path."""
         match = _RPC_PATH.fullmatch(request.path)
-        # Some SDKs write the service's shape with its namespace before it.
+        # Some SDKs write the name of the service's shape with its namespace.
         spec = None if match is None else self._by_target.get(match[1].rpartition(".")[2])
         if match is not None and spec is None:
             message = self._not_served(request, match[1].rpartition(".")[2])
@@ -138,9 +138,9 @@ class Router:
         raise self._unknown(self.codec(spec.name, "json"), "The request has no X-Amz-Target header.", 400)
 
     def _unsigned(self, request: HttpRequest) -> Route:
-        """Unsigned requests are known by the version beside their Action, or by their path.
+        """Route an unsigned request by the version beside its Action, or by its path.
 
-        AssumeRoleWithWebIdentity is never signed, for one.
+        AssumeRoleWithWebIdentity, for example, is never signed.
         """
         fields = _fields(errors_of("query"), request) if may_have_action(request) else {}
         if "Action" in fields:
@@ -197,7 +197,7 @@ class Router:
         return Route(service, operation, self.codec(spec.name, "rest-json"), params)
 
     def _not_served(self, request: HttpRequest, written: str) -> str:
-        """The sentence about a service that is not here, by its signing name, else as it is written in the request."""
+        """The error message for an unsupported service: its signing name if known, else the name in the request."""
         served = ", ".join(sorted(self._models.specs))
         return f"The service {signed_for(request) or written} is not served here. Served are: {served}."
 
@@ -206,7 +206,7 @@ class Router:
 
 
 def _is_to_resource(spec: ServiceSpec, request: HttpRequest) -> bool:
-    """Whether the path of a request is that of a resource, such as a queue's URL."""
+    """Whether the path of a request is a resource's, such as a queue's URL."""
     return bool(spec.resource_path) and re.fullmatch(spec.resource_path, request.path) is not None
 
 
@@ -222,7 +222,7 @@ def _invalid_action(text: str, action: str, version: str) -> ServiceError:
 
 
 def _queue_url(request: HttpRequest, operation: OperationModel) -> Mapping[str, str]:
-    """A form may be posted to the URL of a queue, which then is the queue it is about."""
+    """The QueueUrl parameter of a form that was posted to a queue's URL."""
     if operation.input is None or "QueueUrl" not in operation.input.members:
         return _NO_PARAMS
     scheme = request.headers.get("x-forwarded-proto", "http")

@@ -1,4 +1,4 @@
-"""The services the wire speaks for, as data: what botocore's models do not say about them.
+"""The services of the wire, as data: what botocore's models do not say about them.
 
 A new service is a new entry here. Nothing in this module knows what a service does.
 """
@@ -15,10 +15,10 @@ UNKNOWN_ACTION = "Could not find operation {action} for version {version}"
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """How a service words the refusal of a JSON value of the wrong type.
+    """The wording of a service's error for a JSON value of the wrong type.
 
-    `conversion` has the places `{token}` and `{target}`; `targets` spells the JSON types that a member may ask for;
-    `namespace` is that of structures, with its last dot.
+    `conversion` has the placeholders `{token}` and `{target}`; `targets` names the JSON types of members;
+    `namespace` is the namespace of structures, with its last dot.
     """
 
     conversion: str
@@ -54,7 +54,7 @@ DYNAMODB_WORDING = Wording(
 
 @dataclass(frozen=True, slots=True)
 class QueryError:
-    """What an error shape is called on the query protocol, and its HTTP status there."""
+    """The code of an error shape on the query protocol, and its HTTP status there."""
 
     code: str
     http_status: int = QUERY_ERROR_STATUS
@@ -62,13 +62,13 @@ class QueryError:
 
 @dataclass(frozen=True, slots=True)
 class ServiceSpec:
-    """One service: how requests for it are recognised, and where it departs from its model.
+    """One service: how its requests are recognised, and where it differs from its model.
 
-    `protocols` are in order of preference; `target_prefix` is what X-Amz-Target starts with; `validation_code` is
-    its error for parameters that break the model, empty if it checks them itself; `query_names` renames (shape,
-    member) on the query protocol, `query_json_lists` the lists of its answers in JSON. `root` is what all paths of a
-    service begin with that is not AWS's; only what is asked below it is for that service. Requests to a path that
-    matches `resource_path` are about that resource; it `compresses` large answers for who accepts gzip.
+    `protocols` are in order of preference; `target_prefix` is the prefix of X-Amz-Target; `validation_code` is the
+    error for parameters that violate the model, empty if the service validates them itself; `query_names` renames
+    (shape, member) on the query protocol, `query_json_lists` the lists of its answers in JSON. `root` is the path
+    prefix of a service that is not AWS's; only requests below it are for that service. A request to a path that matches
+    `resource_path` is about that resource. If `compresses`, large answers are compressed for clients that accept gzip.
     """
 
     name: str
@@ -93,7 +93,7 @@ class ServiceSpec:
 
     @property
     def signing_name(self) -> str:
-        """The name in the credential scope of a signature."""
+        """The service's name in the credential scope of a signature."""
         return self.signs_as or self.name
 
 
@@ -129,7 +129,7 @@ _SQS_QUERY_ERRORS = {
     "UnsupportedOperation": QueryError(_own("UnsupportedOperation")),
 }
 
-# The model describes the JSON protocol only; clients of the query protocol know lists by the name of one element.
+# The model describes the JSON protocol only; on the query protocol, a list has the name of one element.
 # Source: the query examples of https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_Operations.html
 _SQS_QUERY_NAMES = {
     ("AWSAccountIdList", "member"): "AWSAccountId",
@@ -221,7 +221,7 @@ SERVICES: tuple[ServiceSpec, ...] = (
         error_namespace="com.amazonaws.cloudwatch",
     ),
 )
-"""AWS's services of the wire. A service's name is also that of its folder among botocore's models."""
+"""AWS's services of the wire. A service's name is also its folder's name among botocore's models."""
 
 OWN_SERVICE = ServiceSpec(name="redrive", protocols=("rest-json",), root="/_redrive/")
-"""The server's own surface. Its model stands in `wire/data`, in the layout and the form of botocore's."""
+"""The server's own surface. Its model is in `wire/data`, in the layout and the form of botocore's models."""

@@ -1,7 +1,7 @@
-"""Errors for requests that no service here answers, in the shape that the caller's SDK reads as an error.
+"""Errors for requests that no service here handles, in the shape that the caller's SDK reads as an error.
 
-A request for a service that is not here shows its protocol by its headers and its form, or by the service that it is
-signed for: those with XML protocols of their own are listed.
+The headers and the form of such a request show its protocol; so does the service that it is signed for: services with
+XML protocols of their own are listed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _XML = ("Content-Type", "text/xml")
 
 
 def errors_for(request: HttpRequest) -> ErrorWriter:
-    """Writes errors in the protocol that a request seems to speak, of no service in particular."""
+    """An ErrorWriter for the protocol that a request seems to use; it belongs to no service."""
     headers = request.headers
     if headers.get(PROTOCOL_HEADER) == PROTOCOL:
         return errors_of("smithy-rpc-v2-cbor")
@@ -40,18 +40,18 @@ def errors_for(request: HttpRequest) -> ErrorWriter:
 
 
 def errors_of(protocol: str) -> ErrorWriter:
-    """Writes errors in a protocol, of no service in particular."""
+    """An ErrorWriter for a protocol; it belongs to no service."""
     return _WRITERS[protocol](ServiceModel(ServiceSpec(name="", protocols=(protocol,)), api_version=""))
 
 
 def may_have_action(request: HttpRequest) -> bool:
-    """Whether a request looks like one of the query protocol, whose operation is in its form."""
+    """Whether a request looks like the query protocol, whose operation is in the form."""
     content_type = request.headers.get("content-type", "")
     return "Action=" in request.query or content_type.lower().startswith(_FORM)
 
 
 def signed_for(request: HttpRequest) -> str:
-    """The service that a request is signed for; empty where it is not signed, or not so that anybody could read it."""
+    """The service that a request is signed for; empty if the request is unsigned, or its signature is malformed."""
     try:
         credential = credential_of(request)
     except ServiceError:
@@ -60,7 +60,7 @@ def signed_for(request: HttpRequest) -> str:
 
 
 class S3Errors:
-    """The errors of S3: a bare Error, and a code of its own for what is not implemented.
+    """The errors of S3: an Error element without a root, and a code of its own for unsupported operations.
 
     Source: https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
     """
@@ -109,7 +109,7 @@ _WRITERS: Mapping[str, Callable[[ServiceModel], ErrorWriter]] = MappingProxyType
         "smithy-rpc-v2-cbor": CborCodec,
     }
 )
-# CloudFront and Route 53 speak REST with XML; their errors have the shape of the query protocol's.
+# CloudFront and Route 53 use REST with XML; their errors have the shape of the query protocol's errors.
 _XML_SERVICES: Mapping[str, str] = MappingProxyType(
     {
         "cloudfront": "query",
@@ -121,4 +121,4 @@ _XML_SERVICES: Mapping[str, str] = MappingProxyType(
         "s3express": "s3",
     }
 )
-"""The services that speak XML but are not known by a form, by their signing names."""
+"""The services, by signing name, that use XML but cannot be recognised by a form."""

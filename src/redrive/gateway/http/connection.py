@@ -23,14 +23,14 @@ from redrive.gateway.http.upgrade import Resumed, head_without_upgrade
 from redrive.wire.message import HttpRequest, HttpResponse
 
 _BETWEEN, _HEAD, _BODY = Stage.BETWEEN, Stage.HEAD, Stage.BODY
-"""As names of their own, since each request asks for them dozens of times."""
+"""Constants of the module, since each request looks them up dozens of times."""
 
 LINGER_S = 2
-"""How long a refused client may go on sending to nobody."""
+"""How long a refused client may go on sending; what it sends is discarded."""
 
 
 class Serving(Protocol):
-    """What a connection knows of the server: what answers its requests, and what all connections share."""
+    """What a connection knows of the server: the handler of requests, and the totals that all connections share."""
 
     handler: Handler
     limits: HttpLimits
@@ -38,11 +38,11 @@ class Serving(Protocol):
     unsent_bytes: int
 
     def admit(self, connection: Connection) -> bool:
-        """Whether there is room for one more."""
+        """Whether the server has room for one more connection."""
         ...
 
     def forget(self, connection: Connection) -> None:
-        """It is closed."""
+        """Remove a closed connection."""
         ...
 
     def date_line(self) -> str:
@@ -51,7 +51,7 @@ class Serving(Protocol):
 
 
 class Connection(asyncio.Protocol):
-    """One client: parses what it sends, and answers in order."""
+    """One client: parses its bytes, and answers in order."""
 
     def __init__(self, server: Serving) -> None:
         self._server = server
@@ -60,7 +60,8 @@ class Connection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._closed: asyncio.Future[None] = self._loop.create_future()
 
-        # The request that is being received. `_upgrade_head` is there if what follows its head is to be read anew.
+        # The request that is being received. `_upgrade_head` is set if another parser has to read what follows its
+        # head.
         self._stage = _BETWEEN
         self._url = b""
         self._headers: dict[str, str] = {}
@@ -71,7 +72,7 @@ class Connection(asyncio.Protocol):
         self._refusal: int | None = None
         self._unread = b""
 
-        # The request that is being answered, and those behind it. `_is_last`: nothing is read after the latest one.
+        # The request that is being answered, and those behind it. `_is_last`: nothing is read after the latest request.
         self._is_under_way = False
         self._is_head = False
         self._keeps_alive = True
@@ -79,14 +80,14 @@ class Connection(asyncio.Protocol):
         self._is_last = False
         self._is_writable = True
 
-        # What this connection has of the server's totals, and how much came since there was last some of a body.
+        # This connection's share of the server's totals, and the bytes received since the latest part of a body.
         self._held_body = 0
         self._held_waiting = 0
         self._unsent = 0
         self._unproductive = 0
         self._patience = Patience(server.limits)
 
-    # What asyncio calls.
+    # Callbacks of asyncio.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
@@ -123,7 +124,7 @@ class Connection(asyncio.Protocol):
         self._count_unsent(0)
         self._next()
 
-    # What the parser calls.
+    # Callbacks of the parser.
 
     def on_message_begin(self) -> None:
         self._url, self._headers, self._body, self._size, self._stage = b"", {}, b"", 0, _HEAD
@@ -177,7 +178,7 @@ class Connection(asyncio.Protocol):
             self._held_body = 0
         keeps_alive = self._parser.should_keep_alive()
         if keeps_alive and "connection" in self._headers:
-            # An HTTP/1.0 client would have to be told that it may go on, so it is not let go on.
+            # An HTTP/1.0 client needs `Connection: keep-alive` in the answer, which is never sent.
             keeps_alive = self._parser.get_http_version() != "1.0"
         request = self._request()
         if request is None:
@@ -191,7 +192,7 @@ class Connection(asyncio.Protocol):
     # Receiving.
 
     def _read_on(self) -> None:
-        """Parse what was received, slice by slice, as long as further requests may wait; then read again."""
+        """Parse the received bytes, slice by slice, while more requests may wait; then resume reading."""
         unread, self._unread = memoryview(self._unread), b""
         at = 0
         while at < len(unread) and not self._is_last and len(self._waiting) < REQUESTS_AHEAD_MAX:
@@ -204,7 +205,7 @@ class Connection(asyncio.Protocol):
             self._transport.resume_reading()
 
     def _feed(self, data: bytes | memoryview) -> None:
-        """Parse a slice, and see to it that what is unfinished stays within its limits."""
+        """Parse a slice, then check that unfinished requests stay within their limits."""
         size_before = self._size
         try:
             self._parser.feed_data(data)
@@ -219,7 +220,7 @@ class Connection(asyncio.Protocol):
             self._enqueue(self._refusal, is_last=True)
 
     def _feed_upgraded(self, data: bytes | memoryview) -> None:
-        """Parse what follows a head that wished for another protocol. It is ignored: that is the body, or the next."""
+        """Parse the bytes after a head that asked for an upgrade, which is ignored: the body, or the next request."""
         try:
             while not self._is_last:
                 self._parser = httptools.HttpRequestParser(self)
@@ -237,19 +238,19 @@ class Connection(asyncio.Protocol):
             self._refuse_rest()
 
     def _refuse_rest(self) -> None:
-        """What cannot be parsed is refused, unless it follows a request after which the connection is closed."""
+        """Refuse bytes that cannot be parsed, unless they follow a request after which the connection closes."""
         if self._refusal is None and not self._is_last:
             self._refusal = 400
 
     def _check_encoding(self, encoding: str) -> None:
-        """The parser takes any encoding whose last is chunked. Source: RFC 9112, 6.1."""
+        """Check Transfer-Encoding: the parser accepts any list that ends in chunked. Source: RFC 9112, 6.1."""
         if self._parser.get_http_version() == "1.0":
             self._refusal = 400
         elif encoding.strip().lower() != "chunked":
             self._refusal = 501
 
     def _count_again(self, key: str, value: bytes) -> None:
-        """Take a header that was there before, or a trailer, which says nothing that anybody here reads."""
+        """Join a repeated header with the earlier one. Trailers are only counted: nobody reads them."""
         self._fields_again += 1
         if self._stage is _HEAD:
             self._headers[key] = f"{self._headers[key]}, {value.decode('latin-1')}"
@@ -259,7 +260,7 @@ class Connection(asyncio.Protocol):
             self._refusal = 431
 
     def _count_unfinished(self, received: int, *, is_productive: bool) -> None:
-        """Count what a head or a body has so far, and what comes of neither: sizes of chunks, and trailers."""
+        """Count the unfinished head or body, and the bytes that belong to neither: chunk sizes, and trailers."""
         if self._stage is _HEAD:
             self._size += received
             if self._size > HEAD_BYTES_MAX:
@@ -279,7 +280,7 @@ class Connection(asyncio.Protocol):
         self._held_body = 0
 
     def _request(self) -> HttpRequest | None:
-        """The request that was received; None if its target is not one of ours, which is then refused."""
+        """The received request; None if its target is not one of ours: such a request is refused."""
         method, body = method_name(self._parser.get_method()), self._body
         target = None if method == "CONNECT" else split_target(self._url)
         if target is None:
@@ -295,16 +296,16 @@ class Connection(asyncio.Protocol):
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is under way, and nothing has begun to come."""
+        """Whether no request is under way, and no byte of a new one has come."""
         return self._stage is _BETWEEN and not (self._is_under_way or self._waiting or self._unsent)
 
     @property
     def ticks_idle(self) -> int:
-        """For how long the client has been waited for."""
+        """For how many ticks the server has waited for the client."""
         return self._patience.ticks
 
     def tick(self) -> None:
-        """End a connection whose client was silent for too long."""
+        """Close a connection whose client was silent for too long."""
         if not self._is_writable:
             self._count_unsent(self._transport.get_write_buffer_size())
         is_busy = self._is_under_way or bool(self._waiting) or self._is_last
@@ -318,7 +319,7 @@ class Connection(asyncio.Protocol):
                 pass
 
     def _count_unsent(self, unsent: int) -> None:
-        """Count what the client has not read. Beyond what all may have, this one is given up."""
+        """Count the answers that the client has not read. Beyond the limit for all clients, close this connection."""
         self._server.unsent_bytes += unsent - self._unsent
         self._unsent = unsent
         if unsent and self._server.unsent_bytes > self._server.limits.unsent_bytes:
@@ -342,7 +343,7 @@ class Connection(asyncio.Protocol):
             self._loop.call_soon(self._next)
 
     def finish(self) -> asyncio.Future[None]:
-        """Answer what has come, then close; answers when that is done."""
+        """Answer the requests that have come, then close; returns when that is done."""
         if self._is_under_way or self._waiting:
             self._is_last = True
             if not self._waiting:
@@ -359,7 +360,7 @@ class Connection(asyncio.Protocol):
         self._is_under_way, self._is_head, self._keeps_alive = True, request.method == "HEAD", keeps_alive
         try:
             self._server.handler(request, self)
-        except Exception as error:  # noqa: BLE001 - whatever a handler raises, its caller is told something.
+        except Exception as error:  # noqa: BLE001 - the caller gets an answer to any exception of a handler.
             self._loop.call_exception_handler({"message": f"{request.method} {request.path}", "exception": error})
             if self._is_under_way:
                 self.send(refusal_of(500))
@@ -379,7 +380,7 @@ class Connection(asyncio.Protocol):
         self._next()
 
     def _next(self) -> None:
-        """Begin what waits, unless something is under way, or the client does not read its answers."""
+        """Begin the next waiting request, unless one is under way, or the client does not read its answers."""
         if self._is_under_way or not self._waiting or not self._is_writable:
             return
         item = self._waiting.popleft()
@@ -394,15 +395,15 @@ class Connection(asyncio.Protocol):
             self._begin(request, keeps_alive and not (self._is_last and not self._waiting))
 
     def _refuse(self, status: int) -> None:
-        """Answer what could not be read, and close.
+        """Answer a request that could not be read, and close.
 
-        Not at once: closing on a client that is still sending would throw away the answer before it is read.
+        Not at once: closing a connection while the client sends would discard the answer before the client reads it.
         """
         self._keeps_alive = self._is_head = False
         self._write(refusal_of(status))
         self._loop.call_later(LINGER_S, self._transport.close)
 
     def _write(self, response: HttpResponse) -> None:
-        """Head and body as one piece, which is one write and mostly one packet."""
+        """Write head and body together: one write, and mostly one packet."""
         head = head_of(response, self._server.date_line(), keeps_alive=self._keeps_alive)
         self._transport.write(head if self._is_head else head + response.body)

@@ -1,7 +1,7 @@
-"""What one client, and all of them together, may take of the server. Every limit of HTTP here has its name and reason.
+"""The limits of HTTP, each with its name and reason: what one client, and all of them together, may use.
 
-Seconds are counted by a tick of the event loop, not read from a clock: while the server itself stands still, no client
-is held to be silent.
+Seconds are counted by ticks of the event loop, not read from a clock: while the server itself is stopped, no client
+counts as silent.
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ import resource
 from dataclasses import dataclass, replace
 
 BODY_BYTES_MAX = 64 * 1024 * 1024
-"""More than AWS takes for any request of the services here (Lambda's 50 MB of zip is the largest, as base64)."""
+"""More than AWS allows for any request of the services here (Lambda's 50 MB zip, in base64, is the largest)."""
 
 HEAD_BYTES_MAX = 64 * 1024
-"""What may come of a request before its headers are complete, and of trailers after its body."""
+"""The most bytes of a head, and of the trailers after a body."""
 
 FIELDS_MAX = 200
 """How many headers, and how many trailers, a request may have. SDKs send about fifteen."""
 
 REQUESTS_AHEAD_MAX = 16
-"""How many further requests a connection may have sent before it is not read from any more."""
+"""How many further requests a client may send ahead before the server stops reading from its connection."""
 
 SLICE_BYTES = 16 * 1024
-"""How much is parsed at once, which bounds how many requests sent ahead are known beyond the ones that may wait."""
+"""How many bytes are parsed at once, which bounds how many requests are parsed beyond those that may wait."""
 
 DESCRIPTORS_KEPT = 256
-"""How many file descriptors connections leave to the store, the models and the functions' processes."""
+"""How many file descriptors connections leave free for the store, the models and the functions' processes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,24 +35,24 @@ class HttpLimits:
     tick_s: float = 1
     connections: int = 1_024
     idle_ticks: int = 300
-    """Between requests. Clients keep connections in pools, and ask again when one was closed."""
+    """Between two requests. Clients keep connections in pools, and reconnect when one was closed."""
     head_ticks: int = 30
     """From the first byte of a request to the end of its headers."""
     silent_ticks: int = 30
     """Without another byte of a body."""
     body_ticks: int = 60
-    """For a body, and beyond that a tick for each `bytes_per_tick` received."""
+    """For a body; one more tick for each `bytes_per_tick` received."""
     bytes_per_tick: int = 1_024
     unread_ticks: int = 60
-    """With an answer of which the client reads nothing."""
+    """While the client reads nothing of its answers."""
     held_bytes: int = 256 * 1024 * 1024
-    """Of the bodies that are unfinished, wait, or are large and under way, on all connections together."""
+    """Bytes of bodies that are unfinished, waiting, or large and under way, on all connections together."""
     unsent_bytes: int = 256 * 1024 * 1024
-    """Of the answers that clients have not read yet, on all connections together."""
+    """Bytes of answers that clients have not read yet, on all connections together."""
 
 
 def limits_of_process() -> HttpLimits:
-    """The limits for this process: connections leave descriptors to everything else, so that none of it runs out."""
+    """The limits for this process: connections leave enough file descriptors for everything else."""
     descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     limits = HttpLimits()
     if descriptors == resource.RLIM_INFINITY:

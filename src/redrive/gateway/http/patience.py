@@ -1,6 +1,6 @@
-"""How long a connection is waited for. Only the client's own silence counts, never the time that we take to answer.
+"""Timeouts of a connection. Only the client's own silence counts, never the time that the server takes to answer.
 
-A pure state machine, asked once a tick; see HttpLimits for its limits.
+A pure state machine that runs once a tick; HttpLimits has its limits.
 
     what the client does                    limit
     sends no request                        idle_ticks      closed
@@ -19,7 +19,7 @@ from redrive.gateway.http.limits import HttpLimits
 
 
 class Stage(IntEnum):
-    """Where the parser stands in what a client sends."""
+    """Where the parser is in the client's bytes."""
 
     BETWEEN = 0
     HEAD = 1
@@ -27,7 +27,7 @@ class Stage(IntEnum):
 
 
 class Loss(Enum):
-    """What happens to a connection that was waited for long enough."""
+    """What happens to a connection whose timeout has passed."""
 
     NONE = "none"
     CLOSED = "closed"
@@ -36,7 +36,7 @@ class Loss(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A connection as it is at a tick. `message` is the same object as long as the same request is received."""
+    """The state of a connection at a tick. `message` is the same object while the same request is received."""
 
     stage: Stage
     message: object
@@ -46,7 +46,7 @@ class Seen:
 
 
 class Patience:
-    """How long one connection has been waited for."""
+    """How long the server has waited for one connection."""
 
     def __init__(self, limits: HttpLimits) -> None:
         self._limits = limits
@@ -56,7 +56,7 @@ class Patience:
         self._ticks_unread = 0
 
     def tick(self, seen: Seen) -> Loss:
-        """What is to happen to the connection now."""
+        """What to do with the connection at this tick."""
         last, self._last = self._last, seen
         limits = self._limits
         is_unread = last is not None and 0 < last.unsent == seen.unsent

@@ -1,4 +1,4 @@
-"""What the HTTP server and whoever answers its requests know of each other."""
+"""The interface between the HTTP server and the handler of its requests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Reply(Protocol):
 
     @property
     def is_wanted(self) -> bool:
-        """Whether the caller is still there."""
+        """Whether the caller is still connected."""
         ...
 
     def send(self, response: HttpResponse) -> None:

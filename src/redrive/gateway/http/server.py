@@ -1,10 +1,10 @@
-"""HTTP/1.1 over asyncio: bytes to requests, answers to bytes, and nothing about what they mean.
+"""HTTP/1.1 over asyncio: bytes to requests, answers to bytes. Knows nothing about their meaning.
 
     connection ─► httptools ─► HttpRequest ─► handler(request, reply) ─► reply.send(HttpResponse) ─► one write
 
 A handler is a plain function: most answers come from the group commit's callback, without a task or a future each. A
-connection has one request at a time under way; what a client sends ahead waits its turn, so answers keep their order.
-What a client may take is bounded: `limits`. Why no framework: docs/decisions/0008-http-server.md.
+connection handles one request at a time; requests sent ahead wait, so answers keep their order. `limits` bounds what
+a client may use. Why no framework: docs/decisions/0008-http-server.md.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class HttpServer:
     """Serves the connections of one listening socket."""
 
     def __init__(self, handler: Handler, clock: Clock, limits: HttpLimits | None = None) -> None:
-        """`clock` is for the Date header, so it is the machine's even where other time is virtual."""
+        """`clock` is for the Date header, so it is the machine's clock even in virtual time."""
         self.handler = handler
         self.limits = limits or HttpLimits()
         self.held_bytes = 0
@@ -38,13 +38,13 @@ class HttpServer:
         self._date = ""
 
     async def start(self, listening: socket.socket) -> None:
-        """Answer from now on."""
+        """Start to answer."""
         self._listener = await asyncio.get_running_loop().create_server(
             lambda: Connection(self), sock=listening, backlog=CONNECTIONS_WAITING_MAX
         )
 
     async def stop(self, *, grace_s: float) -> None:
-        """Accept nothing more; requests under way have so long to be answered."""
+        """Accept no more connections; requests under way get this many seconds to finish."""
         assert self._listener is not None
         self._listener.close()
         closed = [connection.finish() for connection in tuple(self._connections)]
@@ -56,7 +56,7 @@ class HttpServer:
             self._ticking.cancel()
 
     def admit(self, connection: Connection) -> bool:
-        """Whether there is room for one more; if not, the one that has been idle the longest makes room."""
+        """Whether there is room for one more connection; if not, close the one that has been idle the longest."""
         self._connections.add(connection)
         if self._ticking is None:
             self._ticking = asyncio.get_running_loop().call_later(self.limits.tick_s, self._tick)
@@ -69,11 +69,11 @@ class HttpServer:
         return True
 
     def forget(self, connection: Connection) -> None:
-        """It is closed."""
+        """Remove a closed connection."""
         self._connections.discard(connection)
 
     def date_line(self) -> str:
-        """The Date header, at most a second old: formatting it costs more than all other headers together."""
+        """The Date header, at most one second old: formatting it costs more than all other headers together."""
         if not self._date:
             self._date = f"Date: {formatdate(self._clock.now() / 1000, usegmt=True)}\r\n"
             asyncio.get_running_loop().call_later(1, self._forget_date)
@@ -83,7 +83,7 @@ class HttpServer:
         self._date = ""
 
     def _tick(self) -> None:
-        """Look at every connection; nobody ticks while there is none."""
+        """Tick every connection; the ticks stop while there is no connection."""
         for connection in tuple(self._connections):
             connection.tick()
         self._ticking = None

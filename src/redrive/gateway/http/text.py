@@ -1,4 +1,4 @@
-"""The text of HTTP/1.1: heads of answers, targets of requests, refusals of what could not be read."""
+"""The text of HTTP/1.1: heads of answers, targets of requests, refusals of unreadable requests."""
 
 from __future__ import annotations
 
@@ -47,20 +47,20 @@ def head_of(response: HttpResponse, date_line: str, *, keeps_alive: bool) -> byt
 
 @functools.lru_cache(maxsize=HEADER_NAMES_REMEMBERED_MAX)
 def header_name(name: bytes) -> str:
-    """The name of a header in lower case. Clients send the same few with every request."""
+    """The name of a header in lower case, cached: clients send the same few names with every request."""
     return name.decode("latin-1").lower()
 
 
 @functools.lru_cache(maxsize=64)
 def method_name(method: bytes) -> str:
-    """The name of a method. The parser knows a few dozen, and refuses all others."""
+    """The name of a method, cached. The parser knows a few dozen methods, and refuses all others."""
     return method.decode("latin-1")
 
 
 def split_target(url: bytes) -> tuple[str, str, str] | None:
-    """Path, query, and the host if the target names one, as whole URLs do that proxies send.
+    """Path, query, and the host if the target is a whole URL, as proxies send it; no host otherwise.
 
-    None for a URL that no client may send here: another scheme's, one with a user name, one that is none.
+    None for a URL that is not allowed here: another scheme, a user name, or malformed.
     """
     if url.startswith(b"/") or url == b"*":
         path, _, query = url.decode("latin-1").partition("#")[0].partition("?")
@@ -79,7 +79,7 @@ def split_target(url: bytes) -> tuple[str, str, str] | None:
 
 
 def refusal_of(status: int) -> HttpResponse:
-    """What a client is told of a request that could not be read: in a form that AWS's SDKs read as an error."""
+    """The answer to an unreadable request, in a form that AWS's SDKs read as an error."""
     code, message = _REFUSALS[status]
     headers = (("Content-Type", "application/json"), ("x-amzn-ErrorType", code))
     return HttpResponse(status, headers, dump_json({"__type": code, "message": message}).encode())

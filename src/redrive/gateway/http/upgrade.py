@@ -1,7 +1,7 @@
-"""Requests that ask for another protocol. The wish is ignored, as a server may; the request is read to its end.
+"""Requests that ask for another protocol. The server ignores that, as HTTP allows, and reads the whole request.
 
-A parser that has seen an upgrade takes all that follows for the other protocol's, and the body for a request. So
-another parser reads on, from a head that wishes for nothing.
+A parser that has seen an upgrade treats all further bytes as the other protocol, and would treat the body as a new
+request. So another parser reads on, from a head without the wish for an upgrade.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from redrive.gateway.http.text import method_name
 
 
 class Receiver(Protocol):
-    """What a parser of httptools calls."""
+    """The callbacks of a parser of httptools."""
 
     def on_message_begin(self) -> None:
         """A request begins."""
@@ -43,7 +43,7 @@ class Receiver(Protocol):
 
 
 def head_without_upgrade(parser: httptools.HttpRequestParser, headers: Mapping[str, str]) -> bytes:
-    """The head that makes another parser read the body of this request; empty if the request has no body."""
+    """The head with which another parser reads the body of this request; empty if the request has no body."""
     method = method_name(parser.get_method())
     if "transfer-encoding" in headers:
         framing = "Transfer-Encoding: chunked"
@@ -57,14 +57,14 @@ def head_without_upgrade(parser: httptools.HttpRequestParser, headers: Mapping[s
 
 
 class Resumed:
-    """Stands between a parser and a connection whose request it reads on with: keeps the head that it was fed apart."""
+    """Passes the rest of a request from a parser to its connection, but not the head: the connection has it."""
 
     def __init__(self, receiver: Receiver) -> None:
         self._receiver = receiver
         self._is_past_head = False
 
     def on_message_begin(self) -> None:
-        """The first message is the one whose head is known already."""
+        """Skip the first message, whose head is known already."""
         if self._is_past_head:
             self._receiver.on_message_begin()
 

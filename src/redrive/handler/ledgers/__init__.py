@@ -1,1 +1,1 @@
-"""Where executions are recorded: DynamoDB, PostgreSQL, SQLite or memory. Each module is one place."""
+"""Storage for executions: DynamoDB, PostgreSQL, SQLite or memory, one module each."""

@@ -1,10 +1,10 @@
-"""A ledger in a DynamoDB table: the usual one on AWS. boto3 is imported at first use.
+"""A ledger in a DynamoDB table: the usual ledger on AWS. boto3 is imported at first use.
 
-To begin is one UpdateItem, which does two things that never meet: it writes a new execution, or notes a duplicate of
-one that runs or is done. Each attribute is set only if it is not there; the token in the answer says which it was.
-Where there is more to decide (a failure, a lease that is over, a record that has expired and is not yet deleted) its
-condition fails. The refusal brings the item along, the transitions say what becomes of it, and the difference is
-written, if nobody came in between.
+`begin` is one UpdateItem with two exclusive results: it writes a new execution, or counts a duplicate of an execution
+that runs or is done. Each attribute is set only if it does not exist; the token in the answer shows which result it
+was. In all other cases (a failure, a lease that has ended, an expired record that is not yet deleted) the condition
+fails. The refusal returns the item, the transitions compute its new form, and the difference is written on the
+condition that no other run has changed the item.
 
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.ConditionExpressions.html
 """
@@ -45,13 +45,14 @@ if TYPE_CHECKING:
     from redrive.handler.signatures import DynamoDBClient
 
 _REFUSED = "ConditionalCheckFailedException"
-RACES_MAX = 10  # How often an execution is begun anew because somebody came in between.
+RACES_MAX = 10  # How often `begin` is retried because another run changed the item.
 
 
 class DynamoDBLedger:
     """Executions in a table keyed by `execution_id`. `client` is a boto3 client; by default one is made at first use.
 
-    The function's role needs `dynamodb:UpdateItem` on the table, and `GetItem` for late ends and shared breakers.
+    The function's role needs `dynamodb:UpdateItem` on the table, and `GetItem` for runs that were taken over and for
+    shared breakers.
     """
 
     def __init__(
@@ -95,11 +96,11 @@ class DynamoDBLedger:
         return self._settle(token, Status.SUCCESS, self._finish_request(token, result))
 
     def finish_item(self, token: Token, result: object) -> dict[str, object]:
-        """`finish` as a member of TransactItems, beside the user's own writes: all of them happen, or none.
+        """`finish` as a member of TransactItems, beside the user's own writes: all of them are committed, or none.
 
             client.transact_write_items(TransactItems=[{"Put": {...}}, ledger.finish_item(token, result)])
 
-        The transaction is refused (TransactionCanceledException) if the execution is no longer this run's.
+        The transaction is refused (TransactionCanceledException) if another run has taken the execution over.
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
         """
         return {"Update": {"TableName": self._table_name, **self._finish_request(token, result)}}
@@ -130,7 +131,7 @@ class DynamoDBLedger:
         return is_written
 
     def _begin_from(self, item: Item, claim: Claim, now: Instant, nonce: str) -> Began | None:
-        """Begin from the item as it is; None if somebody came in between."""
+        """Begin from the current item; None if another run has changed the item meanwhile."""
         old = record_of(item)
         new, answer = transitions.begin(old, claim, now, nonce)
         if not isinstance(answer, Fresh):
@@ -150,11 +151,11 @@ class DynamoDBLedger:
 
     def _settle(self, token: Token, status: Status, request: requests.Request) -> bool:
         is_written, item = self._update(request)
-        # Refused, it may be said again by the run that said it first: the first answer was lost on its way.
+        # If refused, the same run may have sent it before: the first answer was lost.
         return is_written or (text_in(item, "token") == token.nonce and status_in(item) is status)
 
     def _update(self, request: requests.Request) -> tuple[bool, Item]:
-        """Whether the request's condition held; and the item then: as asked for if it did, as it is if not."""
+        """Whether the request's condition held; and the item: as changed if it held, as it is if not."""
         try:
             answer = self._client.update_item(
                 TableName=self._table_name, ReturnValuesOnConditionCheckFailure="ALL_OLD", **request
@@ -181,7 +182,7 @@ class DynamoDBLedger:
 
 
 def _begun(item: Item, claim: Claim, now: Instant, nonce: str) -> Began:
-    """What the item says after the write that begins."""
+    """The answer from the item after the write of `begin`."""
     if text_in(item, "token") == nonce:
         return Fresh(Token(claim.key, nonce, *attempts_in(item)), effects_in(item))
     status, lease_ends_at = status_in(item), number_in(item, "lease_ends_at")

@@ -1,7 +1,7 @@
-"""How a record is written as a DynamoDB item, and read back; no client, no clock.
+"""Converts records to DynamoDB items and back; no client, no clock.
 
-The table is keyed by `execution_id` (a string) and may have its time to live on `ttl`. Attributes that are not ours are
-left as they are.
+The table is keyed by `execution_id` (a string) and may have its time to live on `ttl`. Attributes of other tools stay
+unchanged.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from redrive.handler.ledger import Attempt, EffectRecord, Record, Status
 
 Item = Mapping[str, object]
 
-# The attributes whose names are reserved words, which expressions may not say.
+# Attributes whose names are reserved words in expressions.
 NAMES = {"#status": "status", "#token": "token", "#ttl": "ttl", "#result": "result", "#error": "error"}
 
 
 def to_attribute(value: object) -> dict[str, object]:
-    """A value as DynamoDB spells it; members that are None are left out."""
+    """A value in DynamoDB's format; members that are None are left out."""
     match value:
         case bool():
             return {"BOOL": value}
@@ -38,12 +38,12 @@ def to_attribute(value: object) -> dict[str, object]:
 
 
 def to_item(values: Mapping[str, object]) -> dict[str, object]:
-    """Values by name as an item; those that are None are left out."""
+    """Values by name as an item; None values are left out."""
     return {name: to_attribute(value) for name, value in values.items() if value is not None}
 
 
 def from_attribute(attribute: object) -> object:
-    """A value from DynamoDB's spelling. Numbers come back as int if they are whole."""
+    """A value from DynamoDB's format. Whole numbers become int."""
     ((kind, value),) = cast("Mapping[str, object]", attribute).items()
     match kind, value:
         case "N", str():
@@ -66,7 +66,7 @@ def from_item(item: Item) -> dict[str, object]:
 
 
 def attempt_values(attempt: Attempt) -> dict[str, object]:
-    """An attempt as the values of a map."""
+    """An attempt as a map."""
     return {
         "started_at": attempt.started_at, "source": attempt.source, "message_id": attempt.message_id,
         "outcome": attempt.outcome, "ended_at": attempt.ended_at, "error": attempt.error,
@@ -74,7 +74,7 @@ def attempt_values(attempt: Attempt) -> dict[str, object]:
 
 
 def effect_values(effect: EffectRecord) -> dict[str, object]:
-    """An effect as the values of a map; its name is the key that the map stands under."""
+    """An effect as a map; its name is the key of that map."""
     return {
         "idempotency_key": effect.idempotency_key, "first_at": effect.first_at, "done_at": effect.done_at,
         "result": effect.result,
@@ -106,7 +106,7 @@ def item_of(record: Record) -> dict[str, object]:
 
 
 def begun_attempt(now: Instant, source: str | None, message_id: str | None) -> dict[str, object]:
-    """An attempt that has just begun, as an attribute."""
+    """A new attempt, as an attribute."""
     values: dict[str, object] = {"started_at": {"N": str(now)}, "outcome": RUNNING}
     if source is not None:
         values["source"] = {"S": source}
@@ -128,12 +128,12 @@ def number_in(item: Item, name: str) -> int | None:
 
 
 def status_in(item: Item) -> Status:
-    """Where the execution stands. One of which nothing is said may run, as a failed one may."""
+    """The status of the execution. Without a status the execution may run, as after a failure."""
     return Status(text_in(item, "status") or Status.FAILED)
 
 
 def attempts_in(item: Item) -> tuple[int, int]:
-    """How many attempts were made, and the place of the latest in the history that is kept."""
+    """The number of attempts, and the index of the latest in the kept history."""
     history = cast("Mapping[str, list[object]]", item["history"])
     return number_in(item, "attempts") or 0, len(history["L"]) - 1
 
@@ -147,9 +147,9 @@ def effects_in(item: Item) -> dict[str, EffectRecord]:
 
 
 def record_of(item: Item) -> Record:
-    """A record from an item. Attributes that another tool did not write are taken as unknown.
+    """A record from an item. Attributes that another tool did not write count as unknown.
 
-    `lease_ends_at` stays in the item when a run has ended, and means nothing then.
+    `lease_ends_at` stays in the item after the end of a run, without a meaning.
     """
     known = cast("_Known", from_item(item))
     first_at = known.get("first_at", 0)

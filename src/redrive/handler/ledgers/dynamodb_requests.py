@@ -1,6 +1,6 @@
-"""What the DynamoDB ledger asks of its table: UpdateItem requests, as pure functions; no client, no clock.
+"""UpdateItem requests of the DynamoDB ledger, as pure functions; no client, no clock.
 
-What all requests of one kind share is made once, when the module is imported: a function pays for each invocation.
+The constant parts of requests are made once, when the module is imported: a function pays for each millisecond.
 
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.html
 """
@@ -40,13 +40,13 @@ _IS_DUPLICATE = (
 )
 _HAS_ROOM = "(attribute_not_exists(messages) OR contains(messages, :message_id) OR size(messages) < :messages_max)"
 _FENCE = "#token = :token AND #status = :running"
-_WITNESSES = ("token", "status", "updated_at")  # Of these, each write by a run changes one.
+_WITNESSES = ("token", "status", "updated_at")  # Each write of a run changes one of these.
 
 
 def begin(claim: Claim, now: Instant, nonce: str) -> Request:
-    """Write a new execution, or note a duplicate of one that runs or is done; refused if it is neither.
+    """Write a new execution, or count a duplicate of an execution that runs or is done; refused if it is neither.
 
-    Answers the item as it is then, which has this nonce for its token if the execution is new.
+    The answer has the new item, whose token is this nonce if the execution is new.
     """
     values = {
         **_BEGINNING_VALUES, ":token": {"S": nonce}, ":lease": {"N": str(claim.lease_ends_at(now))},
@@ -64,7 +64,7 @@ def begin(claim: Claim, now: Instant, nonce: str) -> Request:
 
 
 def change(old: Item, new: Item) -> Request:
-    """Make one item of another, if no run has written since."""
+    """Replace one form of an item by another, if no run has written since."""
     changed = [name for name in new if new[name] != old.get(name)]
     removed = [name for name in old if name not in new]
     places = {name: f"n{number}" for number, name in enumerate([*changed, *removed])}
@@ -86,7 +86,7 @@ def change(old: Item, new: Item) -> Request:
 
 
 def duplicate(key: str, message_id: str | None) -> Request:
-    """Count a duplicate of an execution that is there; refused if its messages fill their room."""
+    """Count a duplicate of an existing execution; refused if there is no room for more messages."""
     update, condition = "ADD duplicates :one", "attribute_exists(execution_id)"
     values = to_item({":one": 1})
     if message_id is not None:
@@ -97,7 +97,7 @@ def duplicate(key: str, message_id: str | None) -> Request:
 
 
 def end(token: Token, status: Status, now: Instant, text: str) -> Request:
-    """End a run with its result or its error, in its place of the history; refused if the run is not the latest."""
+    """Record the end of a run: result or error, at its index of the history; refused if a later run exists."""
     attempt = f"history[{token.place}]"
     is_success = status is Status.SUCCESS
     place = "#result" if is_success else f"{attempt}.#error"
@@ -115,7 +115,7 @@ def end(token: Token, status: Status, now: Instant, text: str) -> Request:
 
 
 def note_effect(token: Token, effect: EffectRecord, now: Instant) -> Request:
-    """Put an effect of a run in the place of the one of the same name; refused if the run is not the latest."""
+    """Store an effect of a run, replacing the effect of the same name; refused if a later run exists."""
     update = "SET effects.#effect = :effect, updated_at = :now"
     noted = to_attribute(effect_values(effect))
     values = {":effect": noted, ":now": {"N": str(now)}, ":token": {"S": token.nonce}, ":running": RUNNING}
@@ -123,7 +123,7 @@ def note_effect(token: Token, effect: EffectRecord, now: Instant) -> Request:
 
 
 def swap_cell(key: str, version: int, text: str) -> Request:
-    """Write a cell whose version is still this one."""
+    """Write a cell if its version is still this one."""
     condition = "version = :version" if version else "attribute_not_exists(version)"
     values = to_item({":next": version + 1, ":text": text, ":version": version or None})
     return _request(key, "SET version = :next, #text = :text", condition, values, {"#text": "text"})
@@ -148,7 +148,7 @@ def _request(
 
 
 def _names_in(*expressions: str) -> dict[str, str]:
-    """The reserved names that expressions use: DynamoDB refuses others."""
+    """The placeholders for reserved names in expressions, which DynamoDB requires."""
     together = " ".join(expressions)
     return {placeholder: name for placeholder, name in NAMES.items() if placeholder in together}
 
@@ -159,7 +159,7 @@ def _message_values(message_id: str) -> dict[str, object]:
 
 
 def _beginning(has_hash: bool, has_message: bool, has_function: bool) -> Request:
-    """What all requests to begin share that have these, or not. A duplicate adds none of them but its message."""
+    """The constant part of all requests to begin, with or without these. A duplicate adds only its message."""
     update, is_duplicate = _BEGIN, _IS_DUPLICATE
     if has_hash:
         update += ", payload_hash = if_not_exists(payload_hash, :hash)"

@@ -12,7 +12,7 @@ from redrive.handler.ledgers.records import Change, RecordLedger, T
 
 
 class MemoryLedger(RecordLedger):
-    """Executions of this process, safe across its threads. On Lambda it forgets when the environment is replaced."""
+    """Executions of this process, thread-safe. On Lambda they are lost when the environment is replaced."""
 
     def __init__(self, *, clock: Clock = now_ms, nonce: NewNonce = new_nonce) -> None:
         super().__init__(clock=clock, nonce=nonce)

@@ -36,7 +36,7 @@ class PostgresLedger(RecordLedger):
     """Executions in two tables, `redrive_executions` and `redrive_cells`, which `create_tables` makes.
 
     `connect` is a connection string, or a function that returns a psycopg connection in autocommit mode. The connection
-    is made at first use and again after it has broken. One ledger is used by one thread at a time; others wait.
+    is made at first use and again after it has broken. One thread at a time uses a ledger; others wait.
     """
 
     def __init__(self, connect: str | PostgresConnect, *, clock: Clock = now_ms, nonce: NewNonce = new_nonce) -> None:
@@ -46,19 +46,19 @@ class PostgresLedger(RecordLedger):
         self._guard = threading.RLock()
 
     def create_tables(self) -> None:
-        """Make the tables that are missing."""
+        """Create the tables if they do not exist."""
         with self.transaction() as connection:
             connection.execute(_SCHEMA)
 
     @contextmanager
     def transaction(self) -> Iterator[PostgresConnection]:
-        """One transaction for the user's rows and the record: all of it happens, or nothing.
+        """One transaction for the user's rows and the record: everything is committed, or nothing.
 
             with ledger.transaction() as connection:
                 connection.execute("INSERT INTO reports ...")
                 current_execution().finish({"report": 7})
 
-        Within it, the ledger's methods join it.
+        Inside, the ledger's methods are part of the transaction.
         """
         with self._guard:
             connection = self._connection()
@@ -66,19 +66,19 @@ class PostgresLedger(RecordLedger):
                 yield connection
 
     def close(self) -> None:
-        """Let go of the connection. The next use makes another."""
+        """Close the connection. The next use opens a new one."""
         with self._guard:
             if self._opened is not None:
                 self._opened.close()
                 self._opened = None
 
     def purge(self) -> int:
-        """Delete the records that have expired, and answer how many. Nothing else deletes them."""
+        """Delete the expired records, and return their number. Nothing else deletes them."""
         with self.transaction() as connection:
             return connection.execute(_PURGE, [self._clock()]).rowcount
 
     def read(self, key: str) -> Record | None:
-        """See `Ledger.read`. Waits for nobody."""
+        """See `Ledger.read`. Does not wait for locks."""
         with self.transaction() as connection:
             row = connection.execute(_READ_RECORD, [key]).fetchone()
         return record_from_text(row[0]) if row and row[0] is not None else None
@@ -97,8 +97,9 @@ class PostgresLedger(RecordLedger):
 
     def _change(self, key: str, change: Change[T]) -> T:
         with self.transaction() as connection:
-            # A row that is not there cannot be held, so an empty one is put first: of two runs that begin at once,
-            # the second waits here until the first has committed. An empty row left behind is no record.
+            # A missing row cannot be locked, so an empty row is inserted first: of two runs that begin at once, the
+            # second waits
+            # here until the first has committed. An empty row that stays is no record.
             connection.execute(_HOLD_PLACE, [key])
             row = connection.execute(_HOLD_RECORD, [key]).fetchone()
             old = record_from_text(row[0]) if row and row[0] is not None else None

@@ -1,6 +1,6 @@
-"""Reads the idempotency records of AWS Lambda Powertools, so that a table that is in use can be looked into.
+"""Reads the idempotency records of AWS Lambda Powertools, to inspect a table in use.
 
-It only reads: a function that uses Powertools goes on using it.
+It only reads: a function that uses Powertools keeps using it.
 
 Source: https://docs.aws.amazon.com/powertools/python/latest/utilities/idempotency/
 """
@@ -21,7 +21,7 @@ PAGES_MAX = 10_000
 
 
 class PowertoolsStatus(enum.StrEnum):
-    """Where a record stands. EXPIRED is never written: it follows from `expiration`."""
+    """The status of a record. EXPIRED is never stored: it follows from `expiration`."""
 
     INPROGRESS = "INPROGRESS"
     COMPLETED = "COMPLETED"
@@ -32,7 +32,7 @@ class PowertoolsStatus(enum.StrEnum):
 class PowertoolsRecord:
     """One record. `data` is the function's recorded response, as JSON text; instants are in milliseconds.
 
-    `is_stuck` says that a run is in progress whose own expiry has passed: it died, and the next delivery runs again.
+    `is_stuck`: a run is in progress, but its own expiry has passed. It died, and the next delivery runs again.
     """
 
     id: str
@@ -51,7 +51,7 @@ class PowertoolsRecord:
 
 @dataclass(frozen=True, slots=True)
 class PowertoolsAttributes:
-    """What the attributes are called; the defaults are those of Powertools. `sort_key` names one only if it is used."""
+    """The names of the attributes; the defaults are those of Powertools. `sort_key` is empty if it is not used."""
 
     key: str = "id"
     sort_key: str | None = None
@@ -82,7 +82,7 @@ class PowertoolsReader:
         self._clock = clock
 
     def read(self, id: str) -> PowertoolsRecord | None:
-        """The record of this id. Errors: ValueError if the table has a sort key and no static key was named."""
+        """The record with this id. Errors: ValueError if the table has a sort key and no static key was given."""
         names = self._attributes
         key: dict[str, object] = {names.key: id}
         if names.sort_key is not None:

@@ -1,4 +1,4 @@
-"""Ledgers that can hold a whole record while they change it. A place supplies one method, `_change`."""
+"""Ledgers that can lock a whole record while they change it. Subclasses implement one method, `_change`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Change = Callable[[Record | None], tuple[Record | None, T]]
 
 
 class RecordLedger(ABC):
-    """A ledger whose records change by the transitions as they are written."""
+    """A ledger whose records change by `transitions`."""
 
     def __init__(self, *, clock: Clock = now_ms, nonce: NewNonce = new_nonce) -> None:
         self._clock = clock
@@ -34,7 +34,7 @@ class RecordLedger(ABC):
 
     @abstractmethod
     def _change(self, key: str, change: Change[T]) -> T:
-        """Put a record into its new form and return the answer, with nobody else between reading and writing."""
+        """Change a record atomically and return the answer."""
 
     def begin(
         self,

@@ -1,4 +1,4 @@
-"""A ledger in an SQLite file: for one machine, however many processes, and for effects in the same file."""
+"""A ledger in an SQLite file: for one machine, with any number of processes, and for effects in the same file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from redrive.handler.ledgers.records import Change, RecordLedger, T, record_from
 if TYPE_CHECKING:
     import sqlite3
 
-BUSY_S = 10.0  # How long a process waits for the others to let it write.
+BUSY_S = 10.0  # How long a process waits for the write lock.
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS redrive_executions (
@@ -38,7 +38,7 @@ _SWAP_CELL = "UPDATE redrive_cells SET text = ?, version = version + 1 WHERE nam
 
 
 class SqliteLedger(RecordLedger):
-    """Executions in a file, safe across threads and processes; a path of `:memory:` is this object's own.
+    """Executions in a file, safe across threads and processes; with the path `:memory:`, in this object alone.
 
     The file is opened at first use, so that a process may fork before it.
     """
@@ -51,13 +51,13 @@ class SqliteLedger(RecordLedger):
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """One transaction for the user's rows and the record: all of it happens, or nothing.
+        """One transaction for the user's rows and the record: everything is committed, or nothing.
 
             with ledger.transaction() as connection:
                 connection.execute("INSERT INTO reports ...")
                 current_execution().finish({"report": 7})
 
-        Other threads and processes wait until it ends. Within it, the ledger's methods join it.
+        Other threads and processes wait until it ends. Inside, the ledger's methods are part of the transaction.
         """
         with self._guard:
             connection = self._connection()
@@ -73,12 +73,12 @@ class SqliteLedger(RecordLedger):
             connection.execute("COMMIT")
 
     def purge(self) -> int:
-        """Delete the records that have expired, and answer how many. Nothing else deletes them."""
+        """Delete the expired records, and return their number. Nothing else deletes them."""
         with self.transaction() as connection:
             return connection.execute(_PURGE, [self._clock()]).rowcount
 
     def close(self) -> None:
-        """Let go of the file. The next use opens it again."""
+        """Close the file. The next use opens it again."""
         with self._guard:
             if self._opened is not None:
                 self._opened.close()
@@ -111,7 +111,7 @@ class SqliteLedger(RecordLedger):
 
             opened = sqlite3.connect(self._path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
             opened.execute("PRAGMA journal_mode = WAL")
-            opened.execute("PRAGMA synchronous = FULL")  # A success that was reported survives a loss of power.
+            opened.execute("PRAGMA synchronous = FULL")  # A reported success survives a power failure.
             opened.executescript(_SCHEMA)
             self._opened = opened
         return self._opened

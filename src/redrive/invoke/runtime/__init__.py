@@ -1,1 +1,1 @@
-"""The Lambda Runtime API, and what runs handlers on our side of it."""
+"""The Lambda Runtime API, and our own runtimes, which run handlers."""

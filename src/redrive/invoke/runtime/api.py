@@ -26,7 +26,7 @@ _ANSWER = re.compile(r"/invocation/([^/]+)/(response|error)")
 
 
 class Phase(enum.Enum):
-    """Where an execution environment stands."""
+    """The state of an execution environment."""
 
     INIT = "init"
     FAILED = "failed"
@@ -37,7 +37,7 @@ class Phase(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What a run is given: the headers of its event, and the payload."""
+    """What a run receives: the headers of its event, and the payload."""
 
     request_id: str
     headers: Mapping[str, str]
@@ -45,17 +45,17 @@ class Event:
 
 
 class RuntimeApi:
-    """Answers the requests of one runtime. `report` holds its latest result."""
+    """Answers the requests of one runtime. `report` is its latest result."""
 
     def __init__(self, address: str) -> None:
-        """`address` is the host and port under which the runtime knows this API."""
+        """`address` is the host and port under which the runtime reaches this API."""
         self._address = address
         self.phase = Phase.INIT
         self.report: Reported | None = None
         self._request_id = ""
 
     def begin(self, event: Event) -> bytes:
-        """Start a run: the answer to the `next` that is waiting for it."""
+        """Start a run: the answer to the runtime's waiting `next`."""
         if self.phase is not Phase.WAITING:
             raise AssertionError(f"the runtime does not wait for an event: it is {self.phase.value}")
         self.phase = Phase.RUNNING
@@ -66,8 +66,8 @@ class RuntimeApi:
     def handle(self, request: Request) -> bytes | None:
         """The answer to a request; None for a `next`, which `begin` answers.
 
-        A web page can have a browser send requests to each port of its machine, and names that lead there: what a
-        browser has sent, or what was meant for another host, is refused.
+        A web page can make a browser send requests to any port of its machine, also under host names of the page's own.
+        So a request from a browser, or one for another host, is refused.
         """
         headers = request.headers
         if headers.get("host", self._address) != self._address or any(name in headers for name in _OF_BROWSERS):

@@ -1,4 +1,4 @@
-"""Modules out of a zip archive, imported without unpacking it, and kept apart from this process's own."""
+"""Imports modules from a zip archive without unpacking it, separate from this process's own modules."""
 
 from __future__ import annotations
 
@@ -20,14 +20,17 @@ SEARCHED = (
     f"{OPT_ROOT}/python/lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages",
     f"{OPT_ROOT}/python",
 )
-"""Where modules are looked for: in the function's own archive, then in its layers."""
+"""The search path: the function's own archive, then its layers."""
 
 
 class ArchiveModules(importlib.abc.MetaPathFinder):
-    """The modules of one archive. They exist for other code only while `imported` is entered."""
+    """The modules of one archive. Other code can import them only while `imported` is entered."""
 
     def __init__(self, archive: bytes, layers: Sequence[bytes] = ()) -> None:
-        """Read the archive and those of the layers, of which a later one goes over an earlier. Errors: UnusableCode."""
+        """Read the archive and those of the layers; a file of a later layer replaces that of an earlier.
+
+        Errors: UnusableCode.
+        """
         self._files: dict[str, bytes] = {}
         for root, content in ((TASK_ROOT, archive), *((OPT_ROOT, layer) for layer in layers)):
             self._files.update(_read(root, content))
@@ -35,7 +38,7 @@ class ArchiveModules(importlib.abc.MetaPathFinder):
 
     @contextmanager
     def imported(self) -> Iterator[None]:
-        """Let imports find this archive first; afterwards everything is as it was."""
+        """Let imports search this archive first; restore the earlier state afterwards."""
         hidden = {name: module for name, module in sys.modules.items() if self._holds(name)}
         for name in hidden:
             del sys.modules[name]
@@ -53,7 +56,7 @@ class ArchiveModules(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Where a module of this archive is; None leaves it to the other finders."""
+        """The spec of a module in this archive; None leaves the module to the other finders."""
         return next(filter(None, (self._find_in(root, fullname) for root in SEARCHED)), None)
 
     def _find_in(self, root: str, fullname: str) -> importlib.machinery.ModuleSpec | None:
@@ -72,7 +75,7 @@ class ArchiveModules(importlib.abc.MetaPathFinder):
         return None
 
     def _holds(self, module: str) -> bool:
-        """Whether a module's outermost package is one of the archive's."""
+        """Whether a module's top-level package is in the archive."""
         places = [f"{root}/{module.partition('.')[0]}" for root in SEARCHED]
         starts = tuple(f"{place}/" for place in places)
         return any(f"{place}.py" in self._files for place in places) or any(
@@ -81,7 +84,7 @@ class ArchiveModules(importlib.abc.MetaPathFinder):
 
 
 def _read(root: str, archive: bytes) -> dict[str, bytes]:
-    """The files of an archive by their paths below a folder. Errors: UnusableCode."""
+    """The files of an archive below a folder, by path. Errors: UnusableCode."""
     try:
         with zipfile.ZipFile(io.BytesIO(archive)) as content:
             return {f"{root}/{name}": content.read(name) for name in content.namelist() if not name.endswith("/")}

@@ -1,4 +1,4 @@
-"""A Lambda runtime of our own, for platforms without AWS's: asks the Runtime API for events and answers them.
+"""Our own Lambda runtime, for platforms without AWS's: takes events from the Runtime API and answers them.
 
 Runs in the function's process (`python -m redrive.invoke.runtime.client HANDLER [VIRTUAL_NOW_MS TIMEOUT_MS]`); standard
 library only. Does what AWS's runtime interface client does.
@@ -33,7 +33,7 @@ API = "/2018-06-01/runtime"
 
 
 class RuntimeRefused(Exception):
-    """The Runtime API gave an answer that leaves nothing to do but to end."""
+    """The Runtime API gave an answer after which the process can only end."""
 
 
 class RuntimeClient:
@@ -47,7 +47,7 @@ class RuntimeClient:
         return self._call("GET", "/invocation/next", b"", {}, 200)
 
     def answer(self, request_id: str, answer: Answer) -> None:
-        """Give the result, or the error, of a run."""
+        """Send the result, or the error, of a run."""
         if answer.error_type is None:
             self._call("POST", f"/invocation/{request_id}/response", answer.payload, {}, 202)
         else:
@@ -55,7 +55,7 @@ class RuntimeClient:
             self._call("POST", f"/invocation/{request_id}/error", answer.payload, headers, 202)
 
     def init_error(self, answer: Answer) -> None:
-        """Say that the function could not be loaded."""
+        """Report that the function could not be loaded."""
         self._call("POST", "/init/error", answer.payload, {ERROR_TYPE_HEADER: answer.error_type or ""}, 202)
 
     def _call(
@@ -72,7 +72,7 @@ class RuntimeClient:
 def serve(
     client: RuntimeClient, handler: Handler, requests: RequestFilter, clock: Clock, begin: Callable[[int], None]
 ) -> None:
-    """Handle events one after another, for as long as the process lives. `begin` is told each event's deadline."""
+    """Handle events in sequence until the process ends. Passes each event's deadline to `begin`."""
     while True:
         headers, payload = client.next()
         begin(int(headers["Lambda-Runtime-Deadline-Ms"]))
@@ -85,10 +85,10 @@ def serve(
 
 
 def print_error(answer: Answer, clock: Clock) -> None:
-    """Write an error to the log, in the format that the function's log has."""
+    """Write an error to the log, in the function's log format."""
     is_json = os.environ.get("AWS_LAMBDA_LOG_FORMAT") == "JSON"
     line = json_error_line(answer, clock.now()) if is_json else error_line(answer)
-    print(line, flush=True)  # noqa: T201 -- the log is the standard output.
+    print(line, flush=True)  # noqa: T201 -- standard output is the log.
 
 
 def _run(handler: Handler, headers: Message, payload: bytes, clock: Clock) -> Answer:
@@ -102,13 +102,13 @@ def _run(handler: Handler, headers: Message, payload: bytes, clock: Clock) -> An
             environment=os.environ,
             client_context=headers.get("Lambda-Runtime-Client-Context"),
         )
-    except Exception as error:  # noqa: BLE001 - a client context that cannot be read is the caller's error.
+    except Exception as error:  # noqa: BLE001 - the caller made the error if the client context cannot be parsed.
         return error_answer(error, request_id)
     return run_handler(handler, payload, context, request_id)
 
 
 def main(handler_name: str, *virtual_time: str) -> None:
-    """Load the handler, then serve. A function that cannot be loaded is reported, and ends the process."""
+    """Load the handler, then serve. If loading fails, report the error and end the process."""
     client = RuntimeClient(os.environ["AWS_LAMBDA_RUNTIME_API"])
     begin = _in_virtual_time(*map(int, virtual_time)) if virtual_time else _in_real_time
     clock = SystemClock()
@@ -119,7 +119,7 @@ def main(handler_name: str, *virtual_time: str) -> None:
         logging.getLogger().setLevel(level_of(os.environ["AWS_LAMBDA_LOG_LEVEL"]))
     try:
         handler = load_handler(handler_name)
-    except Exception as error:  # noqa: BLE001 - the function's module may raise whatever it likes.
+    except Exception as error:  # noqa: BLE001 - the function's module may raise any exception.
         answer = error_answer(error, "")
         print_error(answer, clock)
         client.init_error(answer)
@@ -128,11 +128,11 @@ def main(handler_name: str, *virtual_time: str) -> None:
 
 
 def _in_real_time(deadline_ms: int) -> None:
-    """Nothing has to be done for time to pass."""
+    """In real time there is nothing to set."""
 
 
 def _in_virtual_time(now_ms: int, timeout_ms: int) -> Callable[[int], None]:
-    from redrive.invoke.runtime.function_time import FunctionTime  # noqa: PLC0415 - only virtual time needs what it imports.
+    from redrive.invoke.runtime.function_time import FunctionTime  # noqa: PLC0415 - only virtual time needs it.
 
     return FunctionTime(now_ms, timeout_ms).begin
 

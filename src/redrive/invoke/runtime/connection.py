@@ -1,4 +1,4 @@
-"""One connection of a runtime to its Runtime API: never blocks, keeps what could not be sent yet, and has bounds."""
+"""One connection of a runtime to its Runtime API: never blocks, buffers unsent bytes, and is bounded."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Connection:
 
     @property
     def owes(self) -> bool:
-        """Whether something is left to send."""
+        """Whether unsent bytes are left."""
         return bool(self._unsent)
 
     def send(self, data: bytes) -> None:
-        """Send now what can be sent, and keep the rest. Errors: OSError (the other side is gone)."""
+        """Send as many bytes as possible now, and keep the rest. Errors: OSError (the other side is gone)."""
         self._unsent += data
         try:
             while self._unsent:
@@ -35,9 +35,9 @@ class Connection:
             return
 
     def exchange(self) -> bool:
-        """Send what is left; once that is done, read what has come, once. False if the other side is gone.
+        """Send the remaining bytes; when all are sent, read once. False if the other side has closed the connection.
 
-        Who does not take its answers is not read from. Errors: OSError (the other side is gone).
+        While a runtime does not read its answers, nothing is read from it. Errors: OSError (the other side is gone).
         """
         self.send(b"")
         if self.owes:

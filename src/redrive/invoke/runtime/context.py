@@ -14,7 +14,7 @@ from redrive.invoke.runtime.handlers import HandlerFault
 
 
 class LambdaContext:
-    """What a handler can learn about its own run. Read as attributes; `get_remaining_time_in_millis` counts down."""
+    """What a handler can learn about its own run. Attributes to read; `get_remaining_time_in_millis` counts down."""
 
     def __init__(
         self,
@@ -26,7 +26,7 @@ class LambdaContext:
         environment: Mapping[str, str],
         client_context: str | None = None,
     ) -> None:
-        """`environment` is the function's own. Errors: HandlerFault if the client context is not JSON."""
+        """`environment` holds the function's variables. Errors: HandlerFault if the client context is not JSON."""
         self.aws_request_id = request_id
         self.invoked_function_arn = function_arn
         self.function_name = environment.get("AWS_LAMBDA_FUNCTION_NAME")
@@ -41,12 +41,12 @@ class LambdaContext:
         self._clock = clock
 
     def get_remaining_time_in_millis(self) -> int:
-        """Milliseconds until the run is ended by its timeout; 0 when it is over."""
+        """Milliseconds until the timeout ends the run; 0 after that."""
         return max(0, self._deadline_at - self._clock.now())
 
     def log(self, message: object) -> None:
-        """Write to the log without a line's end of its own."""
-        print(message, end="", flush=True)  # noqa: T201 -- the log is the standard output.
+        """Write to the log without a line end."""
+        print(message, end="", flush=True)  # noqa: T201 -- standard output is the log.
 
 
 def _client_context(text: str | None) -> SimpleNamespace | None:

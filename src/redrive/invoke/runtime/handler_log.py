@@ -1,4 +1,4 @@
-"""What `logging` writes beside a handler, in the formats of Lambda's Python runtime: plain, or JSON.
+"""The output of `logging` in a function, in the formats of Lambda's Python runtime: plain, or JSON.
 
     [LEVEL]<tab>2025-10-07T15:33:16.123Z<tab>request id<tab>message
     {"timestamp": "2025-10-07T15:33:16Z", "level": "INFO", "message": …, "logger": …, "requestId": …}
@@ -16,13 +16,13 @@ from typing import TextIO
 from redrive.core.clock import Clock, format_instant
 
 _LEVELS = {"TRACE": "DEBUG", "FATAL": "CRITICAL", "WARN": "WARNING"}
-"""Lambda's names of levels where Python has others."""
+"""Lambda's names for levels whose Python names differ."""
 
 _OWN_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "aws_request_id", "utc_time"}
 
 
 class RequestFilter(logging.Filter):
-    """Gives each record the time and the id of the request that is being handled."""
+    """Adds to each record the time, and the id of the current request."""
 
     def __init__(self, clock: Clock) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class RequestFilter(logging.Filter):
 
 
 class JsonFormatter(logging.Formatter):
-    """Records as JSON, with what a caller adds as `extra`."""
+    """Formats records as JSON, with the `extra` of the caller."""
 
     def format(self, record: logging.LogRecord) -> str:
         at = f"{getattr(record, 'utc_time', '')[:19]}Z"
@@ -57,7 +57,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def level_of(log_level: str) -> str:
-    """A level of a function's logging configuration, as Python names it."""
+    """The Python name of a level in a function's logging configuration."""
     return _LEVELS.get(log_level, log_level)
 
 

@@ -1,6 +1,6 @@
-"""Finds a function's handler, calls it, and puts what it did into the documents that Lambda's Python runtime makes.
+"""Finds a function's handler, calls it, and makes the same documents from its result as Lambda's Python runtime.
 
-Runs beside function code, in its process: standard library only, and nothing of the engine but the room it stands in.
+Runs beside function code, in its process: standard library only, and no other room of the engine.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ERROR_TYPE_HEADER = "Lambda-Runtime-Function-Error-Type"
 
 
 class HandlerFault(Exception):
-    """The runtime's own errors: no such module, no such handler, a document that is not JSON."""
+    """Errors of the runtime itself: no such module, no such handler, a document that is not JSON."""
 
     def __init__(self, error_type: str, message: str, trace: Sequence[str] = ()) -> None:
         super().__init__(message)
@@ -33,14 +33,14 @@ class HandlerFault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a run of a handler gives back. `error_type` is None if the payload is its result."""
+    """The answer of a run. `error_type` is None if the payload is the handler's result."""
 
     payload: bytes
     error_type: str | None = None
 
 
 def split_handler(handler: str) -> tuple[str, str]:
-    """The module and the function that a handler setting names. Errors: HandlerFault."""
+    """The module and the function of a handler setting. Errors: HandlerFault."""
     module, dot, function = handler.rpartition(".")
     if not dot:
         message = f"Bad handler '{handler}': not enough values to unpack (expected 2, got 1)"
@@ -49,9 +49,9 @@ def split_handler(handler: str) -> tuple[str, str]:
 
 
 def load_handler(handler: str) -> Handler:
-    """Import the module of a handler and take its function.
+    """Import the module of a handler and return its function.
 
-    Errors: HandlerFault as Lambda reports it; whatever else the module raises while it is imported.
+    Errors: HandlerFault as Lambda reports it; any exception that the module raises during its import.
     """
     module_name, function_name = split_handler(handler)
     if module_name.split(".")[0] in sys.builtin_module_names:
@@ -76,17 +76,17 @@ def load_handler(handler: str) -> Handler:
 def run_handler(handler: Handler, payload: bytes, context: object, request_id: str) -> Answer:
     """Call a handler with an event and answer in JSON. An exception of the handler becomes an error document.
 
-    What is no `Exception` (`SystemExit`, say) goes on.
+    An exception that is no `Exception` (such as `SystemExit`) propagates.
     """
     try:
         event = _unmarshalled(payload)
         return Answer(_marshalled(handler(event, context)))
-    except Exception as error:  # noqa: BLE001 - the function may raise whatever it likes.
+    except Exception as error:  # noqa: BLE001 - the function may raise any exception.
         return error_answer(error, request_id)
 
 
 def error_answer(error: BaseException, request_id: str) -> Answer:
-    """The error document of an exception. The trace begins with the first frame that is not the runtime's."""
+    """The error document of an exception. The trace begins with the first frame outside the runtime."""
     if isinstance(error, HandlerFault):
         error_type, message, trace = error.error_type, error.message, error.trace
     else:
@@ -96,7 +96,7 @@ def error_answer(error: BaseException, request_id: str) -> Answer:
 
 
 def error_line(answer: Answer) -> str:
-    """What the runtime prints about an error: one log line, whose inner lines are parted by carriage returns."""
+    """The runtime's log line for an error: one line, whose inner lines are separated by carriage returns."""
     document = json.loads(answer.payload)
     words = ": ".join(word for word in (document["errorType"], document["errorMessage"]) if word)
     lines = [f"[ERROR] {words}", "Traceback (most recent call last):"]
@@ -106,12 +106,12 @@ def error_line(answer: Answer) -> str:
 
 
 def json_error_line(answer: Answer, now: Instant) -> str:
-    """The same where the function's log is JSON: the document itself, with the time and a level."""
+    """The same for a log in JSON: the document itself, with the time and a level."""
     return json.dumps({"timestamp": format_instant(now), "log_level": "ERROR", **json.loads(answer.payload)})
 
 
 def _indented(line: str) -> str:
-    """Leading spaces as no-break spaces, which log viewers leave alone."""
+    """The text with leading spaces as no-break spaces, which log viewers do not remove."""
     text = line.lstrip(" ")
     return "\u00a0" * (len(line) - len(text)) + text
 

@@ -1,7 +1,7 @@
-"""As much of HTTP/1.1 as a Lambda runtime speaks, without a socket: bytes to requests, answers to bytes.
+"""The part of HTTP/1.1 that a Lambda runtime uses, without a socket: bytes to requests, answers to bytes.
 
-What comes is bounded: a request's head, its body, what a chunked body costs besides its bytes, and how many requests
-are sent ahead. A request whose body is over the bound is given out at once, without it.
+Input is bounded: a request's head, its body, the overhead of chunks, and the number of requests sent ahead. A request
+whose body exceeds the bound is returned at once, without its body.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from http import HTTPStatus
 
 import httptools
 
-HEAD_BYTES_MAX = 2 * 1024 * 1024  # Runtimes send a whole X-Ray document, up to 1 MB of it, in one header.
+HEAD_BYTES_MAX = 2 * 1024 * 1024  # A runtime sends a whole X-Ray document, up to 1 MB, in one header.
 HEADERS_MAX = 256
 FRAMING_BYTES_PER_BODY_BYTE = 8
-"""What a chunk of one byte costs on the wire: `1`, line end, the byte, line end, and some room."""
+"""The size of a one-byte chunk on the wire: `1`, line end, the byte, line end, and some room."""
 REQUESTS_AHEAD_MAX = 16
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 class MalformedRequest(Exception):
-    """What came over the connection is not HTTP/1.1, or beyond all bounds; the connection is of no more use."""
+    """The bytes are not HTTP/1.1, or exceed a bound; the connection cannot be used any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request. Header names are in lower case. `is_cut`: the body is larger than the bound, and not here."""
+    """One request. Header names are in lower case. `is_cut`: the body exceeds the bound and is missing."""
 
     method: str
     path: str
@@ -50,7 +50,7 @@ class RequestReader:
         self._begin()
 
     def feed(self, data: bytes) -> None:
-        """Take bytes as they come. Nothing is taken after a request that was cut, or after what is malformed."""
+        """Parse received bytes. Bytes after a cut or malformed request are ignored."""
         if self._problem is not None or self._is_over:
             return
         self._fed += len(data)
@@ -63,7 +63,7 @@ class RequestReader:
             self._problem = "the head of a request is too long"
 
     def next_request(self) -> Request | None:
-        """The next whole request, or None until more bytes have come. Errors: MalformedRequest."""
+        """The next complete request; None until more bytes come. Errors: MalformedRequest."""
         if self._ready:
             return self._ready.popleft()
         if self._problem is not None:
@@ -75,7 +75,7 @@ class RequestReader:
         is_wanted, self._expects = self._expects, False
         return is_wanted
 
-    # What httptools calls.
+    # Callbacks of httptools.
 
     def on_url(self, url: bytes) -> None:
         self._url += url
@@ -110,7 +110,7 @@ class RequestReader:
         self._expects = False
 
     def _cut(self) -> None:
-        """Give out the request as it is, and hear no more of this connection. Errors: MalformedRequest, always."""
+        """Return the request as it is; ignore further bytes of the connection. Errors: MalformedRequest, always."""
         self._add(Request(self._method(), self._path(), self._headers, is_cut=True))
         self._is_over = True
         self._body.clear()

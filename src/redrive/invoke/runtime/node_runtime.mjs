@@ -1,4 +1,4 @@
-// A Lambda runtime for Node.js: asks the Runtime API for events and answers them. Nothing but Node itself is needed.
+// A Lambda runtime for Node.js: takes events from the Runtime API and answers them. Needs nothing but Node itself.
 //
 //     node node_runtime.mjs TASK_ROOT HANDLER [VIRTUAL_NOW_MS TIMEOUT_MS]
 //
@@ -202,7 +202,7 @@ function contextOf(headers, timing) {
   };
 }
 
-// A handler answers by what its promise gives, or by its callback; a callback waits for the event loop to be empty.
+// The answer is the promise's value, or the callback's argument; a callback waits for the event loop to be empty.
 function run(handler, event, context, timing) {
   return new Promise((resolve, reject) => {
     const finish = (settle, value) => {
@@ -249,7 +249,7 @@ async function serve(handler) {
   }
 }
 
-// What nobody has caught ends the process, after it was reported.
+// Report an uncaught error, then end the process.
 function endWith(kind, label, error, status) {
   const { errorMessage, trace } = errorDocument(error);
   const fault = new RuntimeFault(kind, errorMessage, trace.join("\n"));

@@ -1,10 +1,10 @@
-"""A Lambda runtime for a Python other than the engine's, from 3.8 on: asks the Runtime API for events and answers them.
+"""A Lambda runtime for other versions of Python, from 3.8 on: takes events from the Runtime API and answers them.
 
     python3.9 python_runtime.py TASK_ROOT OPT_ROOT PACKAGES HANDLER
 
-One file on the standard library alone: redrive itself does not run on each of these versions. PACKAGES is the folder of
-packages beside the engine. It comes last on the search path, because functions find AWS's SDK there. Nothing here may
-need what Python 3.8 lacks. What the engine's own Python runs is in `client.py`; both write the same documents.
+One file, with the standard library alone: redrive itself does not run on each of these versions. PACKAGES is the folder
+of the engine's packages, where functions find AWS's SDK; it comes last on the search path. All code here must run on
+Python 3.8. `client.py` is the runtime for the engine's own Python; both write the same documents.
 
 Source: https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html
 """
@@ -30,7 +30,7 @@ LEVELS = {"TRACE": "DEBUG", "FATAL": "CRITICAL", "WARN": "WARNING"}
 
 
 class HandlerFault(Exception):
-    """The runtime's own errors: no such module, no such handler, a document that is not JSON."""
+    """Errors of the runtime itself: no such module, no such handler, a document that is not JSON."""
 
     def __init__(self, error_type: str, message: str, trace: list[str] | None = None) -> None:
         super().__init__(message)
@@ -64,17 +64,17 @@ class Context:
         self._deadline_ms = int(headers["Lambda-Runtime-Deadline-Ms"])
 
     def get_remaining_time_in_millis(self) -> int:
-        """Milliseconds until the run is ended by its timeout; 0 when it is over."""
+        """Milliseconds until the timeout ends the run; 0 after that."""
         return max(0, self._deadline_ms - int(time.time() * 1000))
 
     def log(self, message: object) -> None:
-        """Write to the log without a line's end of its own."""
+        """Write to the log without a line end."""
         sys.stdout.write(str(message))
         sys.stdout.flush()
 
 
 class Formatter(logging.Formatter):
-    """Lambda's plain format, or its JSON format. `request_id` is that of the event that is being handled."""
+    """Lambda's plain format, or its JSON format. `request_id` is the id of the current event."""
 
     def __init__(self, is_json: bool) -> None:
         super().__init__()
@@ -137,7 +137,7 @@ def _client_context(text: str | None) -> SimpleNamespace | None:
 
 
 def load(name: str) -> Callable[[object, object], object]:
-    """Import the module of a handler and take its function. Errors: HandlerFault; whatever the module raises."""
+    """Import the module of a handler and return its function. Errors: HandlerFault; any exception of the module."""
     module_name, dot, function = name.rpartition(".")
     if not dot:
         message = f"Bad handler '{name}': not enough values to unpack (expected 2, got 1)"
@@ -158,7 +158,7 @@ def load(name: str) -> Callable[[object, object], object]:
 
 
 def run(handler: Callable[[object, object], object], payload: bytes, context: Context) -> bytes:
-    """Call a handler with an event. Errors: HandlerFault; whatever the handler raises."""
+    """Call a handler with an event. Errors: HandlerFault; any exception of the handler."""
     try:
         event = json.loads(payload)
     except ValueError as error:
@@ -177,7 +177,7 @@ def _plain(value: object) -> object:
 
 
 def error_document(error: BaseException, request_id: str) -> Report:
-    """The error document of an exception. The trace begins with the first frame that is not the runtime's."""
+    """The error document of an exception. The trace begins with the first frame outside the runtime."""
     if isinstance(error, HandlerFault):
         trace, error_type = error.trace, error.error_type
     else:
@@ -206,7 +206,7 @@ def log_error(document: Report, is_json: bool) -> None:
 
 
 def main(task_root: str, opt_root: str, packages: str, name: str) -> None:
-    """Load the handler, then serve for as long as the process lives."""
+    """Load the handler, then serve until the process ends."""
     version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
     layers = [opt_root + "/python/lib/" + version + "/site-packages", opt_root + "/python"] if opt_root else []
     sys.path[:1] = [task_root] + [path for path in layers if os.path.isdir(path)]  # noqa: PTH112 - as quick as can be.
@@ -223,7 +223,7 @@ def main(task_root: str, opt_root: str, packages: str, name: str) -> None:
     client = Client(os.environ["AWS_LAMBDA_RUNTIME_API"])
     try:
         handler = load(name)
-    except Exception as error:  # noqa: BLE001 - the function's module may raise whatever it likes.
+    except Exception as error:  # noqa: BLE001 - the function's module may raise any exception.
         document = error_document(error, "")
         log_error(document, is_json)
         client.call("POST", "/init/error", json.dumps(document).encode(), document["errorType"])
@@ -234,7 +234,7 @@ def main(task_root: str, opt_root: str, packages: str, name: str) -> None:
         os.environ["_X_AMZN_TRACE_ID"] = headers.get("Lambda-Runtime-Trace-Id", "")
         try:
             answer = run(handler, payload, Context(headers))
-        except Exception as error:  # noqa: BLE001 - the function may raise whatever it likes.
+        except Exception as error:  # noqa: BLE001 - the function may raise any exception.
             document = error_document(error, request_id)
             log_error(document, is_json)
             content = json.dumps(document).encode()

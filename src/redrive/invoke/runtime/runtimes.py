@@ -1,6 +1,6 @@
-"""Which program runs a function's Runtime on this machine, and what is said where there is none, or another one.
+"""Finds the program on this machine that runs a function's Runtime, and warns if its version differs.
 
-Looks where programs are installed: PATH, and the folders of pyenv, uv and nvm. A program is asked for its version once.
+Searches PATH, and the folders of pyenv, uv and nvm. Each program is asked for its version once.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _OWN = f"{sys.version_info.major}.{sys.version_info.minor}"
 class Interpreter:
     """A program that runs a family of runtimes. `path` is empty for the engine's own Python.
 
-    `warning` is what a function's log is told if the program is of another version than its Runtime names.
+    `warning` is written to the function's log if the program's version differs from the version of the Runtime.
     """
 
     path: str
@@ -41,14 +41,14 @@ class Runtimes:
     """Finds interpreters by the Runtime of a function. May be used from many threads."""
 
     def __init__(self, environ: Mapping[str, str], home: Path) -> None:
-        """`environ` has the search path, and where pyenv, uv and nvm are; `home` is where they are by default."""
+        """`environ` has the search path, and the folders of pyenv, uv and nvm; `home` holds their default folders."""
         self._environ = environ
         self._home = home
         self._guard = threading.Lock()
         self._found: dict[str, Interpreter] = {}
 
     def of(self, runtime: str) -> Interpreter:
-        """What runs a function of this Runtime. Errors: UnusableCode, which names what is missing."""
+        """The program that runs functions of this Runtime. Errors: UnusableCode, which names what is missing."""
         with self._guard:
             if runtime not in self._found:
                 self._found[runtime] = self._find(runtime)
@@ -85,7 +85,7 @@ class Runtimes:
         wanted = runtime.removeprefix(NODE).partition(".")[0]
         found: dict[str, str] = {}
         nvm = Path(self._environ.get("NVM_DIR") or self._home / ".nvm") / "versions/node"
-        # The version that is wanted comes first: of the others one is enough.
+        # The wanted version comes first; of the other versions one is enough.
         installed = sorted(nvm.glob("v*"), key=lambda folder: (folder.name.startswith(f"v{wanted}."), folder.name))[
             ::-1
         ]
@@ -124,7 +124,7 @@ def bootstrap_of(task_root: Path, opt_root: Path | None) -> Path | None:
 
 
 def _version_of(path: str, *question: str) -> tuple[str, ...]:
-    """The version that a program tells; nothing if it cannot be run, as a shim of pyenv whose version is not chosen."""
+    """The version that a program reports; nothing if it cannot run, such as a pyenv shim without a selected version."""
     try:
         told = subprocess.run([path, *question], capture_output=True, timeout=PROBE_S_MAX, check=False)
     except (OSError, subprocess.TimeoutExpired):

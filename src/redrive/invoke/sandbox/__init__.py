@@ -1,1 +1,1 @@
-"""Where function code runs: processes with bounds, kept warm, ended together."""
+"""Sandboxes for function code: processes with limits, kept warm, ended together."""

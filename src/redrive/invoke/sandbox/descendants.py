@@ -1,10 +1,10 @@
-"""All that a process has started, itself or through others: found, stopped and ended.
+"""Finds, stops and ends all descendants of a process.
 
-Used by the engine and by the keeper of a sandbox (`launch.py`), which is there for each sandbox and starts with it: so
-the standard library only, and little of it.
+The engine uses this module, and so does the keeper of each sandbox (`launch.py`), whose start must be fast: so only the
+standard library, and little of it.
 
-Linux tells a process's children; elsewhere `ps` does. The keeper adopts what loses its parent, where the system lets it
-(Linux), so nothing that is started under it can leave: a new session or a parent that has ended changes nothing.
+Linux lists a process's children in /proc; on other systems `ps` does. On Linux the keeper adopts orphans, so no
+descendant can leave: neither by a new session nor when its parent ends.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from collections.abc import Iterable
 from redrive.core.portable import USES_LINUX
 
 FOUND_MAX = 4_096
-"""How many descendants are listed at most: more are found when these have ended."""
+"""How many descendants are listed at most; the others are found after these have ended."""
 
 FILE_BYTES_MAX = 1024 * 1024
 READ_BYTES = 64 * 1024
 
 HAS_PROC = USES_LINUX and os.path.exists(f"/proc/self/task/{os.getpid()}/children")  # noqa: PTH110 - pathlib takes milliseconds to import.
-"""Whether the system tells the children of a process by a file. Reading it costs some microseconds; `ps` a process."""
+"""Whether /proc lists the children of a process. Reading the list costs some microseconds; `ps` costs a process."""
 
 
 class Tree:
-    """The descendants of a process, nearest first, as they were a moment ago, and how many threads they have in all."""
+    """The descendants of a process, nearest first, at the time of the look, and the number of their threads in all."""
 
     __slots__ = ("pids", "threads")
 
@@ -37,12 +37,12 @@ class Tree:
 
 
 def look(root: int) -> Tree:
-    """The descendants of a process as they are now."""
+    """The descendants of a process now."""
     return _look_in_proc(root) if HAS_PROC else _look_in_table(root)
 
 
 def signal_all(pids: Iterable[int], number: int) -> None:
-    """Send a signal to processes; those that have ended are passed over."""
+    """Send a signal to processes; skip those that have ended."""
     for pid in pids:
         try:
             os.kill(pid, number)
@@ -51,25 +51,25 @@ def signal_all(pids: Iterable[int], number: int) -> None:
 
 
 def end_marked(variables: Iterable[bytes]) -> None:
-    """End each process of this user whose environment holds all of these `NAME=value`, whoever is its parent.
+    """End each process of this user whose environment has all of these `NAME=value`, whatever its parent is.
 
-    The last resort: for systems without reapers, and for a reaper that was ended before its descendants. A process that
-    has put its environment away is not found.
+    The last resort: for systems without adoption of orphans, and for a keeper that ended before its descendants. A
+    process that has removed its environment is not found.
     """
     wanted = list(variables)
     signal_all((pid for pid in _marked(wanted) if pid != os.getpid()), signal.SIGKILL)
 
 
 def resident_kb(pids: Iterable[int]) -> dict[int, int]:
-    """What each of these processes holds in memory now, by `ps`; those that have ended are not in it."""
+    """The resident memory of each of these processes, by `ps`; processes that have ended are missing."""
     held = {int(pid): int(kb) for pid, kb in (line.split() for line in _ps("pid=,rss="))}
     return {pid: held[pid] for pid in pids if pid in held}
 
 
 def read_proc(path: str) -> bytes:
-    """A file of /proc, which comes in pieces of a page.
+    """Read a file of /proc, page by page.
 
-    Errors: OSError (the process has ended, or is another user's).
+    Errors: OSError (the process has ended, or belongs to another user).
     """
     handle = os.open(path, os.O_RDONLY)
     try:
@@ -87,12 +87,12 @@ def _look_in_proc(root: int) -> Tree:
     at, pid = 0, root
     while True:
         try:
-            tasks = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208 - this is looked at twenty times a second.
+            tasks = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208 - this runs twenty times a second.
             for task in tasks:
                 found += map(int, read_proc(f"/proc/{pid}/task/{task}/children").split())
             threads += len(tasks) if pid != root else 0
         except OSError:
-            pass  # It has ended meanwhile; its children are found under whoever is their parent now.
+            pass  # It has ended meanwhile; its children are listed under their new parent.
         if at == len(found) or at >= FOUND_MAX:
             return Tree(tuple(found), threads)
         pid = found[at]
@@ -100,7 +100,7 @@ def _look_in_proc(root: int) -> Tree:
 
 
 def _look_in_table(root: int) -> Tree:
-    """The same by `ps`, which tells nothing of threads."""
+    """The same by `ps`, which does not count threads."""
     children: dict[int, list[int]] = {}
     for line in _ps("pid=,ppid="):
         pid, parent = map(int, line.split())
@@ -118,7 +118,7 @@ def _marked(wanted: list[bytes]) -> list[int]:
         rows = [line.split(None, 1) for line in _ps("pid=,command=", with_environment=True)]
         return [int(pid) for pid, text in rows if all(one in text.split() for one in wanted)]
     found = []
-    for name in os.listdir("/proc"):  # noqa: PTH208 - names are all that is wanted.
+    for name in os.listdir("/proc"):  # noqa: PTH208 - only names are needed.
         if not name.isdigit():
             continue
         try:
@@ -131,7 +131,7 @@ def _marked(wanted: list[bytes]) -> list[int]:
 
 
 def _ps(columns: str, *, with_environment: bool = False) -> list[bytes]:
-    import subprocess  # noqa: PLC0415 - it takes milliseconds, and Linux does not need it.
+    import subprocess  # noqa: PLC0415 - the import takes milliseconds, and Linux does not need it.
 
     shown = ("axeww" if sys.platform.startswith("linux") else "-axEww") if with_environment else "-ax"
     listed = subprocess.run(["/bin/ps", shown, "-o", columns], capture_output=True, check=False)

@@ -1,10 +1,10 @@
-"""One execution environment: processes with function code in them, and the Runtime API that they ask for work.
+"""One execution environment: processes with function code, and the Runtime API from which they take events.
 
-Has no thread of its own. Whoever runs something in it also reads its output and answers its requests meanwhile; between
-two runs nobody does, and its processes are soon stopped, as Lambda freezes an idle environment.
+Has no thread of its own. The thread that runs an event here also reads the output and answers the requests. Between two
+runs no thread does, and the processes are soon frozen, as Lambda freezes an idle environment.
 
-Whatever the function does, a turn of the loop is short: it reads once from each that has something, and after so many
-turns it rests until the next tick. So the deadline, the memory and the number of processes are looked at in time.
+Each turn of the loop is short, whatever the function does: one read from each source that has data. After a number of
+turns the loop pauses until the next tick, so the deadline, the memory and the number of processes are checked in time.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ from redrive.invoke.sandbox.processes import PROCESSES_MAX, Processes
 from redrive.invoke.sandbox.program import Program
 
 TICK_MS = 50
-"""How often it is looked at whether the runtime lives."""
+"""How often the loop checks whether the runtime lives."""
 
 LEFT_TICK_MS = 1
-"""The same, once the runtime has hung up: its process is about to end."""
+"""The same, after the runtime has closed its connection: its process is about to end."""
 
 MEASURE_MS = 50 if HAS_PROC else 1_000
-"""How often processes are measured: how many they are, and how much memory they hold."""
+"""How often processes are measured: their number, and their memory."""
 
 TURNS_PER_TICK_MAX = 128
-"""How often a sandbox is read from within a tick: a flood of output waits in its pipe, and costs others little."""
+"""How many reads there are in a tick: more output waits in its pipe, so that it costs other functions little."""
 
 TURNS_OF_A_CONNECTION = 8
-"""What a new connection counts: to find out whose it is takes longer than to read."""
+"""How many reads a new connection counts for: finding its process takes longer than a read."""
 
 LAST_READS_MAX = 1_000
-"""How many reads are spent on what was written before the end of all processes, who leave a full pipe at most."""
+"""How many reads take the output that was written before all processes ended: a full pipe at most."""
 
 CONNECTIONS_MAX = 16
 
 
 class Sandbox:
-    """Processes that run one event at a time. Used by one thread at a time; `kill` may come from any."""
+    """Processes that run one event at a time. One thread at a time may use it; any thread may call `kill`."""
 
     def __init__(self, program: Program, *, log_stream: str, clock: Clock) -> None:
-        """Start the processes. `clock` gives the log lines their time. Errors: OSError."""
+        """Start the processes. `clock` dates the log lines. Errors: OSError."""
         self.log_stream = log_stream
         self.program = program
         self._memory_kb_max = program.memory_mb * 1024
@@ -82,11 +82,11 @@ class Sandbox:
 
     @property
     def memory_used_mb(self) -> int:
-        """The most memory that was seen in use so far, in whole megabytes."""
+        """The most memory in use at any measurement so far, in whole megabytes."""
         return -(-self._processes.memory_kb // 1024)
 
     def await_ready(self, limit_ms: float) -> Ready | Ran:
-        """Wait until the function is loaded, or says that it cannot be."""
+        """Wait until the function is loaded, or reports that loading failed."""
         ended = self._serve(lambda: self._api.phase in (Phase.WAITING, Phase.FAILED), limit_ms)
         if ended is not None:
             return ended
@@ -103,7 +103,7 @@ class Sandbox:
         connection, self._waiting = self._waiting, None
         self._hand_over(connection, event)
         ended = self._serve(lambda: self._api.report is not None, end - monotonic_ms())
-        # Where looking takes long, it is done once for a run that is over before the first look.
+        # Where measuring is slow, a run that ends before the first measurement is measured once.
         if ended is None and (HAS_PROC or not self._processes.memory_kb):
             ended = self._excess()
         if ended is not None:
@@ -113,11 +113,11 @@ class Sandbox:
         return self._api.report
 
     def note(self, text: str) -> None:
-        """Add a line of the environment's own to what the function wrote."""
+        """Add a line of the environment's own to the function's output."""
         self._output.note(text)
 
     def take_lines(self) -> tuple[LogLine, ...]:
-        """What was written since the last time."""
+        """The output since the last call."""
         return self._output.take()
 
     def freeze(self) -> None:
@@ -125,12 +125,12 @@ class Sandbox:
         self._processes.freeze()
 
     def kill(self) -> None:
-        """Have all processes ended soon."""
+        """Make all processes end soon."""
         self._processes.end()
         self._rest.set()
 
     def close(self) -> None:
-        """End all processes, keep their last output, let go of all that was held."""
+        """End all processes, keep their last output, release all resources."""
         self._processes.close()
         self._hear_last_words()
         for connection in self._connections:
@@ -140,7 +140,7 @@ class Sandbox:
         self._processes.let_go()
 
     def _serve(self, done: Callable[[], bool], limit_ms: float) -> Exited | TimedOut | OutOfMemory | None:
-        """Answer requests and read output until `done`. None if it was; otherwise what came first."""
+        """Answer requests and read output until `done`. None if that comes first; otherwise what came first."""
         start = monotonic_ms()
         looked_at = measured_at = start
         turns = 0
@@ -167,7 +167,7 @@ class Sandbox:
         return None
 
     def _poll(self, wait_ms: float) -> int:
-        """Serve each that has something, once; how many turns that was."""
+        """Serve once each source that has data; returns the number of turns."""
         events = self._selector.select(max(0.0, wait_ms) / 1000)
         for key, _ in events:
             key.data()
@@ -179,7 +179,7 @@ class Sandbox:
                 break
 
     def _excess(self) -> OutOfMemory | Exited | None:
-        """What the processes are ended for: more memory than the function has, or too many of them."""
+        """Why the processes must end: too much memory for the function, or too many processes; None if neither."""
         self._processes.measure()
         if self._processes.memory_kb > self._memory_kb_max:
             return OutOfMemory()
@@ -196,11 +196,11 @@ class Sandbox:
         self._watch(connection)
 
     def _accept(self) -> None:
-        """Take a connection, if it comes from a process of this sandbox."""
+        """Accept a connection, if it comes from a process of this sandbox."""
         try:
             accepted, _ = self._listener.accept()
         except OSError:
-            return  # Whoever it was has left already.
+            return  # The client has closed it already.
         is_welcome = len(self._connections) < CONNECTIONS_MAX and is_of_one_of(self._processes.pids, accepted)
         if not is_welcome:
             accepted.close()
@@ -211,7 +211,7 @@ class Sandbox:
         self._watch(connection)
 
     def _watch(self, connection: Connection) -> None:
-        """Wait for what the connection can do next: take bytes if it owes any, otherwise bring some."""
+        """Wait for the connection's next event: until it can send if bytes are unsent, otherwise until bytes arrive."""
         events = selectors.EVENT_WRITE if connection.owes else selectors.EVENT_READ
 
         def serve() -> None:
@@ -241,7 +241,7 @@ class Sandbox:
             self._drop(connection)
 
     def _drop(self, connection: Connection) -> None:
-        """Let go of a connection that is of no more use."""
+        """Close a connection that is not used any more."""
         if connection.socket in self._selector.get_map():
             self._selector.unregister(connection.socket)
         self._connections.discard(connection)

@@ -1,19 +1,19 @@
-"""The first code of a sandbox: parts into the keeper of its processes, and the process that becomes the runtime.
+"""The first code of a sandbox: forks into the keeper of the processes, and the process that becomes the runtime.
 
     engine ──► keeper ──► runtime ──► whatever the function starts
                   ▲                            │
-                  └── orphans become its own ──┘
+                  └───── adopts orphans ───────┘
 
     python launch.py WAYS LIFELINE TASK_ROOT OPT_ROOT PACKAGE_ROOT RUNTIME HANDLER [VIRTUAL_NOW_MS TIMEOUT_MS]
     python launch.py WAYS LIFELINE TASK_ROOT OPT_ROOT PACKAGE_ROOT - PROGRAM ARGUMENT …
 
-WAYS is `linux` if what only Linux has may be used, else `portable` (`core/portable.py`).
+WAYS is `linux` if features of Linux may be used, else `portable` (`core/portable.py`).
 
-LIFELINE is the reading end of a pipe whose only writing end the engine holds. When the engine lets go of it, or is
-gone, however it went, the keeper ends everything under it. It does the same when the runtime has ended, and then ends
-as the runtime did. With VIRTUAL_NOW_MS the runtime lives in virtual time. OPT_ROOT holds the files of the function's
-layers, and is empty if there are none. With `-` the runtime is a program of its own, Node.js for instance. Runs by
-path, before anything of redrive can be imported.
+LIFELINE is the reading end of a pipe whose only writing end the engine holds. When the engine closes its end, or ends
+for any reason, the keeper ends all its descendants. It does the same when the runtime has ended, and then ends with
+the runtime's exit status. With VIRTUAL_NOW_MS the runtime runs in virtual time. OPT_ROOT holds the files of the
+function's layers, and is empty if there are none. With `-` the runtime is a separate program, such as Node.js. Python
+runs this file by path, before any module of redrive can be imported.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ LOADED_AHEAD = {
         "redrive.invoke.runtime.handler_log",
     ),
 }
-"""What each runtime imports, but for its main module, which is run and not imported."""
+"""The imports of each runtime, except its main module, which is run and not imported."""
 
 ROUNDS_MAX = 500
-"""How often the keeper signals what has not ended yet, with a pause between; what is left then cannot be ended."""
+"""How often the keeper signals remaining processes, with a pause between; those left after that cannot be ended."""
 
 PAUSE_S_FIRST, PAUSE_S_MAX = 0.0005, 0.02
 
 
 def keep(runtime: int, lifeline: int, adopted: int, package_root: str, *, uses_linux: bool) -> None:
-    """Stand above the runtime until it ends or the engine lets go; then end all that is left, and this process."""
+    """Wait as the runtime's keeper until the runtime ends or the engine closes the lifeline; then end all processes."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # The function knows this process's id: it is its parent's.
+        signal.signal(number, signal.SIG_IGN)  # The function can send it signals.
     if uses_linux:
         adopt_orphans()
     os.write(adopted, b"\0")
@@ -70,7 +70,7 @@ def keep(runtime: int, lifeline: int, adopted: int, package_root: str, *, uses_l
 def end_all(woken: int, package_root: str, *, uses_linux: bool) -> None:
     """End every process below this one."""
     sys.path.append(package_root)
-    from redrive.invoke.sandbox import descendants  # noqa: PLC0415 - the path was set just now; starting does not wait for it.
+    from redrive.invoke.sandbox import descendants  # noqa: PLC0415 - the path was set just now; starting is faster.
 
     pause_s = PAUSE_S_FIRST
     for _ in range(ROUNDS_MAX):
@@ -86,11 +86,12 @@ def end_all(woken: int, package_root: str, *, uses_linux: bool) -> None:
 
 
 def await_end(runtime: int, lifeline: int, woken: int) -> int:
-    """Wait until the runtime has ended, or the engine has let go; the runtime's wait status, 0 if it runs still."""
+    """Wait for the runtime's end or the lifeline's; returns the runtime's wait status, 0 if it still runs."""
     while True:
         status = reap(runtime)
         if status is not None:
-            # Where the engine has let go, the runtime may have been told sooner: that is no end of its own.
+            # If the lifeline is closed, the engine may have signalled the runtime first: the runtime did not end by
+            # itself.
             is_over, _, _ = select.select([lifeline], [], [], 0)
             return 0 if is_over else status
         readable, _, _ = select.select([lifeline, woken], [], [])
@@ -100,7 +101,7 @@ def await_end(runtime: int, lifeline: int, woken: int) -> int:
 
 
 def drain(woken: int) -> None:
-    """Take what signals have written to wake this process."""
+    """Discard the bytes that signals have written to wake this process."""
     try:
         os.read(woken, 4096)
     except BlockingIOError:
@@ -109,13 +110,13 @@ def drain(woken: int) -> None:
 
 def adopt_orphans() -> None:
     """Become the parent of each descendant whose own parent ends. Linux only."""
-    import ctypes  # noqa: PLC0415 - it takes some milliseconds, and is needed here alone.
+    import ctypes  # noqa: PLC0415 - the import takes some milliseconds, and only this function needs it.
 
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def reap(runtime: int) -> int | None:
-    """Let go of the children that have ended; the wait status of the runtime if it was among them."""
+    """Reap the children that have ended; the wait status of the runtime if it was among them."""
     while True:
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)
@@ -128,7 +129,7 @@ def reap(runtime: int) -> int | None:
 
 
 def has_children() -> bool:
-    """Whether there are children still, once those that have ended are let go of."""
+    """Whether any child is left after reaping those that have ended."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
@@ -138,7 +139,7 @@ def has_children() -> bool:
 
 
 def let_go_of_output() -> None:
-    """Have the function's output end when those end who write to it."""
+    """Close the function's output here, so that it ends when its last writer ends."""
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 1)
     os.dup2(nothing, 2)
@@ -146,7 +147,7 @@ def let_go_of_output() -> None:
 
 
 def end_as(status: int) -> None:
-    """End in the way that this wait status tells."""
+    """End with this wait status: exit code or signal."""
     code = os.waitstatus_to_exitcode(status)
     if code < 0:
         if -code not in (signal.SIGKILL, signal.SIGSTOP):
@@ -156,17 +157,17 @@ def end_as(status: int) -> None:
 
 
 def _note_nothing(number: int, frame: object) -> None:
-    """A signal that has a handler wakes whoever waits; what it tells is found out there."""
+    """A signal with a handler wakes the waiting process, which then checks the state itself."""
 
 
 def tie_to(lifeline: int, *, uses_linux: bool) -> None:
-    """Let this process group die with the writer of the pipe, even if its keeper was ended before."""
+    """Make this process group end with the writer of the pipe, even if its keeper ended before."""
     if uses_linux:
         fcntl.fcntl(lifeline, fcntl.F_SETSIG, signal.SIGKILL)
         fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpgrp())
         fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC | os.O_NONBLOCK)
         try:
-            if os.read(lifeline, 1) == b"":  # The writer was gone before the kernel was asked to watch it.
+            if os.read(lifeline, 1) == b"":  # The writer ended before the kernel was asked to watch the pipe.
                 os.killpg(0, signal.SIGKILL)
         except BlockingIOError:
             pass
@@ -175,13 +176,13 @@ def tie_to(lifeline: int, *, uses_linux: bool) -> None:
 
 
 def _watch(lifeline: int) -> None:
-    """Where the kernel cannot send a signal for a pipe, a thread waits for its end."""
+    """Wait for the end of the pipe in a thread, where the kernel cannot send a signal for it."""
     os.read(lifeline, 1)
     os.killpg(0, signal.SIGKILL)
 
 
 def bound_resources() -> None:
-    """No core dumps, and as many open files as Lambda grants."""
+    """Disable core dumps, and limit open files to Lambda's number."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     files = OPEN_FILES_MAX if hard == resource.RLIM_INFINITY else min(OPEN_FILES_MAX, hard)
@@ -189,7 +190,7 @@ def bound_resources() -> None:
 
 
 def enter_virtual_time(runtime: str, virtual_time: list[str]) -> None:
-    """Live in virtual time. Our own runtime sees to that by itself; AWS's has to be helped."""
+    """Switch to virtual time. Our own runtime does that itself; AWS's runtime needs this function."""
     if runtime != "awslambdaric":
         sys.argv += virtual_time
         return
@@ -200,9 +201,9 @@ def enter_virtual_time(runtime: str, virtual_time: list[str]) -> None:
 
 
 def load_ahead(package_root: str, runtime: str) -> None:
-    """Import what the runtime will import, as Lambda does before the function's code is on the search path.
+    """Import the runtime's modules, as Lambda does before the function's code is on the search path.
 
-    It takes most of the time until a function is loaded, and the keeper gets ready meanwhile.
+    This is most of the time of loading a function; the keeper gets ready meanwhile.
     """
     if package_root not in sys.path:
         sys.path.append(package_root)
@@ -211,7 +212,7 @@ def load_ahead(package_root: str, runtime: str) -> None:
 
 
 def search_path(task_root: str, opt_root: str) -> list[str]:
-    """Where function code is imported from: its own archive, then its layers.
+    """The search path for function code: its own archive, then its layers.
 
     Source: https://docs.aws.amazon.com/lambda/latest/dg/packaging-layers.html
     """
@@ -223,8 +224,8 @@ def search_path(task_root: str, opt_root: str) -> list[str]:
 
 
 def become(program: list[str], lifeline: int) -> None:
-    """Run another program in this process. One that cannot be run ends the process."""
-    os.set_inheritable(lifeline, False)  # The keeper still has it, and so this process group dies with the engine.
+    """Replace this process's program. If the program cannot run, the process ends."""
+    os.set_inheritable(lifeline, False)  # The keeper holds it, too, and ends this group.
     try:
         os.execv(program[0], program)  # noqa: S606 -- no shell is wanted: the program is the runtime.
     except OSError as error:
@@ -233,7 +234,7 @@ def become(program: list[str], lifeline: int) -> None:
 
 
 def run(task_root: str, opt_root: str, runtime: str, handler: str, virtual_time: list[str]) -> None:
-    """Become the runtime, which ends with this process."""
+    """Run the runtime in this process, which ends with the runtime."""
     sys.path[:0] = search_path(task_root, opt_root)
     sys.argv = [runtime, handler]
     if virtual_time:
@@ -242,7 +243,7 @@ def run(task_root: str, opt_root: str, runtime: str, handler: str, virtual_time:
 
 
 def main(arguments: list[str]) -> None:
-    """Part into keeper and runtime."""
+    """Fork into keeper and runtime."""
     ways, lifeline, task_root, opt_root, package_root, runtime, handler, *virtual_time = arguments
     uses_linux = ways == "linux"
     bound_resources()
@@ -257,7 +258,7 @@ def main(arguments: list[str]) -> None:
     tie_to(int(lifeline), uses_linux=uses_linux)
     if runtime != "-":
         load_ahead(package_root, runtime)
-    os.read(adopted, 1)  # No code of the function runs before there is a keeper for what it starts.
+    os.read(adopted, 1)  # The function's code must not start before the keeper is ready to adopt its processes.
     os.close(adopted)
     if runtime == "-":
         become([handler, *virtual_time], int(lifeline))

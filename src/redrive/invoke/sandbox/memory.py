@@ -1,6 +1,7 @@
-"""How much memory the processes of a sandbox hold, as far as the system tells.
+"""The memory of a sandbox's processes, as exactly as the system reports it.
 
-Without /proc `ps` tells what each holds now. Programs and libraries, and what several share, then count for each.
+Without /proc, `ps` reports the current memory of each process. Programs, libraries and shared memory then count for
+each process.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ _SHARE = re.compile(rb"^Pss_(?:Anon|Shmem):\s+(\d+) kB", re.MULTILINE)
 
 
 def memory_kb(pids: Sequence[int]) -> int:
-    """The largest resident size that the first process ever had, and what the others hold now; 0 if unknown.
+    """The peak resident size of the first process plus the current memory of the others; 0 if unknown.
 
-    Of the others, the first one's descendants, programs and libraries do not count, and what several processes share
-    (after a fork, all of it) counts once in all, a share for each. To find that out takes 0.1 ms for each of them.
+    The others are descendants of the first. Their programs and libraries do not count, and memory that several
+    processes share (after a fork, all of it) counts once in all, a share for each. This takes 0.1 ms for each process.
     """
     if not HAS_PROC:
         return memory_kb_at_most(pids)
@@ -27,7 +28,7 @@ def memory_kb(pids: Sequence[int]) -> int:
 
 
 def memory_kb_at_most(pids: Sequence[int]) -> int:
-    """The same, where what is shared counts for each that shares it: no less than it is, and quicker to find out."""
+    """An upper bound of the same, faster: shared memory counts for each process that shares it."""
     if not HAS_PROC:
         return sum(resident_kb(pids).values())
     return _peak(pids) + sum(_sum(f"/proc/{pid}/status", _OWN) for pid in pids[1:])

@@ -1,4 +1,4 @@
-"""What a function writes, cut into lines and bounded."""
+"""A function's output, split into lines and bounded."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from redrive.delivery.outside.invocation import LogLine
 OUTPUT_BYTES_MAX = 1024 * 1024
 LINE_BYTES_MAX = 256 * 1024
 LINE_OVERHEAD_BYTES = 26
-"""What a line counts besides its bytes, as in CloudWatch Logs: empty lines, too, are bounded.
+"""The size of a line besides its bytes, as in CloudWatch Logs: so empty lines are bounded, too.
 
 Source: https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutLogEvents.html
 """
@@ -17,7 +17,7 @@ TRUNCATED = "[output truncated: a run keeps 1 MB of what it writes]"
 
 
 class Output:
-    """Collects bytes into lines, each with the instant at which its end was seen."""
+    """Collects bytes into lines, each with the instant at which its end was read."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -27,11 +27,11 @@ class Output:
 
     @property
     def is_full(self) -> bool:
-        """Whether all that comes is dropped, until the lines are taken."""
+        """Whether the bound is reached: further output is dropped until the lines are taken."""
         return self._bytes > OUTPUT_BYTES_MAX
 
     def feed(self, data: bytes) -> None:
-        """Take bytes as they come. Beyond the bound all is dropped but one line that says so."""
+        """Add bytes. Beyond the bound they are dropped, except for one line that says so."""
         start, now = 0, self._clock.now()
         while not self.is_full and (end := data.find(b"\n", start)) >= 0:
             self._collect(data[start:end], now)
@@ -41,20 +41,20 @@ class Output:
             self._collect(data[start:], now)
 
     def note(self, text: str) -> None:
-        """Add a line of the environment's own, which is kept in any case."""
+        """Add a line of the environment's own, which is never dropped."""
         if self._partial:
             self._end_line(self._clock.now())
         self._lines.append(LogLine(self._clock.now(), text))
 
     def take(self) -> tuple[LogLine, ...]:
-        """All lines since the last time, an unfinished one included; the bound starts anew."""
+        """All lines since the last call, with an unfinished one; the bound starts anew."""
         if self._partial:
             self._end_line(self._clock.now())
         lines, self._lines, self._bytes = tuple(self._lines), [], 0
         return lines
 
     def _collect(self, data: bytes, now: Instant) -> None:
-        """Go on with a line. One that gets too long is ended where it is."""
+        """Extend the current line. A line that gets too long is ended there."""
         self._partial += data
         while len(self._partial) > LINE_BYTES_MAX and not self.is_full:
             rest = self._partial[LINE_BYTES_MAX:]
@@ -71,5 +71,5 @@ class Output:
 
 
 def _text(line: bytes | bytearray) -> str:
-    """A line as text. Runtimes part the lines of one event with carriage returns, and logs show them as line ends."""
+    """A line as text. Runtimes separate the lines of one event by carriage returns, which logs show as line ends."""
     return line.decode("utf-8", "replace").removesuffix("\r").replace("\r", "\n")

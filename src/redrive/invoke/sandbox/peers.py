@@ -1,7 +1,7 @@
-"""Whose connection it is: the process at the other end of a connection within this machine.
+"""Finds the process at the other end of a connection within this machine.
 
-The Runtime API has to be TCP, because AWS's runtime knows nothing else, and any process can connect to a port of its
-machine. Linux tells who did; where the system does not, nobody is refused here.
+The Runtime API must use TCP, because AWS's runtime supports nothing else, and any process can connect to a port of its
+machine. Linux reports which process it was; on other systems no connection is refused.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TABLE = Path("/proc/net/tcp")
 _INODE_COLUMN = 9
 """The column of a socket's inode in the table. Source: https://docs.kernel.org/networking/proc_net_tcp.html"""
 
-# A question about one socket, and the answer. Source: https://man7.org/linux/man-pages/man7/sock_diag.7.html
+# A request about one socket, and the response. Source: https://man7.org/linux/man-pages/man7/sock_diag.7.html
 _NETLINK_SOCK_DIAG = 4
 _SOCK_DIAG_BY_FAMILY = 20
 _NLM_F_REQUEST = 1
@@ -32,7 +32,7 @@ _ANSWER = struct.Struct("=4x48x4I I")
 
 
 def is_of_one_of(pids: Iterable[int], connection: socket.socket) -> bool:
-    """Whether one of these processes holds the other end of a connection over IPv4; True if that cannot be told."""
+    """Whether one of these processes holds the other end of an IPv4 connection; True if the system cannot tell."""
     if not USES_LINUX:
         return True
     try:
@@ -47,7 +47,7 @@ def is_of_one_of(pids: Iterable[int], connection: socket.socket) -> bool:
 
 
 def _inode_by_question(end: tuple[str, int], other_end: tuple[str, int]) -> int | None:
-    """The inode of one end's socket; None if the kernel does not answer such questions."""
+    """The inode of one end's socket, asked from the kernel; None if the kernel does not support that."""
     addresses = (socket.inet_aton(host).ljust(16, b"\0") for host in (end[0], other_end[0]))
     question = b"".join(
         (
@@ -63,7 +63,7 @@ def _inode_by_question(end: tuple[str, int], other_end: tuple[str, int]) -> int 
             kernel.send(header + question)
             answer = kernel.recv(4096)
     except (AttributeError, OSError):
-        return None  # Another system, or a kernel without this.
+        return None  # Another system, or a kernel without sock_diag.
     _, kind, _, _, _ = _HEADER.unpack_from(answer)
     if kind != _SOCK_DIAG_BY_FAMILY:
         return None
@@ -72,7 +72,7 @@ def _inode_by_question(end: tuple[str, int], other_end: tuple[str, int]) -> int 
 
 
 def _inode_by_table(end: tuple[str, int], other_end: tuple[str, int]) -> int | None:
-    """The same by a table of all connections, which takes milliseconds to read. Errors: OSError (there is no table)."""
+    """The same from a table of all connections, read in milliseconds. Errors: OSError (there is no table)."""
     ends = f" {_column(end)} {_column(other_end)} "
     table = TABLE.read_text()
     at = table.find(ends)
@@ -91,7 +91,7 @@ def _column(address: tuple[str, int]) -> str:
 def _open_files(pid: int) -> set[str]:
     folder = f"/proc/{pid}/fd"
     try:
-        names = os.listdir(folder)  # noqa: PTH208 - names are all that is wanted.
+        names = os.listdir(folder)  # noqa: PTH208 - only names are needed.
     except OSError:
         return set()  # The process has ended meanwhile.
     return {_target(f"{folder}/{name}") for name in names}
@@ -99,6 +99,6 @@ def _open_files(pid: int) -> set[str]:
 
 def _target(link: str) -> str:
     try:
-        return os.readlink(link)  # noqa: PTH115 - what it leads to is no path.
+        return os.readlink(link)  # noqa: PTH115 - the link's target is not a path.
     except OSError:
-        return ""  # It was closed meanwhile.
+        return ""  # The socket was closed meanwhile.

@@ -1,4 +1,4 @@
-"""Which execution environment runs what: warm ones are kept for the next run, and there are bounds on all of them.
+"""The pool of execution environments: keeps warm ones for the next run, and limits the number of all.
 
 Source: https://docs.aws.amazon.com/lambda/latest/dg/lambda-concurrency.html
 """
@@ -16,7 +16,7 @@ LIMIT_EXCEEDED = "ConcurrentInvocationLimitExceeded"
 
 
 class Pooled(Protocol):
-    """What a pool keeps."""
+    """An environment in a pool."""
 
     @property
     def is_alive(self) -> bool:
@@ -24,15 +24,15 @@ class Pooled(Protocol):
         ...
 
     def freeze(self) -> None:
-        """Stop what runs in it, until it is used again."""
+        """Freeze its processes until the next use."""
         ...
 
     def kill(self) -> None:
-        """End it at once; from any thread."""
+        """End it at once; callable from any thread."""
         ...
 
     def close(self) -> None:
-        """End it, and let go of what it holds."""
+        """End it, and release its resources."""
         ...
 
 
@@ -41,7 +41,7 @@ E = TypeVar("E", bound=Pooled)
 
 @dataclass(frozen=True, slots=True)
 class PoolKey:
-    """Whose environment it is. `function` is without a version: reserved concurrency is shared by all versions."""
+    """The function of an environment. `function` has no version: all versions share reserved concurrency."""
 
     function: str
     version: str
@@ -57,7 +57,7 @@ class _Idle(Generic[E]):
 
 
 class Pool(Generic[E]):
-    """Admits runs and keeps idle environments, the longest idle first to go. May be used from many threads."""
+    """Admits runs and keeps idle environments; evicts the longest idle first. Thread-safe."""
 
     def __init__(self, *, running_max: int, idle_max: int, idle_ms_max: float, monotonic: Callable[[], float]) -> None:
         self._running_max = running_max
@@ -73,8 +73,8 @@ class Pool(Generic[E]):
     def admit(self, function: str, reserved: int | None) -> str | None:
         """Count one more run of a function; None, or the reason why it is throttled. Pairs with `leave`.
 
-        Without a concurrency of its own a function may begin another run while it has fewer under way than there is
-        room for: alone it gets half of all, and one that hangs leaves room for the others.
+        A function without reserved concurrency may begin a run while it has fewer runs under way than there are free
+        places: alone it gets half of all, so a function that hangs leaves places for the others.
         """
         with self._changed:
             if reserved is not None and self._admitted[function] >= reserved:
@@ -86,7 +86,7 @@ class Pool(Generic[E]):
             return None
 
     def leave(self, function: str) -> None:
-        """A run has ended."""
+        """Count the end of a run."""
         with self._changed:
             self._admitted[function] -= 1
             if not self._admitted[function]:
@@ -94,7 +94,7 @@ class Pool(Generic[E]):
             self._changed.notify_all()
 
     def take(self, key: PoolKey) -> E | None:
-        """A warm environment, the one used last; None if there is none. Ends those that are too old for use."""
+        """The most recently used warm environment; None if there is none. Ends those that are too old for use."""
         with self._changed:
             oldest = self._monotonic() - self._idle_ms_max
             outdated = [idle for idle in self._idle if self._is_outdated(idle, key, oldest)]
@@ -107,7 +107,7 @@ class Pool(Generic[E]):
         return self.adopt(found.environment)
 
     def adopt(self, environment: E) -> E:
-        """Count an environment among the running ones, so that closing the pool ends it."""
+        """Register a running environment, so that closing the pool ends it."""
         with self._changed:
             self._running.add(environment)
             if self.is_closed:
@@ -115,7 +115,7 @@ class Pool(Generic[E]):
         return environment
 
     def put(self, key: PoolKey, environment: E) -> None:
-        """Keep an environment for the next run; the one that was idle longest goes if there are too many."""
+        """Keep an environment for the next run; if there are too many, the longest idle one is evicted."""
         with self._changed:
             self._running.discard(environment)
             self._idle.append(_Idle(key, environment, self._monotonic()))
@@ -124,7 +124,7 @@ class Pool(Generic[E]):
         _close_all(dropped)
 
     def freeze_idle(self, after_ms: float) -> bool:
-        """Freeze the environments that have been idle for so long; whether there are others that are not frozen."""
+        """Freeze the environments that have been idle for so long; returns whether unfrozen ones are left."""
         with self._changed:
             latest = self._monotonic() - after_ms
             awake = [idle for idle in self._idle if not idle.is_frozen]
@@ -135,18 +135,18 @@ class Pool(Generic[E]):
             return not all(idle.is_frozen for idle in awake)
 
     def drop(self, environment: E) -> None:
-        """End an environment that has run."""
+        """End an environment after its run."""
         environment.close()
         with self._changed:
             self._running.discard(environment)
 
     def close(self, wait_s: float) -> None:
-        """End all environments; waits for the runs in them to notice."""
+        """End all environments; waits until their runs have noticed."""
         with self._changed:
             self.is_closed = True
             idle, self._idle = self._idle, []
             for environment in [*self._running, *(one.environment for one in idle)]:
-                environment.kill()  # All of them before the first is waited for.
+                environment.kill()  # Kill all before waiting for the first.
         _close_all(idle)
         with self._changed:
             self._changed.wait_for(lambda: not self._admitted.total(), wait_s)

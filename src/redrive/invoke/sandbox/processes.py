@@ -1,8 +1,9 @@
-"""The processes of one sandbox: what they hold, frozen between two runs, and ended together.
+"""The processes of one sandbox: measured, frozen between two runs, and ended together.
 
     keeper ──► runtime ──► whatever the function starts
 
-The engine holds the writing end of a pipe, the lifeline. When it lets go, the keeper ends everything (`launch.py`).
+The engine holds the writing end of a pipe, the lifeline. When the engine closes it, the keeper ends everything
+(`launch.py`).
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ PROCESSES_MAX = 1_024
 """Processes and threads of a sandbox. https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html"""
 
 PROCESSES_PER_LOOK = 16
-"""To weigh a process takes time, and holds it up: where there are more of them, they are weighed less often."""
+"""Measuring the memory of a process takes time, and delays it: more processes than this are measured less often."""
 
 END_WAIT_S = 5.0
-"""How long the keeper may take to end all others. If it was stopped or killed, the engine does it by itself then."""
+"""How long the keeper may take to end all others. After that (it was stopped or killed) the engine ends them itself."""
 
 
 class Processes:
-    """The keeper and all under it. `end` may be called from any thread, the rest by one at a time."""
+    """The keeper and its descendants. Any thread may call `end`; one thread at a time may call the rest."""
 
     def __init__(self, program: Program, runtime_api: str) -> None:
-        """Start them. Errors: OSError."""
+        """Start the keeper and the runtime. Errors: OSError."""
         self.memory_kb = 0
         self._looks = 0
         self._tree = descendants.Tree()
@@ -55,22 +56,22 @@ class Processes:
 
     @property
     def are_alive(self) -> bool:
-        """Whether the runtime runs: its keeper ends after it."""
+        """Whether the runtime runs: the keeper ends after it."""
         return self._keeper.poll() is None
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """The processes under the keeper, the runtime first, as they are now."""
+        """The processes under the keeper now, the runtime first."""
         self._look()
         return self._tree.pids
 
     @property
     def are_too_many(self) -> bool:
-        """Whether there were more processes and threads than Lambda allows when they were last measured."""
+        """Whether the last measurement found more processes and threads than Lambda allows."""
         return self._tree.threads > PROCESSES_MAX
 
     def measure(self) -> None:
-        """Look at them: how many they are, and whether they hold more memory than ever before."""
+        """Measure the number of processes, and update the peak of their memory."""
         self._look()
         pids = self._tree.pids
         self._looks += 1
@@ -81,9 +82,9 @@ class Processes:
             self.memory_kb = max(self.memory_kb, memory_kb(pids))
 
     def freeze(self) -> None:
-        """Stop those that are there, where that is quick to find out; otherwise those that were last measured.
+        """Stop the current processes where listing them is fast; otherwise those of the last measurement.
 
-        The keeper goes on, and can end them.
+        The keeper is not stopped, and can end them.
         """
         if descendants.HAS_PROC:
             self._look()
@@ -91,12 +92,12 @@ class Processes:
         descendants.signal_all(self._frozen, signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """Let those go on that were stopped."""
+        """Continue the stopped processes."""
         frozen, self._frozen = self._frozen, ()
         descendants.signal_all(reversed(frozen), signal.SIGCONT)
 
     def end(self) -> None:
-        """Have everything ended soon."""
+        """Make all processes end soon."""
         with self._guard:
             lifeline, self._lifeline = self._lifeline, None
         if lifeline is not None:
@@ -104,9 +105,9 @@ class Processes:
             descendants.signal_all([self._keeper.pid], signal.SIGCONT)  # The function may have stopped it.
 
     def close(self) -> None:
-        """End everything, and wait until it has ended. What was written last can still be read."""
+        """End all processes, and wait for their end. Their last output can still be read."""
         if self.are_too_many:
-            self.freeze()  # They must not go on multiplying while the keeper ends them.
+            self.freeze()  # They must not start more processes while the keeper ends them.
         self.end()
         try:
             self._keeper.wait(END_WAIT_S)
@@ -115,7 +116,7 @@ class Processes:
             self._keeper.kill()
             self._keeper.wait()
         if self._keeper.returncode < 0:
-            # Perhaps it was the keeper that was ended, and not the runtime; then it has not ended the others.
+            # Perhaps the keeper was killed, and not the runtime; then the keeper has not ended the others.
             descendants.end_marked(self._marks)
 
     def let_go(self) -> None:
@@ -125,7 +126,7 @@ class Processes:
 
     @property
     def exit_reason(self) -> str:
-        """How the runtime has ended, in Lambda's words."""
+        """How the runtime ended, in Lambda's words."""
         status = self._keeper.returncode
         if status == 0:
             return "Runtime exited without providing a reason"

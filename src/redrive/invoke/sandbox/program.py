@@ -1,4 +1,4 @@
-"""What a sandbox runs, and how its processes are started."""
+"""The program of a sandbox, and the start of its processes."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ AWS_RUNTIME = "awslambdaric"
 OWN_RUNTIME = "redrive.invoke.runtime.client"
 
 TASK_ROOT, OPT_ROOT = "/var/task", "/opt"
-"""Where a function's code and its layers are on AWS, which is how answers and logs name those places."""
+"""The folders of a function's code and layers on AWS; answers and logs use these names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
     """What to start. `runtime` is the module that asks for events and calls the handler.
 
-    With a `command` that is the runtime instead, in a program of its own. `virtual_now` is where its time begins if the
-    engine's is virtual, None for real time. `opt_root` holds the files of the function's layers.
+    A `command` is a separate program that is the runtime instead. `virtual_now` is where its time begins if the
+    engine's time is virtual, None for real time. `opt_root` holds the files of the function's layers.
     """
 
     runtime: str
@@ -42,7 +42,7 @@ class Program:
     command: tuple[str, ...] = ()
 
     def shown(self, text: str) -> str:
-        """A text of the function's with the names that its folders have on AWS."""
+        """A text from the function, with its folders named as on AWS."""
         for place, name in self._places():
             if place in text:
                 text = text.replace(place, name)
@@ -61,10 +61,10 @@ class Program:
 
 
 def start(program: Program, runtime_api: str, lifeline: int) -> subprocess.Popen[bytes]:
-    """Start the keeper of a sandbox, which starts the runtime. `runtime_api` is the host and port that it asks."""
+    """Start the keeper of a sandbox, which starts the runtime. `runtime_api` is host and port of the Runtime API."""
     root = str(program.task_root)
-    # -u: a line is in the log when it was printed, even if the process is killed after it.
-    # -s and -P: neither this user's packages nor the launcher's own directory are on the search path.
+    # -u: a printed line is in the log even if the process is killed right after.
+    # -s and -P: the search path has neither this user's packages nor the launcher's own directory.
     opt_root = "" if program.opt_root is None else str(program.opt_root)
     ways = "linux" if USES_LINUX else "portable"
     launcher = [sys.executable, "-u", "-s", "-P", str(LAUNCHER), ways, str(lifeline), root, opt_root, str(PACKAGE_ROOT)]

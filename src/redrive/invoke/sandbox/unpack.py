@@ -1,4 +1,4 @@
-"""Function code from a zip archive to a directory: once per digest, and never outside that directory."""
+"""Unpacks function code from a zip archive to a directory: once per digest, and never outside that directory."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ READ_BYTES = 256 * 1024
 
 
 class UnusableCode(Exception):
-    """The archive cannot be unpacked: it is damaged, too large, or names places outside of itself."""
+    """The archive cannot be unpacked: it is damaged, too large, or has paths outside of itself."""
 
 
 class CodeDirectory:
-    """Unpacked code by digest, under one directory. May be used from many threads: each digest has its own lock."""
+    """Unpacked code by digest, under one directory. Thread-safe: each digest has its own lock."""
 
     def __init__(self, root: Path, load_code: Callable[[str], bytes]) -> None:
         self._root = root
@@ -42,7 +42,7 @@ class CodeDirectory:
         self._is_closed = False
 
     def path(self, digest: str) -> Path:
-        """Where the code of that digest lies; unpacks it first if this is the first time. Errors: UnusableCode."""
+        """The directory of the code with that digest; unpacks the code at the first call. Errors: UnusableCode."""
         directory = self._root / hashlib.sha256(digest.encode()).hexdigest()[:32]
         if directory.is_dir():
             return directory
@@ -56,7 +56,10 @@ class CodeDirectory:
         return directory
 
     def merged(self, digests: Sequence[str]) -> Path:
-        """Where the files of several archives lie together, a later one's over an earlier's. Errors: UnusableCode."""
+        """The directory with the files of several archives; a later archive's files replace earlier ones.
+
+        Errors: UnusableCode.
+        """
         parts = [self.path(digest) for digest in digests]
         name = hashlib.sha256("\n".join(digests).encode()).hexdigest()[:32]
         directory = self._root / f"layers-{name}"
@@ -71,12 +74,12 @@ class CodeDirectory:
         except BaseException as error:
             shutil.rmtree(partial, ignore_errors=True)
             if isinstance(error, OSError) and directory.is_dir():
-                return directory  # Another thread has been faster.
+                return directory  # Another thread was first.
             raise
         return directory
 
     def close(self) -> None:
-        """Unpack nothing more; what is under way ends soon, as unusable."""
+        """Stop unpacking; unpacking under way soon fails with UnusableCode."""
         self._is_closed = True
 
     def _unpack(self, digest: str, directory: Path) -> None:
@@ -95,7 +98,7 @@ def unpack(
     archive: bytes, directory: Path, *,
     bytes_max: int = UNPACKED_BYTES_MAX, goes_on: Callable[[], bool] = lambda: True,
 ) -> None:  # fmt: skip
-    """Write the files of a zip archive under an empty directory, read-only, for as long as it `goes_on`.
+    """Write the files of a zip archive into an empty directory, read-only, while `goes_on` is true.
 
     Errors: UnusableCode.
     """
@@ -110,7 +113,7 @@ def unpack(
                 _make_folder(directory, place if entry.is_dir() else place[:-1], folders)
                 if not entry.is_dir() and not is_link(entry):
                     _write(content, entry, directory.joinpath(*place))
-            # After all files, so that none is written through a link.
+            # After all files, so that no file is written through a link.
             for entry in filter(is_link, entries):
                 directory.joinpath(*parts_of(entry)).symlink_to(content.read(entry).decode())
     except BadArchive as error:
@@ -120,7 +123,7 @@ def unpack(
 
 
 def _merge(source: Path, target: Path) -> None:
-    """Put the files of a folder into another one, over those of the same names. Files are shared, not copied."""
+    """Add the files of a folder to another, replacing files of the same names. Files are hard-linked, not copied."""
     for entry in sorted(source.iterdir()):
         place = target / entry.name
         if entry.is_dir() and not entry.is_symlink():
@@ -143,7 +146,7 @@ def _make_folder(directory: Path, place: Parts, made: set[Parts]) -> None:
 
 
 def _write(content: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path) -> None:
-    """Write a file. No more is read than its directory entry says, and then its checksum is held against it."""
+    """Write a file. Reads no more bytes than its directory entry says, then verifies the checksum."""
     mode = 0o555 if mode_of(entry) & 0o111 else 0o444
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
     with content.open(entry) as source, os.fdopen(handle, "wb") as target:

@@ -1,4 +1,4 @@
-"""The environment variables that function code sees: AWS's, the function's own on top, and nothing of this process's.
+"""The environment variables that function code sees: AWS's, then the function's own; none of this process's.
 
 Source: https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html
 """
@@ -17,13 +17,13 @@ from redrive.delivery.outside.invocation import Invocation
 RUNTIME_DIR = "/var/runtime"
 
 RENEWAL_MS = 6 * HOUR_MS
-"""After so long at most an environment with its credentials is not used any more. They are good for as long again."""
+"""The longest time that an environment is reused; its credentials are valid for as long again."""
 
 
 def function_variables(
     invocation: Invocation, *, log_stream: str, task_root: str, endpoint_url: str, credentials: TemporaryCredentials
 ) -> dict[str, str]:
-    """The variables of an execution environment, without those that only a process of its own needs."""
+    """The variables of an execution environment, without those that only a separate process needs."""
     region = Arn.parse(invocation.function_arn).region
     return {
         "AWS_DEFAULT_REGION": region,
@@ -50,14 +50,14 @@ def function_variables(
 
 
 def _logging_variables(invocation: Invocation) -> dict[str, str]:
-    """How a runtime is told to write its log, where that is not text."""
+    """The variables that tell a runtime its log format, if that is not text."""
     if not invocation.log_level:
         return {}
     return {"AWS_LAMBDA_LOG_FORMAT": invocation.log_format, "AWS_LAMBDA_LOG_LEVEL": invocation.log_level}
 
 
 def process_variables(task_root: str, runtime_api: str, opt_root: str = "") -> dict[str, str]:
-    """What a process needs besides: search paths, a language, a home without anybody's AWS settings in it.
+    """The variables that a process needs besides: search paths, a language, a home without the user's AWS settings.
 
     `opt_root` is where the files of the function's layers are; empty if there are none.
     Source: https://docs.aws.amazon.com/lambda/latest/dg/packaging-layers.html
@@ -76,22 +76,22 @@ def process_variables(task_root: str, runtime_api: str, opt_root: str = "") -> d
 
 
 def function_credentials(issuer: Issuer, invocation: Invocation, *, expires_at: Instant) -> TemporaryCredentials:
-    """Credentials of a session of the function's role. The same role, name and expiry give the same ones."""
+    """Credentials of a session of the function's role. Deterministic: by role, name and expiry."""
     return issuer.credentials(issuer.same_session(invocation.role_arn, invocation.function_name, expires_at))
 
 
 def environment_credentials(
     issuer: Issuer, invocation: Invocation, entropy: Entropy, *, expires_at: Instant
 ) -> TemporaryCredentials:
-    """Credentials of a new session of the function's role, named as the function: each environment has its own."""
+    """Credentials of a new session of the function's role, with the function's name; each environment has its own."""
     return issuer.credentials(issuer.new_session(invocation.role_arn, invocation.function_name, entropy, expires_at))
 
 
 def credentials_expiry(now: Instant, *, is_virtual: bool) -> Instant:
-    """When credentials expire that an environment is given now: in 6 to 12 hours, at a full quarter of a day.
+    """The expiry of credentials for a new environment: in 6 to 12 hours, at a full quarter of a day.
 
-    All environments of six hours have one expiry, so that it tells which of them must be renewed. In virtual time
-    months pass within one environment, and nobody could renew it in between: there they never expire.
+    All environments of the same six hours have one expiry, which shows which of them must be renewed. In virtual time
+    months can pass within one environment, and nobody could renew its credentials: there they never expire.
     """
     return NEVER if is_virtual else (now // RENEWAL_MS + 2) * RENEWAL_MS
 

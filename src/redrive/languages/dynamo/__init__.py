@@ -1,8 +1,8 @@
-"""DynamoDB's languages: attribute values, expressions, and the parameters from before expressions.
+"""DynamoDB's languages: attribute values, expressions, and the legacy parameters that expressions have replaced.
 
-Everything is pure. A request goes through in this order: `read_item` checks what came over the wire; one
+Everything is pure. A request is processed in this order: `read_item` validates items from the wire; one
 `Placeholders` and the `parse_…` functions turn texts into trees, then `check_all_used`; `holds`, `project`
-and `apply_update` use the trees on items. Trees are immutable, so a caller may keep them. Every refusal is
+and `apply_update` use the trees on items. Trees are immutable, so a caller may cache them. Every refusal is
 a `ServiceError` with the code ValidationException and AWS's text.
 
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.html

@@ -1,7 +1,6 @@
-"""What an update makes of an item. The item is never changed: what differs is new, everything else is shared.
+"""Applies an update to an item. The item is never changed: the result shares all unchanged parts with it.
 
-Every right-hand side sees the item as it was, and so does every path: indexes count the elements of the old
-list.
+Every right-hand side and every path refer to the item before the update: indexes count the elements of the old list.
 
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.UpdateExpressions.html
 """
@@ -39,7 +38,7 @@ def apply_update(update: Update, item: Item) -> dict[str, AttributeValue]:
     """The item after the update. For an item that does not exist yet, pass its key attributes.
 
     Errors: ValidationException for an attribute that the item does not have, an operand of a wrong type, a
-    path through something that is no map or list, a number out of range, more than 32 levels.
+    path through a value that is not a map or list, a number out of range, more than 32 levels.
     """
     applied = _Application(update, item).result()
     check_nesting(applied)
@@ -47,21 +46,21 @@ def apply_update(update: Update, item: Item) -> dict[str, AttributeValue]:
 
 
 def creates_item(update: Update) -> bool:
-    """Whether the update begins an item where there is none: not if all it does is to remove or to delete.
+    """Whether the update creates an item where there is none: not if it only removes or deletes.
 
-    An update without any action does begin one.
+    An update without any action does create an item.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LegacyConditionalParameters.AttributeUpdates.html
     """
     return not update.actions or any(isinstance(action, SetTo | AddTo) for action in update.actions)
 
 
 def touched_paths(update: Update) -> tuple[Path, ...]:
-    """The paths that the update writes, in its order: those that UPDATED_OLD and UPDATED_NEW return."""
+    """The paths that the update writes, in order: UPDATED_OLD and UPDATED_NEW return these."""
     return tuple(action.path for action in update.actions)
 
 
 class _Application:
-    """One update on its way over one item."""
+    """One update during its application to one item."""
 
     __slots__ = ("_item", "_update")
 
@@ -74,7 +73,7 @@ class _Application:
         return _members(branches_of(computed), self._item)
 
     def _computed(self, action: Action) -> AttributeValue | None:
-        """The new value at the action's path; None if nothing is to be there."""
+        """The new value at the action's path; None if the value is removed."""
         match action:
             case SetTo(_, expression):
                 return self._evaluated(expression)
@@ -137,7 +136,7 @@ class _Application:
                 raise self._mismatch()
 
     def _without(self, old: AttributeValue | None, value: AttributeValue) -> AttributeValue | None:
-        """The old set without the members of the other; a set that would be empty is no longer there."""
+        """The old set without the members of the other; None instead of an empty set."""
         if old is None:
             return None
         match old, value:
@@ -158,7 +157,7 @@ class _Application:
 
 
 def _members(branch: Branch[AttributeValue | None], old: Item) -> dict[str, AttributeValue]:
-    """The map's members with the values of the branch in their places."""
+    """The map's members, with the values of the branch replaced."""
     members = dict(old)
     for name, child in branch.children.items():
         if not isinstance(name, str):
@@ -172,7 +171,7 @@ def _members(branch: Branch[AttributeValue | None], old: Item) -> dict[str, Attr
 
 
 def _elements(branch: Branch[AttributeValue | None], old: list[AttributeValue]) -> list[AttributeValue]:
-    """The list's elements with the values of the branch in their places; an index beyond the end appends."""
+    """The list's elements, with the values of the branch replaced; an index beyond the end appends."""
     elements: dict[int, AttributeValue | None] = dict(enumerate(old))
     for index, child in branch.children.items():
         if not isinstance(index, int):

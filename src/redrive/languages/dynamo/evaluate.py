@@ -1,4 +1,4 @@
-"""Whether a condition holds for an item. Nothing here is an error: what cannot be compared does not compare.
+"""Whether a condition holds for an item. Evaluation raises no errors: a comparison of incomparable values is false.
 
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.OperatorsAndFunctions.html
 """
@@ -33,8 +33,8 @@ from redrive.languages.dynamo.paths import lookup
 def holds(condition: Condition, item: Item) -> bool:
     """Whether the condition holds. For an item that does not exist, pass an empty one.
 
-    An operand that the item does not have, or that has an unfitting type, makes every comparison false;
-    only `<>` is then true.
+    If the item lacks an operand, or the operand has a wrong type, every comparison is false, except `<>`, which is
+    true.
     """
     match condition:
         case And(terms):

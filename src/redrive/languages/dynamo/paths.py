@@ -1,6 +1,7 @@
-"""Document paths at work: finding a value in an item, and paths that cannot stand beside each other.
+"""Uses document paths: finds a value in an item, and finds paths that overlap or conflict.
 
-Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.Attributes.html#Expressions.Attributes.NestedElements.DocumentPathExamples
+Source:
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.Attributes.html#Expressions.Attributes.NestedElements.DocumentPathExamples
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ Leaf = TypeVar("Leaf")
 
 
 def lookup(item: Item, path: Path) -> AttributeValue | None:
-    """The value at the end of the path; None if the item has none there."""
+    """The value at the path; None if the item has none there."""
     value = item.get(path.attribute)
     for element in path.elements[1:]:
         if value is None:
@@ -36,14 +37,14 @@ def _child(value: AttributeValue, element: str | int) -> AttributeValue | None:
 
 @dataclass(slots=True)
 class Branch(Generic[Leaf]):
-    """Paths as a tree: what ends here, and what goes on from here by a name or an index."""
+    """Paths as a tree: whether a path ends here, and the branches by name or index."""
 
     leaf: Leaf | None = None
     children: dict[str | int, Branch[Leaf]] = field(default_factory=dict)
 
 
 def branches_of(leaves: Iterable[tuple[Path, Leaf]]) -> Branch[Leaf]:
-    """The tree of these paths, of which none overlap."""
+    """The tree of these paths, which must not overlap."""
     root: Branch[Leaf] = Branch()
     for path, leaf in leaves:
         branch = root
@@ -54,9 +55,9 @@ def branches_of(leaves: Iterable[tuple[Path, Leaf]]) -> Branch[Leaf]:
 
 
 def note_entangled(findings: Findings, paths: Iterable[Path]) -> None:
-    """Note two paths of which one contains the other, or which take one place for a map and a list.
+    """Note two overlapping paths (one contains the other), or conflicting paths (one place is used as map and as list).
 
-    AWS looks for the former first. Of several pairs it is the one whose later path was written first.
+    AWS checks for overlaps first. Of several pairs, it reports the pair whose later path comes first in the text.
     """
     root = _Place()
     conflict: tuple[Path, Path] | None = None
@@ -80,11 +81,11 @@ def _note_pair(findings: Findings, problem: str, one: Path, two: Path) -> None:
 
 
 _Entry = tuple[int, Path]
-"""A path with its number, by which the one that was written first is found."""
+"""A path with its number, which tells the order in the text."""
 
 
 class _Place:
-    """A place in a document, and which paths came there first: ending here, passing, going on by a name or an index."""
+    """A place in a document, with the first path that ends here, passes, or continues by a name or an index."""
 
     __slots__ = ("children", "ending", "going", "passing")
 
@@ -95,7 +96,7 @@ class _Place:
         self.children: dict[str | int, _Place] = {}
 
     def enter(self, path: Path, number: int) -> tuple[Path | None, Path | None]:
-        """Take a path in; answers the first of those before it with which it overlaps, and conflicts."""
+        """Add a path; returns the first earlier path that overlaps it, and the first that conflicts with it."""
         entry, place = (number, path), self
         overlapping: list[_Entry] = []
         conflicting: list[_Entry] = []

@@ -1,6 +1,6 @@
-"""How the languages of DynamoDB say no: one error code, AWS's own sentences.
+"""The errors of DynamoDB's languages: one error code, AWS's own messages.
 
-Every refusal of this room is a `ValidationException`; which service operation asked is none of its business.
+Every refusal of this room is a `ValidationException`, whatever the service operation.
 """
 
 from __future__ import annotations
@@ -14,5 +14,5 @@ def invalid(message: str) -> ServiceError:
 
 
 def invalid_parameter(message: str) -> ServiceError:
-    """The `ValidationException` that DynamoDB gives for the meaning of a parameter, not for its shape."""
+    """The `ValidationException` that DynamoDB returns for the meaning of a parameter, not for its shape."""
     return invalid(f"One or more parameter values were invalid: {message}")

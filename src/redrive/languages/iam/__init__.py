@@ -1,7 +1,6 @@
-"""IAM policies: read them, decide requests by them, say no in AWS's words.
+"""IAM policies: parses them, decides requests by them, and words refusals as AWS does.
 
-Pure: documents and requests in, decisions out. It must not know roles, sessions or stores; the services bring
-those.
+Pure: documents and requests in, decisions out. It must not know roles, sessions or stores; the services pass those.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What IAM calls an operation: `states:StartExecution` is StartExecution of Step Functions.
+"""IAM's names of operations: `states:StartExecution` is StartExecution of Step Functions.
 
-For operations that no service here implements; a service that is here names its own actions. Names of services are
+For operations that no service here implements; services here name their own actions. Names of services are
 those of AWS's SDKs in lower case, without blanks and hyphens (`sfn`), or those of botocore's folders (`stepfunctions`).
 """
 
@@ -14,7 +14,7 @@ _DENIED_OTHERWISE: Mapping[str, str] = MappingProxyType({"ec2": "UnauthorizedOpe
 _NAMED_OTHERWISE = frozenset(
     "apigateway apigatewaymanagementapi apigatewayv2 budgets connectparticipant s3 s3control s3outposts".split()
 )
-"""Services many of whose permissions are not named after the operation: `s3:ListBucket` is for ListObjectsV2."""
+"""Services in which many permissions have other names than their operations: `s3:ListBucket` is for ListObjectsV2."""
 
 _ACTIONS: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType(
     {
@@ -26,7 +26,7 @@ _ACTIONS: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType(
         ("lambda", "InvokeWithResponseStream"): ("InvokeFunction",),
     }
 )
-"""Operations that need another permission than that of their name, or any of several."""
+"""Operations that need a permission of another name, or any of several."""
 
 _PREFIXES: Mapping[str, str] = MappingProxyType(
     dict(
@@ -102,21 +102,23 @@ workspacesthinclient=thinclient workspacesweb=workspaces-web
 """.split()
     )
 )
-"""The prefix of a service's actions, where it is not the service's name. Signing names, as botocore's models have them,
-but for what the Service Authorization Reference calls otherwise.
+"""Prefixes of services' actions, where they differ from the service's name.
 
-Source: https://docs.aws.amazon.com/service-authorization/latest/reference/reference_policies_actions-resources-contextkeys.html
+They are the signing names from botocore's models, except where the Service Authorization Reference has another prefix.
+
+Source:
+https://docs.aws.amazon.com/service-authorization/latest/reference/reference_policies_actions-resources-contextkeys.html
 """
 
 
 def prefix_of(service: str) -> str:
-    """What the actions of a service begin with: `states` for `sfn`."""
+    """The prefix of a service's actions: `states` for `sfn`."""
     name = service.lower().replace("-", "")
     return _PREFIXES.get(name, name)
 
 
 def actions_of(service: str, operation: str) -> tuple[str, ...]:
-    """The actions one of which an operation needs. Where the name says nothing of it, all actions of the service."""
+    """The actions of which an operation needs one. If the name does not tell, all actions of the service."""
     prefix = prefix_of(service)
     if service.replace("-", "") in _NAMED_OTHERWISE:
         return (f"{prefix}:*",)

@@ -1,4 +1,4 @@
-"""What is wrong with a policy document, in the words IAM uses."""
+"""The error for an invalid policy document, in IAM's words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from __future__ import annotations
 class PolicyError(ValueError):
     """A policy document that IAM refuses; IAM's code for it is `MalformedPolicyDocument`.
 
-    Other services wrap the same mistake in codes of their own, so the code is theirs to choose.
+    Other services use codes of their own for the same mistake, so the service chooses the code.
     """
 
     def __init__(self, message: str) -> None:

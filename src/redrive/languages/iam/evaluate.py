@@ -1,4 +1,4 @@
-"""Decide a request against policies: allowed, denied because nothing allows it, or denied by a statement.
+"""Decides a request by policies: allowed, implicitly denied because nothing allows it, or denied by a statement.
 
 Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html
 and docs/semantics/iam-policies.md
@@ -27,7 +27,7 @@ from redrive.languages.iam.wildcards import Lookup, expand, glob, matches
 
 
 class PolicySource(Enum):
-    """Which of the policies around a request settled it."""
+    """The kind of policy that decided a request."""
 
     IDENTITY = "identity-based policy"
     RESOURCE = "resource-based policy"
@@ -37,21 +37,21 @@ class PolicySource(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """The request may go ahead, by this statement. The account's root user needs none."""
+    """The request is allowed, by this statement. The account's root user needs no statement."""
 
     statement: Statement | None
 
 
 @dataclass(frozen=True, slots=True)
 class ImplicitDeny:
-    """Nothing forbids the request, but a policy that had to allow it does not."""
+    """No statement denies the request, but a policy that would have to allow it does not."""
 
     missing: PolicySource
 
 
 @dataclass(frozen=True, slots=True)
 class ExplicitDeny:
-    """This statement forbids the request, whatever the others allow."""
+    """This statement denies the request, whatever other statements allow."""
 
     statement: Statement
     source: PolicySource
@@ -61,15 +61,15 @@ Decision = Allowed | ImplicitDeny | ExplicitDeny
 
 
 class Reach(IntEnum):
-    """How closely a Principal element names the one who asks; the closer, the less else is needed."""
+    """How specifically a Principal element names the caller; the more specific, the fewer other policies must allow."""
 
     NOT = 0
     ACCOUNT = 1
-    """The account: it hands the question on to the account's identity policies."""
+    """The account: its identity policies decide."""
     NAMED = 2
-    """Everyone, the role, or the service: enough by itself, within a permissions boundary."""
+    """Everyone, the role, or the service: sufficient alone, within a permissions boundary."""
     EXACT = 3
-    """The user or the session: enough by itself."""
+    """The user or the session: sufficient alone."""
 
 
 def decide(
@@ -78,11 +78,11 @@ def decide(
     resource_policy: Policy | None = None,
     boundary: Policy | None = None,
 ) -> Decision:
-    """Decide a request the way IAM does.
+    """Decide a request as IAM does.
 
-    A Deny anywhere wins. Otherwise, in the resource's own account an Allow of either side is enough, except
-    that a trust policy must always allow; from another account both sides must allow; an AWS service has only
-    the resource's side.
+    A Deny anywhere takes precedence. Otherwise, within one account an Allow of the identity's or the resource's policy
+    is sufficient, except that a trust policy must always allow; across accounts both must allow; an AWS service has
+    only the resource's policy.
     """
     question = _Question.of(request)
     trust_or_resource = PolicySource.TRUST if _is_trust(resource_policy) else PolicySource.RESOURCE
@@ -108,9 +108,10 @@ def decide(
 
 
 def may_somewhere(action: str, identity_policies: Sequence[Policy], boundary: Policy | None = None) -> Decision:
-    """Decide whether an action could be allowed on any resource, under any conditions. An action of `s3:*` is any one.
+    """Decide whether an action could be allowed on any resource, under any conditions.
 
-    For calls of which nothing tells the resource. Only a Deny of every resource, without conditions, counts.
+    For calls whose resource is unknown. `s3:*` stands for one unknown action of S3. Only a Deny of every resource,
+    without conditions, counts.
     """
     limits = [] if boundary is None else [boundary]
     for source, policies in ((PolicySource.IDENTITY, identity_policies), (PolicySource.BOUNDARY, limits)):
@@ -128,7 +129,7 @@ def may_somewhere(action: str, identity_policies: Sequence[Policy], boundary: Po
 def _forbids_everywhere(statement: Statement, action: str) -> bool:
     resources = statement.resources
     is_everywhere = resources is None or (not resources.negated and "*" in resources.patterns)
-    # `s3:*` is one action that is not known: only a pattern that covers all of them covers that one.
+    # `s3:*` stands for one unknown action: only a pattern that covers all actions certainly covers it.
     return is_everywhere and not statement.conditions and _selects_action(statement.actions, action)
 
 
@@ -140,7 +141,7 @@ def _allowing_somewhere(policies: Sequence[Policy], action: str) -> Statement | 
 
 
 def _may_select_action(selection: Selection, action: str) -> bool:
-    """Whether a statement is about an action, or for `s3:*` about at least one of the service."""
+    """Whether a statement covers an action, or for `s3:*` at least one action of the service."""
     prefix, _, name = action.lower().partition(":")
     if name != "*" or selection.negated:
         return _selects_action(selection, action)
@@ -153,7 +154,7 @@ def _is_trust(policy: Policy | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A request with its context keys worked out once."""
+    """A request with its context keys, computed once."""
 
     request: AccessRequest
     keys: Mapping[str, tuple[str, ...]]
@@ -163,7 +164,7 @@ class _Question:
         return cls(request, request.keys())
 
     def covered(self, policy: Policy, effect: Effect) -> Iterator[Statement]:
-        """The statements of a policy that have this effect on the request, in order."""
+        """The statements of a policy with this effect that cover the request, in order."""
         lookup = self._single_value if policy.has_variables else None
         for statement in policy.statements:
             if statement.effect is effect and self._covers(statement, lookup):
@@ -176,7 +177,7 @@ class _Question:
         return None
 
     def grant(self, policy: Policy | None) -> tuple[Reach, Statement | None]:
-        """The closest that a resource's policy comes to allowing the request, and by which statement."""
+        """The most specific Allow in a resource's policy for the request, and its statement."""
         best: tuple[Reach, Statement | None] = (Reach.NOT, None)
         for statement in self.covered(policy, Effect.ALLOW) if policy else ():
             reach = _reach(statement.principals, self.request.principal)
@@ -205,7 +206,7 @@ def _selects_action(selection: Selection, action: str) -> bool:
 
 
 def _selects_resource(selection: Selection | None, resource: str, lookup: Lookup | None) -> bool:
-    """Resources are compared letter by letter; a pattern with a variable that has no value covers nothing."""
+    """Resource names are case-sensitive; a pattern with a variable without value covers nothing."""
     if selection is None:
         return True
     expanded = [expand(pattern, lookup) for pattern in selection.patterns]
@@ -240,10 +241,9 @@ def _reach_of_arn(listed: str, asking: PrincipalInfo) -> Reach:
 
 
 def condition_holds(condition: Condition, keys: Mapping[str, tuple[str, ...]], lookup: Lookup | None) -> bool:
-    """Does one condition hold? `keys` are the request's, in lower case.
+    """Whether one condition holds. `keys` are the request's, in lower case.
 
-    A key that is not there fails a condition, satisfies a negated one, one with IfExists and one
-    ForAllValues.
+    A missing key fails a condition, but satisfies a negated condition, one with IfExists and one with ForAllValues.
     """
     actual = keys.get(condition.key.lower(), ())
     if condition.operator == NULL:

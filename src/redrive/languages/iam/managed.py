@@ -1,7 +1,7 @@
 """The AWS managed policies that roles around these services use, as data.
 
-The documents are AWS's own, abridged in one place: of ReadOnlyAccess only the actions of services the engine
-can meet. AWS has many more policies: one whose document is not here can be attached all the same, and allows nothing.
+The documents are AWS's own, except that ReadOnlyAccess has only the actions of services that occur in the engine. AWS
+has many more policies: a policy without a document here can be attached, too, and allows nothing.
 Source: https://docs.aws.amazon.com/aws-managed-policy/latest/reference/policy-list.html
 and docs/semantics/iam-policies.md
 """
@@ -27,12 +27,12 @@ _ARN = re.compile(r"arn:aws:iam::aws:policy(/(?:[A-Za-z0-9_+=,.@-]+/)*)([A-Za-z0
 
 UNKNOWN_KEPT = 256
 NOTHING = '{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"none:null","Resource":"*"}]}'
-"""What an unknown policy says: no service has this action, so it allows nothing."""
+"""The document of an unknown policy: no service has this action, so the policy allows nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class ManagedPolicy:
-    """One policy that AWS keeps. `document` is its JSON text, `version_id` AWS's number of that version."""
+    """One of AWS's managed policies. `document` is its JSON text, `version_id` is AWS's number of that version."""
 
     arn: str
     name: str
@@ -55,9 +55,9 @@ def managed_policies() -> Mapping[str, ManagedPolicy]:
 
 
 def is_unknown(arn: str) -> bool:
-    """Whether this is the ARN of a policy of AWS's whose document is not here, or that AWS does not have either.
+    """Whether this is the ARN of an AWS managed policy without a document here, or of one that does not exist on AWS.
 
-    A name that is known under another path is none: no two policies of AWS's share a name.
+    A known name under another path is not: no two AWS managed policies have the same name.
     """
     matched = _ARN.fullmatch(arn) if arn.startswith(_PREFIX) else None
     return matched is not None and matched[2] not in _known_names()
@@ -70,7 +70,7 @@ def _known_names() -> frozenset[str]:
 
 @lru_cache(maxsize=UNKNOWN_KEPT)
 def unknown_policy(arn: str) -> ManagedPolicy:
-    """What stands here for a policy of AWS's whose document is not here: it has the name, and allows nothing."""
+    """The substitute for an AWS managed policy without a document here: it has the name, and allows nothing."""
     matched = _ARN.fullmatch(arn)
     assert matched is not None, "only ARNs that are unknown come here"
     return ManagedPolicy(
@@ -79,7 +79,7 @@ def unknown_policy(arn: str) -> ManagedPolicy:
 
 
 def warning_of(arn: str) -> str:
-    """What is said where an unknown policy is attached, with the names of policies that are spelled much like it."""
+    """The warning at the attachment of an unknown policy, with similar names of known policies."""
     name = arn.rpartition("/")[2]
     known = {policy.name: policy.arn for policy in managed_policies().values()}
     likely = [known[each] for each in get_close_matches(name, known, n=1, cutoff=0.8)]

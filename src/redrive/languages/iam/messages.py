@@ -1,4 +1,4 @@
-"""The sentence in which AWS says no.
+"""AWS's message for a denied request.
 
 Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html
 """
@@ -11,7 +11,7 @@ from redrive.languages.iam.evaluate import ExplicitDeny, ImplicitDeny, PolicySou
 
 
 def denial_message(principal_arn: str, action: str, resource: str, decision: ImplicitDeny | ExplicitDeny) -> str:
-    """AWS's sentence for a denied request; an empty resource is left out."""
+    """AWS's message for a denied request; an empty resource is left out."""
     place = f" on resource: {resource}" if resource else ""
     return f"User: {principal_arn} is not authorized to perform: {action}{place} {_reason(action, decision)}"
 

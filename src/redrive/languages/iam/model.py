@@ -1,6 +1,6 @@
-"""A policy as values: what a parsed document says, before anybody asks it a question.
+"""Policies as values: the content of a parsed document.
 
-It must not know requests: `evaluate` holds those.
+It must not know requests: `evaluate` applies policies to them.
 Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_grammar.html
 """
 
@@ -14,7 +14,7 @@ CURRENT_VERSION = "2012-10-17"
 
 
 class PolicyKind(Enum):
-    """What a policy is attached to, which decides the elements it must and must not have."""
+    """The object to which a policy is attached; it decides which elements are required and which are forbidden."""
 
     IDENTITY = "identity"
     """A role or user: Resource is required, Principal forbidden."""
@@ -27,14 +27,14 @@ class PolicyKind(Enum):
 
 
 class Effect(Enum):
-    """What a statement does to the requests it covers."""
+    """The effect of a statement on the requests that it covers."""
 
     ALLOW = "Allow"
     DENY = "Deny"
 
 
 class Quantifier(Enum):
-    """How a condition treats a context key that has several values."""
+    """How a condition handles a context key with several values."""
 
     SINGLE = ""
     FOR_ALL_VALUES = "ForAllValues"
@@ -51,7 +51,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Principals:
-    """Who a statement is about, by kind of principal; `"*"` alone is everyone and stands in `aws`."""
+    """The principals of a statement, by kind; `"*"` alone is everyone, and is in `aws`."""
 
     aws: tuple[str, ...] = ()
     service: tuple[str, ...] = ()
@@ -94,5 +94,5 @@ class Policy:
 
     @property
     def has_variables(self) -> bool:
-        """Is `${...}` a variable here? In the older version of the language it is plain text."""
+        """Whether `${...}` is a variable. In the older version of the language it is plain text."""
         return self.version == CURRENT_VERSION

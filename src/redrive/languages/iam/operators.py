@@ -1,6 +1,6 @@
 """The condition operators: one table from AWS's names to comparisons.
 
-Every comparison is written once; a negated operator is the same comparison with the answer turned around.
+Every comparison is written once; a negated operator negates the same comparison.
 Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_condition_operators.html
 """
 
@@ -21,14 +21,14 @@ from redrive.languages.iam.wildcards import Lookup, Pattern, expand, matches, ma
 _Value = TypeVar("_Value")
 
 NULL = "Null"
-"""The operator that asks whether a key is there at all; it has no comparison."""
+"""The operator that tests whether a key is present; it has no comparison."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """How one operator compares a value of the request with a value of the policy.
+    """How an operator compares a value of the request with a value of the policy.
 
-    `check` raises ValueError for a policy value that can never be compared.
+    `check` raises ValueError for an invalid policy value.
     """
 
     compare: Callable[[Pattern, str], bool]
@@ -36,18 +36,18 @@ class Operator:
     negated: bool = False
 
     def holds(self, actual: str, wanted: str, lookup: Lookup | None) -> bool:
-        """Does the pair compare, negation aside? A variable without a value compares with nothing."""
+        """Whether the comparison holds, without negation. A variable without a value equals nothing."""
         pattern = expand(wanted, lookup)
         return pattern is not None and self.compare(pattern, actual)
 
 
 def _text(compare: Callable[[str, str], bool], check: Callable[[str], object] = str) -> Operator:
-    """An operator on texts, in which wildcards are plain characters."""
+    """An operator on texts, with wildcards as plain characters."""
     return Operator(lambda pattern, actual: compare(actual, plain(pattern)), check)
 
 
 def _valued(read: Callable[[str], _Value], compare: Callable[[_Value, _Value], bool]) -> Operator:
-    """An operator on numbers, instants or bytes; an unreadable request value compares with nothing."""
+    """An operator on numbers, instants or bytes; an invalid value in the request satisfies no comparison."""
 
     def compare_read(pattern: Pattern, actual: str) -> bool:
         try:
@@ -80,7 +80,7 @@ def _moment(text: str) -> Decimal:
 
 
 def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
-    """Errors: ValueError. Host bits may be set: `10.0.0.1/8` is all of `10.0.0.0/8`."""
+    """Errors: ValueError. Host bits may be set: `10.0.0.1/8` means `10.0.0.0/8`."""
     return ipaddress.ip_network(text, strict=False)
 
 
@@ -97,7 +97,7 @@ def _decoded(text: str) -> bytes:
 
 
 def truth(text: str) -> bool:
-    """Read `true` or `false`, in any letter case; a variable may turn out to be either.
+    """Parse `true` or `false`, in any letter case; a variable may have either value.
 
     Errors: ValueError.
     """

@@ -1,4 +1,4 @@
-"""Read a policy document and refuse what IAM refuses, in IAM's words.
+"""Parses a policy document and refuses what IAM refuses, in IAM's words.
 
 It must not know requests or accounts: whether a principal exists is a service's question.
 Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_grammar.html
@@ -61,9 +61,9 @@ _SERVICE_PRINCIPAL = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?\.amazonaws\.com
 
 
 def parse_policy(document: str | Mapping[str, object], kind: PolicyKind = PolicyKind.IDENTITY) -> Policy:
-    """Read a policy document, as JSON text or already decoded.
+    """Parse a policy document, as JSON text or already decoded.
 
-    Errors: PolicyError with IAM's sentence.
+    Errors: PolicyError with IAM's message.
     """
     fields = _decode(document, kind) if isinstance(document, str) else document
     if not _POLICY_FIELDS.issuperset(fields):
@@ -108,7 +108,7 @@ def _statement(raw: object, kind: PolicyKind) -> Statement:
     if fields.get("Effect") not in ("Allow", "Deny"):
         raise PolicyError(SYNTAX_ERRORS)
     sid = _text(fields.get("Sid", ""))
-    # Resource policies of services are freer: the queue policy that AddPermission writes may bear any label.
+    # Services' resource policies are less strict: the queue policy from AddPermission may have any label.
     if kind is not PolicyKind.RESOURCE and not _SID.fullmatch(sid):
         raise PolicyError(
             "Statement IDs (SID) must be alpha-numeric. "
@@ -125,7 +125,7 @@ def _statement(raw: object, kind: PolicyKind) -> Statement:
 
 
 def _require_fields(fields: Mapping[str, object], kind: PolicyKind) -> None:
-    """Refuse elements that this kind of policy must not have, and the lack of those it needs."""
+    """Refuse elements that are forbidden for this kind of policy, and the absence of required elements."""
     for name in fields:
         if name not in _STATEMENT_FIELDS:
             raise PolicyError(f"Unknown field {name}" if kind is PolicyKind.TRUST else SYNTAX_ERRORS)
@@ -187,7 +187,7 @@ def _resources(fields: Mapping[str, object], kind: PolicyKind) -> Selection | No
     if not resources.patterns:
         raise PolicyError("Policy statement must contain resources.")
     if kind is PolicyKind.RESOURCE:
-        # A resource's own policy may name what is no ARN; that matches nothing.
+        # A resource's own policy may contain a value that is not an ARN; it matches nothing.
         return Selection(
             tuple(_resource(one) if one.startswith("arn:") else one for one in resources.patterns), resources.negated
         )
@@ -195,7 +195,7 @@ def _resources(fields: Mapping[str, object], kind: PolicyKind) -> Selection | No
 
 
 def _resource(pattern: str) -> str:
-    """Check a resource pattern and write out the parts that an incomplete ARN leaves open.
+    """Check a resource pattern and complete an incomplete ARN.
 
     Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_resource.html
     """
@@ -214,7 +214,7 @@ def _resource(pattern: str) -> str:
 
 
 def _split_outside_variables(pattern: str) -> list[str]:
-    """A pattern cut at its colons, but for those of which the rest is `…}` before anything else is opened."""
+    """Split a pattern at its colons, except at colons inside `${…}`."""
     if "}" not in pattern:
         return pattern.split(":")
     parts: list[str] = []
@@ -282,7 +282,7 @@ def _check_values(check: Callable[[str], object], values: tuple[str, ...]) -> No
 
 
 def _scalar(value: object) -> str:
-    """A condition's value as the text it is compared as: `true` and `7` may be written without quotes."""
+    """A condition's value as the text for comparison: `true` and `7` may be written without quotes."""
     match value:
         case bool():
             return "true" if value else "false"

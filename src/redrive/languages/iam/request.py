@@ -1,4 +1,4 @@
-"""A request for access: who wants to do what to which resource, and what is known about the moment."""
+"""A request for access: the principal, the action, the resource, and the context."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 ACCOUNTS_KEPT = 4_096
-"""How many ARNs are remembered with their accounts: nearly every call asks for the one of its resource."""
+"""Size of the cache of accounts by ARN: nearly every call needs the account of its resource."""
 
 Context = Mapping[str, tuple[str, ...]]
 """Condition keys and their values."""
@@ -15,13 +15,13 @@ Context = Mapping[str, tuple[str, ...]]
 
 @functools.lru_cache(maxsize=ACCOUNTS_KEPT)
 def account_of(resource: str) -> str:
-    """The account that an ARN names; empty for `*`, for resources of no account, and for policies that AWS keeps."""
+    """The account in an ARN; empty for `*`, for resources without an account, and for AWS managed policies."""
     parts = resource.split(":", 5)
     return parts[4] if len(parts) == 6 and parts[4] != "aws" else ""
 
 
 def resource_tags(tags: Mapping[str, str]) -> Context:
-    """The tags that a resource has, as condition keys.
+    """The tags of a resource, as condition keys.
 
     Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_condition-keys.html
     """
@@ -29,17 +29,17 @@ def resource_tags(tags: Mapping[str, str]) -> Context:
 
 
 def request_tags(tags: Mapping[str, str]) -> Context:
-    """The tags that a request would give to a resource, as condition keys."""
+    """The tags in a request, as condition keys."""
     return {**{f"aws:RequestTag/{key}": (value,) for key, value in tags.items()}, **keys_of_tags(tags)}
 
 
 def keys_of_tags(keys: Iterable[str]) -> Context:
-    """The keys of the tags that a request gives or takes away, as a condition key."""
+    """The keys of the tags that a request adds or removes, as a condition key."""
     return {"aws:TagKeys": tuple(keys)}
 
 
 def passed_to(service: str, resource: str) -> Context:
-    """To which service, and for which of its resources, a role is passed: the condition keys of `iam:PassRole`.
+    """The service to which a role is passed, and for which of its resources: the condition keys of `iam:PassRole`.
 
     Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_iam-condition-keys.html
     """
@@ -48,9 +48,9 @@ def passed_to(service: str, resource: str) -> Context:
 
 @dataclass(frozen=True, slots=True)
 class PrincipalInfo:
-    """Who makes a request. Make one with `session`, `user`, `root` or `aws_service`.
+    """The principal of a request. Make one with `session`, `user`, `root` or `aws_service`.
 
-    `arn` is what AWS's messages name; `role_arn` is the role of a session.
+    `arn` is the ARN in AWS's messages; `role_arn` is the role of a session.
     """
 
     arn: str
@@ -60,7 +60,7 @@ class PrincipalInfo:
 
     @classmethod
     def session(cls, role_arn: str, session_name: str) -> PrincipalInfo:
-        """A session of a role; the role's path does not appear in the session's ARN."""
+        """A session of a role; the session's ARN does not contain the role's path."""
         _, partition, _, _, account, name = role_arn.split(":", 5)
         role_name = name.rsplit("/", 1)[-1]
         return cls(
@@ -81,16 +81,16 @@ class PrincipalInfo:
 
     @classmethod
     def aws_service(cls, name: str) -> PrincipalInfo:
-        """An AWS service acting for itself, `events.amazonaws.com`."""
+        """An AWS service on its own behalf, `events.amazonaws.com`."""
         return cls(name, "", service=name)
 
     @property
     def is_root(self) -> bool:
-        """Is this the account itself, who needs no identity policy?"""
+        """Whether this is the account itself, which needs no identity policy."""
         return self.arn == f"arn:aws:iam::{self.account}:root"
 
     def context(self) -> dict[str, tuple[str, ...]]:
-        """The global context keys that follow from the principal.
+        """The global context keys of the principal.
 
         Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_condition-keys.html
         """
@@ -114,12 +114,12 @@ class PrincipalInfo:
 
 @dataclass(frozen=True, slots=True)
 class AccessRequest:
-    """One question: may this principal do this action to this resource?
+    """One question: may this principal perform this action on this resource?
 
-    `action` is `sqs:SendMessage`, say; `resource` is an ARN, or `*` where there is none.
-    `context` holds further condition keys; it wins over the keys that follow from the principal. Keys are
-    compared without letter case. `resource_account` is for resources whose ARN names no account (a bucket);
-    otherwise the ARN decides, and a resource of no account counts as the principal's own.
+    `action` is for example `sqs:SendMessage`; `resource` is an ARN, or `*` if there is none. `context` has further
+    condition keys, which take precedence over the keys of the principal. Keys are case-insensitive. `resource_account`
+    is for resources whose ARN has no account (a bucket); otherwise the ARN decides, and a resource without an account
+    counts as the principal's own.
     """
 
     action: str
@@ -130,7 +130,7 @@ class AccessRequest:
 
     @property
     def is_cross_account(self) -> bool:
-        """Does the resource belong to another account than the principal?"""
+        """Whether the resource belongs to another account than the principal."""
         return self._owner() not in ("", self.principal.account)
 
     def _owner(self) -> str:

@@ -1,6 +1,6 @@
-"""Patterns with `*` and `?`, and the `${...}` variables inside them.
+"""Patterns with `*` and `?`, and with `${...}` variables.
 
-A policy is written by a stranger: reading a pattern and matching it take linear time, whatever the pattern.
+Policies are untrusted input: parsing and matching a pattern take linear time, whatever the pattern.
 Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_variables.html
 """
 
@@ -19,26 +19,25 @@ PATTERNS_KEPT = 4_096
 _ANYTHING: Pattern = (ANY,)
 
 Lookup = Callable[[str], str | None]
-"""The single value of a context key, or None if the request does not have exactly one."""
+"""The value of a context key, or None if the request does not have exactly one."""
 
-# ${name} or ${name, 'default'}; inside the default a quote is written twice.
-# A name ends at the next `$`, but for that of `${$}`: so an opening that is never closed is looked at once.
+# ${name} or ${name, 'default'}; in the default a quote is doubled.
+# A name ends at the next `$`, except in `${$}`: so an unclosed `${` is scanned only once.
 _VARIABLE = re.compile(r"\$\{(\s*\$\s*|[^,}'${]*)(?:,\s*'((?:[^']|'')*)'\s*)?\}")
 _LITERAL_VARIABLES = frozenset("*?$")
 
 
 @lru_cache(PATTERNS_KEPT)
 def glob(text: str) -> Pattern:
-    """Read a pattern without variables: `*` is any run of characters, `?` any single one."""
+    """Parse a pattern without variables: `*` is any run of characters, `?` any single character."""
     return tuple(_token(character) for character in text)
 
 
 def expand(text: str, lookup: Lookup | None) -> Pattern | None:
-    """Read a pattern and put values in the place of its variables.
+    """Parse a pattern and replace its variables by values.
 
-    None if a variable has no value and no default. A value is taken literally: a `*` in a user's name is no
-    wildcard. `${*}`, `${?}` and `${$}` are the characters themselves. Without a lookup there are no
-    variables, and `${` is plain text.
+    None if a variable has no value and no default. A value is literal: a `*` in a user's name is no wildcard. `${*}`,
+    `${?}` and `${$}` are the characters themselves. Without a lookup there are no variables, and `${` is plain text.
     """
     if lookup is None:
         return glob(text)
@@ -56,19 +55,19 @@ def expand(text: str, lookup: Lookup | None) -> Pattern | None:
 
 
 def plain(pattern: Pattern) -> str:
-    """The pattern as a text in which wildcards are plain characters."""
+    """The pattern as a text, with wildcards as plain characters."""
     return "".join(token.value if isinstance(token, Joker) else token for token in pattern)
 
 
 def matches(pattern: Pattern, text: str) -> bool:
-    """Does the pattern cover the whole text, letter case included?"""
+    """Whether the pattern covers the whole text; case-sensitive."""
     if pattern == _ANYTHING:
         return True
     return _compiled(pattern).matches(text)
 
 
 def matches_arn(pattern: Pattern, text: str) -> bool:
-    """Do all six colon-separated parts of the ARN match, each on its own?
+    """Whether all six colon-separated parts of the ARN match, each on its own.
 
     Source:
     https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_condition_operators.html
@@ -103,7 +102,7 @@ def _value(name: str, default: str | None, lookup: Lookup) -> str | None:
 
 
 def _parts(pattern: Pattern) -> Sequence[Pattern]:
-    """The pattern cut at its first five colons."""
+    """The pattern, split at its first five colons."""
     parts: list[Pattern] = []
     start = 0
     for index, character in enumerate(pattern):

@@ -17,7 +17,7 @@ __all__ = ["Filter", "MalformedFilter", "Matches", "parse_filter"]
 
 
 def parse_filter(pattern: str) -> Filter:
-    """The test that a pattern stands for. An empty pattern matches every message. Errors: MalformedFilter."""
+    """The test for a pattern. An empty pattern matches every message. Errors: MalformedFilter."""
     text = pattern.strip()
     if text.startswith("{"):
         return parse_expression(text)

@@ -5,7 +5,7 @@
     term        "(" expression ")" | selector condition
     condition   "=" | "!=" value | "<" | "<=" | ">" | ">=" number | IS TRUE | IS FALSE | IS NULL | NOT EXISTS
 
-A message that is not JSON matches no such pattern, and a comparison with a property that is not there is false.
+A message that is not JSON matches no such pattern, and a comparison with a missing property is false.
 
 Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/matching-terms-json-log-events.html
 """
@@ -53,7 +53,7 @@ class _Token:
 
 
 def parse_expression(pattern: str) -> Filter:
-    """The test of a pattern in braces. Errors: MalformedFilter."""
+    """The test for a pattern in braces. Errors: MalformedFilter."""
     if not pattern.endswith("}"):
         raise MalformedFilter("a pattern that begins with a brace ends with one")
     tokens = _tokens(pattern[1:-1])
@@ -85,14 +85,14 @@ def _tokens(text: str) -> list[_Token]:
 
 
 class _Parser:
-    """Reads the tokens of one expression, once."""
+    """Parses the tokens of one expression, once."""
 
     def __init__(self, tokens: list[_Token]) -> None:
         self._tokens = tokens
         self._at = 0
 
     def whole(self) -> Test:
-        """The test of all tokens."""
+        """The test for all tokens."""
         test = self._any(0)
         if self._at < len(self._tokens):
             raise MalformedFilter(f"nothing can follow here: {self._tokens[self._at].text}")
@@ -129,7 +129,7 @@ class _Parser:
         return lambda document: any(test_value(value) for value in select(document, steps))
 
     def _condition(self) -> Test | None:
-        """The test of one value; None for NOT EXISTS, which tests that there is none."""
+        """The test of one value; None for NOT EXISTS, which tests that there is no value."""
         token = self._next()
         match token.kind, token.text:
             case "word", "IS":
@@ -178,7 +178,7 @@ def _compares(sign: str, token: _Token) -> Test:
 
 
 def _equals(token: _Token) -> Test:
-    """Numbers equal numbers of the same value; else the value's text equals the pattern, in which `*` is any text."""
+    """Numbers are compared by value; other values by their text with the pattern, in which `*` is any text."""
     if token.kind == "regex":
         expression = compile_regex(token.text)
         return lambda value: isinstance(value, str) and expression.search(value)

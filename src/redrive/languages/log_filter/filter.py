@@ -1,4 +1,4 @@
-"""What a filter pattern becomes."""
+"""A compiled filter pattern."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Matches = Callable[[str], bool]
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A test of messages. `weight` is what it may cost for each character, in searches for a plain text."""
+    """A test of messages. `weight` bounds its cost for each character, in units of one search for plain text."""
 
     matches: Matches
     weight: int

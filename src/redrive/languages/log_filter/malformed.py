@@ -1,7 +1,7 @@
-"""What is wrong with a filter pattern."""
+"""The error for an invalid filter pattern."""
 
 from __future__ import annotations
 
 
 class MalformedFilter(ValueError):
-    """The pattern cannot be read; the text says why."""
+    """The pattern is malformed; the text says why."""

@@ -31,7 +31,7 @@ def parse_selector(text: str) -> tuple[Part, ...]:
 
 
 def select(document: object, parts: tuple[Part, ...]) -> list[object]:
-    """The values that a selector finds: none if there is no such place, several behind `[*]`."""
+    """The values that a selector finds: none if the place does not exist, several after `[*]`."""
     found = [document]
     for part in parts:
         found = [item for value in found for item in _part(value, part)]

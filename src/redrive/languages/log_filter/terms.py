@@ -1,6 +1,6 @@
 """Patterns over plain text: words, "phrases", ?alternatives, -exclusions and %regular expressions%. Case matters.
 
-    all of the plain ones, and none of the excluded ones; or, if there are only alternatives, one of them
+    all plain terms and no excluded term must match; or, if there are only alternatives, one of them
 
 Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/matching-terms-unstructured-log-events.html
 """
@@ -17,7 +17,7 @@ from redrive.languages.matching import compile_regex as compile_any_regex
 
 REGEX_PER_PATTERN_MAX = 2
 REGEX_WEIGHT = 8
-"""How many searches for a plain text one for a regular expression may cost."""
+"""The most that a search for a regular expression may cost, in units of one search for plain text."""
 
 REGEX_CHARACTERS = re.compile(r"[A-Za-z0-9_#=@/;,:\-^$?\[\]{}|\\*+. ]+")
 
@@ -28,7 +28,7 @@ _WORD = re.compile(r"\w+")
 
 
 def parse_terms(text: str) -> Filter:
-    """The test of a pattern over plain text. Errors: MalformedFilter."""
+    """The test for a pattern over plain text. Errors: MalformedFilter."""
     wanted: dict[str, list[Matches]] = {"": [], "?": [], "-": []}
     at = regexes = 0
     while at < len(text):
@@ -47,14 +47,14 @@ def parse_terms(text: str) -> Filter:
 def _combined(required: Sequence[Matches], alternatives: Sequence[Matches], excluded: Sequence[Matches]) -> Matches:
     if alternatives and not required and not excluded:
         return lambda message: any(test(message) for test in alternatives)
-    # Beside other terms the question mark has no effect, and such terms are left out.
+    # Beside other terms the question mark has no effect: AWS ignores such terms.
     if len(required) == 1 and not excluded:
         return required[0]
     return lambda message: all(test(message) for test in required) and not any(test(message) for test in excluded)
 
 
 def compile_regex(text: str) -> Regex:
-    """A regular expression between percent signs. Errors: MalformedFilter for what CloudWatch Logs does not take."""
+    """A regular expression between percent signs. Errors: MalformedFilter for syntax that CloudWatch Logs refuses."""
     if not REGEX_CHARACTERS.fullmatch(text):
         raise MalformedFilter(f"unsupported character in the regular expression: {text}")
     try:
@@ -64,7 +64,7 @@ def compile_regex(text: str) -> Regex:
 
 
 def unescaped(quoted: str) -> str:
-    """The text of a quoted string: a backslash takes the next character as it is."""
+    """The text of a quoted string: a backslash makes the next character literal."""
     return re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL)
 
 

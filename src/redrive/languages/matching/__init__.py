@@ -1,11 +1,11 @@
-"""Patterns that users write, matched in time that grows with the length of the text and nothing else.
+"""Matches patterns from users in time linear in the length of the text.
 
     compile_regex(r"took \\d+ ms").search("it took 31 ms")  →  True
     Wildcard.of("a*b?").matches("a--bc")                   →  True
 
-A backtracking matcher can be made to run for hours by whoever writes the pattern. These never go back: they follow all
-ways through a pattern at once, as the bits of one integer. They know no AWS service: what a language means by its
-patterns is said in that language.
+A pattern can make a backtracking matcher run for hours. These matchers never backtrack: they follow all paths through a
+pattern at once, as the bits of one integer. They know no AWS service: each language defines the meaning of its
+patterns.
 """
 
 from __future__ import annotations

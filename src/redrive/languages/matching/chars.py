@@ -1,4 +1,4 @@
-"""Sets of characters: what a class such as `[a-z_]` or `\\d` covers."""
+"""Sets of characters, such as those of a class `[a-z_]` or an escape `\\d`."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from bisect import bisect_right
 from dataclasses import dataclass
 
 Range = tuple[int, int]
-"""The first and the last code point of a run, both in it."""
+"""The first and the last code point of a range, both included."""
 
 _LAST = 0x10FFFF
 
 
 @dataclass(frozen=True, slots=True)
 class CharSet:
-    """A set of characters: runs of code points in order, and Unicode's general categories by their first letters."""
+    """A set of characters: ranges of code points in order, and Unicode's general categories by their first letters."""
 
     ranges: tuple[Range, ...]
     categories: tuple[str, ...] = ()
@@ -39,18 +39,18 @@ class CharSet:
 
     @property
     def has_categories(self) -> bool:
-        """Whether it is described by categories, of which no complement can be made."""
+        """Whether the set has categories; then it has no complement."""
         return bool(self.categories or self.excluded)
 
     @property
     def only(self) -> str | None:
-        """The one character of a set that has no other; None for any other set."""
+        """The only character of a set with one character; None for any other set."""
         if self.has_categories or len(self.ranges) != 1 or self.ranges[0][0] != self.ranges[0][1]:
             return None
         return chr(self.ranges[0][0])
 
     def complement(self) -> CharSet:
-        """All other characters. The set must not be described by categories."""
+        """All other characters. The set must not have categories."""
         assert not self.has_categories
         runs: list[Range] = []
         start = 0
@@ -61,7 +61,7 @@ class CharSet:
         return CharSet((*runs, (start, _LAST)) if start <= _LAST else tuple(runs))
 
     def without_case(self) -> CharSet:
-        """The set with both cases of each of its letters from a to z."""
+        """The set with both cases of each of its letters a to z."""
         both = list(self.ranges)
         for first, last in self.ranges:
             for lower, upper in ((97, 65), (65, 97)):
@@ -72,12 +72,12 @@ class CharSet:
 
 
 def chars(text: str) -> CharSet:
-    """The set of a text's characters."""
+    """The set of the characters in a text."""
     return CharSet(_merged(tuple((ord(one), ord(one)) for one in text)))
 
 
 def char_range(first: str, last: str) -> CharSet:
-    """The set of the characters from one to another."""
+    """The set of the characters in a range."""
     return CharSet(((ord(first), ord(last)),))
 
 

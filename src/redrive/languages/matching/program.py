@@ -1,9 +1,9 @@
-"""A regular expression as an automaton whose states are the bits of one integer.
+"""A regular expression as an NFA (nondeterministic finite automaton) whose states are the bits of one integer.
 
-Bit i set means: the pattern may go on at its place i. Reading a character moves all bits on at once: those whose set
-has the character go to the next place, or stay as well if the place repeats. Places that may be passed without a
-character are passed by one addition, whose carry runs along a row of them. Only groups need more: jumps from one place
-to others. So a character costs a few operations on integers, whatever the pattern.
+A state is called a place in the pattern. Bit i is set while the match may continue at place i. Reading a character
+moves all bits at once: those whose set has the character go to the next place, and also stay if the place repeats.
+Places that need no character are passed by one addition, whose carry runs along a row of them. Only groups need more:
+jumps from one place to others. So a character costs a few operations on integers, whatever the pattern.
 
 Source: Navarro and Raffinot, Flexible Pattern Matching in Strings, chapter 4 (bit-parallel automata).
 """
@@ -26,15 +26,15 @@ from redrive.languages.matching.syntax import (
 )
 
 CHARACTERS_KEPT_MAX = 4_096
-"""For how many different characters a program remembers which places take them."""
+"""Size of the cache of places by character."""
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
     """An automaton. Each integer is a set of places.
 
-    `staying` are left by their character and kept as well; `passable` need no character; `points` need none where what
-    they ask for is so. `jumps` lead from a place to others without a character.
+    At `staying` places a character may repeat; `passable` places need no character; `points` are passed without a
+    character if their condition holds. `jumps` lead from a place to others without a character.
     """
 
     sets: Sequence[tuple[CharSet, int]]
@@ -49,11 +49,11 @@ class Program:
 
     @property
     def cost(self) -> int:
-        """How many operations a character takes about: one for all places together, and one for each jump."""
+        """The approximate operations for each character: one for all places together, and one for each jump."""
         return 2 + len(self.jumps)
 
     def taking(self, character: str) -> int:
-        """The places that take a character."""
+        """The places that accept a character."""
         known = self._taking.get(character)
         if known is None:
             if len(self._taking) >= CHARACTERS_KEPT_MAX:
@@ -66,14 +66,14 @@ class Program:
         return known
 
     def read(self, places: int, character: str) -> int:
-        """Where one may be after a character, before anything is passed."""
+        """The places after a character, before passing places without a character."""
         moved = places & self.taking(character)
         return (moved << 1) | (moved & self.staying)
 
     def closed(self, places: int, passable: int) -> int:
-        """These places, and all that can be reached from them without a character."""
+        """These places, and all places reachable from them without a character."""
         while True:
-            # Adding the places to the rows of passable ones flips each bit from there to the end of its row.
+            # Adding the places to the rows of passable places flips each bit from there to the end of its row.
             places |= ((places & passable) + passable) ^ passable
             reached = places
             for source, targets in self.jumps:
@@ -99,7 +99,7 @@ def compile_program(tree: Tree, size_max: int) -> Program:
 
 
 def _size(tree: Tree) -> int:
-    """How many places a tree takes at most."""
+    """An upper bound of the places of a tree."""
     match tree:
         case Chars() | Point() | Look():
             return 1
@@ -113,7 +113,7 @@ def _size(tree: Tree) -> int:
 
 
 class _Builder:
-    """Lays out places, each next to the one that follows it."""
+    """Builds places, each next to the place that follows it."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -124,19 +124,19 @@ class _Builder:
         self._points: dict[Point | Look, int] = {}
 
     def program(self) -> Program:
-        """What was laid out."""
+        """The program from all places."""
         return Program(
             sets=tuple(self._sets.items()), start=self.start, accepting=self.accepting, staying=self._staying,
             passable=self._passable, jumps=tuple(self._jumps), points=self._points, size=self.size,
         )  # fmt: skip
 
     def place(self) -> int:
-        """A new place; it leads nowhere by itself."""
+        """A new place without successors."""
         self.size += 1
         return self.size - 1
 
     def add(self, tree: Tree) -> None:
-        """Lay out a tree; what matches it leads to the place that comes next."""
+        """Add a tree; a match of the tree leads to the place that comes next."""
         match tree:
             case Chars(characters):
                 self._add_chars(characters)
@@ -158,7 +158,7 @@ class _Builder:
         return bit
 
     def _repeat_chars(self, characters: CharSet, least: int, most: int | None) -> None:
-        """A row of single places: the first ones needed, the others passable; the last one stays if there is no end."""
+        """A row of single places: the first are required, the others passable; without a maximum the last repeats."""
         copies = max(least, 1) if most is None else most
         for copy in range(copies):
             bit = self._add_chars(characters)
@@ -192,7 +192,7 @@ class _Builder:
             self._jump(fork, [self.size])
 
     def _add_loop(self, part: Tree) -> None:
-        """Any number of times: a fork before the part, and a way back to it behind the part."""
+        """Any number of times: a fork before the part, and a jump back to the fork after it."""
         fork = self._fork()
         self.add(part)
         back = self.place()
@@ -200,7 +200,7 @@ class _Builder:
         self._jump(fork, [self.size])
 
     def _fork(self) -> int:
-        """A place that is passed to the next one, and from which jumps lead elsewhere."""
+        """A place that leads to the next place without a character, and has jumps to other places."""
         fork = self.place()
         self._passable |= 1 << fork
         return fork

@@ -1,8 +1,8 @@
-"""Regular expressions that are matched in linear time: a text is read once, character by character.
+"""Regular expressions that match in linear time: a text is read once, character by character.
 
-The sets of places that come up while reading are kept as rows, each with the row that follows on each character, so
-that most characters cost one look-up. How many are kept is bounded; a pattern that needs more pays for each character
-what its program costs.
+The sets of places that occur while reading are cached as rows (the states of a lazily built DFA), each with the next
+row for each character, so that most characters cost one look-up. The cache is bounded; a pattern that needs more rows
+costs a step of its program for each character.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from redrive.languages.matching.syntax import (
 )
 
 PLACES_MAX = 1_000
-"""How many places the program of one pattern may have, repetitions counted as often as they repeat."""
+"""The most places of one pattern's program; a repetition counts once for each time."""
 
 ROWS_KEPT_MAX = 500
 FOLLOWERS_KEPT_MAX = 20_000
@@ -38,7 +38,7 @@ class _Found(Exception):
 
 
 class _Lost(Exception):
-    """No match can come any more."""
+    """No match is possible any more."""
 
 
 class _Row(dict[str, "_Row"]):
@@ -79,7 +79,7 @@ class _Reader:
         return row
 
     def follow(self, row: _Row, character: str) -> _Row:
-        """The row after a character, remembered for the next time. Errors: _Found, _Lost."""
+        """The row after a character, cached. Errors: _Found, _Lost."""
         program = self._program
         places = program.closed(program.read(row.places, character) | self.again, program.passable)
         following = self.row(places)
@@ -92,13 +92,13 @@ class _Reader:
 
     def _forget(self) -> None:
         for row in self._rows.values():
-            row.clear()  # Rows refer to each other; emptied, they go at once.
+            row.clear()  # Rows refer to each other in cycles; emptied rows are freed at once.
         self._rows.clear()
         self._followers = 0
 
 
 class Regex:
-    """A compiled regular expression. `cost` is how many operations a character may take, on integers."""
+    """A compiled regular expression. `cost` is the most integer operations for each character."""
 
     def __init__(self, tree: Tree, places_max: int) -> None:
         self._program = program = compile_program(tree, places_max)
@@ -110,7 +110,7 @@ class Regex:
         self._at_end = program.points.get(Point.END, 0)
         self._has_conditions = bool(self._looks) or bool(program.points.keys() - {Point.START, Point.END})
         anywhere = program.closed(program.start, program.passable)
-        # A pattern that can only begin at the start has nothing to begin with at later places.
+        # A pattern anchored at the start cannot begin at later characters.
         self._anywhere = 0 if _only_waits(program, anywhere, self._at_start) else anywhere
         is_cuttable = ends_at_end(tree) and not self._at_start and not self._has_conditions
         self._length_max = length_max(tree) if is_cuttable else None
@@ -118,7 +118,7 @@ class Regex:
         self._matching = _Reader(program, again=0, ends_early=False)
 
     def search(self, text: str) -> bool:
-        """Does a part of the text match?"""
+        """Whether a part of the text matches."""
         place = text.find(self._required)
         if place < 0:
             return False
@@ -126,14 +126,14 @@ class Regex:
             return True
         if self._has_conditions:
             return any(self._accepted(text, is_search=True))
-        # What stands in every match, and where a match ends, tells where none can begin.
+        # The text that every match contains, and the end of a match, limit where a match can begin.
         begin = 0 if self._required_at is None else max(0, place - self._required_at)
         if self._length_max is not None:
             begin = max(begin, len(text) - self._length_max - 1)
         return self._read(self._searching, text, begin)
 
     def fullmatch(self, text: str) -> bool:
-        """Does the whole text match?"""
+        """Whether the whole text matches."""
         if self._required not in text:
             return False
         if self._has_conditions:
@@ -141,9 +141,9 @@ class Regex:
         return self._read(self._matching, text, 0)
 
     def _read(self, reader: _Reader, text: str, begin: int) -> bool:
-        """By rows up to the place where `$` may hold, then by hand."""
+        """Read by rows up to the first place where `$` may hold, then step by step."""
         program = self._program
-        # `$` holds at the end, and before a newline that ends the text.
+        # `$` holds at the end, and before a final newline.
         rest = "\n" if self._at_end and text.endswith("\n") else ""
         first = self._anywhere if begin else program.closed(program.start, program.passable | self._at_start)
         try:
@@ -169,7 +169,7 @@ class Regex:
 
 
 class _CompiledLook:
-    """What is looked for from a place, and the bit of the places that ask for it."""
+    """A lookahead or lookbehind, and the bit of the places that test it."""
 
     def __init__(self, look: Look, bit: int, places_max: int) -> None:
         self.bit = bit
@@ -180,7 +180,7 @@ class _CompiledLook:
         self.cost: int = self._program.cost + sum(inner.cost for inner in self._inner)
 
     def holds(self, text: str) -> list[bool]:
-        """For each place of a text, the end included, whether what is looked for is as it is wanted there."""
+        """For each position in a text, the end included, whether the lookahead or lookbehind holds there."""
         inner = [(look.bit, look.holds(text)) for look in self._inner]
         found = _simulate(self._program, text, inner, begins_anywhere=True, is_backward=self._look.is_ahead)
         return found if self._look.is_wanted else [not one for one in found]
@@ -199,7 +199,7 @@ def _compile_looks(program: Program, places_max: int) -> Sequence[_CompiledLook]
 
 
 def _only_waits(program: Program, places: int, bits: int) -> bool:
-    """Whether none of these places leads on, unless those of `bits` are passed."""
+    """Whether none of these places leads on, except through those of `bits`."""
     idle = bits | program.passable
     for source, _ in program.jumps:
         idle |= source
@@ -210,7 +210,7 @@ def _simulate(
     program: Program, text: str, holding: Sequence[tuple[int, list[bool]]], *, begins_anywhere: bool,
     is_backward: bool = False,
 ) -> list[bool]:  # fmt: skip
-    """For each place of a text, whether a match of the program ends there, read forward or backward."""
+    """For each position in a text, whether a match of the program ends there, read forward or backward."""
     conditions = [*holding, *_conditions(program, text)]
     accepted = [False] * (len(text) + 1)
     places = program.start
@@ -229,7 +229,7 @@ def _simulate(
 
 
 def _conditions(program: Program, text: str) -> list[tuple[int, list[bool]]]:
-    """For each kind of place that the program asks for, where in a text it is."""
+    """For each kind of point in the program, the positions in a text at which it holds."""
     return [(bit, _where(point, text)) for point, bit in program.points.items() if isinstance(point, Point)]
 
 

@@ -5,8 +5,8 @@
     item          atom [ "?" | "*" | "+" | "{n}" | "{n,}" | "{n,m}" ] [ "?" ]
     atom          character | "." | class | escape | "^" | "$" | "(" alternatives ")" and its relatives
 
-What cannot be matched in linear time (references back to groups, possessive repetition, atomic groups) is not read.
-A question mark after a repetition, which asks for a short match, says nothing about whether there is one.
+Syntax that cannot be matched in linear time (backreferences, possessive repetition, atomic groups) is refused. A
+question mark after a repetition (a lazy quantifier) is ignored: it does not change whether there is a match.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ from redrive.languages.matching.chars import (
 
 GROUP_DEPTH_MAX = 50
 REPEATS_MAX = 1_000
-"""The largest number in braces; how large a pattern becomes by it has a limit of its own."""
+"""The largest number in braces; the resulting size of a pattern has a limit of its own."""
 
 
 class MalformedPattern(ValueError):
-    """The pattern cannot be read; the text says why."""
+    """The pattern is malformed; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Syntax:
-    """Which regular expressions a language knows: all have classes, repetition, alternatives and anchors."""
+    """The features of a language's regular expressions: all have classes, repetition, alternatives and anchors."""
 
     has_groups: bool
 
 
 NO_GROUPS = Syntax(has_groups=False)
 GROUPS = Syntax(has_groups=True)
-"""With groups, looking around, word boundaries and categories of Unicode, as Java has them."""
+"""With groups, lookahead and lookbehind, word boundaries and categories of Unicode, as in Java."""
 
 
 class Point(enum.Enum):
-    """What can be asked of a place between two characters."""
+    """A condition on a place between two characters."""
 
     START = "^"
     END = "$"
@@ -67,7 +67,7 @@ class Chars:
 
 @dataclass(frozen=True, slots=True)
 class Sequenced:
-    """One after the other; nothing at all if there are none."""
+    """Trees in sequence; matches the empty text if there are none."""
 
     parts: tuple[Tree, ...]
 
@@ -90,7 +90,7 @@ class Repeated:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What must stand, or must not stand, after a place or before it."""
+    """A lookahead or lookbehind, positive or negative."""
 
     part: Tree
     is_ahead: bool
@@ -122,7 +122,7 @@ def parse_regex(text: str, syntax: Syntax) -> Tree:
 
 
 class _Reader:
-    """Reads a text once, from left to right."""
+    """Parses a text once, from left to right."""
 
     def __init__(self, text: str, syntax: Syntax) -> None:
         self._text = text
@@ -131,7 +131,7 @@ class _Reader:
         self._ignores_case = False
 
     def whole(self) -> Tree:
-        """The tree of all of the text."""
+        """The tree of the whole text."""
         if self._syntax.has_groups and self._took("(?i)"):
             self._ignores_case = True
         tree = self._either(0)
@@ -214,7 +214,7 @@ class _Reader:
         return Chars(self._cased(self._escaped_set()))
 
     def _escaped_set(self) -> CharSet:
-        """What an escape that stands for characters covers."""
+        """The set of characters of an escape for a class of characters."""
         hexadecimal = _HEX.match(self._text, self._at)
         if hexadecimal is not None:
             self._at = hexadecimal.end()
@@ -233,7 +233,7 @@ class _Reader:
         return chars(character)
 
     def _class(self) -> CharSet:
-        """The set of a class, from behind its bracket on."""
+        """The set of a class; parses after its opening bracket."""
         is_negated = self._took("^")
         found = CharSet(())
         is_first = True
@@ -311,7 +311,7 @@ def _property(name: str, *, is_wanted: bool) -> CharSet:
 
 
 def reversed_tree(tree: Tree) -> Tree:
-    """The tree that matches a text read from its end. What it asks of places stays as it is."""
+    """The tree that matches a text read from its end. Points and looks stay unchanged."""
     match tree:
         case Sequenced(parts):
             return Sequenced(tuple(reversed_tree(part) for part in reversed(parts)))
@@ -324,9 +324,9 @@ def reversed_tree(tree: Tree) -> Tree:
 
 
 def required_text(tree: Tree) -> tuple[str, int | None]:
-    """The longest text that is plainly in all that the tree matches, and how far behind its beginning it can stand.
+    """The longest text that every match of the tree obviously contains, and its largest offset from the match's start.
 
-    The second is None if there is no limit.
+    The offset is None if there is no limit.
     """
     longest = current = ""
     longest_before: int | None = None
@@ -346,7 +346,7 @@ def required_text(tree: Tree) -> tuple[str, int | None]:
 
 
 def length_max(tree: Tree) -> int | None:
-    """How many characters a match has at most; None if there is no limit."""
+    """The length of the longest match; None if there is no limit."""
     match tree:
         case Chars():
             return 1
@@ -370,13 +370,13 @@ def _sum(one: int | None, other: int | None) -> int | None:
 
 
 def ends_at_end(tree: Tree) -> bool:
-    """Whether a match can end at the end of the text only."""
+    """Whether a match can end only at the end of the text."""
     parts = _parts(tree)
     return bool(parts) and parts[-1] is Point.END
 
 
 def is_plain_text(tree: Tree) -> bool:
-    """Whether the tree is a text and nothing else."""
+    """Whether the tree is plain text."""
     return all(isinstance(part, Chars) and part.set.only is not None for part in _parts(tree))
 
 

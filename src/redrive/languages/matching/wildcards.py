@@ -1,8 +1,8 @@
 """Patterns in which `*` is any run of characters, and `?` any one character.
 
-Between stars stand pieces, and each piece may be taken at the first place where it occurs: an earlier star never needs
-a second try. So a text is searched once, from left to right. Pieces of plain characters are found by Python's own
-search, which is linear; those with `?` by the bits of an integer, one operation for each character.
+The stars separate pieces, and each piece can be matched at its first occurrence: an earlier star never needs a second
+try. So a text is searched once, from left to right. Python's own search, which is linear, finds pieces of plain
+characters; pieces with `?` are found with the bits of an integer, one operation for each character.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 
 class Joker(enum.Enum):
-    """What stands for characters that a pattern does not name."""
+    """A wildcard."""
 
     ANY = "*"
     ONE = "?"
@@ -23,15 +23,15 @@ ANY = Joker.ANY
 ONE = Joker.ONE
 
 Token = str | Joker
-"""A text taken as it is, or a wildcard."""
+"""A literal text, or a wildcard."""
 
 Piece = tuple[str | None, ...]
-"""Characters in a row; None is any one."""
+"""A sequence of characters; None is any single character."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wildcard:
-    """A pattern: its pieces between stars. There is one piece more than there are stars."""
+    """A pattern: its pieces between stars. There is one piece more than stars."""
 
     pieces: tuple[str | Piece, ...]
 
@@ -45,7 +45,7 @@ class Wildcard:
 
     @staticmethod
     def of_tokens(tokens: Iterable[Token]) -> Wildcard:
-        """The pattern of texts and wildcards in a row."""
+        """The pattern of texts and wildcards in sequence."""
         pieces: list[list[str | None]] = [[]]
         for token in tokens:
             if token is ANY:
@@ -57,7 +57,7 @@ class Wildcard:
         return Wildcard(tuple(map(_piece, pieces)))
 
     def matches(self, text: str) -> bool:
-        """Does the pattern cover the whole text?"""
+        """Whether the pattern covers the whole text."""
         pieces = self.pieces
         first = pieces[0]
         if len(pieces) == 1:
@@ -87,7 +87,7 @@ def _stands_at(piece: str | Piece, text: str, at: int) -> bool:
 
 
 def _find(piece: str | Piece, text: str, start: int, end: int) -> int:
-    """Where a piece stands first in text[start:end]; -1 if nowhere."""
+    """The first position of a piece in text[start:end]; -1 if there is none."""
     if isinstance(piece, str):
         return text.find(piece, start, end)
     taking: dict[str, int] = {}
@@ -100,7 +100,7 @@ def _find(piece: str | Piece, text: str, start: int, end: int) -> int:
     whole = 1 << len(piece)
     places = 0
     for at in range(start, end):
-        # Bit i: the piece may go on at its character i. It may begin anywhere.
+        # Bit i: the piece may continue at its character i. It may begin anywhere.
         places = ((places | 1) & (taking.get(text[at], 0) | always)) << 1
         if places & whole:
             return at + 1 - len(piece)

@@ -1,12 +1,11 @@
-"""Schedule expressions of EventBridge Scheduler: `at(...)`, `rate(...)` and `cron(...)`, read and computed.
+"""Schedule expressions of EventBridge Scheduler: `at(...)`, `rate(...)` and `cron(...)`, parsed and computed.
 
-Two questions are answered here: is this text an expression, and when does it fire next? When a schedule
-really fires, which occurrences are caught up and how far a flexible window moves them is the service's
-business, unknown here.
+This package answers two questions: is this text an expression, and when does it fire next? The service decides
+when a schedule really fires, which missed occurrences it catches up, and how far a flexible window moves them.
 
     expression.py   text -> At | Rate | Cron
     at.py rate.py   the two simple kinds
-    cron.py         the cron kind: its fields put together, and the next matching wall minute
+    cron.py         the cron kind: all its fields, and the next matching wall minute
     values.py       the number fields of a cron: lists, ranges, steps, names
     days.py         the day fields of a cron: L, nW, nL, n#k
     wall.py         local time of an IANA zone: gaps and repeated hours

@@ -21,15 +21,15 @@ class At:
     wall: datetime
 
     def instant(self, zone: ZoneInfo) -> Instant:
-        """When it fires: at the first pass of a wall shown twice, at the gap's end for one never shown."""
+        """The instant of firing: the first of two for a repeated wall time, the gap's end for a wall time in a gap."""
         shown = first_pass(self.wall, zone)
         return gap_end(self.wall, zone) if shown is None else shown
 
 
 def parse_at(body: str) -> At:
-    """Read `yyyy-mm-ddThh:mm:ss`, past or future; the seconds may be left out.
+    """Parse `yyyy-mm-ddThh:mm:ss`, past or future; the seconds are optional.
 
-    Errors: Malformed, also for a zone suffix and for a day that no calendar has.
+    Errors: Malformed, also for a zone suffix and for a day that does not exist.
     """
     if _SHAPE.fullmatch(body) is None:
         raise Malformed("at takes yyyy-mm-ddThh:mm:ss without an offset")

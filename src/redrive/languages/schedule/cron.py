@@ -1,6 +1,6 @@
 """Calendar schedules: `cron(minutes hours day-of-month month day-of-week [year])`.
 
-A cron speaks of wall-clock minutes. Which instants those are in a zone is known to `wall.py` alone.
+A cron matches wall-clock minutes. Only `wall.py` knows the instants of these minutes in a zone.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _YEARS = ValueField("year", YEAR_MIN, YEAR_MAX, wraps=False, readable_max=9999)
 
 @dataclass(frozen=True, slots=True)
 class Cron:
-    """The minutes, hours, months and years of firing, each ascending, and the rule that picks the days.
+    """The minutes, hours, months and years of firing, each ascending, and the rule that selects the days.
 
-    There may be no year: that of a cron whose year field names none from 1970 to 2199.
+    `years` may be empty: no year from 1970 to 2199 then matches the year field.
     """
 
     minutes: tuple[int, ...]

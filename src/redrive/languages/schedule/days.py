@@ -1,4 +1,4 @@
-"""The two day fields of a cron. Exactly one of them says `?`; the other becomes a rule that picks days."""
+"""The two day fields of a cron. Exactly one of them is `?`; the other becomes a rule that selects days."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ DayRule = MonthDays | LastDay | NearestWorkday | Weekdays | LastWeekday | NthWee
 
 
 def parse_days(month_days: str, weekdays: str) -> DayRule:
-    """Read the day-of-month and day-of-week fields, both in upper case.
+    """Parse the day-of-month and day-of-week fields, both in upper case.
 
-    Errors: Malformed, also when none or both of them are `?`.
+    Errors: Malformed, also if none or both of them are `?`.
     """
     if (month_days == "?") == (weekdays == "?"):
         raise Malformed("exactly one of day-of-month and day-of-week must be ?")
@@ -77,7 +77,7 @@ def parse_days(month_days: str, weekdays: str) -> DayRule:
 
 
 def days_of_month(rule: DayRule, year: int, month: int) -> tuple[int, ...]:
-    """The days of one month that the rule picks, ascending; perhaps none."""
+    """The days of one month that the rule selects, ascending; the list may be empty."""
     monday_based, length = monthrange(year, month)
     first_weekday = (monday_based + 1) % 7 + 1
     match rule:
@@ -116,7 +116,7 @@ def _parse_weekdays(text: str) -> DayRule:
 
 
 def _each(weekday: int, first_weekday: int, length: int) -> range:
-    """Every such weekday in a month that begins on `first_weekday`."""
+    """All days of such a weekday in a month that begins on `first_weekday`."""
     return range(1 + (weekday - first_weekday) % 7, length + 1, 7)
 
 

@@ -1,4 +1,4 @@
-"""Text to expression: picks the kind by its name and hands the text between the brackets on."""
+"""Parses an expression: selects the kind by its name and passes on the text between the brackets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EXPRESSIONS_KEPT = 4_096
 
 
 class InvalidExpression(ValueError):
-    """The text is no schedule expression. `text` is what was given; `reason` is the broken rule."""
+    """The text is not a schedule expression. `text` is the input; `reason` is the violated rule."""
 
     def __init__(self, text: str, reason: str) -> None:
         super().__init__(f"{text!r} is not a schedule expression: {reason}")
@@ -28,10 +28,10 @@ class InvalidExpression(ValueError):
 
 @lru_cache(EXPRESSIONS_KEPT)
 def parse_expression(text: str) -> Expression:
-    """Read `at(...)`, `rate(...)` or `cron(...)`.
+    """Parse `at(...)`, `rate(...)` or `cron(...)`.
 
-    Nothing is trimmed, the kind is in any case, and 256 characters are the most. An expression that will
-    never fire (a past year, 30 February) is an expression.
+    Blanks are not trimmed, the kind is case-insensitive, and the limit is 256 characters. An expression that never
+    fires (a past year, 30 February) is valid.
 
     Errors: InvalidExpression.
     Source: https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html,

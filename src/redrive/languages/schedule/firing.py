@@ -1,4 +1,4 @@
-"""When a schedule fires: the nominal instants, whatever windows and outages do to them in the end."""
+"""When a schedule fires: the nominal instants, before flexible windows and outages move them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from redrive.languages.schedule.expression import Expression
 from redrive.languages.schedule.rate import Rate
 from redrive.languages.schedule.wall import find_zone, first_pass, gap_end, wall_at
 
-# A cron fires in the years 1970 to 2199 of its zone; a day's margin on both sides covers every zone.
+# A cron fires in the years 1970 to 2199 of its zone; one more day on both sides covers every zone.
 _CRON_AFTER_MIN = -DAY_MS
 _CRON_AFTER_MAX = parse_instant("2200-01-02T00:00:00")
 
-# No calendar here goes further than the year 9999: what would fire later never fires.
+# The calendar ends with the year 9999: a later firing never happens.
 _INSTANT_END = parse_instant("9999-12-31T00:00:00") + DAY_MS
 
 
@@ -31,10 +31,9 @@ def next_fire(
 ) -> Instant | None:
     """The first nominal instant after `after` at which the schedule fires; None if there is none.
 
-    `zone` is an IANA name: at and cron are local times of it, a rate has no use for it, but it must exist.
-    `anchor` is the instant of creation: a rate without a start fires at the anchor, one interval later, two
-    later, and so on; with a `start` it counts from there. `start` is inclusive, `end` is exclusive, and an at
-    regards neither.
+    `zone` is an IANA name: at and cron are local times of this zone; a rate ignores it, but it must exist. `anchor` is
+    the instant of creation: a rate without a start fires at the anchor, one interval later, two later, and so on; with
+    a `start` the intervals count from the start. `start` is inclusive, `end` is exclusive, and an at ignores both.
 
     Errors: InvalidTimezone.
     Source: https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html and
@@ -66,7 +65,7 @@ def upcoming(
     end: Instant | None = None,
     count: int,
 ) -> list[Instant]:
-    """The next `count` instants of next_fire, ascending; fewer if it ends. Errors: InvalidTimezone."""
+    """The next `count` instants of next_fire, ascending; fewer if the schedule ends. Errors: InvalidTimezone."""
     instants: list[Instant] = []
     while len(instants) < count:
         instant = next_fire(expression, zone=zone, anchor=anchor, after=after, start=start, end=end)
@@ -78,9 +77,9 @@ def upcoming(
 
 
 def _next_cron(cron: Cron, zone: ZoneInfo, after: Instant) -> Instant | None:
-    """Walk the matching wall minutes from the one shown at `after`; jump gaps, leave second passes out.
+    """Walk the matching wall minutes from the one at `after`; skip gaps and the second pass of repeated hours.
 
-    Ends, because every round moves the wall forward and a cron has no wall after 2199.
+    Terminates: every round moves the wall time forward, and a cron matches none after 2199.
     """
     if after >= _CRON_AFTER_MAX:
         return None

@@ -1,7 +1,7 @@
-"""The one error that the parts of the parser raise among themselves."""
+"""The error that the parts of the parser share."""
 
 from __future__ import annotations
 
 
 class Malformed(ValueError):
-    """A part of an expression breaks a rule; the message says which part and which rule."""
+    """A part of an expression violates a rule; the message names the part and the rule."""

@@ -14,19 +14,19 @@ _UNIT_MS = {"minute": MINUTE_MS, "hour": HOUR_MS, "day": DAY_MS}
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Fires every `interval_ms`; a day is exactly 24 hours, whatever the local clocks do."""
+    """Fires every `interval_ms`; a day is exactly 24 hours, whatever local clocks do."""
 
     interval_ms: int
 
     def next_after(self, after: Instant, origin: Instant) -> Instant:
-        """The first of origin, origin + 1 interval, origin + 2 intervals … after `after`; it cannot drift."""
+        """The first of origin, origin + 1 interval, origin + 2 intervals … after `after`, without drift."""
         if after < origin:
             return origin
         return origin + ((after - origin) // self.interval_ms + 1) * self.interval_ms
 
 
 def parse_rate(body: str) -> Rate:
-    """Read `value unit`; `1 days`, `5 minute` and `5minutes` are fine. Errors: Malformed."""
+    """Parse `value unit`; `1 days`, `5 minute` and `5minutes` are valid. Errors: Malformed."""
     found = _SHAPE.fullmatch(body)
     if found is None:
         raise Malformed("rate takes a positive whole number and minutes, hours or days")

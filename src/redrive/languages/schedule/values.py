@@ -1,4 +1,4 @@
-"""The number fields of a cron: lists, ranges, steps and names, read into the sorted values they stand for."""
+"""The number fields of a cron: lists, ranges, steps and names, parsed into sorted values."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _ITEM = re.compile(r"(?P<first>\*|[0-9A-Z]+)(?:-(?P<last>[0-9A-Z]+))?(?:/(?P<ste
 
 @dataclass(frozen=True, slots=True)
 class ValueField:
-    """One field's grammar: `low` to `high`, perhaps with names, and its operators beside `,` `-` and `*`.
+    """One field's grammar: `low` to `high`, with optional names, and its operators besides `,` `-` and `*`.
 
-    `wraps` allows a range to run over the end (`22-2` in hours is 22, 23, 0, 1, 2); `steps` allows `/`. Up to
-    `readable_max`, values that are none of the field's are read and stand for nothing.
+    `wraps` allows a range to run over the end (`22-2` in hours is 22, 23, 0, 1, 2); `steps` allows `/`. Other
+    values up to `readable_max` are accepted and ignored.
     """
 
     name: str
@@ -28,14 +28,14 @@ class ValueField:
     readable_max: int | None = None
 
     def parse(self, text: str) -> tuple[int, ...]:
-        """The values that the field stands for, ascending. The text is in upper case. Errors: Malformed."""
+        """The values of a field's text, ascending. The text is in upper case. Errors: Malformed."""
         values: set[int] = set()
         for item in text.split(","):
             values.update(self._parse_item(item))
         return tuple(sorted(value for value in values if self.low <= value <= self.high))
 
     def parse_value(self, text: str) -> int:
-        """One number or name. Errors: Malformed."""
+        """Parse one number or name. Errors: Malformed."""
         if text in self.names:
             return self.names[text]
         low, high = (self.low, self.high) if self.readable_max is None else (0, self.readable_max)
@@ -56,7 +56,7 @@ class ValueField:
         return [first] if found["step"] is None else list(range(first, self.high + 1, step))
 
     def _parse_step(self, text: str | None) -> int:
-        # A step beyond the field (*/90 in minutes) is always a mistake: it would quietly mean "once an hour".
+        # A step beyond the field (*/90 in minutes) is always a mistake: it would silently mean "once an hour".
         if text is None:
             return 1
         if not self.steps or not 1 <= int(text) <= self.high:

@@ -1,7 +1,7 @@
-"""What clocks on the wall of an IANA time zone show, and when.
+"""Local (wall-clock) time of an IANA time zone.
 
-A *wall* is a datetime without a zone. Most walls are shown at one instant; when clocks go back some are shown
-twice, and when they go forward some are never shown: they lie in a *gap*.
+A *wall* is a datetime without a zone. Most walls occur at one instant; when clocks go back, some occur twice, and when
+clocks go forward, some never occur: they are in a *gap*.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ZONE_CHARACTERS_MAX = 50
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 
-# Entries of a zoneinfo directory that are no IANA names: the machine's own zone, other editions of the files.
+# Entries of a zoneinfo directory that are not IANA names: the machine's own zone, other versions of the files.
 _NOT_IANA = frozenset({"localtime", "posixrules", "posix", "right"})
 
 
@@ -30,32 +30,32 @@ class InvalidTimezone(ValueError):
 
 
 def find_zone(name: str) -> ZoneInfo:
-    """The IANA zone of this name, in its exact spelling (`Europe/London`, `UTC`). Errors: InvalidTimezone."""
-    # A long one is not looked for: each of its parts would be a folder below the one before, to any depth.
+    """The IANA zone with exactly this name (`Europe/London`, `UTC`). Errors: InvalidTimezone."""
+    # A long name is not looked up: each part would be a folder, to any depth.
     if len(name) > ZONE_CHARACTERS_MAX or name.partition("/")[0] in _NOT_IANA:
         raise InvalidTimezone(name)
     try:
         return ZoneInfo(name)
-    # OSError: where the database is the tzdata package, `America` is a directory that will not open.
+    # OSError: if the database is the tzdata package, `America` is a directory, which cannot be opened.
     except (ZoneInfoNotFoundError, ValueError, OSError) as unknown:
         raise InvalidTimezone(name) from unknown
 
 
 def wall_at(instant: Instant, zone: ZoneInfo) -> datetime:
-    """What clocks in the zone show at an instant of the years 1 to 9999."""
+    """The wall in a zone at an instant of the years 1 to 9999."""
     moment = _EPOCH + instant * _MILLISECOND
     return moment.astimezone(zone).replace(tzinfo=None, fold=0)
 
 
 def first_pass(wall: datetime, zone: ZoneInfo) -> Instant | None:
-    """When clocks in the zone show this wall, for the first time if twice; None if it lies in a gap."""
+    """The first instant at which clocks in the zone show this wall; None if the wall is in a gap."""
     earlier, later = _readings(wall, zone)
     return earlier if earlier <= later else None
 
 
 def gap_end(wall: datetime, zone: ZoneInfo) -> Instant:
-    """The instant at which clocks jump over this wall, which must lie in a gap."""
-    # In a gap, the offset that was given up puts the wall after the jump, and the new one puts it before.
+    """The instant at which clocks skip this wall, which must be in a gap."""
+    # In a gap, the old offset maps the wall to an instant after the jump, the new offset to one before.
     after, before = _readings(wall, zone)
     while after - before > SECOND_MS:
         middle = before + (after - before) // (2 * SECOND_MS) * SECOND_MS
@@ -67,7 +67,7 @@ def gap_end(wall: datetime, zone: ZoneInfo) -> Instant:
 
 
 def _readings(wall: datetime, zone: ZoneInfo) -> tuple[Instant, Instant]:
-    """The wall read with the offset before the nearest change of offset, and with the one after it."""
+    """The instants of a wall by the offset before the nearest change of offset, and by the offset after it."""
     return _read(wall.replace(tzinfo=zone, fold=0)), _read(wall.replace(tzinfo=zone, fold=1))
 
 

@@ -1,4 +1,4 @@
-"""CloudFormation templates: read them, check them, decide their conditions, order and resolve their resources.
+"""CloudFormation templates: parses and checks them, decides their conditions, orders and resolves their resources.
 
 Pure: text and values in, values out. It must not know stacks, resource types or stores.
 """

@@ -1,4 +1,4 @@
-"""What is left of a template once its parameters are known: rules kept, conditions decided, resources in or out.
+"""A template after its parameters are known: rules are checked, conditions decided, resources included or dropped.
 
 Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/conditions-section-structure.html
 """
@@ -19,7 +19,7 @@ from redrive.languages.template.text import text_of
 
 @dataclass(frozen=True, slots=True)
 class ActiveTemplate:
-    """Every condition's answer, and the resources and outputs that exist by them, in source order."""
+    """The value of every condition, and the resources and outputs that exist, in source order."""
 
     conditions: Mapping[str, bool]
     resources: tuple[str, ...]
@@ -28,7 +28,7 @@ class ActiveTemplate:
 
 @dataclass(frozen=True, slots=True)
 class _ParameterScope:
-    """What rules and conditions can see: parameters, pseudo parameters and mappings."""
+    """The scope of rules and conditions: parameters, pseudo parameters and mappings."""
 
     template: Template
     parameters: Mapping[str, ParameterValue]
@@ -65,9 +65,9 @@ class _ParameterScope:
 
 
 def activate(template: Template, parameters: Mapping[str, ParameterValue], pseudo: PseudoParameters) -> ActiveTemplate:
-    """Check the rules, decide the conditions, and drop what is conditional on a false one.
+    """Check the rules, decide the conditions, and drop everything with a false condition.
 
-    Errors: TemplateError if a rule is broken, or something that exists refers to something that does not.
+    Errors: TemplateError if a rule is violated, or something that exists refers to something that does not.
     """
     check_rules(template, parameters, pseudo)
     conditions = evaluate_conditions(template, parameters, pseudo)
@@ -84,7 +84,7 @@ def activate(template: Template, parameters: Mapping[str, ParameterValue], pseud
 def evaluate_conditions(
     template: Template, parameters: Mapping[str, ParameterValue], pseudo: PseudoParameters
 ) -> dict[str, bool]:
-    """Every condition's answer. Errors: TemplateError if one is malformed or depends on itself."""
+    """The value of every condition. Errors: TemplateError if one is malformed or depends on itself."""
     scope = _ParameterScope(template, parameters, pseudo, "Conditions")
     answers: dict[str, bool] = {}
     for name in _condition_order(template):
@@ -93,9 +93,9 @@ def evaluate_conditions(
 
 
 def _condition_order(template: Template) -> list[str]:
-    """The conditions, each behind those that it names. Errors: TemplateError (a circle; one that is not there).
+    """The conditions, each after those that it names. Errors: TemplateError (a cycle; a missing condition).
 
-    Without recursion: a chain of conditions may be longer than Python's stack is deep.
+    Without recursion: a chain of conditions may be longer than Python's stack.
     """
     order: dict[str, None] = {}
     for first in template.conditions:

@@ -1,4 +1,4 @@
-"""Parameters: what a template may declare of them, and which values they accept.
+"""Parameters: their declarations in a template, and the values that they accept.
 
 Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/parameters-section-structure.html
 """
@@ -31,10 +31,10 @@ _FIELDS = frozenset(
     }
 )
 _TYPES = frozenset({"String", "Number", "List<Number>", "List<String>", "CommaDelimitedList"})
-# Types whose values AWS looks up in the account; here they are texts.
+# Types whose values AWS looks up in the account; here they are plain texts.
 _AWS_TYPE = re.compile(r"(List<)?AWS::(EC2|Route53)::[A-Za-z:]+(?(1)>)")
 PATTERN_COST_MAX = 1_000_000
-"""What all AllowedPatterns of a template may cost together: characters of the values times the cost of the pattern."""
+"""The most cost of all AllowedPatterns of a template: characters of the values times the cost of the pattern."""
 
 _SSM_VALUE = r"String|CommaDelimitedList|List<String>|(List<)?AWS::(EC2|Route53)::[A-Za-z:]+>?"
 # https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-supplied-parameter-types.html
@@ -42,7 +42,7 @@ _SSM_TYPE = re.compile(rf"AWS::SSM::Parameter::(Name|Value<({_SSM_VALUE})>)")
 
 
 def read_parameter(name: str, node: Node) -> Parameter:
-    """Read the declaration of one parameter. Errors: TemplateError."""
+    """Parse the declaration of one parameter. Errors: TemplateError."""
     if not isinstance(node, dict):
         raise TemplateError("Template format error: Every Parameters member must be an object.")
     for field in node:
@@ -69,7 +69,7 @@ def read_parameter(name: str, node: Node) -> Parameter:
 
 
 def check_defaults(parameters: Mapping[str, Parameter]) -> None:
-    """Hold each default against its declaration. Errors: TemplateError."""
+    """Validate each default by its declaration. Errors: TemplateError."""
     patterns = _Patterns()
     for declared in parameters.values():
         if declared.default is not None:
@@ -77,9 +77,9 @@ def check_defaults(parameters: Mapping[str, Parameter]) -> None:
 
 
 def resolve_parameters(template: Template, given: Mapping[str, str]) -> dict[str, ParameterValue]:
-    """Give every declared parameter its value: the given one, else its default.
+    """Give every declared parameter its value: the given value, else its default.
 
-    Errors: TemplateError if one has neither, if a given one is not declared, or breaks a constraint.
+    Errors: TemplateError if a parameter has neither, or if a given value has no declaration or violates a constraint.
     """
     unknown = [name for name in given if name not in template.parameters]
     if unknown:
@@ -95,7 +95,7 @@ def resolve_parameters(template: Template, given: Mapping[str, str]) -> dict[str
 
 
 class _Patterns:
-    """Holds values against the patterns of one template; all of them together may cost so much and no more."""
+    """Matches values with the patterns of one template; all of them together have a limited cost."""
 
     def __init__(self) -> None:
         self._left = PATTERN_COST_MAX
@@ -158,7 +158,7 @@ def _bound(name: str, node: Mapping[str, Node], field: str) -> str | None:
 
 
 def _accept(declared: Parameter, value: str, patterns: _Patterns) -> ParameterValue:
-    """Check a value against its declaration and split lists. Errors: TemplateError."""
+    """Validate a value by its declaration and split lists. Errors: TemplateError."""
     items = [item.strip() for item in value.split(",")] if declared.is_list else [value]
     for item in items:
         broken = _broken_constraint(declared, item, patterns)
@@ -173,7 +173,7 @@ def _accept(declared: Parameter, value: str, patterns: _Patterns) -> ParameterVa
 
 
 def _broken_constraint(declared: Parameter, value: str, patterns: _Patterns) -> str | None:
-    """What is wrong with a value, as the end of a sentence; None if nothing is."""
+    """The violated constraint, as the end of a sentence; None if there is none."""
     if declared.type in ("Number", "List<Number>"):
         broken = _broken_bound(declared, value)
         if broken is not None:

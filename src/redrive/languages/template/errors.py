@@ -1,10 +1,10 @@
-"""What is wrong with a template, in the words CloudFormation uses."""
+"""The error for an invalid template, in CloudFormation's words."""
 
 from __future__ import annotations
 
 
 class TemplateError(ValueError):
-    """A template, or a value given to it, that CloudFormation refuses; its code for it is `ValidationError`."""
+    """A template, or a value for it, that CloudFormation refuses; its code is `ValidationError`."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)

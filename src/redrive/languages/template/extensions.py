@@ -1,7 +1,7 @@
 """The transform AWS::LanguageExtensions: loops, lengths, JSON texts, defaults of mappings, functions in more places.
 
-What follows from parameters, mappings and conditions is resolved here; what only the stack's resources know stays a
-function. It must not know stacks.
+Values that depend on parameters, mappings and conditions alone are resolved here; values that depend on the stack's
+resources stay functions. It must not know stacks.
 Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/transform-aws-languageextensions.html
 """
 
@@ -22,13 +22,13 @@ _POLICIES = ("DeletionPolicy", "UpdateReplacePolicy")
 
 
 class _NotYet(TemplateError):
-    """A value that only the stack's resources know."""
+    """A value that depends on the stack's resources."""
 
 
 def extend(
     root: Mapping[str, Node], parameters: Mapping[str, ParameterValue], pseudo: PseudoParameters
 ) -> dict[str, Node]:
-    """A template in which nothing of the extensions is left. Errors: TemplateError."""
+    """The template without the functions of the extensions. Errors: TemplateError."""
     scope = _Scope(root, parameters, pseudo)
     looped = Loops(lambda node: resolve(_extended(node, scope), scope)).expand(dict(root))
     assert isinstance(looped, dict)
@@ -46,7 +46,7 @@ def extend(
 
 
 class _Scope:
-    """What is known before there is a stack: parameters, pseudo parameters, mappings, conditions."""
+    """The scope before there is a stack: parameters, pseudo parameters, mappings, conditions."""
 
     def __init__(
         self, root: Mapping[str, Node], parameters: Mapping[str, ParameterValue], pseudo: PseudoParameters
@@ -92,7 +92,7 @@ def _object(node: object) -> dict[str, Node]:
 
 
 def _extended(node: Node, scope: _Scope) -> Node:
-    """A value with the functions of the extensions replaced by what they give, from the inside outwards."""
+    """A value with the functions of the extensions replaced by their results, from the inside outwards."""
     if isinstance(node, list):
         return [_extended(item, scope) for item in node]
     if not isinstance(node, dict):
@@ -126,7 +126,7 @@ def _if_known(node: Node, scope: _Scope) -> Node:
 
 
 def _length(argument: Node, scope: _Scope) -> Node:
-    # The length of a list does not depend on the values that are not known yet.
+    # The length of a list does not depend on values that are not known yet.
     found = argument if isinstance(argument, list) else resolve(argument, scope)
     if not isinstance(found, list):
         raise TemplateError("Fn::Length is incorrectly set: it needs a list")
@@ -134,13 +134,13 @@ def _length(argument: Node, scope: _Scope) -> Node:
 
 
 def _found(first: Node, second: Node, third: Node, default: Node, scope: _Scope) -> Node:
-    """What a mapping holds, or the default where it has no such key."""
+    """The value in a mapping, or the default if the key is missing."""
     name, key, attribute = (str(resolve(part, scope)) for part in (first, second, third))
     return scope.mappings.get(name, {}).get(key, {}).get(attribute, default)
 
 
 def _json_text(argument: Node, scope: _Scope) -> Node:
-    """A value as compact JSON. Where parts are not known yet, a Sub puts them into the text when they are."""
+    """A value as compact JSON. A Sub inserts the parts that are not known yet."""
     if not isinstance(argument, dict | list):
         raise TemplateError("Fn::ToJsonString is incorrectly set: it needs an object or a list")
     later: dict[str, Node] = {}
@@ -149,7 +149,7 @@ def _json_text(argument: Node, scope: _Scope) -> Node:
 
 
 class _JsonText:
-    """Writes JSON as the text of a Sub; `later` gets what it refers to."""
+    """Writes JSON as the text of a Sub; `later` collects the Sub's variables."""
 
     def __init__(self, scope: _Scope, later: dict[str, Node]) -> None:
         self._scope = scope
@@ -185,5 +185,5 @@ def _is_call(name: str) -> bool:
 
 
 def _dumped(value: Node) -> str:
-    """A known value as JSON; what would be a variable of a Sub is written as plain text."""
+    """A known value as JSON; `${` is escaped for Sub."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("${", "${!")

@@ -1,6 +1,6 @@
-"""The intrinsic functions: which ones there are, what their arguments look like, and the error for each when not.
+"""The intrinsic functions: their names, the shapes of their arguments, and the error message for each shape.
 
-It knows shapes, not values: `resolve` does the work, `references` looks for names.
+It knows shapes, not values: `resolve` computes results, `references` finds names.
 Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference.html
 """
 
@@ -55,7 +55,7 @@ _SUB_NAME = re.compile(r"[A-Za-z0-9_.:]+")
 def function_of(node: Node) -> tuple[str, Node] | None:
     """The name and argument of a function call, or None if the node is a plain value.
 
-    Errors: TemplateError for a function that does not exist or that shares its object with other keys.
+    Errors: TemplateError for an unknown function, and for a function beside other keys in one object.
     """
     if not isinstance(node, dict):
         return None
@@ -97,7 +97,7 @@ def get_att_arguments(argument: Node) -> tuple[str, Node]:
         case [str() as logical_id, str() | dict() as attribute] if logical_id and attribute:
             return logical_id, attribute
         case [str() as logical_id, *attributes] if len(attributes) > 1:
-            # !GetAtt [Stack, Outputs, Name] is Stack's attribute Outputs.Name.
+            # !GetAtt [Stack, Outputs, Name] means the attribute Outputs.Name of Stack.
             return logical_id, ".".join(map(str, attributes))
         case _:
             raise TemplateError(
@@ -162,7 +162,7 @@ def select_arguments(argument: Node) -> tuple[Node, Node]:
 
 
 def sub_arguments(argument: Node) -> tuple[str, dict[str, Node]]:
-    """The text and the map of a Sub; without a map it is empty."""
+    """The text and the map of a Sub; the map is empty if not given."""
     match argument:
         case str():
             return argument, {}
@@ -188,7 +188,7 @@ def cidr_arguments(argument: Node) -> tuple[Node, Node, Node]:
 
 
 def sub_pieces(text: str) -> Iterator[tuple[str, str | None]]:
-    """A Sub's text cut into pieces: the plain text before each variable, and the variable's name.
+    """A Sub's text in pieces: the plain text before each variable, and the variable's name.
 
     The last piece has no name. `${!x}` is the plain text `${x}`.
     """
@@ -197,7 +197,7 @@ def sub_pieces(text: str) -> Iterator[tuple[str, str | None]]:
     while (opening := text.find("${", position)) >= 0:
         closing = text.find("}", opening)
         if closing < 0:
-            break  # Nothing behind here is closed: what is left is plain text, however many openings it has.
+            break  # Nothing after this is closed: the rest is plain text, however many `${` it has.
         plain.append(text[position:opening])
         position = closing + 1
         name = text[opening + 2 : closing]

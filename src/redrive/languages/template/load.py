@@ -1,6 +1,6 @@
-"""Check a template's structure and turn it into a Template.
+"""Checks a template's structure and converts it to a Template.
 
-It must not know parameter values or resource types: those come later, and from others.
+It must not know parameter values or resource types: later steps use those.
 Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/template-anatomy.html
 and docs/semantics/cloudformation-templates.md
 """
@@ -53,7 +53,7 @@ _ALPHANUMERIC = re.compile(r"[A-Za-z0-9]+")
 
 
 def load_template(text: str) -> Template:
-    """Read a template, check its structure and every name it refers to.
+    """Parse a template, check its structure and every name it refers to.
 
     Errors: TemplateError in CloudFormation's words.
     """
@@ -83,9 +83,9 @@ def load_template(text: str) -> Template:
 
 
 def load_declared(text: str) -> Template:
-    """Read what a template says before its transforms are carried out: parameters, description, types of resources.
+    """Parse a template before its transforms: parameters, description, types of resources.
 
-    What else there is follows from the transforms, so nothing else is checked. Errors: TemplateError.
+    The transforms determine the rest, so nothing else is checked. Errors: TemplateError.
     """
     root = read_root(text)
     resources = root.get("Resources")
@@ -105,7 +105,7 @@ def load_declared(text: str) -> Template:
 
 
 def read_root(text: str) -> dict[str, Node]:
-    """The sections of a template as they are written. Errors: TemplateError."""
+    """The sections of a template as written. Errors: TemplateError."""
     root = read_source(text)
     if not isinstance(root, dict):
         raise TemplateError("Template format error: unsupported structure.")
@@ -151,7 +151,7 @@ def _section(root: Mapping[str, Node], name: str) -> dict[str, Node]:
 
 
 def _objects(root: Mapping[str, Node], name: str) -> dict[str, Node]:
-    """A section each of whose members is an object."""
+    """A section whose members are all objects."""
     section = _section(root, name)
     if not all(isinstance(node, dict) for node in section.values()):
         raise TemplateError(f"Template format error: Every {name} member must be an object.")

@@ -1,7 +1,8 @@
-"""The functions that answer yes or no: those of conditions, and those that only rules may use.
+"""The Boolean functions: those of conditions, and those that only rules may use.
 
-Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference-conditions.html
-and https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference-rules.html
+Source:
+https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference-conditions.html and
+https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference-rules.html
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from redrive.languages.template.source import Node
 from redrive.languages.template.text import text_of
 
 PARTS_MAX = 10
-"""Conditions that one And or Or may join."""
+"""The most conditions of one And or Or."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +51,15 @@ _Test = Callable[[_Logic, Node], bool]
 
 
 def holds(node: Node, scope: ResolutionScope, tests: Mapping[str, _Test], named: Callable[[str], bool]) -> bool:
-    """Does a condition hold? `tests` are the functions it may use, `named` answers for other conditions.
+    """Whether a condition holds. `tests` are the functions that it may use, `named` evaluates other conditions.
 
-    Errors: TemplateError if it is no condition.
+    Errors: TemplateError if it is not a condition.
     """
     return _Logic(scope, tests, named).holds(node)
 
 
 def conditions_named(node: Node) -> Iterator[str]:
-    """The other conditions that a condition asks for by name, in source order."""
+    """The other conditions that a condition names, in source order."""
     if isinstance(node, dict) and len(node) == 1:
         ((function, argument),) = node.items()
         if function == "Condition" and isinstance(argument, str):
@@ -81,7 +82,7 @@ def _parts(name: str, argument: Node) -> list[Node]:
 
 
 def _and(logic: _Logic, argument: Node) -> bool:
-    # Every part is asked, so that a malformed one is found whatever the others say.
+    # Every part is evaluated, so that a malformed part is always found.
     answers = [logic.holds(part) for part in _parts("Fn::And", argument)]
     return all(answers)
 

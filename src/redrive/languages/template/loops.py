@@ -15,19 +15,19 @@ from redrive.languages.template.text import text_of
 PREFIX = "Fn::ForEach::"
 
 LOOPS_NESTED_MAX = 5
-"""AWS's own limit of loops inside of each other."""
+"""AWS's limit of nested loops."""
 
 MADE_MAX = 100_000
-"""How many values loops may make together. Ours: a template after its transforms can hardly hold more."""
+"""The most values from all loops together. Our own limit: a template after its transforms can hardly contain more."""
 
 _OTHER = re.compile(r"[^A-Za-z0-9]")
 
 Evaluate = Callable[[Node], Node]
-"""The value of a collection: functions of parameters, mappings and conditions are resolved. Errors: TemplateError."""
+"""Resolves a collection: functions of parameters, mappings and conditions. Errors: TemplateError."""
 
 
 class Loops:
-    """Expands the loops of one template; all of them together may make so much and no more."""
+    """Expands the loops of one template; all of them together have a limit."""
 
     def __init__(self, evaluate: Evaluate) -> None:
         self._evaluate = evaluate
@@ -51,7 +51,7 @@ class Loops:
         return made
 
     def _run(self, name: str, node: Node, made: dict[str, Node], depth: int) -> None:
-        """Put what a loop makes beside the loop."""
+        """Put the results of a loop beside the loop."""
         if depth > LOOPS_NESTED_MAX:
             raise TemplateError(f"{name}: no more than {LOOPS_NESTED_MAX} loops can be nested")
         match node:
@@ -85,12 +85,12 @@ def _add(made: dict[str, Node], key: str, value: Node) -> None:
 
 
 def _in_text(text: str, identifier: str, value: str) -> str:
-    """A text with a value in the place of `${identifier}`; its letters and digits alone in that of `&{identifier}`."""
+    """A text with a value for `${identifier}`, and with only the value's letters and digits for `&{identifier}`."""
     return text.replace(f"${{{identifier}}}", value).replace(f"&{{{identifier}}}", _OTHER.sub("", value))
 
 
 def _filled(node: Node, identifier: str, value: str) -> Node:
-    """A fragment with a value in the place of its identifier."""
+    """A fragment with a value in place of its identifier."""
     if isinstance(node, list):
         return [_filled(item, identifier, value) for item in node]
     if not isinstance(node, dict):
@@ -119,7 +119,7 @@ def _in_object(node: Mapping[str, Node], identifier: str, value: str) -> Node:
 
 
 def _in_loop(node: Node, identifier: str, value: str) -> Node:
-    """A loop inside of a loop: the keys that it makes may hold the outer identifier, too."""
+    """A nested loop: its result's keys may contain the outer identifier, too."""
     match node:
         case [inner, collection, dict() as fragment]:
             keyed: Node = {_in_text(key, identifier, value): part for key, part in fragment.items()}
@@ -139,7 +139,7 @@ def _in_sub(argument: Node, identifier: str, value: str) -> Node:
 
 
 def _in_names(node: Node, identifier: str, value: str) -> Node:
-    """Names of resources: plain ones hold the identifier, too."""
+    """Names of resources: plain names may contain the identifier, too."""
     if isinstance(node, list):
         return [_in_names(item, identifier, value) for item in node]
     return _in_text(node, identifier, value) if isinstance(node, str) else _filled(node, identifier, value)

@@ -1,4 +1,4 @@
-"""A template as values: its sections, typed as far as their meaning is fixed before parameters are known.
+"""A template as values: its sections, typed as far as possible before parameters are known.
 
 Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/template-anatomy.html
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from redrive.languages.template.source import Node
 
 ParameterValue = str | list[str]
-"""A resolved parameter: numbers are texts here too, lists are lists of texts."""
+"""A resolved parameter: numbers are texts, too; lists are lists of texts."""
 
 
 _SSM_VALUE = "AWS::SSM::Parameter::Value<"
@@ -19,7 +19,7 @@ _SSM_VALUE = "AWS::SSM::Parameter::Value<"
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """What a template says of one of its parameters. Absent constraints are None."""
+    """The declaration of one parameter. Absent constraints are None."""
 
     name: str
     type: str
@@ -36,19 +36,19 @@ class Parameter:
 
     @property
     def is_list(self) -> bool:
-        """Does a reference to it give a list?"""
+        """Whether a reference to it gives a list."""
         kind = self.type.removeprefix(_SSM_VALUE)
         return kind.startswith(("CommaDelimitedList", "List<"))
 
     @property
     def is_ssm(self) -> bool:
-        """Is its value, on AWS, that of an SSM parameter whose name is given?"""
+        """Whether, on AWS, its value comes from the SSM parameter with the given name."""
         return self.type.startswith(_SSM_VALUE)
 
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """One resource as written: functions are unresolved, and `condition` says whether it exists at all."""
+    """One resource as written: functions are unresolved, and `condition` decides whether the resource exists."""
 
     logical_id: str
     type: str
@@ -64,7 +64,7 @@ class Resource:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """One output as written; `export_name` is None where nothing is exported."""
+    """One output as written; `export_name` is None without an export."""
 
     name: str
     value: Node
@@ -75,7 +75,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A template whose structure and references have been checked. Every section keeps its source order."""
+    """A template whose structure and references are valid. Every section keeps its source order."""
 
     resources: Mapping[str, Resource]
     parameters: Mapping[str, Parameter]

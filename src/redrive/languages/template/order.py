@@ -1,4 +1,4 @@
-"""In which order resources are made, so that each finds what it refers to.
+"""The order in which resources are created: each after those that it refers to.
 
 Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/aws-attribute-dependson.html
 """
@@ -15,17 +15,17 @@ from redrive.languages.template.references import AttributeOf, RefTo, resource_r
 
 
 def dependencies(template: Template, active: ActiveTemplate) -> dict[str, frozenset[str]]:
-    """What each existing resource waits for: by Ref, GetAtt, Sub and DependsOn.
+    """The dependencies of each existing resource: by Ref, GetAtt, Sub and DependsOn.
 
-    A DependsOn to a resource whose condition is false is no wait.
+    A DependsOn to a resource with a false condition is ignored.
     """
     return {name: _dependencies_of(template, active, name) for name in active.resources}
 
 
 def dependency_order(template: Template, active: ActiveTemplate) -> list[str]:
-    """The existing resources, each after all it depends on; where there is a choice, in source order.
+    """The existing resources in topological order; ties are in source order.
 
-    Errors: TemplateError if resources depend on each other in a circle.
+    Errors: TemplateError if resources depend on each other in a cycle.
     """
     waiting = {name: set(needed) for name, needed in dependencies(template, active).items()}
     place = {name: index for index, name in enumerate(waiting)}
@@ -60,7 +60,7 @@ def _dependencies_of(template: Template, active: ActiveTemplate, name: str) -> f
 
 
 def _circle(waiting: Mapping[str, set[str]]) -> list[str]:
-    """Those still waiting who are waited for in turn: the circles, without who only stands in line behind one."""
+    """The resources in cycles, without those that merely depend on a cycle."""
     circle = {name for name, needed in waiting.items() if needed}
     while True:
         wanted = {other for name in circle for other in waiting[name]}

@@ -1,4 +1,4 @@
-"""Where in its text a template says something, for messages to who wrote it."""
+"""Line numbers in a template's text, for messages to its author."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from redrive.languages.template.source import compose
 
 
 def line_of(text: str, *path: str) -> int | None:
-    """The line, from 1, at which the key stands that this path leads to; None if there is none."""
+    """The line, from 1, of the key at this path; None if there is none."""
     try:
         node = compose(text)
     except (yaml.YAMLError, TemplateError, RecursionError):
@@ -28,7 +28,7 @@ def line_of(text: str, *path: str) -> int | None:
 
 
 def keys_twice(text: str) -> list[tuple[str, int]]:
-    """The keys that stand twice in one object, each with the line of the later one, which is the one that counts."""
+    """The keys that occur twice in one object, each with the line of the later one, which takes effect."""
     try:
         node = compose(text)
     except (yaml.YAMLError, TemplateError, RecursionError):

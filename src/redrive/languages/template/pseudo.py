@@ -1,4 +1,4 @@
-"""The pseudo parameters: what every template knows of the stack it becomes.
+"""The pseudo parameters: facts about the stack that every template can use.
 
 Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/pseudo-parameter-reference.html
 """
@@ -36,7 +36,7 @@ class PseudoParameters:
 
     @property
     def partition(self) -> str:
-        """`aws`, or the partition that the region belongs to."""
+        """The partition of the region, such as `aws`."""
         if self.region.startswith("cn-"):
             return "aws-cn"
         return "aws-us-gov" if self.region.startswith("us-gov-") else "aws"
@@ -47,7 +47,7 @@ class PseudoParameters:
         return "amazonaws.com.cn" if self.partition == "aws-cn" else "amazonaws.com"
 
     def values(self) -> dict[str, Node]:
-        """Every pseudo parameter that has a value, which AWS::NoValue has not."""
+        """Every pseudo parameter with a value; AWS::NoValue has none."""
         return {
             "AWS::AccountId": self.account_id,
             "AWS::NotificationARNs": list(self.notification_arns),

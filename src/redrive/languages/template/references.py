@@ -1,4 +1,4 @@
-"""What a template's parts refer to, and whether it is there.
+"""The references in a template's parts, and whether their targets exist.
 
 Names are checked twice: as written, when a template is loaded, over both branches of every If; and as active,
 when the conditions are known, over the branches that are taken.
@@ -34,7 +34,7 @@ class RefTo:
 
 @dataclass(frozen=True, slots=True)
 class AttributeOf:
-    """An attribute of a resource; `by` is the function that asks for it."""
+    """An attribute of a resource; `by` is the function that refers to it."""
 
     name: str
     attribute: str
@@ -110,7 +110,7 @@ def _of_sub(argument: Node, conditions: Mapping[str, bool] | None) -> Iterator[R
 
 
 def resource_references(resource: Resource, conditions: Mapping[str, bool] | None = None) -> Iterator[Reference]:
-    """Everything a resource refers to by functions; DependsOn is left aside."""
+    """Everything a resource refers to by functions, without DependsOn."""
     for part in (
         dict(resource.properties),
         resource.creation_policy,
@@ -127,7 +127,7 @@ def output_references(output: Output, conditions: Mapping[str, bool] | None = No
 
 
 def check_references(template: Template) -> None:
-    """Check that every name in a template, on whatever branch, is declared in it.
+    """Check that every name in a template, on every branch, is declared in it.
 
     Errors: TemplateError in CloudFormation's words.
     """
@@ -145,7 +145,7 @@ def check_references(template: Template) -> None:
 def check_active_references(
     template: Template, conditions: Mapping[str, bool], resources: Container[str], outputs: Iterable[str]
 ) -> None:
-    """Check that what exists refers only to what exists. Errors: TemplateError."""
+    """Check that existing parts refer only to existing parts. Errors: TemplateError."""
     found = [
         found
         for name, resource in template.resources.items()
@@ -207,7 +207,7 @@ def _check_mapping(template: Template, name: str) -> None:
 
 
 def _check_conditions_block(template: Template) -> None:
-    """Conditions may speak of parameters and mappings only."""
+    """Conditions may refer only to parameters and mappings."""
     unresolved = []
     for reference in references(dict(template.conditions)):
         match reference:

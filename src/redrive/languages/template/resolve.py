@@ -1,6 +1,6 @@
-"""Put values in the place of functions.
+"""Replaces functions by their values.
 
-It must not know where values come from: a scope answers for parameters, resources and exports.
+It must not know where values come from: a scope provides parameters, resources and exports.
 Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference.html
 """
 
@@ -37,18 +37,18 @@ from redrive.languages.template.text import text_of, whole_number
 
 # https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference-cidr.html
 CIDR_COUNT_MAX = 256
-# AWS lists the zones an account has; three is what most regions have.
+# AWS lists the zones of an account; most regions have three.
 ZONE_LETTERS = "abc"
 
 RESOLVED_MAX = 1_048_576
-"""How many characters and items the functions of one value may give together, those inside of others included.
+"""The most characters and items that the functions of one value may return together, nested ones included.
 
-Ours: functions can be nested so that each doubles what it is given. No template is larger than this.
+Our own limit: nested functions can double their input at each level. No template is larger than this.
 """
 
 
 class ResolutionScope(Protocol):
-    """Where a value's functions find what they name."""
+    """Provides the values that functions name."""
 
     @property
     def pseudo(self) -> PseudoParameters:
@@ -62,31 +62,31 @@ class ResolutionScope(Protocol):
 
     @property
     def conditions(self) -> Mapping[str, bool]:
-        """Every condition's answer."""
+        """The value of every condition."""
         ...
 
     def ref(self, name: str) -> Node:
-        """A parameter's value, or the id of a resource that exists already. Errors: TemplateError."""
+        """A parameter's value, or the id of an existing resource. Errors: TemplateError."""
         ...
 
     def get_att(self, logical_id: str, attribute: str) -> Node:
-        """An attribute of a resource that exists already. Errors: TemplateError."""
+        """An attribute of an existing resource. Errors: TemplateError."""
         ...
 
     def import_value(self, name: str) -> Node:
-        """What another stack exports under this name. Errors: TemplateError."""
+        """Another stack's export with this name. Errors: TemplateError."""
         ...
 
 
 class _Resolving:
-    """A scope while one value is resolved in it: counts what its functions have given."""
+    """A scope during the resolution of one value: adds up the sizes of the functions' results."""
 
     def __init__(self, scope: ResolutionScope) -> None:
         self.scope = scope
         self._left = RESOLVED_MAX
 
     def spend(self, size: int) -> None:
-        """Count what a function is about to give. Errors: TemplateError."""
+        """Add the size of a function's next result. Errors: TemplateError."""
         self._left -= size
         if self._left < 0:
             raise TemplateError(
@@ -95,7 +95,7 @@ class _Resolving:
 
 
 class _Removed(Enum):
-    """The result of AWS::NoValue: the property or item it stands for is not there."""
+    """The result of AWS::NoValue: the property or item is removed."""
 
     REMOVED = "removed"
 
@@ -104,9 +104,9 @@ _Result: TypeAlias = "Node | _Removed"
 
 
 def resolve(node: Node, scope: ResolutionScope) -> Node:
-    """The value with every function replaced by its result; AWS::NoValue removes the property it stands for.
+    """The value with every function replaced by its result; AWS::NoValue removes its property.
 
-    AWS::NoValue in the place of the whole value gives None. Errors: TemplateError.
+    If the whole value is AWS::NoValue, the result is None. Errors: TemplateError.
     """
     return _value(node, _Resolving(scope))
 
@@ -137,7 +137,7 @@ def _resolve(node: Node, resolving: _Resolving) -> _Result:
 
 
 def _size(result: _Result) -> int:
-    """How large the result of a function is, in characters and items."""
+    """The size of a function's result, in characters and items."""
     match result:
         case str():
             return len(result)

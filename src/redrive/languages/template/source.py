@@ -1,6 +1,6 @@
-"""Read a template's text, YAML or JSON, into plain values in source order.
+"""Parses a template's text, YAML or JSON, into plain values in source order.
 
-Every scalar that is not plainly a number, a truth value or null is a string: dates and versions stay as they are
+Every scalar that is not clearly a number, a Boolean or null is a string: dates and versions stay as they are
 written. The short forms of functions (`!Ref x`) become their long forms (`{"Ref": "x"}`).
 Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/template-formats.html
 """
@@ -45,13 +45,13 @@ _YAML_TAG = "tag:yaml.org,2002:"
 _WITHOUT_PREFIX = frozenset({"Condition", "Ref"})
 
 DEPTH_MAX = 100
-"""Levels of nesting that are read; deeper templates are refused before they exhaust the stack."""
+"""The most levels of nesting; deeper templates are refused before they exhaust the stack."""
 
 
 def read_source(text: str) -> Node:
-    """Read the text of a template. A text that begins with `{` is JSON, everything else YAML.
+    """Parse the text of a template. A text that begins with `{` is JSON, everything else YAML.
 
-    Of a key that stands twice in one object, the last value counts.
+    Of a repeated key in one object, the last value counts.
 
     Errors: TemplateError if it is not well-formed, or uses a YAML alias.
     """
@@ -113,7 +113,7 @@ def _read_yaml(text: str) -> Node:
 
 
 def compose(text: str) -> yaml.Node | None:
-    """The nodes of a text with their places; JSON is YAML enough for that. Errors: yaml.YAMLError; TemplateError."""
+    """The nodes of a text with their places; JSON is close enough to YAML. Errors: yaml.YAMLError; TemplateError."""
     node: yaml.Node | None = _Loader(text).get_single_node()
     return node
 
@@ -124,7 +124,7 @@ def _not_well_formed(mark: yaml.Mark | None) -> TemplateError:
 
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML's parser with CloudFormation's idea of scalars, and without aliases."""
+    """PyYAML's parser with CloudFormation's rules for scalars, and without aliases."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
@@ -132,7 +132,7 @@ class _Loader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
     def fetch_flow_collection_start(self, token: type[yaml.Token]) -> None:
-        """Open a flow; not inside too many, for PyYAML looks at all that are open with each further token."""
+        """Open a flow collection, but not inside too many: for each further token PyYAML looks at all open ones."""
         if self.flow_level > DEPTH_MAX:
             raise _too_deep()
         super().fetch_flow_collection_start(token)

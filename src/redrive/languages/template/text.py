@@ -9,7 +9,7 @@ _DIGITS_MAX = 18
 
 
 def whole_number(text: str) -> int | None:
-    """The number that decimal digits spell; None for any other text, and for one of more than 18 digits."""
+    """The number in decimal digits; None for any other text, and for more than 18 digits."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= _DIGITS_MAX else None
 
 

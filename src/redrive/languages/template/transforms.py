@@ -1,7 +1,7 @@
-"""Which transforms a template asks for, and in which order they are carried out. It must not know what they do.
+"""The transforms that a template requests, and their order. It must not know what they do.
 
-Embedded ones (`Fn::Transform`) come first, the innermost before those around them; then those of the section
-`Transform`, in the order in which they stand there.
+Embedded transforms (`Fn::Transform`) come first, inner ones before outer ones; then those of the section `Transform`,
+in their order there.
 Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/template-macros-author.html
 """
 
@@ -21,7 +21,7 @@ Path = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Transform:
-    """A transform that is asked for, with its parameters. `path` leads to what it is given; empty: the whole."""
+    """A requested transform with its parameters. `path` leads to its fragment; empty: the whole template."""
 
     name: str
     parameters: Mapping[str, Node]
@@ -36,7 +36,7 @@ def declared_transforms(root: Mapping[str, Node]) -> list[Transform]:
 
 
 def next_transform(root: dict[str, Node]) -> Transform | None:
-    """The transform that is carried out next, or None if there are no more. Errors: TemplateError."""
+    """The next transform to run; None if there is none left. Errors: TemplateError."""
     embedded = _innermost(root, ())
     if embedded is not None:
         return embedded
@@ -45,19 +45,19 @@ def next_transform(root: dict[str, Node]) -> Transform | None:
 
 
 def has_transforms(root: dict[str, Node]) -> bool:
-    """Whether a template asks for any. Errors: TemplateError."""
+    """Whether a template requests any transform. Errors: TemplateError."""
     return next_transform(root) is not None
 
 
 def fragment_of(root: dict[str, Node], transform: Transform) -> Node:
-    """What a transform is given: the whole template without the section `Transform`, or what stands beside its call."""
+    """The input of a transform: the whole template without the section `Transform`, or the siblings of its call."""
     fragment = _at(root, transform.path)
     left_out = CALL if transform.is_embedded else "Transform"
     return {key: value for key, value in fragment.items() if key != left_out} if isinstance(fragment, dict) else None
 
 
 def replaced(root: dict[str, Node], transform: Transform, result: Node) -> Node:
-    """The template after a transform has answered; it is not asked for any more."""
+    """The template after a transform, without the request for this transform."""
     if transform.is_embedded:
         return _put(root, transform.path, result)
     if not isinstance(result, dict):
@@ -80,7 +80,7 @@ def _read(node: Node) -> Transform:
 def _innermost(node: Node, path: Path) -> Transform | None:
     inner = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
     for key, value in inner:
-        # The parameters of a transform may hold a call, too: what they hold comes before what they are given to.
+        # The parameters of a transform may contain a call, too: that call runs before the transform.
         found = _innermost(value, (*path, key))
         if found is not None:
             return found

@@ -1,1 +1,1 @@
-"""Calls of the handler: who is asked what, what counts, what a service answers that the engine does not have."""
+"""Calls of the handler: what each asks, how it counts, and answers for services that the engine does not have."""

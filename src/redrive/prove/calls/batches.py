@@ -1,6 +1,6 @@
-"""Calls of many entries, whose answer is a success although some of the entries were refused.
+"""Calls with many entries, which succeed even if some of the entries are refused.
 
-A table of what AWS's API references say of each: where the entries stand, and how an answer names the refused ones.
+A table from AWS's API references: which member has the entries, and how an answer names the refused ones.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ _CODE, _MESSAGE = "InternalFailure", "Internal error: try this entry again."
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """Where entries stand in a call, and where an answer names the refused ones.
+    """The member of a call that has the entries, and the member of an answer that names the refused ones.
 
-    They are named by their `Id` in a list of their own, or else, with `count`, by their place in a list of all.
+    An answer names them by their `Id` in a list of their own, or, with `count`, by their place in a list of all.
     """
 
     entries: str
@@ -42,12 +42,12 @@ _ITEMS = ("dynamodb", "BatchWriteItem")
 
 
 def can_be_partly_refused(call: Call) -> bool:
-    """Whether a call succeeds though some of its entries are refused."""
+    """Whether a call can succeed although some of its entries are refused."""
     return (call.service, call.operation) in (_ITEMS, *_BATCHES)
 
 
 def without_last(call: Call) -> Call | None:
-    """The batch without its last entry; None if nothing is left of it."""
+    """The batch without its last entry; None if it had only one."""
     if (call.service, call.operation) == _ITEMS:
         *tables, (table, members) = _tables(call.params).items()
         left = {**dict(tables), **({table: members[:-1]} if members[1:] else {})}
@@ -58,7 +58,7 @@ def without_last(call: Call) -> Call | None:
 
 
 def with_last_refused(call: Call, answer: Params) -> dict[str, object]:
-    """The answer to a batch of which all but the last entry were taken."""
+    """The answer to a batch whose last entry was refused and all others accepted."""
     if (call.service, call.operation) == _ITEMS:
         table, members = list(_tables(call.params).items())[-1]
         return {**answer, "UnprocessedItems": {table: members[-1:]}}
@@ -74,7 +74,7 @@ def with_last_refused(call: Call, answer: Params) -> dict[str, object]:
 
 
 def taken_of(call: Call, answer: Params) -> Call:
-    """A batch without the entries that its answer names as refused; any other call as it is."""
+    """A batch without the entries that its answer names as refused; any other call unchanged."""
     if (call.service, call.operation) == _ITEMS:
         unprocessed = _tables({"RequestItems": answer.get("UnprocessedItems", {})})
         left = {

@@ -1,4 +1,4 @@
-"""A call of the handler to the world outside it: who is asked what, and whether that changes anything."""
+"""A call of the handler to the outside: service, operation, target, and whether it changes anything."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _TARGETS = (
     "StreamName", "DeliveryStreamName", "EventBusName", "Name", "Destination", "taskDefinition",
 )  # fmt: skip
 _WRITTEN = {"ConditionCheckItem": "GetItem"}
-"""A condition check changes nothing."""
+"""Changes nothing: a condition check."""
 _SILENT_SERVICES = frozenset({"cloudwatch", "logs", "sts", "xray"})
-"""What is written there tells of work and is none."""
+"""Writes that report about the work, and are not work themselves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call. `target` is the name of what it is about: a table, a queue, a topic."""
+    """One call. `target` is the name of its table, queue or topic."""
 
     service: str
     operation: str
@@ -36,7 +36,7 @@ class Call:
 
     @property
     def name(self) -> str:
-        """`dynamodb:PutItem:reports`, which patterns are matched with."""
+        """The text that patterns match: `dynamodb:PutItem:reports`."""
         return f"{self.service}:{self.operation}:{self.target}"
 
     @property
@@ -46,11 +46,11 @@ class Call:
 
     @property
     def is_silent(self) -> bool:
-        """Whether what it changes is only ever looked at by people."""
+        """Whether only people look at what the call changes."""
         return self.service in _SILENT_SERVICES
 
     def matches(self, patterns: tuple[str, ...]) -> bool:
-        """Whether one of the patterns (`dynamodb:PutItem:reports*`) is of this call."""
+        """Whether one of the patterns (`dynamodb:PutItem:reports*`) matches this call."""
         return any(fnmatch.fnmatchcase(self.name, pattern) for pattern in patterns)
 
     def __str__(self) -> str:
@@ -60,7 +60,7 @@ class Call:
 
 
 def call_of(service: str, operation: str, params: Params) -> Call:
-    """A call from what boto3 was asked for."""
+    """A call from the parameters given to boto3."""
     target = next((str(params[name]) for name in _TARGETS if isinstance(params.get(name), str)), "")
     if target.startswith(("http://", "https://")):
         target = target.rpartition("/")[2]
@@ -70,7 +70,7 @@ def call_of(service: str, operation: str, params: Params) -> Call:
 
 
 def parts_of(call: Call) -> tuple[Call, ...]:
-    """The calls that one call stands for: the members of a transaction or a batch, or the call itself."""
+    """The calls within one call: the members of a transaction or a batch, or the call itself."""
     match call.service, call.operation:
         case "dynamodb", "TransactWriteItems" | "TransactGetItems":
             members = [mapping_of(member) for member in members_of(call.params, "TransactItems")]
@@ -109,23 +109,23 @@ def _batched_writes(tables: Params) -> Iterator[Call]:
 
 
 def key_text(call: Call) -> str:
-    """The key of the item that a call is about, with all else that may be its key."""
+    """The key of a call's item as text, with all other parameters that may be its key."""
     return str(call.params.get("Key") or call.params.get("Item"))
 
 
 def mapping_of(value: object) -> Params:
-    """A parameter that is a document; empty if there is none."""
+    """A parameter that is a mapping; empty if absent."""
     return cast("Params", value) if isinstance(value, Mapping) else {}
 
 
 def members_of(params: Params, name: str) -> Sequence[object]:
-    """A parameter that is a list; empty if there is none."""
+    """A parameter that is a list; empty if absent."""
     value = params.get(name)
     return value if isinstance(value, list | tuple) else ()
 
 
 def as_sent(client: BaseClient, operation: str, params: Params) -> Params:
-    """The parameters after botocore's and boto3's own changes: what `boto3.resource` takes becomes what is sent."""
+    """The parameters after the changes of botocore and boto3: `boto3.resource`'s form becomes the form on the wire."""
     model = client.meta.service_model.operation_model(operation)
     place = f"{client.meta.service_model.service_id.hyphenize()}.{operation}"
     context: dict[str, object] = {"client_region": client.meta.region_name, "client_config": client.meta.config}

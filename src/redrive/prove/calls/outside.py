@@ -1,7 +1,7 @@
-"""Answers of AWS services that the engine does not have: made up from their models, so that a handler can go on.
+"""Answers of AWS services that the engine does not have: made up from their models, so that a handler can continue.
 
-Such a call is counted as what it is, an effect, and its answer says only that it went well: ids are invented, lists are
-empty. A handler that asks such a service for something cannot be answered honestly, and is not.
+Such a call counts as an effect, and its answer says only that it succeeded: ids are invented, lists are empty. A call
+that reads from such a service gets no answer: no made-up answer would be honest.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from redrive.prove.calls.calls import Call, Params
 
 
 class Shape(Protocol):
-    """What is used of a shape of botocore's."""
+    """The part of botocore's shape that is used here."""
 
     @property
     def type_name(self) -> str: ...
@@ -23,14 +23,14 @@ _PLAIN: dict[str, object] = {"integer": 0, "long": 0, "float": 0.0, "double": 0.
 
 
 class Unanswerable(BaseException):
-    """The handler asks what only AWS could answer. No Exception, so that the handler does not go on after it."""
+    """The handler reads what only AWS could answer. Not an Exception, so that the handler does not catch it."""
 
     def __init__(self, call: Call) -> None:
         super().__init__(str(call))
         self.call = call
 
     def as_user_error(self) -> UserError:
-        """What a person is told."""
+        """The message for the user."""
         return UserError(
             f"The handler calls {self.call}, and redrive has no {self.call.service} to ask.",
             next_step="Put the call into a function of its own and prove the handler with that function replaced: "
@@ -39,7 +39,7 @@ class Unanswerable(BaseException):
 
 
 def made_up_answer(call: Call, members: dict[str, Shape], serial: int) -> Params:
-    """The answer to a call that changes something; `members` are those of its output. Errors: Unanswerable."""
+    """The answer to a call that changes something; `members` are its output's. Errors: Unanswerable."""
     if not call.changes:
         raise Unanswerable(call)
     answer: dict[str, object] = {"ResponseMetadata": {"HTTPStatusCode": 200, "RetryAttempts": 0}}

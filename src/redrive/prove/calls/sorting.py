@@ -1,6 +1,6 @@
-"""What each thing that a handler does counts for: an effect, a record of the handler's own, or nothing.
+"""How each action of a handler counts: as an effect, as one of the handler's own records, or not at all.
 
-The user's patterns decide first; then the ledger, of which every row is a record.
+The user's patterns decide first; then the ledger: each of its rows is a record.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from redrive.prove.calls.calls import Call
 
 
 class Role(enum.StrEnum):
-    """What something that is left behind counts for."""
+    """How something left behind counts."""
 
     EFFECT = "effect"
     RECORD = "record"
-    """It tells the handler what was done already. It may be there more than once, and say different things."""
+    """It tells the handler what was done already. It may exist more than once, with different contents."""
     TOKEN = "token"
-    """A service knows a call again by it."""
+    """A service deduplicates calls by it."""
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerRows:
-    """The rows that are the handler's memory: tables, and for the labels of their rows, whether they are of it."""
+    """The rows that are the handler's memory: tables, and for each label of their rows, whether the rows are memory."""
 
     rows: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
 
@@ -37,11 +37,14 @@ class LedgerRows:
 
     @property
     def name(self) -> str | None:
-        """What a person is told: the tables, with the rows where not all are of it; None if there are none."""
+        """The name for the user: the tables, and the rows if only some are memory; None if there are none."""
         return ", ".join(self._name(table) for table in self.tables) or None
 
     def holds(self, table: str, label: str) -> bool:
-        """Whether a row is of it. A row that no clean run has is taken for one of those whose label begins like its."""
+        """Whether a row is memory.
+
+        A row that no clean run has counts like the row whose label has the longest common prefix.
+        """
         rows = self.rows.get(table)
         if not rows:
             return False
@@ -55,14 +58,14 @@ class LedgerRows:
 
 @dataclass(frozen=True, slots=True)
 class Sorting:
-    """How things are told apart. Patterns are as in `dynamodb:PutItem:reports*`, or `…:reports#attribute`."""
+    """Classifies by patterns, such as `dynamodb:PutItem:reports*`, or `…:reports#attribute`."""
 
     effects: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
     ledger: LedgerRows = field(default_factory=LedgerRows)
 
     def role(self, call: Call, label: str) -> Role | None:
-        """What a call counts for, of which `label` names the item; None for nothing."""
+        """How a call counts, whose item `label` names; None for nothing."""
         if call.matches(self.effects):
             return Role.EFFECT
         if not call.changes or call.is_silent or call.matches(self.ignored):
@@ -70,10 +73,10 @@ class Sorting:
         return Role.RECORD if call.service == "dynamodb" and self.ledger.holds(call.target, label) else Role.EFFECT
 
     def is_ignored(self, call: Call, path: str) -> bool:
-        """Whether an attribute or a parameter is not looked at."""
+        """Whether an attribute or a parameter is ignored."""
         return any(fnmatch.fnmatchcase(f"{call.name}#{path}", pattern) for pattern in self.ignored if "#" in pattern)
 
 
 def _alike(one: str, other: str) -> int:
-    """With how many characters two texts begin alike."""
+    """The length of the common prefix of two texts."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))

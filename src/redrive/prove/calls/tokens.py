@@ -1,7 +1,7 @@
-"""Which calls the service itself recognises when they come again, by which member, and for how long.
+"""Which calls a service deduplicates by a token: the member with the token, and for how long the service remembers it.
 
-A table of what AWS documents. A member that is named like such a token and is not in it is remembered for as long as
-most of AWS's own field documentation says of theirs.
+A table of AWS's documentation. For other members with the name of such a token, the time is the one that most of AWS's
+documentation of such fields states.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from redrive.prove.calls.calls import Call
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """What a call is recognised by, and for how long after it."""
+    """The token of a call, and for how long the service remembers it."""
 
     text: str
     memory_ms: int
@@ -41,11 +41,11 @@ _MEMORIES: dict[tuple[str, str, str], int] = {
 
 _TOKEN_NAMES = frozenset({"clienttoken", "clientrequesttoken", "idempotencytoken", "messagededuplicationid"})
 MEMORY_ELSEWHERE_MS = 8 * HOUR_MS
-"""What is taken where AWS's documentation does not say: the shortest that it names for tokens of this kind."""
+"""The time where AWS's documentation states none: the shortest that it states for tokens of this kind."""
 
 
 def token_of(call: Call) -> Token | None:
-    """What a call is recognised by; None if it counts each time."""
+    """The token by which a service deduplicates a call; None if each call counts."""
     for name, value in sorted(call.params.items()):
         known = _MEMORIES.get((call.service, call.operation, name))
         if isinstance(value, str) and (known is not None or name.lower() in _TOKEN_NAMES):

@@ -1,1 +1,1 @@
-"""Effects that a history leaves behind, and what stands in them."""
+"""The effects that a history leaves behind, and their contents."""

@@ -1,8 +1,8 @@
-"""What stands in the things that are left behind: read as facts, and compared with what a clean run leaves there.
+"""The contents of what is left behind, as facts, compared with a clean run's.
 
-A fact is a path and a text: an attribute of an item, a field of a message's body, a parameter of a call. What differs
-between two clean runs of which nobody would say that one is wrong (other ids, another day, a slower process, messages
-in another order) is no fact of the work and is not compared.
+A fact is a path and a text: an attribute of an item, a field of a message's body, a parameter of a call. Facts that
+differ between two correct clean runs (other ids, another day, a slower process, another order of messages) do not
+belong to the work and are not compared.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
 Facts = tuple[tuple[str, str], ...]
-"""Paths and their texts, in order. The members of a set have one path."""
+"""Paths and their texts, in order. All members of a set have the same path."""
 Group = tuple[str, str]
-"""A kind of thing and the label that its members share; no label for those of the kind that have none in common."""
+"""A kind of thing and the label that its members share; an empty label for members that share none."""
 
 _TYPES = frozenset({"S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"})
 
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """One thing that was left behind, and what stands in it."""
+    """One thing left behind, and its contents."""
 
     kind: str
     label: str
@@ -32,7 +32,7 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A fact that is another than in a clean run. `is_doubled` if it is a number, and a multiple of the one there."""
+    """A fact that differs from the clean run. `is_doubled`: a number that is a multiple of the clean run's number."""
 
     group: Group
     path: str
@@ -41,7 +41,7 @@ class Difference:
 
     @property
     def is_doubled(self) -> bool:
-        """Whether the difference is what doing the work twice makes."""
+        """Whether the difference is the one that repeated work makes."""
         now, once = _number(self.now), _number(self.once)
         if now is None or not once:
             return False
@@ -54,12 +54,12 @@ class Difference:
 
 
 Texts = Mapping[str, tuple[str, ...]]
-"""What a group has at each path: all of its members' texts, in order."""
+"""The facts of a group at each path: the texts of all its members, in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """The groups of a clean run that can be compared: how many members each has, and their texts."""
+    """The comparable groups of a clean run: the number of members of each, and their texts."""
 
     sizes: Mapping[Group, int]
     texts: Mapping[Group, Texts]
@@ -67,15 +67,15 @@ class Contents:
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The kinds that are compared."""
+        """The compared kinds."""
         return frozenset(kind for kind, _ in self.sizes)
 
     def varies(self, kind: str, path: str) -> bool:
-        """Whether a fact of such things is not compared."""
+        """Whether a fact differs between clean runs, and so is not compared."""
         return any((group[0], known) == (kind, path) for group, known in self.varying)
 
     def difference(self, left: Sequence[Left]) -> Difference | None:
-        """The first fact that differs. Where things are missing or too many, that is told otherwise."""
+        """The first fact that differs. Missing and surplus things are not reported here."""
         sizes, texts = _grouped(left, self.sizes)
         for group in sorted(self.sizes):
             if sizes[group] == self.sizes[group]:
@@ -87,9 +87,9 @@ class Contents:
 
 
 def compared(clean: Sequence[Left], elsewhere: Sequence[Left], second: Sequence[Left]) -> Contents:
-    """What is to be compared with a clean run, learned from one elsewhere and from one at the second attempt.
+    """The facts to compare with a clean run, learned from a run elsewhere and from a second attempt.
 
-    A whole number that is one more at the second attempt, before which nothing was done, counts attempts.
+    A whole number that is one higher at the second attempt counts attempts, as the first attempt did nothing.
     """
     labels = _groups(clean) & _groups(elsewhere)
     known = {*labels, *((kind, "") for kind, _ in _groups(clean) | _groups(elsewhere))}
@@ -110,7 +110,7 @@ def compared(clean: Sequence[Left], elsewhere: Sequence[Left], second: Sequence[
 
 
 def facts_of(value: object, path: str = "") -> Iterator[tuple[str, str]]:
-    """The facts of a document, of DynamoDB's typed values, or of a text that is JSON; one path and text each."""
+    """The facts of a document, of DynamoDB's typed values, or of a JSON text: one path and text each."""
     match value:
         case Mapping() if len(value) == 1 and set(value) <= _TYPES and path:
             yield from facts_of(_untyped(value), path)
@@ -127,7 +127,7 @@ def facts_of(value: object, path: str = "") -> Iterator[tuple[str, str]]:
         case None | bool() | str() | int() | float() | bytes():
             yield path, value if isinstance(value, str) else repr(value)
         case _:
-            yield path, type(value).__name__  # A stream, or an object whose text has its address.
+            yield path, type(value).__name__  # A stream, or an object whose text contains its address.
 
 
 def _facts_of_text(text: str, path: str) -> Iterator[tuple[str, str]]:
@@ -149,7 +149,7 @@ def _groups(left: Iterable[Left]) -> set[Group]:
 
 
 def _grouped(left: Sequence[Left], known: Iterable[Group]) -> tuple[Counter[Group], dict[Group, Texts]]:
-    """What is left by group: how many members, and their texts at each path."""
+    """The things left behind, by group: the number of members, and their texts at each path."""
     groups = set(known)
     sizes: Counter[Group] = Counter()
     texts: dict[Group, dict[str, list[str]]] = {group: {} for group in groups}

@@ -1,7 +1,7 @@
-"""Effects that the user declared with `redrive.handler`, seen while they happen.
+"""Observes effects that the user declared with `redrive.handler`.
 
-This module asks for nothing of that library but a class `Effect` with `name` and `key_memory`, whose instances call
-`__wrapped__` with the idempotency key first. Where the library is not there, no effect is declared.
+The only thing that this module needs of that library is a class `Effect` with `name` and `key_memory`, whose instances
+call `__wrapped__` with the idempotency key first. Without the library, no effect is declared.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _MODULE = "redrive.handler.effects"
 
 
 class _Function(Protocol):
-    """Makes the effect happen, under an idempotency key."""
+    """Performs the effect, under an idempotency key."""
 
     def __call__(self, key: str, /, *args: object, **kwargs: object) -> object: ...
 
 
 class _Effect(Protocol):
-    """What is known of a declared effect."""
+    """The part of a declared effect that is used here."""
 
     name: str
     key_memory: timedelta | None
@@ -38,27 +38,27 @@ class _Effect(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """One happening of a declared effect. `memory_ms` is how long its downstream knows the key; None is for ever."""
+    """One occurrence of a declared effect. `memory_ms`: how long its downstream remembers the key; None is for ever."""
 
     name: str
     key: str
     memory_ms: int | None
     arguments: Params = field(default_factory=dict)
-    """What it was given besides its key, by position and by name."""
+    """The arguments besides the key, by position and by name."""
 
 
 class Happening(Protocol):
-    """An effect on its way."""
+    """An effect that is about to happen."""
 
     answer: object
 
 
 EffectWatch = Callable[[Declared], AbstractContextManager[Happening]]
-"""Is given an effect that is about to happen. It happens inside, and leaves its answer there."""
+"""Receives an effect that is about to happen. The effect happens inside, and stores its answer there."""
 
 
 def watched_effects(watch: EffectWatch) -> AbstractContextManager[None]:
-    """While inside, declared effects happen through `watch`."""
+    """While entered, declared effects happen through `watch`."""
     try:
         effects = importlib.import_module(_MODULE)
     except ImportError:

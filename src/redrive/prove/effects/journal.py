@@ -1,8 +1,8 @@
-"""The effects that a history has left behind, as far as two histories can be compared by them.
+"""The effects that a history has left behind, in a form that can be compared between two histories.
 
-What counts is what is left, not how often it was asked for: a keyed write done twice leaves one item, a deduplicated
-message is one message, a refused condition leaves nothing. What adds up (a counter, a list, a message, a call without
-an idempotency key) counts each time.
+What is left counts, not the number of calls: a keyed write done twice leaves one item, a deduplicated message is one
+message, a refused condition leaves nothing. What accumulates (a counter, a list, a message, a call without an
+idempotency key) counts each time.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ _VOLATILE = re.compile(
     r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"  # A UUID,
     r"|\b[0-9a-f]{32}\b"  # a nonce,
     r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?"  # a time as ISO 8601 has it,
-    r"|\b1[67]\d{8}(?:\d{3})?(?:\.\d+)?\b"  # or as a number since the epoch.
+    r"|\b1[67]\d{8}(?:\d{3})?(?:\.\d+)?\b"  # or a number since the epoch.
 )
 
 _SAMPLES: Mapping[str, object] = {
     "N": {"N": "0"}, "SS": {"SS": ["a"]}, "NS": {"NS": ["0"]}, "BS": {"BS": [b"a"]}, "L": {"L": []}, "M": {"M": {}},
     "B": {"B": b"a"}, "BOOL": {"BOOL": True}, "NULL": {"NULL": True},
 }  # fmt: skip
-"""A value of each type: an update is read for what it does, not for what it does it with."""
+"""A value of each type: only the types of an update's values matter for what the update does."""
 
 _ADDRESSES = frozenset({"QueueUrl", "TopicArn", "TableName"})
-"""Parameters that name what a call is about."""
+"""Parameters that name the target of a call."""
 
 ITEM_IN = "item in "
 RECORD_IN = "record in "
-"""How the kinds of effects on tables begin, and those of the ledger's rows."""
+"""Prefixes of the kinds of effects on tables, and on the ledger's rows."""
 
 KeyNames = Callable[[str], Sequence[str]]
 """The names of the key attributes of a table."""
@@ -49,28 +49,28 @@ KeyNames = Callable[[str], Sequence[str]]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Trace:
-    """One thing left behind. `kind` and `label` say what, in words that two histories share; `identity` which."""
+    """One thing left behind. `kind` and `label` describe it in words that two histories share; `identity` is unique."""
 
     kind: str
     label: str
     identity: str
     role: Role = Role.EFFECT
     facts: Facts = field(default=(), compare=False)
-    """What stands in it. Of items this is read from their tables."""
+    """Its contents. Those of items are read from their tables."""
 
 
 class Journal:
     """The traces of one history so far."""
 
     def __init__(self, texts: Iterable[str], key_names: KeyNames) -> None:
-        """`texts` are the bodies of the messages: an id that stands in one of them is no accident of a run."""
+        """`texts` are the bodies of the messages: an id in one of them belongs to the work, not to a run."""
         self.traces: frozenset[Trace] = frozenset()
         self.sorting = Sorting()
         self._texts = tuple(texts)
         self.key_names = key_names
 
     def note(self, call: Call, answer: Params, now: Instant) -> None:
-        """Take in a call that succeeded."""
+        """Record a call that succeeded."""
         call = taken_of(call, answer)
         token = token_of(call)
         parts = parts_of(call)
@@ -84,7 +84,7 @@ class Journal:
                 self._note_part(part, answer, role, now)
 
     def note_declared(self, declared: Declared, now: Instant) -> None:
-        """Take in an effect that was declared, whose downstream knows its key again for so long (None: for ever)."""
+        """Record a declared effect, whose downstream remembers its key for this time (None: for ever)."""
         if self.is_effect(Call(EFFECT_SERVICE, declared.name, declared.key)):
             facts = self._stable_facts(tuple(facts_of(declared.arguments)))
             trace = Trace(f"effect {declared.name}", self.stable(declared.key), declared.key, facts=facts)
@@ -95,20 +95,20 @@ class Journal:
         return any(self.sorting.role(part, self.label_of(part)) is Role.EFFECT for part in parts_of(call))
 
     def key_of(self, call: Call) -> str:
-        """The key of the item that a call to a table is about."""
+        """The key of the item of a call to a table."""
         values = mapping_of(call.params.get("Key")) or mapping_of(call.params.get("Item"))
         return key_told(values, self.key_names(call.target)) if values else ""
 
     def label_of(self, call: Call) -> str:
-        """The key of the item that a call is about, as two histories share it; empty if it is about none."""
+        """The key of a call's item, without what differs between two histories; empty if the call has no item."""
         return self.stable(self.key_of(call)) if call.service == "dynamodb" and call.target else ""
 
     def counts(self, role: Role = Role.EFFECT) -> Counter[tuple[str, str]]:
-        """How many traces there are of each kind and label."""
+        """The number of traces of each kind and label."""
         return Counter((trace.kind, trace.label) for trace in self.traces if trace.role is role)
 
     def facts_of_item(self, table: str, item: Params) -> Facts:
-        """What stands in an item besides its key, as two histories share it."""
+        """The contents of an item besides its key, without what differs between two histories."""
         writes = [Call("dynamodb", operation, table) for operation in ("PutItem", "UpdateItem")]
         attributes = {name: value for name, value in item.items() if name not in self.key_names(table)}
         found = [
@@ -144,7 +144,7 @@ class Journal:
                 self._add_each(Trace(f"increase of {call.target}", label, "", role))
 
     def _note_delete(self, call: Call, role: Role) -> None:
-        """What the handler has made itself and deletes again leaves nothing behind."""
+        """An item that the handler made itself and deletes again leaves nothing behind."""
         item = self._item(call, role)
         if item in self.traces:
             self.traces -= {item}
@@ -184,7 +184,7 @@ class Journal:
         return tuple(dict.fromkeys((path, self.stable(text)) for path, text in facts))
 
     def _is_new(self, trace: Trace, memory_ms: int | None, now: Instant) -> bool:
-        """Take in what is known again by its identity for so long (None: for ever); whether it was not known."""
+        """Record an identity that is remembered for this time (None: for ever); returns whether the identity is new."""
         before = [one for one in self.traces if one.kind == trace.kind]
         for one in before:
             key, _, at = one.identity.rpartition("@")
@@ -195,16 +195,16 @@ class Journal:
         return True
 
     def _set(self, trace: Trace) -> None:
-        """A trace that is there once, however often it is left; the last one counts."""
+        """A trace that exists once, however often it is written; the last write counts."""
         self.traces = self.traces - {trace} | {trace}
 
     def _add_each(self, trace: Trace) -> None:
-        """A trace that is one more each time."""
+        """A trace that is added each time."""
         again = sum(one.kind == trace.kind and one.label == trace.label for one in self.traces)
         self._set(replace(trace, identity=str(again)))
 
     def stable(self, text: str) -> str:
-        """A text without the ids and times that differ from run to run."""
+        """A text without the ids and times that differ between runs."""
         return _VOLATILE.sub(lambda found: found[0] if self._is_given(found[0]) else "<id or time>", text)
 
     def _is_given(self, text: str) -> bool:
@@ -212,7 +212,7 @@ class Journal:
 
 
 def key_told(values: Params, names: Sequence[str]) -> str:
-    """The key of an item: `id=order-1, part=2`."""
+    """The key of an item for the user: `id=order-1, part=2`."""
     return ", ".join(f"{name}={_plain(values.get(name))}" for name in names)
 
 
@@ -221,12 +221,12 @@ def _deleted(table: str) -> str:
 
 
 def _plain(value: object) -> object:
-    """A key attribute's value without DynamoDB's type around it."""
+    """The value of a key attribute, without DynamoDB's type."""
     return next(iter(mapping_of(value).values()), None)
 
 
 def _accumulated(params: Params) -> list[str]:
-    """The attributes to which an update adds something, so that doing it twice adds twice."""
+    """The attributes to which an update adds, so that a repeated update adds twice."""
     legacy = mapping_of(params.get("AttributeUpdates"))
     found = [name for name, change in legacy.items() if _adds_a_number(mapping_of(change))]
     text = params.get("UpdateExpression")

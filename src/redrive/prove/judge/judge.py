@@ -1,10 +1,10 @@
-"""The rules that hold in every history, and what breaks them.
+"""The rules for every history, and how a history breaks them.
 
-once       no effect is left behind more often than by a run in which nothing goes wrong, and no number doubled
+once       no effect is left behind more often than by a clean run, and no number is doubled
 all        none is left behind less often, unless the message is still in a queue, or in the dead-letter queue from
-           which a redrive brings it to its end
-same       what is left behind says what it says after a run in which nothing goes wrong
-unstuck    no record says that a run goes on when there is neither a run nor a message
+           which a redrive completes it
+same       the contents of what is left behind are those after a clean run
+unstuck    no record says that a run is under way when there is neither a run nor a message
 stable     if asked for: a repeated delivery returns what the first one did
 the user's own
 """
@@ -27,7 +27,7 @@ from redrive.prove.play.performance import Performance
 
 
 class Rule(enum.Enum):
-    """What a history can break."""
+    """A rule that a history can break."""
 
     ONCE = "repeated"
     ALL = "lost"
@@ -39,17 +39,17 @@ class Rule(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A rule, and a sentence on how it was broken. `subject` is the kind of effect, or the record."""
+    """A broken rule, and a sentence that says how. `subject` is the kind of effect, or the record."""
 
     rule: Rule
     sentence: str
     subject: str = ""
     is_endless: bool = False
-    """Whether the history was left because it had too many runs."""
+    """Whether the history was ended because it had too many runs."""
 
 
 class ProvedWorld(Protocol):
-    """What an invariant of the user's sees: boto3 clients of the world in which the history has ended."""
+    """The world that a user's invariant sees: boto3 clients for the state at the end of the history."""
 
     @property
     def now(self) -> Instant: ...
@@ -60,34 +60,34 @@ class ProvedWorld(Protocol):
 
 
 Invariant = Callable[[ProvedWorld], None]
-"""Raises AssertionError if something that always holds does not."""
+"""Raises AssertionError if the user's invariant does not hold."""
 
 Counts = Counter[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """What a clean run left behind, and what else is asked for."""
+    """What a clean run left behind, and the other rules that the user asked for."""
 
     expected: Counts
     recorded: Counts
-    """The rows of the ledger, none of which may be missing."""
+    """The rows of the ledger; none may be missing."""
     contents: Contents
     passing: frozenset[tuple[str, str]]
-    """The tables and labels of rows that are made and deleted again."""
+    """The tables and labels of rows that the handler makes and deletes again."""
     ledger: LedgerRows
     statuses: Mapping[str, Status]
-    """The attributes that tell how an execution stands, by table."""
+    """The attributes that hold the status of an execution, by table."""
     answer: str | None
     invariants: tuple[Invariant, ...]
     world: ProvedWorld
 
     def after_leg(self, performance: Performance, events: Sequence[Event]) -> Violation | None:
-        """What is broken for good, whatever follows."""
+        """A violation that nothing can repair later."""
         return _endless(performance) or self._repeated(performance.journal) or self._unstable(performance, events)
 
     def missing(self, performance: Performance) -> str:
-        """The first kind of thing of which there is not enough; empty if there is."""
+        """The first kind of thing with too few members; empty if there is none."""
         journal = performance.journal
         for expected, left in ((self.expected, journal.counts()), (self.recorded, journal.counts(Role.RECORD))):
             kinds = _by_kind(left)
@@ -97,7 +97,7 @@ class Judge:
         return ""
 
     def at_end(self, performance: Performance) -> Violation | None:
-        """What is broken now that no message is left anywhere but among the dead letters."""
+        """A violation once no message is left, except dead letters."""
         if performance.waiting.dead == 0:
             missing = self.missing(performance)
             if missing:
@@ -109,7 +109,7 @@ class Judge:
         return self._users()
 
     def after_hopeless_redrive(self, performance: Performance) -> Violation | None:
-        """What is broken if a redrive without any fault has ended among the dead letters again."""
+        """A violation if a redrive without any fault has ended in the dead-letter queue again."""
         missing = self.missing(performance)
         if not missing:
             return None
@@ -117,7 +117,7 @@ class Judge:
         return Violation(Rule.UNSTUCK, sentence, missing)
 
     def _changed(self, performance: Performance) -> Violation | None:
-        """A record that is stuck differs as well; that it is stuck tells more."""
+        """A fact that differs from the clean run. A stuck record differs as well, but that it is stuck says more."""
         found = self.contents.difference(left_of(performance, self.contents.kinds))
         stuck = self._stuck(performance)
         if found is None or (stuck is not None and stuck.subject.endswith(f"#{found.path}")):
@@ -193,7 +193,7 @@ def _times(kind: str, label: str) -> str:
 
 
 def left_of(performance: Performance, kinds: Collection[str] | None = None) -> list[Left]:
-    """The effects that are left behind, of these kinds or of all, with what stands in them now."""
+    """The effects left behind, of these kinds or of all, with their current contents."""
     journal = performance.journal
     traces = [
         trace for trace in journal.traces if trace.role is Role.EFFECT and (kinds is None or trace.kind in kinds)

@@ -1,8 +1,8 @@
-"""Which rows are the handler's memory, and what its records say while a run goes on.
+"""Finds the rows that are the handler's memory, and their status while a run is under way.
 
-A row is of the ledger if the handler goes by it: delivered the same message again where the work is done already, it
-leaves out something that it does where that row alone is taken away. What merely was read before it was written, or
-written under a condition, is work like any other.
+A row belongs to the ledger if the handler depends on it: the same message comes again after the work is done, the
+handler skips something, and it does not skip it once that row alone is deleted. A row that merely was read before it
+was written, or was written under a condition, is ordinary work.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _WORD_CHARS_MAX = 40
 _SINCE_EPOCH = re.compile(r"1[6-9]\d{8}(?:\d{3})?(?:\.\d+)?|\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
 _REFUSED = "ConditionalCheckFailedException"
 CANDIDATES_MAX = 32
-"""So many rows are tried, one of each label: a handler goes by a few."""
+"""How many rows are tried, one of each label: a handler depends on few."""
 
 Rows = Mapping[str, Document]
 """The items of a table, by key."""
@@ -36,7 +36,7 @@ Records = dict[str, dict[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """An attribute that tells how an execution stands: what it says while a run goes on, and when it is done."""
+    """An attribute that holds the status of an execution: its value while a run is under way, and when it is done."""
 
     attribute: str
     running: str
@@ -59,10 +59,10 @@ def guess_ledger(performance: Performance, beginning: Moment, left: Mapping[str,
 def _written(
     performance: Performance, beginning: Moment, left: Mapping[str, Rows], without: tuple[str, str]
 ) -> list[tuple[str, tuple[str, str]]]:
-    """What a handler wants written if the messages come again where the work is done, but for the rows of one label.
+    """The writes that a handler asks for if the messages come again after the work, without the rows of one label.
 
-    Each write with the table and the label of its row. A write that its own row refuses is wanted nevertheless, but
-    no transaction that is refused. Only what comes at once is looked at: later a lease has ended.
+    Each write with the table and the label of its row. A write that its own row's condition refuses is included, but
+    not a refused transaction. Only immediate writes are included: later a lease has ended.
     """
     performance.load(beginning)
     journal, stage = performance.journal, performance.stage
@@ -70,7 +70,7 @@ def _written(
         for key, item in rows.items():
             if (table, journal.stable(key)) != without:
                 stage.call("dynamodb", "PutItem", TableName=table, Item=item)
-    stage.move_to(stage.now + SECOND_MS)  # So that the run is another one, with a request id of its own.
+    stage.move_to(stage.now + SECOND_MS)  # So that this is another run, with a request id of its own.
     until = stage.now + performance.trigger.timeout_ms
     events = list(performance.play(Leg()))
     while performance.waiting.is_pending and (stage.next_due() or until) < until:
@@ -85,7 +85,7 @@ def _written(
 
 
 def rows_of(performance: Performance, table: str) -> Rows:
-    """The items of a table as they are now."""
+    """The current items of a table."""
     names = performance.journal.key_names(table)
     return {
         key_told(item, names): item for item in performance.stage.call("dynamodb", "Scan", TableName=table)["Items"]
@@ -93,7 +93,7 @@ def rows_of(performance: Performance, table: str) -> Rows:
 
 
 def records_of(performance: Performance, table: str) -> Records:
-    """The records of a table as they are now."""
+    """The current records of a table."""
     names = performance.journal.key_names(table)
     return {
         key: {
@@ -106,12 +106,12 @@ def records_of(performance: Performance, table: str) -> Records:
 
 
 def has_time(item: Document) -> bool:
-    """Whether an attribute of an item is a time since the epoch, as a lease's or an expiry's is."""
+    """Whether an attribute of an item is a time since the epoch, such as the end of a lease or an expiry."""
     return any(_SINCE_EPOCH.fullmatch(text) for _, text in facts_of(item))
 
 
 def status_of(seen: Sequence[Records]) -> Status | None:
-    """The attribute that changes from one word to another while the handler runs, from what was seen at each call."""
+    """The attribute that changes from one word to another during a run, found in the states at each call."""
     if not seen:
         return None
     for key, last in seen[-1].items():
@@ -124,7 +124,7 @@ def status_of(seen: Sequence[Records]) -> Status | None:
 
 
 def stuck_records(records: Records, status: Status | None) -> list[str]:
-    """The keys of the records that say that a run goes on."""
+    """The keys of the records that say that a run is under way."""
     if status is None:
         return []
     return sorted(key for key, texts in records.items() if texts.get(status.attribute) == status.running)

@@ -1,1 +1,1 @@
-"""Playing one leg of a history: the handler runs, and faults strike at its calls."""
+"""Plays one leg of a history: runs the handler, and lets faults strike at its calls."""

@@ -1,4 +1,4 @@
-"""What happens while a leg is played, as values: what the search goes on from, and what a story is told of."""
+"""The events of a leg, as values: the search continues from them, and a story is told from them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Ending(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """The handler was given messages. `receives` says how often each was received, this time included."""
+    """The handler received messages. `receives` says how often each was received, this time included."""
 
     at: Instant
     run: int
@@ -32,7 +32,7 @@ class Delivered:
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """The handler made a call. `times` is how often it took effect; `outcome` what the handler was told."""
+    """The handler made a call. `times` is how often it took effect; `outcome` is what the handler was told."""
 
     at: Instant
     run: int
@@ -45,12 +45,12 @@ class Called:
     is_nested: bool
     is_retried: bool
     is_resumed: bool = False
-    """Whether another run came while this one stood still right before."""
+    """Whether another run came while this run was paused right before the call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A run ended. `answer` is what the handler returned, or its error; `said` the last line that it logged."""
+    """A run ended. `answer` is the handler's result, or its error; `said` is the last line that it logged."""
 
     at: Instant
     run: int
@@ -69,7 +69,7 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A message that a run works on is seen again, under the same message id."""
+    """A message that a run is processing becomes visible again, under the same message id."""
 
     at: Instant
     run: int
@@ -77,7 +77,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class DeadLettered:
-    """Messages went to the dead-letter queue."""
+    """Messages moved to the dead-letter queue."""
 
     at: Instant
     count: int

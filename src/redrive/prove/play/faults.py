@@ -1,4 +1,4 @@
-"""What can go wrong on a message's way, and histories written down so that they can be played again."""
+"""The faults on a message's way, and histories in a text form that can be played again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from redrive.core.errors import UserError
 
 
 class Fault(enum.Enum):
-    """What strikes at a call of the handler."""
+    """A fault that strikes at a call of the handler."""
 
     CRASH_BEFORE = "crash-before"
     CRASH_AFTER = "crash-after"
@@ -29,25 +29,25 @@ class Fault(enum.Enum):
 
 
 STRIKES_AFTER = frozenset({Fault.CRASH_AFTER, Fault.LOST})
-"""These leave the call itself as it is, and strike when it has been answered."""
+"""Faults that strike after the call was answered, and leave the call itself unchanged."""
 ENDS_RUN = frozenset({Fault.CRASH_BEFORE, Fault.CRASH_AFTER})
 LETS_IN = frozenset({Fault.OVERLAP, Fault.OVERLAP_LATE, Fault.AGAIN, Fault.AGAIN_LATE})
-"""With these another run comes while this one stands still: with a duplicate, or with the very same message again."""
+"""Faults that start another run while this run is paused: with a duplicate, or with the same message again."""
 
 DUPLICATE_DELAYS_MS = (0, 1 * HOUR_MS, 3 * DAY_MS, 14 * DAY_MS)
-"""How long after the message a duplicate of it may come: at once … as long as a queue keeps a message at most."""
+"""How long after the message a duplicate may come: at once … as long as a queue keeps a message at most."""
 
 REDRIVE_DELAYS_MS = (0, 1 * HOUR_MS, 3 * DAY_MS, 14 * DAY_MS)
-"""How long a dead letter may lie before somebody redrives it. The last is cut to what the queue's retention leaves."""
+"""How long a dead letter may wait for its redrive. The last is cut to the rest of the queue's retention."""
 
 
 REDRIVES_MAX = 3
-"""How often a dead letter is redriven in one history."""
+"""How often dead letters are redriven in one history."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A call of a leg that is known by what it asks: the n-th of its kind, counted from 1."""
+    """A call of a leg, identified by what it asks: the n-th of its kind, counted from 1."""
 
     service: str
     operation: str
@@ -61,10 +61,10 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Strike:
-    """A fault at a call, and which of the messages it brings if it brings one: 0 is the first.
+    """A fault at a call, and the number of the message that it brings, if it brings one: 0 is the first.
 
-    `at` counts the calls of a leg from 0, those of runs inside runs among them; or names the call, so that it is found
-    in a handler that has changed elsewhere.
+    `at` counts the calls of a leg from 0, including those of nested runs; or it names the call, so that the call is
+    found in a handler that has changed elsewhere.
     """
 
     at: int | Spot
@@ -77,7 +77,7 @@ class Strike:
 
 
 class Act(enum.Enum):
-    """How a leg begins. Each goes on until the handler has run once, or nothing is left to deliver."""
+    """How a leg begins. Each leg lasts until the handler has run once, or nothing is left to deliver."""
 
     DELIVER = "deliver"
     DUPLICATE = "duplicate"
@@ -92,11 +92,11 @@ class Leg:
     delay_ms: int = 0
     strikes: tuple[Strike, ...] = ()
     message: int = 0
-    """Which of the messages a duplicate is of: 0 is the first."""
+    """The number of the message that is duplicated: 0 is the first."""
 
     @property
     def faults(self) -> int:
-        """How many faults it counts for. A redrive is what a person does, and no fault."""
+        """How many faults this leg counts as. A redrive is a person's act, and no fault."""
         return len(self.strikes) + (self.act is Act.DUPLICATE)
 
     def __str__(self) -> str:
@@ -115,7 +115,7 @@ _SPOT = re.compile(r"(?P<service>[^\s:]*):(?P<operation>[^\s:]*)(?: (?P<target>\
 
 
 def parse_history(texts: Sequence[str]) -> History:
-    """Read legs as `str` writes them: `redrive after 3600000 ms crash-after dynamodb:PutItem reports #1`.
+    """Parse legs as `str` writes them: `redrive after 3600000 ms crash-after dynamodb:PutItem reports #1`.
 
     Errors: UserError.
     """

@@ -1,10 +1,10 @@
-"""Plays one leg of a history: brings the message on its way, runs the handler, and lets faults strike at its calls.
+"""Plays one leg of a history: delivers the message, runs the handler, and lets faults strike at its calls.
 
-It is the engine's invoker, so that whatever the engine gives the function to do is done here; and it stands behind all
-boto3 clients of the process, so that it sees each call before it is made and after.
+It is the engine's invoker, so it performs whatever the engine gives the function to do. It also is behind all boto3
+clients of the process, so it sees each call before and after.
 
-It is longer than a module should be: a leg, the runs on it and the calls of those runs interrupt each other, and share
-what has happened so far. What needs none of that stands elsewhere (messages, strikes, running, threads, tape).
+The module is longer than a module should be: a leg, its runs and the calls of those runs interrupt each other, and
+share state. What does not need that state is elsewhere (messages, strikes, running, threads, tape).
 """
 
 from __future__ import annotations
@@ -44,22 +44,22 @@ from redrive.prove.stage.tape import Beginning, Known, Saved, Strayed
 from redrive.prove.stage.trigger import Trigger
 
 LATE_MARGIN_MS = 1_000
-"""How long before its timeout a run goes on that another one has overlapped late."""
+"""How long before the timeout of a run another run overlaps it late."""
 
 TRACES_KEPT = 1_024
-"""Histories by the thousand leave few sets of traces."""
+"""Thousands of histories leave few distinct sets of traces."""
 
 RUNS_MAX = 100
-"""So many runs more than its queue allows a message a history has at most: after that it never ends."""
+"""A history has at most this many runs more than its queue allows a message; after that it counts as endless."""
 
 
 class Endless(BaseException):
-    """A history has had more runs than it can need. No Exception, so that the handler does not go on after it."""
+    """A history has had more runs than it can need. Not an Exception, so that the handler does not catch it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Everything that a history goes on from, between two legs."""
+    """The state between two legs, from which a history continues."""
 
     saved: Saved
     traces: frozenset[Trace]
@@ -72,7 +72,7 @@ class Performance:
     """A handler, its trigger and a stage for them."""
 
     def __init__(self, subject: Subject | None, *, seed: int, improvised: Improvised | None = None) -> None:
-        """With `improvised`, tables and queues that do not exist are made when they are first used.
+        """With `improvised`, missing tables and queues are made at their first use.
 
         The subject may be set later, before the first leg.
         """
@@ -85,7 +85,7 @@ class Performance:
         self.outage = ""
         self.after_call: Callable[[], None] = lambda: None
         self.is_known: Callable[[], bool] = lambda: False
-        """Is asked after each call, when no fault is to strike any more, whether the leg need not be played on."""
+        """Called after each call once no fault is left to strike: whether the rest of the leg can be skipped."""
         self._improvised = improvised
         self._trigger: Trigger | None = None
         self._messages: Messages | None = None
@@ -100,7 +100,7 @@ class Performance:
         self._threads = Threads(self._is_handlers, lambda: self.stage.now, self._sleep)
         self._escape: BaseException | None = None
         self.is_endless = False
-        """Whether the last leg was left because the history had too many runs."""
+        """Whether the last leg was ended because the history had too many runs."""
 
     @property
     def subject(self) -> Subject:
@@ -115,7 +115,7 @@ class Performance:
 
     @property
     def trigger(self) -> Trigger:
-        """What stands in front of the handler."""
+        """The trigger of the handler."""
         if self._trigger is None:
             raise Bug("a performance without a trigger")
         return self._trigger
@@ -128,7 +128,7 @@ class Performance:
         return self._messages
 
     def begin(self, trigger: Trigger) -> None:
-        """Send the messages of a trigger, from which every history begins."""
+        """Send the messages of a trigger; every history begins so."""
         self._trigger = trigger
         self._messages = Messages(self.stage, trigger)
         self.journal = Journal(trigger.bodies, self._key_names)
@@ -138,10 +138,10 @@ class Performance:
 
     @contextmanager
     def entered(self, transport: Transport) -> Iterator[None]:
-        """While inside, the process is that of the handler's runs, and its clients are answered through `transport`."""
+        """While entered, the process is prepared for the handler's runs, and `transport` answers its clients."""
         self._transport = transport
 
-        def ask(client: BaseClient, operation: str, params: Params) -> object:  # A function becomes a method there.
+        def ask(client: BaseClient, operation: str, params: Params) -> object:  # Becomes a method of the class.
             return self.ask(client, operation, params)
 
         with ExitStack() as stack:
@@ -154,11 +154,11 @@ class Performance:
             yield
 
     def save(self) -> Moment:
-        """All there is between two legs."""
+        """Save the state between two legs."""
         return Moment(self.stage.save(), self.journal.traces, self.runs, self.outage, self.messages.save())
 
     def load(self, moment: Moment) -> None:
-        """Be again as it was then."""
+        """Restore a saved state."""
         self.stage.load(moment.saved)
         self.journal.traces = moment.traces
         self.runs, self.outage = moment.runs, moment.outage
@@ -166,23 +166,23 @@ class Performance:
 
     @property
     def runs_max(self) -> int:
-        """How many runs a history has at most: what is redriven comes as often again."""
+        """The most runs of a history; a redriven message may come as often again."""
         return RUNS_MAX + self.trigger.receives_max * (1 + REDRIVES_MAX)
 
     @property
     def sent_at(self) -> Instant:
-        """When the message was sent, or sent again from the dead-letter queue: its retention counts from then."""
+        """When the message was sent, or redriven from the dead-letter queue: its retention counts from then."""
         return self.messages.sent_at
 
     @property
     def waiting(self) -> Waiting:
-        """What was left in the queue, and among the dead letters, when the last leg had ended."""
+        """The messages left in the queue, and in the dead-letter queue, at the end of the last leg."""
         return self.messages.waiting
 
     def likeness(self) -> bytes:
-        """A hash that two moments share if they go on alike as long as no fault strikes.
+        """A hash for deduplication: two moments with the same hash continue alike as long as no fault strikes.
 
-        Within a leg that holds if those who run have met the same: then they will make the same calls.
+        Within a leg this holds if the current runs have observed the same: then they will make the same calls.
         """
         return self.stage.likeness(
             _told_in_order(self.journal.traces),
@@ -191,14 +191,14 @@ class Performance:
 
     @property
     def running(self) -> Sequence[Run]:
-        """Who runs now: a run, and those that it is overlapped by."""
+        """The runs under way: a run, and the runs that overlap it."""
         return self._running
 
     def play(self, leg: Leg, beginning: Beginning | None = None, *, is_marked: bool = False) -> list[Event]:
-        """Play a leg from here, and answer what happened.
+        """Play a leg from here, and return its events.
 
-        With `beginning`, the engine is not asked again for what is known of it. Errors: Strayed if the handler then
-        asks something else; Known. With `is_marked`, other legs can begin like this one.
+        With `beginning`, known answers come from its tape and not from the engine. Errors: Strayed if the handler then
+        makes another call; Known. With `is_marked`, other legs can share this leg's beginning.
         """
         self.events = []
         self._is_marked, self._is_over, self._escape, self.is_endless = is_marked, False, None, False
@@ -218,7 +218,7 @@ class Performance:
         return self.events
 
     def invoke(self, invocation: Invocation) -> InvocationResult:
-        """Run the handler once, in an environment of its own. Other functions are called, and do nothing."""
+        """Run the handler once, in a new environment. Other functions are invoked, and do nothing."""
         if self._trigger is None or invocation.function_name != self._trigger.function_name:
             return InvocationResult(InvocationStatus.OK, b"null")
         if self.runs >= self.runs_max:
@@ -244,7 +244,7 @@ class Performance:
         return self._result(run, answer)
 
     def close(self) -> None:
-        """Let go of the stage."""
+        """Close the stage."""
         self.stage.close()
 
     def ask(self, client: BaseClient, operation: str, params: Params) -> object:
@@ -276,7 +276,7 @@ class Performance:
             try:
                 with self.subject.environment() as handler:
                     return run_handler(handler, invocation.payload, context, invocation.request_id)
-            except Exception as error:  # noqa: BLE001 - the user's module may raise whatever it likes.
+            except Exception as error:  # noqa: BLE001 - the user's module may raise any exception.
                 return error_answer(error, invocation.request_id)
 
     def _result(self, run: Run, answer: Answer) -> InvocationResult:
@@ -303,7 +303,7 @@ class Performance:
             self.messages.redrive()
 
     def _deliver(self) -> None:
-        """Let time pass until the handler has run, or nothing is left that it could be given."""
+        """Advance time until the handler has run, or nothing is left to deliver to it."""
         runs = self.runs
         while self.runs == runs:
             due = self.stage.next_due()
@@ -316,7 +316,7 @@ class Performance:
     def _boundary(
         self, call: Call, note: Callable[[Params], None], *, is_retried: bool
     ) -> Iterator[Passage]:  # fmt: skip
-        """One call of the handler, with the faults that strike at it. What is inside makes it."""
+        """One call of the handler, with the faults that strike at it. The code inside makes the call."""
         run = self._running[-1]
         if self._is_over:
             raise Known
@@ -327,7 +327,7 @@ class Performance:
         is_resumed = False
         while others := [strike for strike in strikes if strike.fault in LETS_IN]:
             self._let_in(run, others[0])
-            index, strikes = self._reach(call)  # So that further faults can strike at this call itself.
+            index, strikes = self._reach(call)  # So that further faults can strike at this same call.
             is_resumed = True
         faults = tuple(strike.fault for strike in strikes)
         if Fault.OUTAGE in faults:
@@ -357,7 +357,7 @@ class Performance:
             run.meet(self.stage.now, type(error).__name__)
             self._after(run, index, faults)
             raise
-        except Exception as error:  # What an effect of the user's raises is the handler's to see.
+        except Exception as error:  # An exception of the user's effect goes to the handler.
             run.meet(self.stage.now, repr(error))
             raise
         record("")
@@ -365,13 +365,13 @@ class Performance:
         self._after(run, index, faults)
 
     def _reach(self, call: Call) -> tuple[int, Sequence[Strike]]:
-        """The next call: its index, and what strikes at it."""
+        """The next call: its index, and the faults that strike at it."""
         index, strikes = self.strikes.reach(call)
         self._pass(index, is_after=False)
         return index, strikes
 
     def _pass(self, index: int, *, is_after: bool) -> None:
-        """Go on from the mark up to which this leg was known; or mark the place for legs that begin like this one."""
+        """Go live at the mark where the known beginning ends; or mark this place for legs with the same beginning."""
         if not self.stage.is_live:
             traces = self.stage.go_on(index, is_after=is_after)
             self.journal.traces = self.journal.traces if traces is None else traces
@@ -389,7 +389,7 @@ class Performance:
             raise Known
 
     def _let_in(self, run: Run, strike: Strike) -> None:
-        """While this run stands still another one begins and ends: with a duplicate, or with this run's own message."""
+        """Pause this run while another begins and ends: with a duplicate, or with this run's own message."""
         if strike.fault in {Fault.OVERLAP_LATE, Fault.AGAIN_LATE}:
             self.stage.move_to(max(self.stage.now, run.deadline_at - LATE_MARGIN_MS))
         if strike.fault in {Fault.OVERLAP, Fault.OVERLAP_LATE}:
@@ -410,7 +410,7 @@ class Performance:
 
     @contextmanager
     def _happening(self, declared: Declared) -> Iterator[Passage]:
-        """A declared effect is a boundary of its own; calls inside of it are its own affair."""
+        """A declared effect counts as one call; the calls inside it do not count."""
         call = Call(EFFECT_SERVICE, declared.name, declared.key)
 
         def note(_: Params) -> None:
@@ -428,7 +428,7 @@ class Performance:
 
     @contextmanager
     def _escaping(self) -> Iterator[None]:
-        """What ends the leg is kept: a task of an event loop, or a thread, may swallow it."""
+        """Keep the exception that ends the leg: a task of an event loop, or a thread, may swallow it."""
         if self._escape is not None:
             raise self._escape
         try:
@@ -440,17 +440,17 @@ class Performance:
     def _note_call(self, call: Call) -> Callable[[Params], None]:
         def note(answer: Params) -> None:
             if not self.stage.is_live:
-                return  # It is among the traces of the mark.
+                return  # The mark's traces include it.
             self.journal.note(call, answer, self.stage.now)
 
         return note
 
     def _is_handlers(self) -> bool:
-        """Whether what is run now is the handler's code, and not what a call of it does."""
+        """Whether the current code is the handler's, and not the inside of one of its calls."""
         return bool(self._running) and not self._is_inside.get()
 
     def _sleep(self, seconds: float) -> None:
-        """`time.sleep` of the handler: virtual time passes. Between two tries of a call none does."""
+        """`time.sleep` of the handler: virtual time advances. It does not between two tries of a call."""
         if not self._threads.is_mine:
             return self._threads.idle(seconds)
         if not self._is_handlers():
@@ -464,7 +464,7 @@ class Performance:
 
     @contextmanager
     def _inside(self, inside: bool = True) -> Iterator[None]:
-        """While inside a call, calls and sleeps that it makes itself, in whatever thread, are no boundaries."""
+        """While inside a call, the calls and sleeps that it makes itself, in any thread, do not count."""
         before = self._is_inside.set(inside)
         try:
             yield
@@ -485,5 +485,5 @@ class Performance:
 
 @functools.lru_cache(TRACES_KEPT)
 def _told_in_order(traces: frozenset[Trace]) -> str:
-    """Traces as a text that is the same for the same ones."""
+    """Traces as text; equal traces give equal texts."""
     return repr(sorted(traces, key=repr))

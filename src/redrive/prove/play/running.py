@@ -1,4 +1,4 @@
-"""One run of the handler while it goes on: how it dies, and how its beginning and its end are told."""
+"""One run of the handler: how it dies, and its beginning and its end as text."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from redrive.prove.play.transport import Way
 
 
 class Died(BaseException):
-    """The process of a run ends here. No Exception, so that the handler does not go on after it."""
+    """The process of a run dies here. Not an Exception, so that the handler does not catch it."""
 
 
 @dataclass(slots=True)
 class Run:
-    """A run that is going on."""
+    """A run under way."""
 
     number: int
     deadline_at: Instant
@@ -33,19 +33,19 @@ class Run:
     throttled: set[str] = field(default_factory=set)
     death: Ending | None = None
     met: list[tuple[Instant, str]] = field(default_factory=list)
-    """What it was given and told, and when: two runs that have met the same go on alike."""
+    """What it received and was told, and when: two runs with equal observations continue alike."""
     is_told_all: bool = True
-    """Whether all of that can be compared. Streams and objects of the user's own cannot."""
+    """Whether all observations can be compared. Streams and objects of the user's own cannot."""
 
     def meet(self, at: Instant, told: object) -> None:
-        """Take in what it is told now. How a request went (its id, its checksum, its retries) is not counted."""
+        """Add an observation. Details of a request (its id, its checksum, its retries) do not count."""
         if isinstance(told, dict):
             told = {name: value for name, value in told.items() if name != "ResponseMetadata"}
         self.is_told_all = self.is_told_all and _is_plain(told)
         self.met.append((at, repr(told)))
 
     def way(self, name: str, faults: Collection[Fault], *, outage: str) -> Way:
-        """How a call of this name goes: while an outage of its like lasts, and once it is throttled, it is refused."""
+        """How a call of this name proceeds: refused while an outage of its kind lasts, and refused after a throttle."""
         if Fault.THROTTLED in faults:
             self.throttled.add(name)
         if name in self.throttled or name == outage:
@@ -57,14 +57,14 @@ class Run:
         return Way.RETRIED if Fault.LOST_AND_RETRIED in faults else Way.NORMAL
 
     def die(self, ending: Ending = Ending.DIED) -> None:
-        """End here. Errors: Died, always."""
+        """End the run here. Errors: Died, always."""
         self.death = ending
         raise Died
 
 
 @dataclass(slots=True)
 class Passage:
-    """A call of a run on its way. `note` is told what it did, each time that it took effect."""
+    """A call of a run under way. `note` receives what it did, each time that it took effect."""
 
     way: Way
     note: Callable[[Params], None]
@@ -72,13 +72,13 @@ class Passage:
     answer: object = None
 
     def take_effect(self, answer: Params) -> None:
-        """It has taken effect."""
+        """Record that the call took effect."""
         self.times += 1
         self.note(answer)
 
 
 def delivered(at: Instant, run: int, invocation: Invocation) -> Delivered:
-    """What a run is given: its messages, and how often each was received."""
+    """The input of a run: its messages, and how often each was received."""
     records = load_json(invocation.payload)["Records"]
     ids = tuple(str(record["messageId"]) for record in records)
     receives = tuple(int(record["attributes"]["ApproximateReceiveCount"]) for record in records)
@@ -86,19 +86,19 @@ def delivered(at: Instant, run: int, invocation: Invocation) -> Delivered:
 
 
 def handles_of(invocation: Invocation) -> tuple[str, ...]:
-    """The receipt handles of the messages that a run is given."""
+    """The receipt handles of the messages in a run's event."""
     return tuple(str(record["receiptHandle"]) for record in load_json(invocation.payload)["Records"])
 
 
 def told(answer: Answer) -> str:
-    """What a run returned or raised, in a line."""
+    """A run's result or exception, in one line."""
     if answer.error_type is None:
         return answer.payload.decode()
     return f"{answer.error_type}: {json.loads(answer.payload)['errorMessage']}"
 
 
 def _is_plain(told: object) -> bool:
-    """Whether a value is all that its text says."""
+    """Whether the text of a value contains all of the value."""
     match told:
         case dict():
             return all(map(_is_plain, told.values()))

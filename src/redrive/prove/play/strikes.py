@@ -1,4 +1,4 @@
-"""The calls of a leg as they are reached, and the faults that strike at them."""
+"""The calls of a leg in order, and the faults that strike at them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from redrive.prove.play.faults import Leg, Spot, Strike
 
 
 class Strikes:
-    """Counts the calls of one leg, and knows what strikes at each."""
+    """Counts the calls of one leg, and looks up the faults that strike at each."""
 
     def __init__(self, leg: Leg) -> None:
         self.spots: list[Spot] = []
-        """The calls that were reached, each as often as a fault could strike there."""
+        """The calls reached so far. A call occurs once more for each run that overlaps at it."""
         self._at: dict[int | Spot, tuple[Strike, ...]] = {}
         for strike in leg.strikes:
             self._at[strike.at] = (*self._at.get(strike.at, ()), strike)
@@ -23,7 +23,7 @@ class Strikes:
         self._counts: Counter[tuple[str, str, str]] = Counter()
 
     def reach(self, call: Call) -> tuple[int, Sequence[Strike]]:
-        """The next call: its index, and what strikes at it."""
+        """The next call: its index, and the faults that strike at it."""
         kind = (call.service, call.operation, call.target)
         self._counts[kind] += 1
         spot = Spot(*kind, self._counts[kind])
@@ -41,7 +41,7 @@ class Strikes:
         return [strike for strikes in self._at.values() for strike in strikes if strike.at not in reached]
 
     def named(self, leg: Leg) -> Leg:
-        """The leg with its calls by what they ask, as far as they were reached."""
+        """The leg with its calls identified by what they ask, as far as they were reached."""
         return replace(leg, strikes=tuple(map(self._named, leg.strikes)))
 
     def _named(self, strike: Strike) -> Strike:

@@ -1,12 +1,12 @@
-"""How a call of the handler's boto3 clients is answered, whatever endpoint they have: by the engine, in this process.
+"""Answers the calls of the handler's boto3 clients, whatever their endpoint: by the engine, in this process.
 
     handler ─► BaseClient._make_api_call ─► Performance.ask ─► Short.send    for the search
                                                             └► Wire.send     for what is shown to a person
 
-`Short` leaves out what costs most of a call's time and decides nothing: the client's checks of its parameters, the
-endpoint, the signature, the retry loop. It serialises, routes, decodes, validates, runs and parses as always, with
-botocore's own code on the client's side, which is not asked twice for one request or one answer. `Wire` leaves out
-nothing but the socket: botocore prepares, signs and retries, and bytes go through the gateway.
+`Short` skips what costs most of a call's time and does not change the result: the client's checks of its parameters,
+the endpoint, the signature, the retry loop. It serialises, routes, decodes, validates, runs and parses as always, with
+botocore's own code on the client's side, whose results for equal requests and answers are cached. `Wire` skips only
+the socket: botocore prepares, signs and retries, and bytes go through the gateway.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from redrive.prove.stage.stage import SCOPE, Stage, models
 from redrive.wire.message import HttpRequest, HttpResponse
 
 ENDPOINT_URL = "http://in-process.redrive.internal"
-"""Where the handler's clients think that they send: a host that does not exist."""
+"""The endpoint of the handler's clients: a host that does not exist."""
 
 _HOST = ENDPOINT_URL.removeprefix("http://")
 
@@ -55,13 +55,13 @@ _THROTTLES = {
 }
 _THROTTLE_ELSEWHERE = ("ThrottlingException", "Rate exceeded")
 
-_MARSHAL_VERSION = 2  # Later ones write equal values in different ways, by how often an object is referred to.
+_MARSHAL_VERSION = 2  # Later ones write equal values differently, depending on the number of references.
 _KEPT_MAX = 4_096
-"""So many requests, and so many answers, are kept: most histories ask what another one has asked before."""
+"""Sizes of the caches of requests and of answers: most histories repeat requests of others."""
 
 
 class Way(enum.Enum):
-    """How a call goes."""
+    """How a call proceeds."""
 
     NORMAL = enum.auto()
     REFUSED = enum.auto()
@@ -74,7 +74,7 @@ class Way(enum.Enum):
 class Asked:
     """A call of a client. `params` are as the user gave them, those of `call` as they are sent.
 
-    `noted` is told the answer each time that the call has taken effect.
+    `noted` receives the answer each time that the call has taken effect.
     """
 
     client: BaseClient
@@ -85,12 +85,12 @@ class Asked:
 
     @property
     def is_outside(self) -> bool:
-        """Whether the engine has no such service."""
+        """Whether the engine does not have this service."""
         return self.call.service not in models().specs
 
     @property
     def question(self) -> tuple[object, ...]:
-        """What it asks of the engine."""
+        """The question that the call asks the engine."""
         return self.call.service, self.call.operation, self.call.params
 
 
@@ -98,16 +98,16 @@ class Transport(Protocol):
     """Answers calls."""
 
     def entered(self) -> AbstractContextManager[None]:
-        """While inside, calls can be sent."""
+        """While entered, calls can be sent."""
         ...
 
     def send(self, asked: Asked) -> object:
-        """The answer, as botocore gives it. Errors: ClientError; ConnectionClosedError if the answer is lost."""
+        """The answer, as botocore returns it. Errors: ClientError; ConnectionClosedError if the answer is lost."""
         ...
 
 
 def can_retry(client: BaseClient) -> bool:
-    """Whether a client asks again by itself when an answer is lost."""
+    """Whether a client retries by itself when an answer is lost."""
     retries = client.meta.config.retries or {}
     return int(retries.get("total_max_attempts", TOTAL_ATTEMPTS_DEFAULT)) > 1
 
@@ -119,11 +119,11 @@ class Short:
         self._stage = stage
 
     def entered(self) -> AbstractContextManager[None]:
-        """Nothing needs to be prepared."""
+        """Needs no preparation."""
         return nullcontext()
 
     def send(self, asked: Asked) -> object:
-        """The answer; a call that is retried is made twice."""
+        """The answer; a retried call is made twice."""
         if asked.is_outside:
             return _outside_answer(asked)
         if asked.way is Way.REFUSED:
@@ -145,7 +145,7 @@ class Short:
 
 
 class Wire:
-    """Answers calls as a server would: botocore does all that it does, up to its connection."""
+    """Answers calls as a server would: botocore does everything but the connection."""
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
@@ -154,11 +154,11 @@ class Wire:
         self._sends = 0
 
     def entered(self) -> AbstractContextManager[None]:
-        """Take the place of botocore's connections."""
+        """Replace botocore's connections."""
         return replaced(Endpoint, "_send", lambda _, request: self._answer(request))
 
     def send(self, asked: Asked) -> object:
-        """The answer, after all retries that the client is set to make."""
+        """The answer, after all retries that the client's settings allow."""
         if asked.is_outside:
             return _outside_answer(asked)
         self._asked, self._sends = asked, 0
@@ -195,7 +195,7 @@ def throttle_of(call: Call) -> ServiceError:
 
 
 def _responded(stage: Stage, asked: Asked, request: Callable[[], HttpRequest]) -> HttpResponse:
-    """The engine's answer; of a batch that is partly refused, to what is left of it."""
+    """The engine's answer; for a partly refused batch, the answer to its accepted entries."""
     if asked.way is not Way.PARTLY:
         return stage.respond(asked.question, request)
     response = HttpResponse(200, (("content-type", "application/json"),), b"{}")
@@ -215,7 +215,7 @@ def _as_base64(value: bytes) -> str:
 
 
 def _brought_home(request: HttpRequest, region: str) -> HttpRequest:
-    """The request as one to the stage's region: there is only one world, whatever region its clients name."""
+    """The request, addressed to the stage's region: there is only one world, whatever region a client names."""
     headers = dict(request.headers)
     headers["authorization"] = headers.get("authorization", "").replace(f"/{region}/", f"/{SCOPE.region}/", 1)
     return replace(request, headers=headers)
@@ -227,18 +227,18 @@ def _note(asked: Asked, response: HttpResponse) -> None:
 
 
 def _prepared(asked: Asked) -> HttpRequest:
-    """What botocore would send, but for a signature: only whom it names is read."""
+    """The request as botocore would send it, but unsigned: only the signer's name is read."""
     text = _plain_text(asked.call.params)
     return _written(_operation(asked), asked.call.params) if text is None else _known_request(_operation(asked), text)
 
 
 @functools.lru_cache(_KEPT_MAX)
 def _known_request(model: botocore.model.OperationModel, params: bytes) -> HttpRequest:
-    return _written(model, marshal.loads(params))  # noqa: S302 - we have written it.
+    return _written(model, marshal.loads(params))  # noqa: S302 - this process has written it.
 
 
 def _protocol_of(service: botocore.model.ServiceModel) -> str:
-    """The protocol that botocore speaks to a service. Before 1.35.30 a model named just one."""
+    """The protocol that botocore uses for a service. Before 1.35.30 a model named just one."""
     return str(getattr(service, "resolved_protocol", None) or service.metadata["protocol"])
 
 
@@ -260,7 +260,7 @@ def _written(model: botocore.model.OperationModel, params: Params) -> HttpReques
 
 
 def _concluded(asked: Asked, response: HttpResponse, parsed: dict[str, object]) -> object:
-    """What botocore does with a parsed answer."""
+    """The steps of botocore after it has parsed an answer."""
     service = asked.client.meta.service_model.service_id.hyphenize()
     asked.client.meta.events.emit(
         f"after-call.{service}.{asked.call.operation}",
@@ -273,11 +273,11 @@ def _concluded(asked: Asked, response: HttpResponse, parsed: dict[str, object]) 
 
 
 def _parsed(model: botocore.model.OperationModel, response: HttpResponse) -> dict[str, object]:
-    """What botocore reads in a response; the caller may change it."""
+    """The answer as botocore parses it; the caller may modify the result."""
     text = _known_answer(model, response)
     if text is None:
         return _read(model, response)
-    return cast("dict[str, object]", marshal.loads(text))  # noqa: S302 - we have written it.
+    return cast("dict[str, object]", marshal.loads(text))  # noqa: S302 - this process has written it.
 
 
 @functools.lru_cache(_KEPT_MAX)
@@ -303,9 +303,9 @@ def _read(model: botocore.model.OperationModel, response: HttpResponse) -> dict[
 
 
 def _plain_text(document: object) -> bytes | None:
-    """All that a document says, if it is made of nothing but plain values; None for one with dates, files and such."""
+    """The whole content of a document of plain values as text; None for a document with dates, files or similar."""
     try:
-        return marshal.dumps(document, _MARSHAL_VERSION)  # type: ignore[arg-type] # It says itself what it cannot.
+        return marshal.dumps(document, _MARSHAL_VERSION)  # type: ignore[arg-type] # It raises for any other type.
     except ValueError:
         return None
 

@@ -13,7 +13,7 @@ TASK_ROOT = "/var/task"
 
 
 def process_variables(stage: Stage, trigger: Trigger) -> dict[str, str]:
-    """The process's environment: that of the function, with the account's own credentials."""
+    """The process's variables: those of the function, with the account's own credentials."""
     function = stage.call("lambda", "GetFunctionConfiguration", FunctionName=trigger.function_name)
     own = function.get("Environment", {}).get("Variables", {})
     return {
@@ -25,7 +25,7 @@ def process_variables(stage: Stage, trigger: Trigger) -> dict[str, str]:
 
 
 def run_variables(stage: Stage, invocation: Invocation) -> dict[str, str]:
-    """What the context of a run is told of its environment."""
+    """The variables that the context of a run needs."""
     credentials = function_credentials(stage.issuer, invocation, expires_at=NEVER)
     return function_variables(
         invocation, log_stream="", task_root=TASK_ROOT, endpoint_url=ENDPOINT_URL, credentials=credentials

@@ -1,1 +1,1 @@
-"""The user's code and the process that it runs in."""
+"""The user's code, and the process in which it runs."""

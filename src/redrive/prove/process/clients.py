@@ -1,7 +1,7 @@
-"""The handler's boto3 clients, made once: its modules are imported for each run, and a client takes longer than a run.
+"""The handler's boto3 clients, made once: modules are imported for each run, and a client takes longer than a run.
 
-A client keeps nothing of what it was used for, so that one made for an earlier run serves as well. Event handlers that
-a module registers on its client are registered again with each run.
+A client keeps no state of its calls, so an earlier run's client can be reused. Event handlers that a module registers
+on its client are registered again with each run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from redrive.prove.process.surroundings import replaced
 
 @contextmanager
 def remembered_clients() -> Iterator[None]:
-    """While inside, a session that is asked twice for a client or a resource gives the same one."""
+    """While entered, a session returns the same client or resource for the same arguments."""
     made: dict[tuple[str, ...], object] = {}
 
     def remembering(kind: str) -> object:

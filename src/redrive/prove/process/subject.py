@@ -1,7 +1,7 @@
-"""The handler under proof: where its code is, and how a run comes by it.
+"""The handler under proof: its code, and how a run gets it.
 
-Code that is named (`module:handler`) is imported anew for each run: a new execution environment, in which nothing is
-left of earlier runs. A callable is taken as it is, with whatever its module remembers.
+Named code (`module:handler`) is imported anew for each run: a new execution environment without any state of earlier
+runs. A callable is used as it is, with all state of its module.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from redrive.invoke.runtime.handlers import Handler, load_handler
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A line of the user's code. `file` is relative to where the code begins."""
+    """A line of the user's code. `file` is relative to the root of the code."""
 
     file: str
     line: int
@@ -35,7 +35,7 @@ class Place:
 
     @property
     def told(self) -> str:
-        """`app.py:28: table.put_item(`, for a person."""
+        """`app.py:28: table.put_item(`, for the user."""
         return f"{self.file}:{self.line}: {self.source}"
 
 
@@ -48,11 +48,11 @@ class Subject(Protocol):
         ...
 
     def environment(self) -> AbstractContextManager[Handler]:
-        """The handler in an environment of its own, while inside. Errors: whatever its module raises."""
+        """While entered, the handler in an environment of its own. Errors: any exception of its module."""
         ...
 
     def place(self) -> Place | None:
-        """The innermost line of the user's code that is being run now."""
+        """The innermost line of the user's code on the stack."""
         ...
 
 
@@ -69,7 +69,7 @@ class NamedSubject:
 
     @contextmanager
     def environment(self) -> Iterator[Handler]:
-        """The module imported anew, with all modules beside it; afterwards the modules are as before."""
+        """The module imported anew, with all modules beside it; restores the modules afterwards."""
         with self._modules.imported():
             yield load_handler(f"{self._module}.{self._function}")
 
@@ -79,7 +79,7 @@ class NamedSubject:
 
 
 class _UserModules(importlib.abc.MetaPathFinder):
-    """The modules under a directory: found once, compiled once, and run each time that they are imported."""
+    """The modules under a directory: found once, compiled once, and run at each import."""
 
     def __init__(self, root: Path, owns: Callable[[str], bool]) -> None:
         self._root = str(root)
@@ -88,7 +88,7 @@ class _UserModules(importlib.abc.MetaPathFinder):
 
     @contextmanager
     def imported(self) -> Iterator[None]:
-        """While inside, none of them has been imported yet; afterwards those that were are there again."""
+        """While entered, none of them has been imported yet; the earlier imports are restored afterwards."""
         hidden = self._taken_out()
         sys.meta_path.insert(0, self)
         sys.path.insert(0, self._root)
@@ -103,7 +103,7 @@ class _UserModules(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Where a module under the root is; None leaves it to the other finders."""
+        """The spec of a module under the root; None leaves the module to the other finders."""
         if fullname not in self._loaders:
             spec = importlib.machinery.PathFinder.find_spec(fullname, path)
             is_own = spec is not None and spec.origin is not None and self._owns(spec.origin)
@@ -125,7 +125,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
         self._code: CodeType | None = None
 
     def spec(self) -> importlib.machinery.ModuleSpec | None:
-        """The spec of the next import: a new one for a package, which may add to the path that its spec holds."""
+        """The spec of the next import: a new spec for a package, which may change its search path."""
         if self._spec is None or self._spec.submodule_search_locations is not None:
             self._spec = importlib.util.spec_from_file_location(self.name, loader=self)
         return self._spec
@@ -137,7 +137,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
 
 
 class GivenSubject:
-    """A callable. Its module is not imported again: what it remembers between runs stays."""
+    """A callable. Its module is not imported again: its state between runs stays."""
 
     def __init__(self, handler: Handler) -> None:
         module = str(getattr(handler, "__module__", "handler"))
@@ -165,7 +165,7 @@ class UserCode:
         self._place_of = functools.cache(self._placed)
 
     def place(self) -> Place | None:
-        """The innermost line that is being run now in one of these files."""
+        """The innermost line on the stack that is in one of these files."""
         frame = inspect.currentframe()
         while frame is not None and not self.owns(frame.f_code.co_filename):
             frame = frame.f_back
@@ -185,7 +185,7 @@ class UserCode:
         return not installed and beneath.suffix == ".py"
 
     def _beneath(self, file: str) -> Path | None:
-        """The file as seen from the root: by its name, which may be a link out of the folder, or by what that is."""
+        """The file's path below the root: by its name, which may be a link out of the folder, or by its real path."""
         for path in (Path(file).absolute(), Path(file).resolve()):
             if path.is_relative_to(self._root):
                 return path.relative_to(self._root)
@@ -195,7 +195,7 @@ class UserCode:
 def subject_of(name: str, root: Path) -> NamedSubject:
     """The handler that `module:function`, `path/to/file.py:function` or Lambda's `module.function` names.
 
-    A file's own folder is then where its modules are looked for. Errors: UserError.
+    For a file, its own folder is the root for its imports. Errors: UserError.
     """
     module, colon, function = name.partition(":")
     if not colon:

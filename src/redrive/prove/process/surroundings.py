@@ -1,7 +1,6 @@
-"""What a run sees of its process: time is the stage's, randomness is seeded, the network is not there.
+"""The process as a run sees it: time is the stage's, randomness is seeded, there is no network.
 
-Entered once for a whole search, because the process is the same for all of its runs; `begin` makes it a new one for
-the next run.
+Entered once for a whole search, because all its runs share the process; `begin` resets the process for the next run.
 """
 
 from __future__ import annotations
@@ -23,22 +22,22 @@ Sleep = Callable[[float], None]
 
 
 class NetworkReached(ConnectionError):
-    """The user's code wanted to open a connection. No byte of it has left."""
+    """The user's code tried to open a connection. No byte was sent."""
 
 
 class Surroundings:
-    """The process of the runs, between `entered` and its end."""
+    """The process of the runs, while `entered`."""
 
     def __init__(self) -> None:
         self.reached: list[str] = []
-        """The addresses to which a connection was wanted."""
+        """The addresses to which the code tried to connect."""
         self._printed = io.StringIO()
         self._reseed: Callable[[str], None] = _nothing
         self._traveller: time_machine.Traveller | None = None
 
     @contextmanager
     def entered(self, now: Instant, sleep: Sleep) -> Iterator[None]:
-        """Take the process over. `sleep` is what `time.sleep` does meanwhile."""
+        """Take over the process. `sleep` replaces `time.sleep` meanwhile."""
         with contextlib.ExitStack() as stack:
             self._reseed = stack.enter_context(seeded_process())
             stack.enter_context(replaced(socket.socket, "connect", self._refuse))
@@ -52,35 +51,35 @@ class Surroundings:
 
     @property
     def said(self) -> str:
-        """What the last run printed, and what was logged to where it prints."""
+        """The output of the last run, and its log lines to the same streams."""
         return self._printed.getvalue()
 
     @contextmanager
     def silenced(self) -> Iterator[None]:
-        """While inside, what is printed is kept, and goes nowhere."""
+        """While entered, output is kept and not printed."""
         self._printed = io.StringIO()
         with contextlib.redirect_stdout(self._printed), contextlib.redirect_stderr(self._printed):
             yield
 
     def begin(self, seed: str, now: Instant) -> None:
-        """A new process: its randomness and its time begin."""
+        """Reset the process: its randomness and its time begin anew."""
         self._reseed(seed)
         self.move_to(now)
 
     def move_to(self, now: Instant) -> None:
-        """It is now that time for the user's code."""
+        """Set the time that the user's code reads."""
         if self._traveller is not None:
             self._traveller.move_to(now / SECOND_MS)
 
     def _refuse(self, address: object, *_: object, **__: object) -> None:
-        """Stands where an address or a host name is asked for. Errors: NetworkReached, always."""
+        """Replaces the lookup of addresses and host names. Errors: NetworkReached, always."""
         self.reached.append(str(address))
         raise NetworkReached(f"redrive prove lets no connection out, and this one was to {address}")
 
 
 @contextmanager
 def variables(given: Mapping[str, str]) -> Iterator[None]:
-    """While inside, the environment has these variables, and none of AWS's besides."""
+    """While entered, the environment has these variables, and no other variables of AWS."""
     saved = dict(os.environ)
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         del os.environ[name]
@@ -94,7 +93,7 @@ def variables(given: Mapping[str, str]) -> Iterator[None]:
 
 @contextmanager
 def replaced(place: object, name: str, value: object) -> Iterator[None]:
-    """While inside, that attribute of a module or class has this value."""
+    """While entered, that attribute of a module or class has this value."""
     original = getattr(place, name)
     setattr(place, name, value)
     try:

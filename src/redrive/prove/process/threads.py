@@ -1,9 +1,9 @@
-"""The threads and coroutines of a run, one after another, so that its calls come in the same order each time.
+"""Runs the threads and coroutines of a run in sequence, so that its calls come in the same order each time.
 
-A function that is given to a pool (or to `asyncio.to_thread`, which has one) runs where it is given; a thread runs to
-its end where it is started. What waits with a timeout waits in virtual time. A handler whose threads wait for each
-other cannot be run so, and neither can calls of threads that go on by themselves (daemons, timers): that is said, and
-nobody is accused.
+A function submitted to a pool (or to `asyncio.to_thread`, which has one) runs where it is submitted; a thread runs to
+its end where it is started. A wait with a timeout waits in virtual time. A handler whose threads wait for each other
+cannot run so, and neither can calls of threads that run on by themselves (daemons, timers): the proof reports that,
+without a verdict on the handler.
 """
 
 from __future__ import annotations
@@ -27,36 +27,36 @@ from redrive.prove.process.surroundings import Sleep, replaced
 
 LOOKS_S = 0.05
 LOOKS_MAX = 40
-"""How often, and how long each time, a wait for a thread that goes on by itself is looked at: 2 s in all."""
+"""How often, and how long each time, the wait for a thread that runs on by itself is polled: 2 s in all."""
 
 _MEND = "Prove it with one thread: with a pool of the handler's own replaced, or with a concurrency of 1."
 
 
 class Function(Protocol):
-    """What is given to a pool."""
+    """A function submitted to a pool."""
 
     def __call__(self, *args: object, **named: object) -> object: ...
 
 
 class Unordered(BaseException):
-    """The handler's threads cannot be run one after another. No Exception, so that it does not go on after it."""
+    """The handler's threads cannot run in sequence. Not an Exception, so that the handler does not catch it."""
 
     def __init__(self, what: str) -> None:
         super().__init__(what)
         self.what = what
 
     def as_user_error(self) -> UserError:
-        """What a person is told."""
+        """The message for the user."""
         return UserError(f"The calls of the handler come in no order of their own: {self.what}.", next_step=_MEND)
 
 
 class Threads:
-    """Whose turn it is among the threads of the process, while a handler runs in it."""
+    """Whose turn it is among the threads of the process, while a handler runs."""
 
     def __init__(self, is_running: Callable[[], bool], now: Callable[[], Instant], sleep: Sleep) -> None:
-        """`is_running` says whether code of the handler is being run; `sleep` lets virtual time pass."""
+        """`is_running` says whether code of the handler is running; `sleep` advances virtual time."""
         self.trouble: Unordered | None = None
-        """Why threads could not be run one after another, if they could not."""
+        """Why threads could not run in sequence; None if they could."""
         self._is_running = is_running
         self._now = now
         self._sleep = sleep
@@ -73,15 +73,15 @@ class Threads:
         return get_ident() == self._owner
 
     def refuse(self, what: str) -> Unordered:
-        """Keep why the threads cannot be run one after another."""
+        """Keep the reason why the threads cannot run in sequence."""
         self.trouble = self.trouble or Unordered(what)
         return self.trouble
 
     @contextmanager
     def entered(self) -> Iterator[None]:
-        """Take over what starts threads, and what waits for them."""
+        """Replace the functions that start threads, and those that wait for them."""
         self._owner = get_ident()
-        began = self._now()  # A loop adds nanoseconds to its time, which are lost in large numbers.
+        began = self._now()  # An event loop adds nanoseconds to its time, which large numbers cannot represent.
         selector = selectors.DefaultSelector
         select_really, time_really, submit_really = selector.select, BaseEventLoop.time, ThreadPoolExecutor.submit
 
@@ -115,11 +115,11 @@ class Threads:
             yield
 
     def idle(self, seconds: float) -> None:
-        """Wait as a thread does whose turn it is not: really."""
+        """Wait in real time, as a thread whose turn it is not."""
         threading.Event().wait(seconds)
 
     def beside(self, act: Callable[[], object]) -> None:
-        """Do it as another process would: where an event loop goes on here, in a thread that has none."""
+        """Run it as another process would: in a thread without an event loop, if this thread has one."""
         try:
             asyncio.get_running_loop()
         except RuntimeError:
@@ -151,7 +151,7 @@ class Threads:
         future.set_running_or_notify_cancel()
         try:
             future.set_result(function())
-        except Exception as error:  # noqa: BLE001 - As a pool does: it is raised where the result is asked for.
+        except Exception as error:  # noqa: BLE001 - As in a pool: it is raised where the result is requested.
             future.set_exception(error)
         return future
 
@@ -181,7 +181,7 @@ class Threads:
         self._given_away(start)
 
     def _given_away(self, act: Callable[[], None]) -> None:
-        """Do it while it is not this thread's turn, which then comes again."""
+        """Run it while this thread gives up its turn; afterwards the turn comes back."""
         mine, self._owner = self._owner, 0
         try:
             act()
@@ -197,7 +197,7 @@ class Threads:
         return False
 
     def _let_pass(self, look: Callable[[], object], timeout: float | None) -> object:
-        """Let the time pass for which is waited. Errors: Unordered if nothing can ever end the wait."""
+        """Advance time to the end of a wait. Errors: Unordered if nothing can ever end the wait."""
         if timeout is None:
             raise self.refuse("it waits for a thread that waits for it, and threads are run one after another here")
         if timeout > 0:
@@ -206,7 +206,7 @@ class Threads:
 
 
 def _unless_ended(run: Callable[[], None]) -> None:
-    """Run a thread. What ends a whole run is kept where it was raised, and is nobody's unhandled error."""
+    """Run a thread. An exception that ends the whole run is kept by its raiser, and not reported as unhandled."""
     try:
         run()
     except (Exception, SystemExit):
@@ -216,7 +216,7 @@ def _unless_ended(run: Callable[[], None]) -> None:
 
 
 class _Numbered(Future[object]):
-    """A future that sets hold in the order in which they were made."""
+    """A future with a number: sets of such futures iterate in the order of creation."""
 
     def __init__(self, number: int) -> None:
         super().__init__()

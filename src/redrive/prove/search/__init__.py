@@ -1,1 +1,1 @@
-"""All histories of a handler up to so many faults, and the clean run before them."""
+"""Searches all histories of a handler up to a number of faults; before that, clean runs."""

@@ -1,8 +1,8 @@
-"""What is learned of a handler from runs in which nothing goes wrong, and what a history is then judged by.
+"""Learns from runs without faults what a handler does; histories are judged by that.
 
-the clean run       which rows are its ledger, what it leaves behind, and what stands in it
-a run elsewhere     what of that is other on another day, with other ids, in a slower process: not compared
-a second attempt    after one that died before it did anything: what counts attempts, and is not compared
+the clean run       which rows are its ledger, what it leaves behind, and its contents
+a run elsewhere     what differs on another day, with other ids, in a slower process: not compared
+a second attempt    after an attempt that died before its first effect: what counts attempts is not compared
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from redrive.prove.search.options import Options
 from redrive.prove.search.reasons import failed, left, require_same_order
 
 CLEAN_RUNS_MAX = 20
-"""More runs than this without the queue being empty, and nothing gone wrong: the handler does not let go."""
+"""More runs than this without faults and without an empty queue: the handler never finishes the message."""
 
 ELSEWHERE_AFTER_MS = 45 * DAY_MS + 17 * HOUR_MS + 23 * MINUTE_MS + 41 * SECOND_MS
-"""So much later the run elsewhere is: another month, weekday, hour, minute and second."""
+"""How much later the run elsewhere is: another month, weekday, hour, minute and second."""
 ELSEWHERE_DELAY_MS = 61 * SECOND_MS
-"""How long its messages lie in the queue."""
+"""How long its messages wait in the queue."""
 ELSEWHERE_CALL_MS = 1_009
-"""How long each of its calls takes, until half of its time has passed."""
+"""How long each of its calls takes, until half of its timeout has passed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clean:
-    """The judge of histories; and what a clean run calls, and leaves behind: kinds of effects, and how many of each."""
+    """The judge of histories; a clean run's calls, and what it leaves behind: kinds of effects and their numbers."""
 
     judge: Judge
     effects: Mapping[str, int]
@@ -46,7 +46,7 @@ class Clean:
 
 
 def play_clean(performance: Performance) -> list[Event]:
-    """Play on without faults until nothing is left to deliver. Errors: UserError if something goes wrong even so."""
+    """Play on without faults until nothing is left to deliver. Errors: UserError if something fails nevertheless."""
     events: list[Event] = []
     for _ in range(CLEAN_RUNS_MAX):
         events += performance.play(Leg())
@@ -61,9 +61,9 @@ def play_clean(performance: Performance) -> list[Event]:
 
 
 def left_elsewhere(performance: Performance) -> Sequence[Left]:
-    """What a clean run leaves behind whose messages were sent just now, and lie there, and whose calls take long.
+    """What a clean run elsewhere leaves behind: its messages are new and wait in the queue, and its calls are slow.
 
-    Nothing if the handler fails in it: then it goes by the time, and what it leaves cannot be compared.
+    Nothing if the handler fails in it: then the handler depends on the time, and what it leaves cannot be compared.
     """
     stage = performance.stage
     stage.move_to(stage.now + ELSEWHERE_DELAY_MS)
@@ -82,7 +82,7 @@ def left_elsewhere(performance: Performance) -> Sequence[Left]:
 
 
 def learn(performance: Performance, options: Options, elsewhere: Sequence[Left], world: ProvedWorld) -> Clean:
-    """Learn from clean runs what is expected, and be again where they began.
+    """Learn from clean runs what to expect, then restore the state at their beginning.
 
     Errors: UserError if there is no effect.
     """
@@ -96,7 +96,7 @@ def learn(performance: Performance, options: Options, elsewhere: Sequence[Left],
     clean = lesson.learn(ledger)
     require_same_order(_calls_of(events), clean.calls)
     if not clean.effects and ledger.tables and not options.ledgers:
-        clean = lesson.learn(LedgerRows())  # What looks like a ledger is the work itself.
+        clean = lesson.learn(LedgerRows())  # The supposed ledger is the work itself.
     if not clean.effects:
         raise UserError(
             "The handler changes nothing that can be seen, so nothing can be lost or repeated.",
@@ -107,7 +107,7 @@ def learn(performance: Performance, options: Options, elsewhere: Sequence[Left],
 
 @dataclass(frozen=True, slots=True)
 class _Lesson:
-    """What clean runs are played with, once their tables are known."""
+    """The setting of the clean runs, once their tables are known."""
 
     performance: Performance
     options: Options
@@ -156,7 +156,7 @@ class _Lesson:
             seen[table].append(records_of(self.performance, table))
 
     def _left_by_second_attempt(self, events: Sequence[Event]) -> list[Left]:
-        """What is left after a run that died before its first effect, and another one that did the work."""
+        """What a second attempt leaves, after a run that died before its first effect."""
         performance = self.performance
         journal = performance.journal
         effects = (one for one in events if isinstance(one, Called) and one.times and journal.is_effect(one.call))
@@ -173,7 +173,7 @@ class _Lesson:
 
 
 def require_matches(options: Options, clean: Clean) -> None:
-    """Refuse patterns that no call of the clean run matches. Errors: UserError, with the calls that there are."""
+    """Refuse patterns that match no call of the clean run. Errors: UserError, with the existing calls."""
     names = sorted({call.name for call in clean.calls if call.changes})
     for option, patterns in (("--effect", options.effects), ("--ignore", options.ignored)):
         for pattern in patterns:
@@ -192,7 +192,7 @@ def require_matches(options: Options, clean: Clean) -> None:
 
 
 def _passing(performance: Performance, events: Iterable[Event]) -> frozenset[tuple[str, str]]:
-    """The rows that are made and deleted again."""
+    """The rows that the handler makes and deletes again."""
     rows: dict[str, set[tuple[str, str]]] = {}
     for event in events:
         for part in parts_of(event.call) if isinstance(event, Called) and event.times else ():
@@ -211,7 +211,7 @@ def _given_ledger(options: Options, left: Mapping[str, Rows]) -> LedgerRows:
 
 
 def _tables(events: Iterable[Event]) -> list[str]:
-    """The tables that were there when they were called."""
+    """The tables that existed when they were called."""
     return sorted(
         {
             part.target

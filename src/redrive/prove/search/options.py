@@ -1,4 +1,4 @@
-"""What a proof is asked to do."""
+"""The options of a proof."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ FAULTS_DEFAULT = 3
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What is proved, and how far.
+    """What to prove, and how far to search.
 
     `bodies` are the messages; None takes them from the template's schedule, or a sample. `effects` and `ignored` are
-    patterns of calls, as in `dynamodb:PutItem:reports*`, or `dynamodb:UpdateItem:reports#attempts` for an attribute
-    that is not looked at. `ledgers` are the tables that are the handler's memory; none finds them out.
+    patterns of calls, as in `dynamodb:PutItem:reports*`, or `dynamodb:UpdateItem:reports#attempts` for an ignored
+    attribute. `ledgers` are the tables that are the handler's memory; if empty, the proof finds them.
     """
 
     faults: int = FAULTS_DEFAULT

@@ -1,4 +1,4 @@
-"""Why a handler cannot be proved: what a person is told when it fails although nothing goes wrong."""
+"""Why a handler cannot be proved: the messages for the user if it fails without any fault."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from redrive.prove.play.performance import Performance
 from redrive.prove.stage.trigger import SAMPLE_EVENT, bodies_of
 
 LINES_MAX = 8
-"""So many of the last lines that the handler printed or logged are shown."""
+"""How many of the last lines that the handler printed or logged are shown."""
 BODY_CHARS_MAX = 300
 
 _FROM_BODY = "event['Records'][0]['body']"
 _SOURCES = ("eventSource", "EventSource", "detail-type", "requestContext", "awslogs")
-"""Members of events that Lambda gives a function directly, or of their records."""
+"""Members of the events that Lambda passes to functions, or of their records."""
 
 
 def failed(performance: Performance, event: Ended) -> UserError:
-    """A run failed although nothing went wrong."""
+    """A run failed without any fault."""
     if performance.surroundings.reached:
         return _reached(performance)
     told = event.answer or f"it {event.ending.value}"
@@ -34,7 +34,7 @@ def failed(performance: Performance, event: Ended) -> UserError:
 
 
 def left(performance: Performance, events: Sequence[Event]) -> UserError:
-    """A run went well by its own account, and its message is still there."""
+    """A run reported success, but its message is still in the queue."""
     if performance.surroundings.reached:
         return _reached(performance)
     answer = next((event.answer for event in reversed(events) if isinstance(event, Ended)), "")

@@ -1,14 +1,14 @@
-"""All histories up to so many faults, those with the fewest first.
+"""Searches all histories up to a number of faults, those with the fewest first.
 
-    a stem is a history that was played up to its last fault; from there it is played on without faults to its end
-    each call and each pause that is passed on the way gives stems with one fault more
-    a moment like one that was reached before, by no more faults, is not gone on from: everything after it is known
+    a stem is a history that was played up to its last fault; from there it is played to its end without faults
+    each call and each pause on that way gives new stems with one fault more
+    a moment equal to an earlier one, with no more faults, is not continued: everything after it is known
 
-Moments are looked at between legs and, within a leg, after each call when its faults have struck. There a leg is like
-another one if the world is, and those who run have met the same: a run is the same as long as it meets the same, so
-both go on alike, and what strikes at the calls to come was or will be tried with the other one. The other one has no
-more faults, because histories come in the order of their faults; so the first counterexample found is one of the
-shortest, and none is lost.
+Moments are compared between legs and, within a leg, after each call and its faults. Within a leg, two moments are equal
+if the world is equal and the current runs have observed the same: a run behaves the same as long as it observes the
+same. So both continue alike, and the search tries the faults at later calls from the other moment. The other moment has
+no more faults, because histories come in the order of their faults; so the first counterexample found is one of the
+shortest, and none is missed.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ from redrive.prove.stage.tape import Beginning, Known, Strayed, Tape
 from redrive.prove.stage.trigger import Trigger
 
 DUPLICATES_UNTIL_MS = 14 * DAY_MS
-"""How late after the first message a duplicate may come: no queue keeps one longer."""
+"""The latest duplicate after the first message: no queue keeps a message longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stem:
-    """Where to go on: play `leg` from `moment`, to which `path` has led."""
+    """Where to continue: play `leg` from `moment`, which `path` has reached."""
 
     moment: Moment
     leg: Leg
     path: History
     faults: int
     beginning: Beginning | None = None
-    """How far the leg is known already, from one that began alike."""
+    """The known beginning of the leg, from a leg that began alike."""
     redrives: int = 0
     is_clean: bool = True
     """Whether no fault has struck since the last redrive."""
@@ -68,23 +68,23 @@ class Found:
 
 @dataclass(slots=True)
 class Searched:
-    """What a search has done: histories played, how often one met a known moment, and runs of the handler."""
+    """The statistics of a search: histories played, how many met a known moment, and runs of the handler."""
 
     histories: int = 0
     merged: int = 0
     runs: int = 0
     found: Found | None = None
     faults: int = -1
-    """All histories with so many faults were played; -1 is none."""
+    """The number of faults up to which all histories were played; -1 is none."""
     is_finished: bool = False
 
 
 Progress = Callable[[int, int, int], None]
-"""Is told the number of faults that is being explored, the histories so far, and those that wait."""
+"""Receives the current number of faults, the number of histories so far, and the number that wait."""
 
 
 class Search:
-    """Plays the histories of one performance, from the moment it is in."""
+    """Plays the histories of one performance, from its current moment."""
 
     def __init__(self, performance: Performance, judge: Judge, *, faults_max: int) -> None:
         self._performance = performance
@@ -93,10 +93,10 @@ class Search:
         self._stems: deque[Stem] = deque()
         self._branches: list[Stem] = []
         self._visited: dict[tuple[object, ...], bool] = {}
-        """The moments that were gone on from, and whether further faults were tried there."""
+        """The moments that were continued from, and whether further faults were tried there."""
 
     def run(self, progress: Progress, may_go_on: Callable[[], bool] = lambda: True) -> Searched:
-        """Search until a rule is broken or there is nothing left to play, or for as long as it may."""
+        """Search until a rule is broken or nothing is left to play, while `may_go_on`."""
         searched = Searched()
         self._stems.append(Stem(self._performance.save(), Leg(), (), 0))
         suspected: Found | None = None
@@ -109,7 +109,7 @@ class Search:
             progress(stem.faults, searched.histories, len(self._stems))
             found = self._play_out(stem, searched)
             if found is not None and found.violation.rule is Rule.UNSTUCK:
-                suspected = suspected or found  # Work that is lost or repeated with as few faults tells more.
+                suspected = suspected or found  # Lost or repeated work with as few faults is the better counterexample.
             else:
                 searched.found = found
         searched.is_finished = not self._stems
@@ -118,7 +118,7 @@ class Search:
         return searched
 
     def finish(self, path: History, events: list[Event]) -> Violation | None:
-        """Play on without faults after a history that was played already; what happens is added to `events`."""
+        """Play on without faults after a history that was played already; appends what happens to `events`."""
         redriven = [number for number, leg in enumerate(path) if leg.act is Act.REDRIVE]
         after = path[redriven[-1] :] if redriven else path
         is_clean = not any(leg.faults for leg in after)
@@ -136,7 +136,7 @@ class Search:
         return None if found is None else found.violation
 
     def _play_out(self, stem: Stem, searched: Searched) -> Found | None:
-        """Play a history to its end, and all its ends where a redrive can come at different times."""
+        """Play a history to its end, and to each of its ends if a redrive can come at different times."""
         self._branches = [stem]
         suspected: Found | None = None
         while self._branches:
@@ -176,11 +176,11 @@ class Search:
             stem = here
 
     def _play(self, stem: Stem, *, may_fail: bool) -> bool:
-        """Play the leg of a stem, whose moment it is; whether it was left because the rest of it is known."""
+        """Play the leg of a stem from its moment; returns whether the rest was skipped because it is known."""
 
         def is_known() -> bool:
             if not may_fail and not stem.leg.strikes:
-                return False  # It began at a moment that is new, and is seldom like another leg before its end.
+                return False  # It began at a new moment, and is seldom equal to another leg before its end.
             return self._visit(self._key(stem, is_pending=True), may_fail=may_fail)
 
         self._performance.is_known = is_known
@@ -188,7 +188,7 @@ class Search:
             self._performance.play(stem.leg, stem.beginning, is_marked=may_fail)
         except Known:
             return True
-        except Strayed:  # A handler that is not the same from run to run is played with whatever it does now.
+        except Strayed:  # A handler that behaves differently from run to run is played with its current behaviour.
             self._performance.load(stem.moment)
             return self._play(replace(stem, beginning=None), may_fail=may_fail)
         finally:
@@ -196,14 +196,14 @@ class Search:
         return False
 
     def _visit(self, key: tuple[object, ...], *, may_fail: bool) -> bool:
-        """Whether this was gone on from before, with as many faults left; now it is."""
+        """Whether this moment was continued before, with as many faults left; marks it as continued."""
         if self._visited.get(key, False) or (key in self._visited and not may_fail):
             return True
         self._visited[key] = may_fail
         return False
 
     def _end(self, here: Stem) -> Found | None:
-        """No message waits: judge, and redrive what is among the dead letters."""
+        """No message waits: judge, and redrive the dead letters."""
         violation = self._judge.at_end(self._performance)
         if violation is None and self._performance.waiting.dead:
             if here.redrives and here.is_clean:
@@ -213,7 +213,7 @@ class Search:
         return None if violation is None else Found(here.path, violation)
 
     def _hopeless(self, here: Stem) -> Violation | None:
-        """A redrive at once may come before a lease has ended; the latest one may not fail."""
+        """A violation if the latest possible redrive failed; an immediate redrive may come before a lease has ended."""
         last = next(leg for leg in reversed(here.path) if leg.act is Act.REDRIVE)
         return self._judge.after_hopeless_redrive(self._performance) if last.delay_ms >= DAY_MS else None
 
@@ -237,7 +237,7 @@ class Search:
         ]  # fmt: skip
 
     def _duplicates(self, here: Stem, *, is_pending: bool) -> Iterator[Stem]:
-        """While a message waits a duplicate comes at once; otherwise as late as it can, and dead letters are there."""
+        """Duplicates: at once while a message waits; otherwise after each delay for which dead letters are kept."""
         age_ms = self._performance.stage.now - START
         for delay in DUPLICATE_DELAYS_MS[: 1 if is_pending else None]:
             if self._performance.waiting.dead and delay >= self._kept_ms:
@@ -248,9 +248,9 @@ class Search:
                     yield replace(here, leg=leg, faults=here.faults + 1, is_clean=False)
 
     def _key(self, stem: Stem, *, is_pending: bool) -> tuple[object, ...]:
-        """Two histories with the same key go on alike.
+        """The deduplication key: two histories with the same key continue alike.
 
-        Where no message is left, that it is later makes no difference of its own: duplicates come at several times.
+        Where no message is left, a later time alone makes no difference: duplicates come at several times.
         """
         performance = self._performance
         now = performance.stage.now if is_pending or performance.waiting.dead else 0
@@ -258,9 +258,9 @@ class Search:
 
 
 def _struck(stem: Stem, events: Sequence[Event], tape: Tape, trigger: Trigger) -> Iterator[Stem]:
-    """The stems with one fault more at a call of this leg, after those that have struck already.
+    """The stems with one fault more at a call of this leg, after the faults that have struck already.
 
-    Up to that fault they are this leg. Faults of the answer leave the call itself as it is.
+    Up to that fault they equal this leg. Faults of the answer leave the call itself unchanged.
     """
     last = max((strike.at for strike in stem.leg.strikes if isinstance(strike.at, int)), default=-1)
     given = {event.run: len(event.message_ids) for event in events if isinstance(event, Delivered)}
@@ -275,9 +275,9 @@ def _struck(stem: Stem, events: Sequence[Event], tape: Tape, trigger: Trigger) -
 
 
 def _let_in_at(event: Called, trigger: Trigger, given: int) -> Iterator[Strike]:
-    """Other runs that begin and end before a call: with a duplicate, and with a message that this run was given.
+    """Runs that begin and end before a call: with a duplicate, and with a message of this run.
 
-    A run that comes before the first call comes before the whole. A FIFO queue hands out no message twice.
+    A run before the first call is a run before the whole. A FIFO queue delivers no message twice.
     """
     if event.index == 0 or event.is_nested:
         return
@@ -288,10 +288,10 @@ def _let_in_at(event: Called, trigger: Trigger, given: int) -> Iterator[Strike]:
 
 
 def _faults_at(event: Called, *, is_outage: bool) -> Iterator[Fault]:
-    """What can strike at a call itself. What would come to the same as a fault at another call is left out.
+    """The faults that can strike at a call itself. A fault that equals a fault at another call is left out.
 
-    Dying before a call is dying after the one before it, unless another run has come in between; dying after a call
-    that has changed nothing is dying before it.
+    A crash before a call equals a crash after the previous call, unless another run came in between; a crash after a
+    call that has changed nothing equals a crash before it.
     """
     took_effect = event.times > 0 and event.call.changes
     if event.index == 0 or event.is_resumed:

@@ -1,1 +1,1 @@
-"""An engine in memory and virtual time that can be saved and put back, with the trigger in front of the handler."""
+"""An engine in memory and virtual time whose state can be saved and restored, with the trigger of the handler."""

@@ -1,7 +1,7 @@
-"""The ids of a history: drawn from where in it they are drawn, and told apart from each other by nothing but that.
+"""The ids of a history: derived from the place of the draw in the history.
 
-Two histories that do the same at the same time so draw the same ids, and come to the same moment more often. Within a
-history no id comes twice, because no two draws have the same place.
+So two histories that do the same at the same time draw the same ids, and reach equal moments more often. Within a
+history no id occurs twice, because no two draws have the same place.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from redrive.core.entropy import Entropy, SeededEntropy
 _ID = re.compile(r"([0-9a-f]{8}(?:(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{8}(?:[0-9a-f]{16})?))")
 _DIGITS = 64
 _TELLING_DIGITS = 8
-"""So many of its first digits tell an id in each of its spellings: a UUID sets two of the others."""
+"""How many of its first digits identify an id in each of its spellings: a UUID sets two of the other digits."""
 _PARTS_KEPT_MAX = 4_096
 
 
@@ -32,11 +32,11 @@ class Ids:
 
     @property
     def drawn(self) -> AbstractSet[str]:
-        """The first digits of all ids that were ever drawn."""
+        """The first digits of all ids ever drawn."""
         return self._drawn
 
     def begin(self, *place: object) -> None:
-        """What is drawn from now on follows from this place and the seed."""
+        """Derive the next draws from this place and the seed."""
         self._place, self._draws = place, 0
 
     def hex(self, length: int) -> str:
@@ -51,7 +51,7 @@ class Ids:
         return self._fork(name)
 
     def _digits(self) -> str:
-        """Digits of this draw and of no other. A hash is made sooner than a source of randomness is seeded."""
+        """The digits of this draw, and of no other. A hash is faster than seeding a source of randomness."""
         self._draws += 1
         return hashlib.sha256(repr((self._seed, self._place, self._draws)).encode()).hexdigest()
 
@@ -60,15 +60,15 @@ class Ids:
 
 
 def renamed(left: Sequence[str], held: str, drawn: AbstractSet[str]) -> str:
-    """`left` with a number in the place of each id that was drawn, and that is not in `held`.
+    """`left` with a number in place of each drawn id that is not in `held`.
 
-    Where `left` is what a history has left behind, and `held` what the queues still hold, two histories with the same
-    text after this go on alike. An id that no queue holds is given to no run any more, and none that will be drawn
-    equals it: whatever a run does with it, it can do no more than compare it with what else is left behind, and there
-    both have equal ids in equal places. Only a handler to which one random id is not as good as another (it sorts by
-    them, or stores one beside its own hash) could tell the two apart.
+    If `left` is what a history has left behind, and `held` what the queues still hold, two histories with the same text
+    after this continue alike. No run receives an id that no queue holds any more, and no later draw equals that id. A
+    run can only compare the id with others that are left behind, and there both histories have equal ids in equal
+    places. Only a handler that treats random ids differently (it sorts by them, or stores an id beside its own hash)
+    could tell the two histories apart.
 
-    `left` comes in parts, because most of them are those of another moment too, and are known already.
+    `left` comes in parts, because most parts occur in other moments too, and are cached.
     """
     names: dict[str, str] = {}
     told: list[str] = []
@@ -87,5 +87,5 @@ def renamed(left: Sequence[str], held: str, drawn: AbstractSet[str]) -> str:
 
 @functools.lru_cache(_PARTS_KEPT_MAX)
 def _split(text: str) -> Sequence[str]:
-    """The text in pieces, of which each second one is an id."""
+    """The text in pieces; every second piece is an id."""
     return tuple(_ID.split(text))

@@ -1,7 +1,7 @@
-"""An engine in memory and virtual time, made for playing many histories: it can be saved and put back.
+"""An engine in memory and virtual time, made to play many histories: its state can be saved and restored.
 
-It is the engine of `redrive serve`, its services and its workers, without the workers that only keep house. Nothing
-here knows of faults.
+It is the engine of `redrive serve`, with its services and workers, except the workers for upkeep. Nothing here knows of
+faults.
 """
 
 from __future__ import annotations
@@ -43,23 +43,23 @@ T = TypeVar("T")
 START = parse_instant("2025-01-01T00:00:00Z")
 SCOPE = Scope("000000000000", DEFAULT_REGION)
 ROUNDS_MAX = 10_000
-"""More rounds of claims than this without a run mean that something is due for ever."""
+"""After more rounds of claims than this without a run, something is due for ever."""
 
 _PAGE_BYTES = 4_096
 
 DECIDING_TABLES = ("deliveries", "dedup_receives", "dedup_sends", "messages", "timers", "tokens")
-"""The store's tables whose rows decide what is delivered next, and what a repeated request is answered."""
+"""The store's tables whose rows decide what is delivered next, and the answers to repeated requests."""
 LEFT_TABLES = ("items",)
-"""Those whose rows are what runs have left behind."""
+"""The tables whose rows are what runs have left behind."""
 TELLING_TABLES = ("attempts", "facts", "links", "log_events", "metrics", "moves", "notes", "runs")
-"""Those whose rows tell what happened, and decide nothing."""
+"""The tables whose rows record what happened, and decide nothing."""
 SETTLED_TABLES = ("blobs", "resources")
-"""Those whose rows were made before the first history."""
+"""The tables whose rows were made before the first history."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Whether a queue has a message, seen or unseen, and how many its dead-letter queue has."""
+    """Whether a queue has a message, visible or not, and how many messages its dead-letter queue has."""
 
     is_pending: bool
     dead: int
@@ -72,7 +72,7 @@ def models() -> Models:
 
 
 class StageClock:
-    """A clock that stands where it was put."""
+    """A clock that stands still at its set time."""
 
     is_virtual = True
 
@@ -83,14 +83,14 @@ class StageClock:
         return self._now
 
     def set(self, instant: Instant) -> None:
-        """It is now that time, later or earlier than before."""
+        """Set the time, later or earlier than before."""
         self._now = instant
 
 
 class Stage:
-    """One engine, its clock and its ids. Time moves only when it is told to.
+    """One engine, its clock and its ids. Time moves only when told to.
 
-    All that is asked of the engine on a leg goes through `_ask`, which can answer from the tape of another leg.
+    All questions to the engine on a leg go through `_ask`, which can answer from the tape of another leg.
     """
 
     def __init__(self, invoker: Invoker, *, seed: int) -> None:
@@ -116,12 +116,12 @@ class Stage:
 
     @property
     def tape(self) -> Tape:
-        """What was asked and answered since the leg began."""
+        """The questions and answers since the leg began."""
         return self._tape
 
     @property
     def is_live(self) -> bool:
-        """Whether the engine itself is asked, and no tape."""
+        """Whether the engine itself answers, and not a tape."""
         return self._awaited is None
 
     def call(self, service: str, operation: str, **params: object) -> Document:
@@ -129,22 +129,25 @@ class Stage:
         return self._ask((service, operation, params), lambda: self._call(service, operation, params))
 
     def look_up(self, service: str, operation: str, **params: object) -> Document:
-        """Run one operation that changes nothing, beside the tape. Errors: ServiceError."""
+        """Run one operation that changes nothing, without the tape. Errors: ServiceError."""
         return self._call(service, operation, params)
 
     def send(self, number: int, **params: object) -> None:
-        """Send the message of that number in this history: it has the same id in all of them. Errors: ServiceError."""
+        """Send the message with that number in this history; the message has the same id in all histories.
+
+        Errors: ServiceError.
+        """
         place = ("message", number)
         self._ask(("send", params), lambda: self._call("sqs", "SendMessage", params), place=place)
 
     def respond(self, asked: tuple[object, ...], request: Callable[[], HttpRequest]) -> HttpResponse:
-        """Answer a request through the gateway. `asked` says what it is about; it is written only if it is needed."""
+        """Answer a request through the gateway. `asked` describes the request; `request` makes it, only if needed."""
         return self._ask(asked, lambda: self._gateway.respond(request()))
 
     def refuse(
         self, asked: tuple[object, ...], request: Callable[[], HttpRequest], error: ServiceError
     ) -> HttpResponse:
-        """Answer a request with an error, without anything having happened."""
+        """Answer a request with an error, without any effect."""
 
         def refuse() -> HttpResponse:
             exchange = self._gateway.open(request())
@@ -160,9 +163,9 @@ class Stage:
         self._awaited = None if beginning is None else beginning.mark
 
     def go_on(self, index: int, *, is_after: bool) -> frozenset[Trace] | None:
-        """Go on with the engine if this is the mark up to which the tape is known: what was left behind until there.
+        """Continue with the engine if the known tape ends at this mark; returns what was left behind until there.
 
-        Errors: Strayed if the tape was not asked what it was asked before.
+        Errors: Strayed if the handler asked other questions than on the tape.
         """
         mark = self._awaited
         if mark is None or (mark.index, mark.is_after) != (index, is_after):
@@ -174,7 +177,7 @@ class Stage:
         return mark.traces
 
     def save(self) -> Saved:
-        """All there is, for `load`."""
+        """Save the whole state, for `load`."""
         snapshot = self._store.save()
         content = snapshot.content
         pages = (content[at : at + _PAGE_BYTES] for at in range(0, len(content), _PAGE_BYTES))
@@ -184,17 +187,17 @@ class Stage:
         return Saved(self._pages, snapshot.resources, self.now, self._serial)
 
     def load(self, saved: Saved) -> None:
-        """Be again as it was then. Time may go backwards by this, and by nothing else."""
+        """Restore a saved state. Only this can move time backwards."""
         self._pages = saved.pages
         self._store.load(Snapshot(b"".join(saved.pages), saved.resources))
         self.clock.set(saved.now)
         self._serial = saved.serial
 
     def mark(self, index: int, traces: frozenset[Trace], *, is_after: bool) -> None:
-        """Mark this place on the tape, with all there is.
+        """Mark this place on the tape, with the whole state.
 
-        A question that is asked within another, as when a function invokes itself, is not on the tape in order: after
-        it no place can be marked.
+        A nested question, as when a function invokes itself, is not on the tape in order: after it no place can be
+        marked.
         """
         if self._position != len(self._tape.answers):
             return
@@ -205,11 +208,11 @@ class Stage:
         self._tape.marks[index, is_after] = self._tape.latest
 
     def digest(self) -> bytes:
-        """A hash of all that decides what happens next, but for the time."""
+        """A hash of everything that decides what happens next, except the time."""
         return _hashed(repr(self._store.rows((*DECIDING_TABLES, *LEFT_TABLES))))
 
     def likeness(self, *others: object) -> bytes:
-        """A hash that two moments share if they go on alike, as far as this and what others remember of it tells.
+        """A hash for deduplication: two moments with the same hash continue alike, as far as the stage's state decides.
 
         See `renamed`.
         """
@@ -225,20 +228,20 @@ class Stage:
         raise Bug("work is due for ever: a worker is due and makes no progress")
 
     def turn(self) -> bool:
-        """One round of claims, and the runs that it gives; whether anything was due."""
+        """One round of claims, and its runs; returns whether anything was due."""
         claimed: Claimed = self._ask(("claim",), lambda: self.engine.claim(ONE))
         for attempt in claimed.attempts:
             self._settle(attempt, self.engine.perform(attempt))
         return claimed.progressed
 
     def move_to(self, instant: Instant) -> None:
-        """Let time pass in which nobody is given anything to do: what was due meanwhile is done at its end."""
+        """Advance time without any delivery: what was due meanwhile is done at the end."""
         if instant > self.now:
             self.clock.set(instant)
             self._serial = 0
 
     def next_due(self) -> Instant | None:
-        """When something is next due."""
+        """The next instant at which something is due."""
         return self._ask(("next due",), lambda: self.engine.next_due(free=ONE))
 
     def waiting(self, queue_arn: str, dead_letter_arn: str) -> Waiting:
@@ -251,7 +254,7 @@ class Stage:
         return self._ask(("waiting",), lambda: self.engine.run(look))
 
     def show_again(self, queue_url: str, handle: str) -> bool:
-        """Let a message that was received be seen again at once; False if nobody holds it any more."""
+        """Make a received message visible at once; False if nobody holds it any more."""
         try:
             self.call("sqs", "ChangeMessageVisibility", QueueUrl=queue_url, ReceiptHandle=handle, VisibilityTimeout=0)
         except ServiceError:
@@ -259,7 +262,7 @@ class Stage:
         return True
 
     def hold_again(self, queue_arn: str, handle: str) -> None:
-        """A message that was received twice is deleted by the first receipt too: let that one hold it."""
+        """Make the first receipt of a message that was received twice valid again; it deletes the message, too."""
 
         def hold(tx: Transaction) -> None:
             queue = tx.resources.get(Queue, SCOPE, queue_arn.rpartition(":")[2])
@@ -270,7 +273,7 @@ class Stage:
         self._ask(("hold again", handle), lambda: self.engine.run(hold))
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Release all resources."""
         self._store.close()
 
     def _call(self, service: str, operation: str, params: Document) -> Document:
@@ -280,7 +283,7 @@ class Stage:
         self._ask(("settle", result), lambda: self.engine.settle(attempt, result))
 
     def _ask(self, asked: tuple[object, ...], ask: Callable[[], T], *, place: tuple[object, ...] = ()) -> T:
-        """Ask the engine, or the tape while it lasts. Ids are drawn at `place`, or where in the history this is.
+        """Ask the engine, or the tape while it lasts. Ids are drawn at `place`, or at the current place of the history.
 
         Errors: ServiceError as `ask`; Strayed if the tape has another question here.
         """

@@ -1,6 +1,6 @@
-"""Tables and queues that no template declares: made when the handler first asks for them, by what it asks.
+"""Tables and queues that no template declares: made at the handler's first call, to fit that call.
 
-A guess is good enough for a search and is told to the user, who can declare what it got wrong in a template.
+A guess is good enough for a search, and is reported to the user, who can declare the resource in a template instead.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ class Improvised:
         self._known: set[tuple[str, str]] = set()
 
     def provide(self, stage: Stage, call: Call) -> None:
-        """Make what a call is about, if it is not there."""
+        """Make the resource of a call, if it does not exist."""
         for part in parts_of(call):
             self._provide_part(stage, part)
 
     def repeat(self, stage: Stage) -> None:
-        """Make all of it on another stage, before anything asks for it."""
+        """Make all of them again on another stage, before any call needs them."""
         for operation, params in self._made:
             stage.call("sqs" if "Queue" in operation else "dynamodb", operation, **params)
 
@@ -82,7 +82,7 @@ class Improvised:
             self.assumptions[f"queue {name}"] = "a FIFO queue" if fifo else "a standard queue"
 
     def _make(self, stage: Stage, operation: str, params: Params) -> bool:
-        """Make it, and remember how. What cannot be made (a bad name) is left to the call, which is told so."""
+        """Make a resource, and remember how. If that fails (a bad name), the call itself gets the error."""
         try:
             stage.call("sqs" if "Queue" in operation else "dynamodb", operation, **params)
         except ServiceError:
@@ -91,7 +91,7 @@ class Improvised:
         return True
 
     def _key_of(self, params: Params) -> Mapping[str, str]:
-        """Key attributes and their types: those of a Key, or the likeliest of an Item's."""
+        """Key attributes and their types: those of a Key, or the most probable ones of an Item."""
         key = mapping_of(params.get("Key"))
         if key:
             return {name: _type_of(value) for name, value in key.items()}

@@ -1,8 +1,8 @@
-"""What the engine answered on a leg, so that a leg that begins in the same way need not ask it again.
+"""The engine's answers on a leg, so that a leg with the same beginning need not ask the engine again.
 
-A run is the same as long as its answers are the same. A fault that strikes at the fifth call leaves the four before it
-as they were, so they are answered from the tape of the leg without that fault; from the mark on, the engine goes on
-from the state that it had there.
+A run behaves the same as long as its answers are the same. A fault at the fifth call leaves the four calls before it
+unchanged, so the tape of the leg without that fault answers them; from the mark on, the engine continues from the state
+that it had there.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """A stage as it was at an instant: its store's pages, of which most are shared with other moments.
+    """The state of a stage at an instant: its store's pages, most of which are shared with other moments.
 
     `serial` counts the legs that have begun at that instant.
     """
@@ -34,7 +34,7 @@ class Saved:
 
 @dataclass(frozen=True, slots=True)
 class Answered(Generic[T_co]):
-    """One question to the engine, and what it answered."""
+    """One question to the engine, and its answer."""
 
     asked: tuple[object, ...]
     answer: T_co | ServiceError
@@ -48,7 +48,7 @@ class Answered(Generic[T_co]):
             return cls(asked, error)
 
     def given(self) -> T_co:
-        """The answer. Errors: ServiceError if it was one."""
+        """The answer. Errors: ServiceError if the engine refused."""
         if isinstance(self.answer, ServiceError):
             raise self.answer
         return self.answer
@@ -56,7 +56,7 @@ class Answered(Generic[T_co]):
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A place on a tape, right before a call of the handler or right after it, and how things stood there."""
+    """A place on a tape, right before or right after a call of the handler, and the state there."""
 
     index: int
     is_after: bool
@@ -76,21 +76,21 @@ class Tape:
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """How a leg begins that was played up to a mark already."""
+    """The beginning of a leg that was played up to a mark already."""
 
     answers: Sequence[Answered[object]]
     mark: Mark
 
 
 class Known(BaseException):
-    """From here on the leg is like another one that was played before.
+    """From here on the leg equals another one that was played before.
 
-    No Exception, so that the handler does not go on after it.
+    Not an Exception, so that the handler does not catch it.
     """
 
 
 class Strayed(BaseException):
-    """The handler asks something else than it did before: it is not the same from run to run.
+    """The handler asks another question than before: it behaves differently from run to run.
 
-    No Exception, so that the handler does not go on after it.
+    Not an Exception, so that the handler does not catch it.
     """

@@ -1,4 +1,4 @@
-"""The trigger of a function as a CloudFormation template declares it: deployed, with everything else kept still."""
+"""The trigger of a function from a CloudFormation template: deployed, with schedules and other functions disabled."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPA
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What a template says about the function that is proved; `code` is the directory of code that is local."""
+    """What a template declares about the function under proof; `code` is the directory of local code."""
 
     trigger: Trigger
     handler: str
@@ -42,9 +42,9 @@ class Declared:
 def declared_trigger(
     stage: Stage, file: Path, handler: str, parameters: Document, bodies: tuple[str, ...] | None
 ) -> Declared:
-    """Deploy a template, with its schedules and other functions kept still.
+    """Deploy a template, with its schedules and other functions disabled.
 
-    `handler` picks among several functions; empty if there is only one. Errors: UserError.
+    `handler` selects one of several functions; empty if there is only one. Errors: UserError.
     """
     directories = _deploy(stage, file, parameters)
     mapping = _pick(stage, file, handler)
@@ -67,20 +67,20 @@ def declared_trigger(
 
 
 def local_subject(declared: Declared, directory: Path) -> NamedSubject:
-    """The handler whose code lies in a directory that the template names."""
+    """The handler in a directory of local code that the template names."""
     module, _, function = declared.handler.rpartition(".")
     return NamedSubject(module.replace("/", "."), function, directory)
 
 
 def inline_subject(stage: Stage, declared: Declared, directory: Path) -> NamedSubject:
-    """The handler whose code stands in the template, unpacked under a directory."""
+    """The handler whose code is in the template, unpacked under a directory."""
     unpack(_archive(stage, declared.trigger.function_name), directory)
     module, _, function = declared.handler.rpartition(".")
     return NamedSubject(module, function, directory)
 
 
 def has_inline_code(stage: Stage, declared: Declared) -> bool:
-    """Whether the function's code stands in the template."""
+    """Whether the function's code is in the template."""
     return _NOT_HERE.encode() not in _archive(stage, declared.trigger.function_name)
 
 
@@ -93,7 +93,7 @@ def _archive(stage: Stage, function_name: str) -> bytes:
 
 
 def _deploy(stage: Stage, file: Path, parameters: Document) -> dict[str, Path]:
-    """Deploy the template; answers the directories of the functions whose code is local, by their logical ids."""
+    """Deploy the template; returns the directories of the functions with local code, by their logical ids."""
     try:
         body, directories = _plain(file, parameters)
         body = _kept_still(body)
@@ -121,12 +121,12 @@ def _deploy(stage: Stage, file: Path, parameters: Document) -> dict[str, Path]:
 
 
 def _plain(file: Path, parameters: Document) -> tuple[str, dict[str, Path]]:
-    """The template after its transforms, and where local code lies. Errors: UserError; TemplateError; ServiceError."""
+    """The template after its transforms, and places of local code. Errors: UserError; TemplateError; ServiceError."""
     root = read_root(file.read_text("utf-8"))
     directories = {}
     for local in local_code(root, file.resolve().parent, parameters):
         directories[local.logical_id] = local.source
-        # SAM wants a place; the code stays where it is.
+        # SAM requires a location; the code stays where it is.
         local.properties[local.kind.property] = {local.kind.bucket: "local", local.kind.key: "local"}
     blueprint = expanded(Blueprint(dump_json(root), parameters), SCOPE, STACK, STACK, is_reviewed=True)
     if blueprint.transform_failure:
@@ -147,9 +147,9 @@ def _logical_id(stage: Stage, function_name: str) -> str:
 
 
 def _kept_still(text: str) -> str:
-    """The template as JSON, without firing schedules and layers, and with code in every function."""
+    """The template as JSON, with schedules disabled, without layers, and with code in every function."""
     root = read_root(text)
-    root.pop("Outputs", None)  # Nobody reads them, and they may name what is left out.
+    root.pop("Outputs", None)  # Nobody reads them, and they may refer to what is left out.
     resources = root.get("Resources")
     if isinstance(resources, dict):
         layers = [name for name, one in resources.items() if isinstance(one, dict) and one.get("Type") == _LAYER]
@@ -204,7 +204,7 @@ def _retention_ms(stage: Stage, dead_letter_arn: str) -> int:
 
 
 def _scheduled(stage: Stage, queue_arn: str) -> tuple[str, ...]:
-    """What a schedule of the template sends to the queue; empty if none does."""
+    """The input that a schedule of the template sends to the queue; empty if no schedule does."""
     for schedule in stage.call("scheduler", "ListSchedules")["Schedules"]:
         found = stage.call(
             "scheduler", "GetSchedule", Name=schedule["Name"], GroupName=schedule["GroupName"]

@@ -1,4 +1,4 @@
-"""What stands in front of the handler: a queue with a dead-letter queue, the mapping, the function; and its event."""
+"""The trigger of the handler: a queue with a dead-letter queue, the mapping and the function; and its event."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SAMPLE_EVENT: Document = {
     },
     "payload": {"report": "daily-sales"},
 }
-"""What a schedule with context attributes sends, where no event is given."""
+"""The input of a schedule with context attributes, if no event is given."""
 
 _TRUST = {
     "Version": "2012-10-17",
@@ -49,7 +49,7 @@ class Trigger:
     retention_ms: int
     bodies: tuple[str, ...]
     receives_max: int = 0
-    """How often a message is received before it is a dead letter; 0 if it is received as long as it is kept."""
+    """How often a message is received before it is dead-lettered; 0 if it is received until its retention ends."""
 
     @property
     def queue_name(self) -> str:
@@ -63,12 +63,12 @@ class Trigger:
 
     @property
     def is_fifo(self) -> bool:
-        """Whether the queue keeps order."""
+        """Whether it is a FIFO queue."""
         return self.queue_arn.endswith(".fifo")
 
 
 def usual_trigger(stage: Stage, bodies: tuple[str, ...]) -> Trigger:
-    """A queue as Lambda's guide asks for: three receives, six times the function's timeout, a dead-letter queue."""
+    """A queue as Lambda's guide recommends: three receives, six times the function's timeout, a dead-letter queue."""
     role = stage.call("iam", "CreateRole", RoleName="handler", AssumeRolePolicyDocument=json.dumps(_TRUST))["Role"]
     stage.call(
         "iam", "PutRolePolicy", RoleName="handler", PolicyName="queues", PolicyDocument=json.dumps(_ALL_QUEUES)
@@ -95,7 +95,7 @@ def usual_trigger(stage: Stage, bodies: tuple[str, ...]) -> Trigger:
 
 
 def empty_archive() -> bytes:
-    """Code for a function whose handler is taken from elsewhere."""
+    """The code of a function whose handler comes from elsewhere."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         archive.writestr(zipfile.ZipInfo("index.py"), "")
@@ -103,7 +103,7 @@ def empty_archive() -> bytes:
 
 
 def bodies_of(event: object) -> tuple[str, ...]:
-    """The messages that an event stands for: those of an SQS event, or one whose body is the event."""
+    """The messages of an event: those of an SQS event, or one message with the event as its body."""
     records = event.get("Records") if isinstance(event, dict) else None
     if isinstance(records, list) and records and all(isinstance(one, dict) and "body" in one for one in records):
         return tuple(str(one["body"]) for one in records)

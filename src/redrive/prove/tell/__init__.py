@@ -1,1 +1,1 @@
-"""What a search came to, told to a person: verdict, story, advice, test."""
+"""The result of a search for the user: verdict, story, advice, test."""

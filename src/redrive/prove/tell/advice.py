@@ -1,4 +1,4 @@
-"""What to do about work that is lost or stuck, by how its history went."""
+"""Advice about lost or stuck work, based on its history."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from redrive.prove.judge.judge import Rule, Violation
 from redrive.prove.play.events import Called, DeadLettered, Ended, Ending, Event, Shown
 
 _REFUSALS = frozenset({"ConditionalCheckFailedException", "TransactionCanceledException"})
-"""What a handler is told of a condition that does not hold: no failure."""
+"""How a handler learns that a condition does not hold: this is no failure."""
 _REPORTED = '"itemIdentifier"'
 
 _LEASE = (
@@ -43,7 +43,7 @@ _ENDLESS = (
 
 
 def advice_on_loss(violation: Violation, events: Sequence[Event]) -> str:
-    """What to do, in a sentence or two, about a history that broke the rules `all` or `unstuck`."""
+    """Advice, in a sentence or two, about a history that broke the rules `all` or `unstuck`."""
     if violation.is_endless:
         return _ENDLESS
     ends = [event for event in events if isinstance(event, Ended)]
@@ -70,7 +70,7 @@ def _deletes_its_message(events: Sequence[Event]) -> bool:
 
 
 def _is_swallowed(end: Ended, events: Sequence[Event]) -> bool:
-    """Whether a run returned well although one of its calls had failed, and none of the kind went well after."""
+    """Whether a run returned successfully although one of its calls failed, and no later call of its kind succeeded."""
     if end.ending is not Ending.RETURNED or _REPORTED in end.answer:
         return False
     calls = [event for event in events if isinstance(event, Called) and event.run == end.run]

@@ -1,4 +1,4 @@
-"""A counterexample as a test: it plays the very history, and fails until the handler is mended."""
+"""A counterexample as a test: it plays the same history, and fails until the handler is fixed."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def test_{name}() -> None:
 def as_test(verdict: Verdict, options: Options, *, file: Path | None = None, root: Path | None = None) -> str:
     """A pytest file; `options` are those of the search.
 
-    With `file`, where it will be, it finds the template and the modules under `root` from wherever it is run; without,
-    from the working directory. Errors: Bug if there is no counterexample.
+    With `file`, the path of the test, the test finds the template and the modules under `root` from any working
+    directory; without it, only from the current one. Errors: Bug if there is no counterexample.
     """
     found = verdict.counterexample
     if found is None:
@@ -64,7 +64,7 @@ def as_test(verdict: Verdict, options: Options, *, file: Path | None = None, roo
 
 
 def _settings(options: Options, file: Path | None, root: Path | None) -> dict[str, str]:
-    """The arguments that are not what they are by default, as Python writes them."""
+    """The arguments that differ from their defaults, as Python source."""
     settings: dict[str, object] = {
         "parameters": dict(options.parameters),
         "effects": list(options.effects),

@@ -1,4 +1,4 @@
-"""A history told to a person: numbered steps, each with its virtual time and the line of the handler it is about."""
+"""A history for the user: numbered steps, each with its virtual time and the line of the handler that it concerns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from redrive.prove.tell.advice import advice_on_loss
 
 _UNITS = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
 STEPS_MAX = 40
-"""A story that is longer than this is told shorter."""
+"""A story with more steps than this is shortened."""
 _ANSWER_CHARS_MAX = 100
 _DEATHS = "a crash, a kill or its timeout"
 
@@ -34,7 +34,7 @@ class Step:
 
 
 def tell(events: Sequence[Event]) -> list[Step]:
-    """The steps of a history; of a very long one its beginning and its end."""
+    """The steps of a history; of a very long history, its beginning and its end."""
     steps = [step for event in events for step in _steps_of(event)]
     if len(steps) <= STEPS_MAX:
         return steps

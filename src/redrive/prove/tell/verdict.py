@@ -1,4 +1,4 @@
-"""What a search came to: a counterexample, or none within its bounds. Equal input gives equal bytes."""
+"""The result of a search: a counterexample, or none within its bounds. Equal input gives equal bytes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from redrive.prove.tell.story import Step
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What was searched. `runs` counts runs of the handler; `merged` histories that met one that was known.
+    """The bounds of the search. `runs` counts runs of the handler; `merged` counts histories that met a known moment.
 
-    A search that was stopped `is_finished` not: it has played all histories with up to `complete` faults, -1 for none.
+    If not `is_finished`, the search was stopped: it has played all histories with up to `complete` faults, -1 for none.
     """
 
     faults: int
@@ -41,7 +41,7 @@ class Counterexample:
 class Verdict:
     """The result of a proof.
 
-    `effects` are the kinds that a clean run leaves behind, and how many of each; `assumptions` what was guessed about
+    `effects` are the kinds of effects of a clean run, and the number of each; `assumptions` are the guesses about
     tables and queues that no template declares.
     """
 
@@ -67,7 +67,7 @@ class Verdict:
         return f"{self.counterexample.violation.rule.value}: {where}, found after {_histories(bounds.histories)}"
 
     def as_json(self) -> str:
-        """The whole of it, for scripts."""
+        """The whole verdict, for scripts."""
         found = self.counterexample
         document: dict[str, object] = {
             "handler": self.handler,

@@ -1,1 +1,1 @@
-"""What AWS's service models say: shapes, names, constraints."""
+"""AWS's service models: shapes, names, constraints."""

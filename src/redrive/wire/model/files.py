@@ -1,7 +1,7 @@
-"""Finds service models on disk and reads them, each when it is first used: botocore's, and that of our own surface.
+"""Finds service models on disk and reads each at its first use: botocore's models, and that of our own surface.
 
-botocore is never imported: its data folder is located through the import system, and the rest is JSON. Our own model
-stands in `data`, in the same layout, so that botocore can read it too.
+botocore is never imported: the import system finds its data folder, and the files are JSON. Our own model is in
+`data`, in the same layout, so that botocore can read it too.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _OWN_MODEL_FILE = "service-2.json"
 _VERSION = re.compile(r"""^__version__ = ['"](\d+(?:\.\d+)*)['"]""", re.MULTILINE)
 
 WRITTEN_WITH = (1, 44, 5)
-"""The botocore whose models the operations agree with, by a test. With an older one they do what that one knows."""
+"""A test compares the operations with the models of this botocore. An older botocore lacks some of their members."""
 
 
 class Models:
@@ -45,7 +45,7 @@ class Models:
         """The model of a service. Errors: KeyError (not in the table), UserError (botocore has no model of it)."""
         model = self._loaded.get(name)
         if model is None:
-            # Two threads may both read a model; all callers get the one that was kept.
+            # Two threads may both read a model; all callers get the first one stored.
             model = self._loaded.setdefault(name, self._read(self.specs[name]))
         return model
 
@@ -54,7 +54,7 @@ class Models:
         return self._newest(self.specs[name]).parent.name
 
     def document(self, name: str) -> Mapping[str, Any]:
-        """The whole model of a service with its documentation, as it is written. Errors: as those of `service`."""
+        """The whole model of a service with its documentation, as it is in the file. Errors: as those of `service`."""
         return _read_document(self._newest(self.specs[name]))
 
     def _read(self, spec: ServiceSpec) -> ServiceModel:
@@ -63,7 +63,7 @@ class Models:
         return _Builder(_read_document(file), spec, is_current=is_current).service(file.parent.name)
 
     def _newest(self, spec: ServiceSpec) -> Path:
-        """The file of the newest model of a service."""
+        """The file of a service's newest model."""
         if spec.root:
             return max((OWN_DATA / spec.name).glob(f"*/{_OWN_MODEL_FILE}"), key=lambda path: path.parent.name)
         if self._folder is None:
@@ -91,7 +91,7 @@ def _botocore_data() -> Path:
 
 
 def _botocore_version() -> tuple[int, ...]:
-    """The version of the botocore that is installed; () if that cannot be told. importlib.metadata would take 20 ms."""
+    """The version of the installed botocore; () if unknown. Does not use importlib.metadata, which would take 20 ms."""
     found = _VERSION.search((_botocore_data().parent / "__init__.py").read_text("utf-8"))
     return () if found is None else tuple(map(int, found[1].split(".")))
 
@@ -136,7 +136,7 @@ class _Builder:
         )
 
     def _errors(self) -> dict[str, Shape]:
-        """Error shapes by both their names: the shape's, which wins, and the code of the query protocol."""
+        """Error shapes by both names: the shape's name, which takes precedence, and the query protocol's code."""
         errors = [shape for shape in self._shapes.values() if shape.error is not None]
         by_code = {shape.error.query_code: shape for shape in errors if shape.error is not None}
         return by_code | {shape.name: shape for shape in errors}
@@ -162,7 +162,7 @@ class _Builder:
             error=self._error_traits(name, raw) if raw.get("exception") else None,
             is_current=self._is_current,
         )
-        # A shape may contain itself, so it is registered first and filled afterwards.
+        # A shape may contain itself, so it is registered before its members are built.
         for member, reference in raw.get("members", {}).items():
             members[member] = self._member(name, member, member, reference)
         for part in ("member", "key", "value"):

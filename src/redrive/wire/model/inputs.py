@@ -1,6 +1,6 @@
-"""Parameters in a JSON document of their own instead of a request: the Input of a schedule's universal target.
+"""Parameters in a JSON document instead of a request: the Input of a schedule's universal target.
 
-All members stand side by side there, wherever a request has them, and under the names that AWS's SDKs give them.
+The document holds all members side by side, wherever a request has them, under the names that AWS's SDKs use.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from redrive.wire.protocols.json_body import Convert, JsonReader, serialization_
 
 
 class InputReader(JsonReader):
-    """Compiles shapes to functions from such documents to parameters. Errors of those: SerializationException.
+    """Compiles shapes to functions from such documents to parameters. The functions raise SerializationException.
 
-    Blobs are base64, but text where they are the body of the request. Members that the model has not are refused.
+    Blobs are base64, but plain text if they are the body of the request. Members unknown to the model are refused.
     """
 
     def read(self, operation: OperationModel, document: Mapping[str, Any]) -> dict[str, Any]:
@@ -56,7 +56,7 @@ class InputReader(JsonReader):
 
 
 def missing_members(operation: OperationModel, document: Mapping[str, Any]) -> list[str]:
-    """The required members that such a document lacks, in the order of the model."""
+    """The required members that the document lacks, in the order of the model."""
     shape = operation.input
     if shape is None:
         return []

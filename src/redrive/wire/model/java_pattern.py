@@ -1,4 +1,4 @@
-"""AWS's models carry Java regular expressions; this module says the same to Python.
+"""Translates the Java regular expressions of AWS's models to Python.
 
 Differences that occur in the models: classes by Unicode property (`\\p{L}`), characters beyond the basic plane
 written as surrogate pairs, a hyphen after a class escape, named groups, and that `\\w` and `\\d` mean ASCII.
@@ -29,15 +29,15 @@ _POSIX_CLASSES = {
     "Upper": "A-Z",
     "XDigit": "0-9a-fA-F",
 }
-# Letters, numbers and separators beyond this plane are none: the planes above hold private use and tags.
+# The planes above this code point hold no letters, numbers or separators, only private use and tags.
 _LAST_CODE_POINT = 0x3FFFF
 
 SHORT_LENGTH_MAX = 256
-"""The longest text that Python's own matcher is given for a pattern on which it may go back."""
+"""The longest text for Python's own matcher, if the pattern can cause backtracking."""
 
 _ENDLESS = re.compile(r"(?<!\\)[*+]|,\}")
 _SURROGATE_PAIR = re.compile(r"\\u(D[89AB][0-9A-F]{2})\\u(D[C-F][0-9A-F]{2})", re.IGNORECASE)
-# The five digits are a slip in a model: Java would read \\u1000 and a zero.
+# A pattern with five digits is a mistake in a model: Java would read \\u1000 and a zero.
 _LONG_ESCAPE = re.compile(r"\\u(10{4}|10FFFF)")
 _PROPERTY = re.compile(r"\\p\{(?:Is)?(\w+)\}")
 _NAMED_GROUP = re.compile(r"\(\?<(?=[A-Za-z])")
@@ -46,9 +46,9 @@ _UNSUPPORTED = re.compile(r"&&|\\[QEGXRhHvVX]|\\P\{|\\x\{")
 
 
 def compile_java(pattern: str) -> re.Pattern[str] | None:
-    """A Python pattern for use with `fullmatch`; None if the Java one says what Python's cannot.
+    """A Python pattern for use with `fullmatch`; None if Python has no equivalent of the Java pattern.
 
-    Only the intersection of classes, quoting and rarer escapes come to None; no model of the table uses them.
+    None only for the intersection of classes, quoting and rarer escapes; no model of the table uses them.
     """
     if _UNSUPPORTED.search(pattern):
         return None
@@ -62,11 +62,10 @@ def compile_java(pattern: str) -> re.Pattern[str] | None:
 
 
 def fitting(pattern: str) -> Callable[[str], bool] | None:
-    """The test whether a whole text matches a Java pattern; None if there is none (see `compile_java`).
+    """A function that tells whether a whole text matches a Java pattern; None if there is none (see `compile_java`).
 
-    Python's matcher goes back, and a text of a user's choice can make it do so for hours where a pattern repeats more
-    than once without end. Long texts for such patterns are matched in linear time instead, which costs more for short
-    ones.
+    If a pattern has more than one unbounded repetition, backtracking in Python's matcher can take hours on a text that
+    a user chose. Long texts for such patterns are matched in linear time instead, which is slower for short texts.
     """
     compiled = compile_java(pattern)
     if compiled is None:
@@ -80,7 +79,7 @@ def fitting(pattern: str) -> Callable[[str], bool] | None:
 
 
 def linear(pattern: str) -> Regex | None:
-    """A Java pattern for the matcher in linear time; None if it cannot be had."""
+    """A Java pattern, compiled for the matcher in linear time; None if that matcher does not support the pattern."""
     try:
         return None if _SURROGATE_PAIR.search(pattern) else compile_regex(pattern, GROUPS)
     except MalformedPattern:
@@ -93,7 +92,7 @@ def _beyond_basic_plane(match: re.Match[str]) -> str:
 
 
 def _translate_classes(text: str) -> str:
-    """Spell out properties, and escape the hyphens and brackets that Python would read otherwise inside a class."""
+    """Replace properties by ranges, and escape hyphens and brackets in classes that Python would read differently."""
     out: list[str] = []
     at, inside, after_class_escape = 0, False, False
     while at < len(text):
@@ -138,9 +137,9 @@ def _category_ranges(category: str) -> str:
 
 @functools.cache
 def _runs_of_categories() -> Sequence[tuple[int, int, str]]:
-    """Where a category begins and ends (exclusive), for all neighbours that share one.
+    """The start and end (exclusive) of each run of code points with the same category.
 
-    Reads the whole table of characters (some 30 ms), so it happens only when a pattern asks for a category, and once.
+    Reads the whole table of characters (some 30 ms), so it runs only when a pattern has a category, and once.
     """
     names = "".join(map(unicodedata.category, map(chr, range(_LAST_CODE_POINT + 1))))  # Two letters each.
     return [(run.start() // 2, run.end() // 2, run[1]) for run in _RUN.finditer(names)]

@@ -1,4 +1,4 @@
-"""Names between AWS's spelling and Python's."""
+"""Converts names between AWS's spelling and Python's."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _WORD_THEN_CAPITAL = re.compile(r"([a-z0-9])([A-Z])")
 
 
 def snake_case(member: str) -> str:
-    """The keyword argument that stands for a member: `QueueUrl` → `queue_url`, `KMSKeyArn` → `kms_key_arn`.
+    """The name of the keyword argument for a member: `QueueUrl` → `queue_url`, `KMSKeyArn` → `kms_key_arn`.
 
-    A run of capitals is one word (`SSESpecification` → `sse_specification`, `NotificationARNs` → `notification_arns`);
-    a word of Python gets an underscore (`from` → `from_`).
+    Consecutive capitals are one word (`SSESpecification` → `sse_specification`, `NotificationARNs` →
+    `notification_arns`); a keyword of Python gets an underscore (`from` → `from_`).
     """
     text = _PLURAL_RUN.sub(lambda match: match[1].capitalize() + "s", member)
     text = _RUN_THEN_WORD.sub(r"\1_\2", text)

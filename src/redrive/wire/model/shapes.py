@@ -1,6 +1,6 @@
-"""Services, operations and shapes as AWS's models describe them, in types that do not change.
+"""Services, operations and shapes as AWS's models describe them, in immutable types.
 
-Only the part of a model that the wire needs is kept. How models are found and read is in `files`.
+Holds only the part of a model that the wire needs. `files` finds and reads models.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from redrive.wire.services import ServiceSpec
 
 @dataclass(frozen=True, slots=True)
 class ErrorTraits:
-    """What the model says about an error: its HTTP status (None if it does not say), and its query code."""
+    """What the model says about an error: its HTTP status (None if not given), and its query code."""
 
     http_status: int | None
     query_code: str
@@ -22,7 +22,7 @@ class ErrorTraits:
 
 @dataclass(frozen=True, slots=True)
 class Constraints:
-    """What a value must satisfy: length (for numbers: value) between `min` and `max`, a Java pattern, one of `enum`."""
+    """The constraints of a value: `min` and `max` of its length (of a number: its value), a Java pattern, an `enum`."""
 
     min: float | None = None
     max: float | None = None
@@ -32,7 +32,7 @@ class Constraints:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shape:
-    """A type of the model. Shapes refer to one another, also in circles, so a shape is equal only to itself.
+    """A type of the model. Shapes refer to one another, in cycles too, so shapes are compared by identity.
 
     `members` are a structure's; `parts` are a list's `member`, or a map's `key` and `value`. `payload` names the member
     that is the HTTP body. `is_current` is False if the model is older than those that the operations were written with.
@@ -53,32 +53,32 @@ class Shape:
     is_current: bool = True
 
     def refuse_member(self, name: str) -> None:
-        """A value has a member that this structure lacks: an older model leaves it out. Errors: Bug of any other."""
+        """Handle a member that this structure lacks: an older model drops it. Errors: Bug, if the model is current."""
         if self.is_current:
             raise Bug(f"{self.name} has no member {name!r}")
 
     @property
     def element(self) -> Member:
-        """What a list holds."""
+        """The element of a list."""
         return self.parts["member"]
 
     @property
     def key(self) -> Member:
-        """What a map's keys are."""
+        """The key of a map."""
         return self.parts["key"]
 
     @property
     def value(self) -> Member:
-        """What a map's values are."""
+        """The value of a map."""
         return self.parts["value"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Member:
-    """A place in a structure, list or map, and the shape that stands there.
+    """A member of a structure, list or map, with its shape.
 
     `location` is uri, querystring, header or statusCode; None means the body. `location_name` is the name on the wire,
-    `query_name` the one on the query protocol; for parts of lists and maps both are empty unless the model gives one.
+    `query_name` the name on the query protocol; for parts of lists and maps both are empty unless the model sets them.
     """
 
     name: str
@@ -94,7 +94,8 @@ class Member:
 class OperationModel:
     """One operation. `uri` is the template of its path with its fixed query; `success_status` is the HTTP status.
 
-    `validation_code` is the error of parameters that break the model; empty where the service checks them itself.
+    `validation_code` is the error code for parameters that violate the model; empty if the service validates them
+    itself.
     """
 
     service: str

@@ -1,6 +1,6 @@
 """Checks parameters against the constraints of the model, in the words of AWS's own validators.
 
-The checks of an operation are compiled once. What a service means by its parameters is the service's own affair.
+The checks of an operation are compiled once. Rules beyond the model are the service's own.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Problems = list[str]
 Check = Callable[[Any, str, Problems], None]
 
 _LEFT_TO_SERVICES = frozenset({"Runtime"})
-"""Shapes whose values the service checks: Lambda refuses an unknown runtime with another code and its own list."""
+"""Shapes that the service validates: Lambda refuses an unknown runtime with another code and its own list."""
 
 
 class _Rule(NamedTuple):
@@ -28,7 +28,7 @@ class _Rule(NamedTuple):
 
 
 class Validator:
-    """Validates parameters; compiled checks live as long as the validator.
+    """Validates parameters; caches compiled checks.
 
     Source: the messages follow https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
     and what AWS's services answer; docs/semantics/wire.md.
@@ -39,7 +39,7 @@ class Validator:
         self._shapes: dict[tuple[str, str], Check] = {}
 
     def validate(self, operation: OperationModel, params: Mapping[str, Any]) -> list[str]:
-        """One sentence for each constraint that the parameters do not satisfy, in the order of the model."""
+        """One sentence for each violated constraint, in the order of the model."""
         if operation.input is None:
             return []
         key = (operation.service, operation.name)
@@ -51,7 +51,7 @@ class Validator:
         return problems
 
     def check(self, operation: OperationModel, params: Mapping[str, Any]) -> None:
-        """Refuse parameters that do not satisfy the model, unless the service checks them itself.
+        """Refuse parameters that violate the model, unless the service validates them itself.
 
         Errors: ServiceError with the service's code for this, usually ValidationException.
         """
@@ -69,7 +69,7 @@ class Validator:
         names: set[str] = set()
 
         def check(value: Any, path: str, problems: Problems) -> None:
-            # Of DynamoDB's values nothing is required, and hardly any has a member with constraints.
+            # Values of DynamoDB have no required members, and hardly any member with constraints.
             if not shape.required and names.isdisjoint(value.keys()):
                 return
             for name, step, is_required, check_member in fields:
@@ -80,7 +80,7 @@ class Validator:
                 elif check_member is not None:
                     check_member(item, path + step, problems)
 
-        # A shape may contain itself, so it is registered first and filled afterwards.
+        # A shape may contain itself, so it is registered before its members are compiled.
         self._shapes[key] = check
         for member in shape.members.values():
             is_required = member.name in shape.required
@@ -91,7 +91,7 @@ class Validator:
         return check
 
     def _check(self, service: str, shape: Shape) -> Check | None:
-        """The check of a value of a shape; None if every value satisfies it."""
+        """The check for values of a shape; None if every value satisfies the shape."""
         if shape.is_document:
             return None
         match shape.type:
@@ -134,7 +134,7 @@ class Validator:
 
 
 def java_text(shape: Shape, value: Any) -> str:
-    """A value as Java prints it, which is how AWS repeats it in messages."""
+    """A value as Java prints it, which is how AWS's messages repeat it."""
     if value is None:
         return "null"
     match shape.type:
@@ -167,11 +167,11 @@ def _problem(value: Any, shape: Shape, path: str, constraint: str) -> str:
 
 
 def _rules(shape: Shape) -> list[_Rule]:
-    """The constraints of a shape, with AWS's words for them: the pattern first, then the set, then the bounds."""
+    """The constraints of a shape with AWS's words for them, in AWS's order: the pattern, the set, the bounds."""
     limits = shape.constraints
     rules = []
     if limits.pattern is not None and shape.type == "string":
-        # Here, as the command line validates by a model without patterns, and starts at once.
+        # Imported here: the command line validates by a model without patterns, and starts faster without this import.
         from redrive.wire.model.java_pattern import fitting  # noqa: PLC0415
 
         fits = fitting(limits.pattern)
@@ -214,7 +214,7 @@ def _scalar(shape: Shape) -> Check | None:
 
 
 def _scalar_parts(shape: Shape, part: Member, whose: str, parts_of: Callable[[Any], list[Any]]) -> Check | None:
-    """The check of a collection's scalars. AWS names the collection, and all that its parts must satisfy."""
+    """The check of a collection's scalars. AWS's message names the collection, and all constraints of its elements."""
     rules = _rules(part.shape)
     if not rules:
         return None

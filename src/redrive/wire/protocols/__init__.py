@@ -1,1 +1,1 @@
-"""The protocols of AWS: how each spells requests, answers and errors."""
+"""The protocols of AWS: how each encodes requests, answers and errors."""

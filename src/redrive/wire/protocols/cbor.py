@@ -48,7 +48,7 @@ class CborCodec:
         return HttpResponse(200, ((REQUEST_ID_HEADER, request_id), _SPOKEN, _CONTENT_TYPE), body)
 
     def encode_error(self, error: ServiceError, request_id: str) -> HttpResponse:
-        """See Codec. A service that used to speak the query protocol also sends the code it had there."""
+        """See Codec. A service that used to have the query protocol also sends the error's code of that protocol."""
         named = resolve(self._service, error)
         members = dict(error.members)
         if named.shape is not None:

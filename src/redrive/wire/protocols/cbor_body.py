@@ -1,6 +1,7 @@
-"""CBOR bodies, read and written by the closures of JSON's: the same structures, other spellings of some scalars.
+"""CBOR bodies, read and written by the closures of JSON: the same structures, but some scalars are encoded differently.
 
-cbor2 reads more of CBOR than AWS uses: what that part could do to a server is switched off here (docs/decisions/0011).
+cbor2 supports more of CBOR than AWS uses. This module disables the parts that could harm a server
+(docs/decisions/0011).
 Source: https://smithy.io/2.0/additional-specs/protocols/smithy-rpc-v2.html, https://www.rfc-editor.org/rfc/rfc8949
 """
 
@@ -30,8 +31,8 @@ from redrive.wire.services import Wording
 EPOCH_TAG = 1
 """The tag of a number of seconds since the epoch."""
 
-# The tags of which cbor2 makes objects: numbers of any size, regular expressions, lists that contain themselves.
-# Tag 28 is missing, since cbor2 lets nobody take it over; it marks what 29 refers to, and 29 refers to nothing here.
+# The tags that cbor2 decodes to objects: numbers of any size, regular expressions, lists that contain themselves.
+# Tag 28 is not here, since cbor2 does not let a hook replace it. It marks a value for tag 29, which is disabled.
 _KNOWN_TAGS = (
     *range(6), 25, 29, 30, *range(35, 38), 52, 54, 100, 256, 258, 260, 261, 1004, 43000, 55799,
 )  # fmt: skip
@@ -49,13 +50,13 @@ _KEEP_TAGS = MappingProxyType({tag: _kept(tag) for tag in _KNOWN_TAGS})
 
 
 class Malformed(ValueError):
-    """Bytes that are no CBOR, or CBOR beyond the part that is read here."""
+    """Bytes that are not CBOR, or use a part of CBOR that is not supported here."""
 
 
 def parse(body: bytes) -> Any:
-    """The one value that a body holds; a tagged value is a CBORTag, whatever its tag. Errors: Malformed.
+    """The only value in a body; a tagged value becomes a CBORTag, whatever its tag. Errors: Malformed.
 
-    Keys of maps are texts or bytes, each once. `undefined` is null: to both, a member is absent.
+    Keys of maps are texts or bytes, and unique. `undefined` becomes null: for both, a member is absent.
     """
     source = BytesIO(body)
     decoder = CBORDecoder(
@@ -64,7 +65,7 @@ def parse(body: bytes) -> Any:
     )  # fmt: skip
     try:
         value = decoder.decode()
-    except (CBORError, ValueError) as error:  # ValueError: an error's text would show a number of too many digits.
+    except (CBORError, ValueError) as error:  # ValueError: the error's text would print a number of too many digits.
         raise Malformed(str(error)) from None
     if source.tell() != len(body):
         raise Malformed(f"{len(body) - source.tell()} bytes are left after the value.")
@@ -72,7 +73,7 @@ def parse(body: bytes) -> Any:
 
 
 def _defined(value: Any) -> Any:
-    """The value with null for each `undefined`. A tagged value stays: nothing looks into it but for a number."""
+    """The value with null for each `undefined`. Tagged values stay as they are: only numbers in them are ever read."""
     if value is undefined:
         return None
     if type(value) is list:
@@ -83,7 +84,7 @@ def _defined(value: Any) -> Any:
 
 
 def dump(document: Any) -> bytes:
-    """A value as bytes, with definite lengths."""
+    """A value as bytes; all lengths are definite."""
     return dumps(document)
 
 
@@ -102,7 +103,7 @@ def load(body: bytes, wording: Wording) -> dict[str, Any]:
 
 
 class CborReader(JsonReader):
-    """Compiles shapes to functions from parsed CBOR to parameters. Errors of those: SerializationException."""
+    """Compiles shapes to functions from parsed CBOR to parameters. The functions raise SerializationException."""
 
     def _map(self, shape: Shape) -> Convert:
         read_entries, wording = super()._map(shape), self._wording
@@ -150,10 +151,10 @@ class CborReader(JsonReader):
 
 
 class CborWriter(JsonWriter):
-    """Compiles shapes to functions from results to what CBOR can say. Errors of those: Bug."""
+    """Compiles shapes to functions from results to values that CBOR can encode. The functions raise Bug."""
 
     def of(self, member: Member) -> Convert:
-        """The function for a value that stands in a member."""
+        """The function for the value of a member."""
         match member.shape.type:
             case "timestamp":
                 return lambda value: CBORTag(EPOCH_TAG, timestamps.write_number(value))

@@ -1,5 +1,4 @@
-"""What every protocol of the wire can do. The protocols stand beside this module, one each: `json`, `rest`, `query`,
-`cbor`.
+"""The interface of every protocol. The protocols are modules beside this one: `json`, `rest`, `query`, `cbor`.
 
 A codec belongs to one service. A further protocol (REST with XML) is one more implementation.
 """
@@ -17,10 +16,10 @@ REQUEST_ID_HEADER = "x-amzn-RequestId"
 
 
 class ErrorWriter(Protocol):
-    """Writes errors in a protocol."""
+    """Encodes errors in a protocol."""
 
     def encode_error(self, error: ServiceError, request_id: str) -> HttpResponse:
-        """The answer that says an error, in this protocol's shape and spelling."""
+        """The answer for an error, in this protocol's shape and spelling."""
         ...
 
 
@@ -28,18 +27,18 @@ class Codec(ErrorWriter, Protocol):
     """Translates between HTTP messages and the parameters and results of one service's operations.
 
     Parameters and results are documents with the members' names as AWS spells them: blobs are bytes, timestamps are
-    instants in milliseconds, absent members are absent.
+    instants in milliseconds, absent members have no key.
     """
 
     def decode(self, operation: OperationModel, request: HttpRequest, path_params: Mapping[str, str]) -> dict[str, Any]:
-        """The parameters of a request. Members the model does not know, and nulls, are left out.
+        """The parameters of a request. Members unknown to the model, and nulls, are left out.
 
         Errors: SerializationException.
         """
         ...
 
     def encode(self, operation: OperationModel, result: Mapping[str, Any], request_id: str) -> HttpResponse:
-        """The answer that says a result; members that are None are left out.
+        """The answer for a result; members that are None are left out.
 
         Errors: Bug (the result has a member that the model does not know, or a value of the wrong type).
         """

@@ -1,7 +1,7 @@
-"""Bodies that a client has compressed, and answers that one may be sent so.
+"""Compressed request bodies, and compressed answers.
 
-SDKs compress requests for the operations whose model says `requestcompression`, such as PutMetricData, from 10 KiB on.
-DynamoDB understands gzip, of several members too, and deflate; its large answers are compressed for who accepts gzip.
+SDKs compress requests of 10 KiB or more for operations whose model has `requestcompression`, such as PutMetricData.
+DynamoDB decodes gzip, also with several members, and deflate; it compresses large answers for clients that accept gzip.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from redrive.wire.message import HttpRequest, HttpResponse
 from redrive.wire.protocols.json_body import serialization_error
 
 INFLATED_BYTES_MAX = 64 * 1024 * 1024
-"""As much as a body may have that comes as it is."""
+"""The same limit as for a body without compression."""
 
 PLAIN_ANSWER_BYTES_MAX = 4_096
-"""Answers beyond are compressed; recorded from DynamoDB."""
+"""Larger answers are compressed; recorded from DynamoDB."""
 
 GZIP_MEMBERS_MAX = 1_000
 
@@ -25,7 +25,7 @@ _CHECKSUM = "x-amz-crc32"
 
 
 def plain_body(request: HttpRequest, bytes_max: int = INFLATED_BYTES_MAX) -> bytes:
-    """The body of a request as its codec reads it. Errors: SerializationException (broken, or too much inside)."""
+    """The decompressed body of a request. Errors: SerializationException (damaged, or too large when decompressed)."""
     match request.headers.get("content-encoding", "").lower():
         case "gzip" | "x-gzip":
             return _gunzip(request.body, bytes_max)
@@ -36,7 +36,7 @@ def plain_body(request: HttpRequest, bytes_max: int = INFLATED_BYTES_MAX) -> byt
 
 
 def accepts_gzip(request: HttpRequest) -> bool:
-    """Whether a client names gzip among what it accepts, and does not rule it out."""
+    """Whether a client lists gzip in Accept-Encoding, and not with q=0."""
     for each in request.headers.get("accept-encoding", "").lower().split(","):
         coding, _, weight = each.partition(";")
         if coding.strip() == "gzip":
@@ -45,7 +45,7 @@ def accepts_gzip(request: HttpRequest) -> bool:
 
 
 def compressed(response: HttpResponse) -> HttpResponse:
-    """An answer in gzip if it is large; the checksum is then that of the bytes which are sent."""
+    """An answer in gzip if it is large; its checksum then covers the compressed bytes."""
     if len(response.body) <= PLAIN_ANSWER_BYTES_MAX:
         return response
     body = gzip.compress(response.body, compresslevel=1, mtime=0)
@@ -70,7 +70,7 @@ def _gunzip(body: bytes, bytes_max: int) -> bytes:
 
 
 def _inflate(body: bytes, bytes_max: int) -> bytes:
-    """What HTTP calls deflate: in zlib's format, or, as some clients have it, bare. Errors: SerializationException."""
+    """Decompress HTTP's deflate: in zlib's format, or raw, as some clients send it. Errors: SerializationException."""
     has_header = len(body) > 1 and body[0] & 0x0F == zlib.DEFLATED and int.from_bytes(body[:2], "big") % 31 == 0
     return _read(zlib.decompressobj(zlib.MAX_WBITS if has_header else -zlib.MAX_WBITS), body, bytes_max)
 

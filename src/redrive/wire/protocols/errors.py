@@ -1,6 +1,6 @@
-"""What an error of a service is called, and which status it has, on each protocol.
+"""The code and the HTTP status of a service's error on each protocol.
 
-A service raises one ServiceError; clients of the JSON, REST and query protocols know it by different names.
+A service raises one ServiceError; the JSON, REST and query protocols have different codes for it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ CORAL_VALIDATION = "com.amazon.coral.validate"
 
 @dataclass(frozen=True, slots=True)
 class CommonError:
-    """An error that every service may answer and no model declares: its two names and its statuses."""
+    """An error of every service that no model declares: its two codes and its statuses."""
 
     name: str
     query_code: str
@@ -55,7 +55,7 @@ _COMMON_BY_CODE: Mapping[str, CommonError] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class NamedError:
-    """A ServiceError with its names and statuses resolved. `shape` is None for an error the model does not declare.
+    """A ServiceError with its codes and statuses. `shape` is None for an error that the model does not declare.
 
     `json_status` is for the JSON protocols, `rest_status` for REST, `query_status` for the query protocol.
     """
@@ -96,7 +96,7 @@ def resolve(service: ServiceModel, error: ServiceError) -> NamedError:
 
 
 def query_error_header(service: ServiceModel, named: NamedError) -> tuple[tuple[str, str], ...]:
-    """The header with the code that an error had when its service spoke the query protocol; nothing if it never did.
+    """The header with the code that an error had in the service's former query protocol; nothing if it had none.
 
     Source: https://smithy.io/2.0/aws/protocols/aws-query-protocol.html#awsquerycompatible-trait
     """

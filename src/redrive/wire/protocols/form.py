@@ -1,4 +1,4 @@
-"""Forms of the query protocol: flat names such as `Tags.member.1.Key`, read as the tree they spell.
+"""Forms of the query protocol: flat names such as `Tags.member.1.Key`, parsed into a tree.
 
 Source: https://smithy.io/2.0/aws/protocols/aws-query-protocol.html
 """
@@ -16,20 +16,20 @@ from redrive.wire.protocols.json_body import NESTING_MAX, serialization_error
 
 @dataclass(slots=True)
 class Node:
-    """What stands at one place of a form: a text, further names below it, or both."""
+    """A node of a form's tree: a text, child nodes by name, or both."""
 
     text: str | None = None
     children: dict[str, Node] = field(default_factory=dict)
 
 
 _SHOWN_MAX = 20
-"""How many names an error shows, and how much of each."""
+"""How many names an error message shows, and how many characters of each."""
 
 ReadNode = Callable[[Node], Any]
 
 
 def tree(pairs: Iterable[tuple[str, str]]) -> Node:
-    """Arrange the fields of a form by the parts of their names. Errors: SerializationException."""
+    """Build the tree from the fields of a form. Errors: SerializationException."""
     root = Node()
     for name, value in pairs:
         node = root
@@ -46,7 +46,7 @@ def tree(pairs: Iterable[tuple[str, str]]) -> Node:
 
 
 class FormReader:
-    """Compiles shapes to functions from nodes of a form to parameters. Errors of those: SerializationException."""
+    """Compiles shapes to functions from nodes of a form to parameters. The functions raise SerializationException."""
 
     def __init__(self) -> None:
         self._structures: dict[str, ReadNode] = {}
@@ -65,7 +65,8 @@ class FormReader:
                 if key in children:
                     result[member.name] = read_member(children[key])
                 elif (empty := member.query_name) in children and children[empty].text == "":
-                    # A flattened list is known by its elements' name; only when it is empty does its own appear.
+                    # A flattened list has the name of its elements; the list's own name appears only if the list is
+                    # empty.
                     result[member.name] = []
             return result
 
@@ -91,7 +92,7 @@ class FormReader:
 
         def read_list(node: Node) -> list[Any]:
             if node.text is not None:
-                # `AttributeName=All` stands for the list of that one element.
+                # `AttributeName=All` is the list with this one element.
                 return [] if node.text == "" else [read()(node)]
             if container is not None:
                 node = node.children.get(container, Node())
@@ -100,7 +101,7 @@ class FormReader:
         return read_list
 
     def _element_of(self, element: Member) -> Callable[[], ReadNode]:
-        """The reader of an element, looked up at its first use: an element may contain its own list."""
+        """The reader of an element, looked up at its first use: an element may contain a list of its own shape."""
         compiled: list[ReadNode] = []
 
         def read() -> ReadNode:
@@ -143,7 +144,7 @@ def _key(member: Member) -> str:
 
 
 def _numbered(node: Node) -> list[Node]:
-    """Children in the order of their numbers, which need not be dense."""
+    """Child nodes in the order of their numbers, which may have gaps."""
     try:
         return [child for _, child in sorted((int(number), child) for number, child in node.children.items())]
     except ValueError:

@@ -49,9 +49,9 @@ class JsonCodec:
         return self._response(200, body, (REQUEST_ID_HEADER, request_id))
 
     def encode_error(self, error: ServiceError, request_id: str) -> HttpResponse:
-        """See Codec. A service that used to speak the query protocol also sends the code it had there."""
+        """See Codec. A service that used to have the query protocol also sends the error's code of that protocol."""
         named = resolve(self._service, error)
-        # Only services with a namespace of their own write one; the others answer with the bare name.
+        # Only services with a namespace send it; the others send the bare name.
         namespace = named.namespace if self._service.spec.error_namespace else ""
         members = dict(error.members)
         if named.shape is not None:

@@ -20,23 +20,23 @@ from redrive.wire.services import Wording
 
 Convert = Callable[[Any], Any]
 
-# Above what any service accepts (DynamoDB's 32 levels of values are some 70 here), below what recursion can bear.
+# More than any service accepts (DynamoDB's 32 levels of values are some 70 levels here), less than Python can recurse.
 NESTING_MAX = 200
 INTEGER_LIMITS = {"integer": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 1)}
 SPECIAL_FLOATS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
-# A value of exactly this type needs no conversion. None never gets that far, so NoneType stands for "always convert".
+# A value of exactly this type needs no conversion. None never comes here, so NoneType means "always convert".
 _AS_IS: Mapping[str, type] = {"string": str, "boolean": bool}
 _ALWAYS = type(None)
 
 
 def serialization_error(message: str) -> ServiceError:
-    """The refusal of a body that cannot be read."""
+    """The error for a body that cannot be parsed."""
     return ServiceError("SerializationException", message)
 
 
 def wrong_type(shape: Shape, value: Any, wording: Wording) -> NoReturn:
-    """Refuse a JSON value that has another type than the shape, as AWS's JSON parser does."""
+    """Refuse a JSON value of another type than the shape's, as AWS's JSON parser does."""
     if shape.type in wording.targets:
         target = wording.targets[shape.type]
         if isinstance(value, dict):
@@ -82,7 +82,7 @@ def load(body: bytes, wording: Wording) -> dict[str, Any]:
 
 
 def _nests_freely(shape: Shape, above: frozenset[Shape] = frozenset()) -> bool:
-    """Whether a value can be as deep as its sender likes: it holds documents, or values of its own shape."""
+    """Whether the client decides how deep a value is: the shape has documents, or contains itself."""
     if shape.is_document or shape in above:
         return True
     members = (*shape.members.values(), *shape.parts.values())
@@ -98,7 +98,7 @@ def _is_too_deep(document: Any) -> bool:
 
 
 class JsonReader:
-    """Compiles shapes to functions from parsed JSON to parameters. Errors of those: SerializationException."""
+    """Compiles shapes to functions from parsed JSON to parameters. The functions raise SerializationException."""
 
     def __init__(self, wording: Wording) -> None:
         self._wording = wording
@@ -107,7 +107,8 @@ class JsonReader:
     def of_body(self, shape: Shape) -> Callable[[bytes], dict[str, Any]]:
         """The function for a body that must hold one JSON object; an empty body is an empty object.
 
-        What is deeper than the shape is skipped or refused on the way, so only shapes without a bottom are measured.
+        Values deeper than the shape are skipped or refused while reading, so only recursive shapes need a check of
+        depth.
         """
         read, wording = self.of_shape(shape), self._wording
         if not _nests_freely(shape):
@@ -115,7 +116,7 @@ class JsonReader:
 
         def read_nested(body: bytes) -> Any:
             document = load(body, wording)
-            # Counting brackets is cheap, and tells at once that most documents cannot be too deep.
+            # Counting brackets is cheap, and shows at once that most documents cannot be too deep.
             if body.count(b"{") + body.count(b"[") > NESTING_MAX and _is_too_deep(document):
                 raise serialization_error(f"The request body nests deeper than {NESTING_MAX} levels.")
             return read(document)
@@ -123,7 +124,7 @@ class JsonReader:
         return read_nested
 
     def of(self, member: Member) -> Convert:
-        """The function for a value that stands in a member."""
+        """The function for the value of a member."""
         shape = member.shape
         match shape.type:
             case "structure" | "list" | "map":
@@ -142,7 +143,7 @@ class JsonReader:
                 raise Bug(f"JSON has no reading of the type {shape.type} ({shape.name})")
 
     def of_shape(self, shape: Shape) -> Convert:
-        """The function for a structure, list or map. A shape that contains itself is compiled once, too."""
+        """The function for a structure, list or map. Each shape is compiled once, even if it contains itself."""
         compiled = self._compiled.get(shape.name)
         if compiled is not None:
             return compiled
@@ -280,13 +281,13 @@ class JsonReader:
 
 
 class JsonWriter:
-    """Compiles shapes to functions from results to what JSON can say. Errors of those: Bug."""
+    """Compiles shapes to functions from results to values that JSON can encode. The functions raise Bug."""
 
     def __init__(self) -> None:
         self._compiled: dict[str, Convert] = {}
 
     def of(self, member: Member) -> Convert:
-        """The function for a value that stands in a member."""
+        """The function for the value of a member."""
         shape = member.shape
         match shape.type:
             case "structure" | "list" | "map":

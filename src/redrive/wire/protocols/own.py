@@ -1,9 +1,8 @@
-"""The protocol of the server's own surface: REST with JSON, made for people who use curl.
+"""The protocol of the server's own surface: REST with JSON, for people who use curl.
 
-It departs from AWS's REST with JSON where that helps a person. A member or a parameter that the model does not have is
-refused by its name, as is a value of a wrong type. What has no value in an answer is null and not left out. JSON is
-indented. An error is `{"error": what is wrong, "code": its name, "next": what to do}`. An SDK that has read the model
-understands all of it.
+It differs from AWS's REST with JSON where that helps a person. An unknown member or parameter is refused by name, as is
+a value of a wrong type. An absent value in an answer is null, not left out. JSON is indented. An error is
+`{"error": what is wrong, "code": its name, "next": what to do}`. An SDK that has read the model understands all of it.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ NEXT = "next"
 """The member of an error that says what to do."""
 
 MESSAGE_MAX = 400
-"""How many characters of a refusal are sent: it may repeat what was refused."""
+"""The most characters of an error's message, which may repeat the refused value."""
 
 SHOWN_MAX = 100
-"""How many characters of a refused value are repeated in the refusal."""
+"""How many characters of a refused value the message repeats."""
 
 _SIGNATURE = "X-Amz-"
-"""Parameters that begin so belong to a signature in the URL."""
+"""Parameters with this prefix belong to a signature in the URL."""
 
 _KINDS: Mapping[str, str] = {
     "blob": "base64",
@@ -58,9 +57,9 @@ class OwnCodec(RestJsonCodec):
         self._writer = _NullWriter()
 
     def decode(self, operation: OperationModel, request: HttpRequest, path_params: Mapping[str, str]) -> dict[str, Any]:
-        """See Codec. A parameter without a value is as none, and of several of one name the last one counts.
+        """See Codec. A parameter without a value counts as absent; of several with one name the last counts.
 
-        Errors: SerializationException, also for a member or parameter that the operation does not have.
+        Errors: SerializationException, also for a member or parameter unknown to the operation.
         """
         shape = operation.input
         if shape is None:
@@ -88,7 +87,7 @@ class OwnCodec(RestJsonCodec):
         return params
 
     def encode_error(self, error: ServiceError, request_id: str) -> HttpResponse:
-        """See Codec. What to do next is the error's member `next`."""
+        """See Codec. The error's member `next` says what to do."""
         named = resolve(self._service, error)
         message = error.message if len(error.message) <= MESSAGE_MAX else f"{error.message[:MESSAGE_MAX]}…"
         document = {"error": message, "code": named.name, NEXT: error.members.get(NEXT, "")}
@@ -100,7 +99,7 @@ class OwnCodec(RestJsonCodec):
 
 
 def usage(operation: OperationModel) -> str:
-    """What an operation of our own surface takes, in a sentence."""
+    """The parameters of an operation of our own surface, in a sentence."""
     call = f"{operation.method} {operation.uri}"
     if operation.input is None:
         return f"{call} takes nothing."
@@ -115,7 +114,7 @@ def usage(operation: OperationModel) -> str:
 
 
 class _NamingReader(JsonReader):
-    """Refuses what the model does not have, and names the member of which a value is of a wrong type."""
+    """Refuses members unknown to the model, and names the member whose value has a wrong type."""
 
     def _structure(self, shape: Shape) -> Convert:
         fields: dict[str, tuple[str, Shape, Convert]] = {}
@@ -140,7 +139,7 @@ class _NamingReader(JsonReader):
 
 
 class _NullWriter(JsonWriter):
-    """Writes what has no value as null."""
+    """Writes absent values as null."""
 
     def _structure(self, shape: Shape) -> Convert:
         write = super()._structure(shape)
@@ -164,7 +163,7 @@ class _NullWriter(JsonWriter):
 
 
 def _named(name: str, shape: Shape, convert: Convert, raw: object) -> Any:
-    """A converted value. Errors: SerializationException, which names the value that is of a wrong type."""
+    """A converted value. Errors: SerializationException, which names the value of a wrong type."""
     if shape.type in _COMPOUND:
         return convert(raw)
     try:
@@ -175,7 +174,7 @@ def _named(name: str, shape: Shape, convert: Convert, raw: object) -> Any:
 
 
 def _refuse_unknown(shape: Shape, query: Mapping[str, str]) -> None:
-    """Refuse parameters that an operation does not have, if it has any: a misspelt one would be left out in silence."""
+    """Refuse unknown parameters if the operation has any: otherwise a misspelt parameter would be ignored."""
     known = [member.location_name for member in shape.members.values() if member.location == "querystring"]
     unknown = sorted(name for name in query.keys() - set(known) if not name.startswith(_SIGNATURE))
     if known and unknown:
@@ -183,7 +182,7 @@ def _refuse_unknown(shape: Shape, query: Mapping[str, str]) -> None:
 
 
 def _document(body: bytes) -> Mapping[str, Any]:
-    """The JSON object in a body, which may be empty. Errors: SerializationException."""
+    """The JSON object in a body; an empty body is allowed. Errors: SerializationException."""
     try:
         document = orjson.loads(body or b"{}")
     except orjson.JSONDecodeError as error:
@@ -194,6 +193,6 @@ def _document(body: bytes) -> Mapping[str, Any]:
 
 
 def _shown(value: object) -> str:
-    """A refused value as a refusal repeats it: its beginning, if it is long."""
+    """A refused value for an error message: only its beginning if it is long."""
     text = repr(value)
     return text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}…"

@@ -1,7 +1,7 @@
 """Matches paths with the URI templates of REST operations.
 
-A literal segment beats a label, a label beats a greedy one (`{Key+}`, which takes the rest), and a template that also
-fixes part of the query string beats one that does not.
+A literal segment takes precedence over a label, a label over a greedy label (`{Key+}`, which matches the rest), and a
+template with a fixed part of the query string over a template without one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _NO_QUERY: frozenset[tuple[str, str]] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class _Leaf:
-    """An operation at the end of a template. `labels` name the segments that the path left open, in their order."""
+    """An operation at the end of a template. `labels` name the label segments, in their order."""
 
     operation: OperationModel
     labels: tuple[str, ...]
@@ -27,7 +27,7 @@ class _Leaf:
 
 @dataclass(slots=True)
 class _Branch:
-    """One place in the tree of templates."""
+    """A node in the tree of templates."""
 
     literals: dict[str, _Branch] = field(default_factory=dict)
     label: _Branch | None = None
@@ -44,7 +44,7 @@ class PathTable:
             self._add(operation)
 
     def match(self, method: str, path: str, query: str) -> tuple[OperationModel, Mapping[str, str]] | None:
-        """The operation of a raw path, with the decoded values of its labels; None if no template fits."""
+        """The operation for a raw path, with the decoded values of its labels; None if no template matches."""
         given = frozenset(parse_qsl(query, keep_blank_values=True)) if query else _NO_QUERY
         found = _walk(self._root, method, _segments(path), [], given)
         if found is None:

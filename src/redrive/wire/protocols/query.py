@@ -22,7 +22,7 @@ from redrive.wire.protocols.xml_body import XmlWriter, element
 FIELDS_MAX = 100_000
 
 UNKNOWN_OPERATION = "UnknownOperationException"
-"""What a request is answered that is to a resource's own path and names no operation: this element alone."""
+"""The answer to a request for a resource's own path that names no operation: this element alone."""
 
 _XML = ("Content-Type", "text/xml")
 _FORM = "application/x-www-form-urlencoded"

@@ -1,7 +1,7 @@
 """The query protocol with answers in JSON, for clients that send `Accept: application/json`.
 
-It is how API Gateway and other callers without an XML parser read the services of that protocol: the XML's elements
-as fields, maps as lists of pairs, and null for each member that is absent.
+API Gateway and other callers without an XML parser use it: the XML's elements become fields, maps become lists of
+pairs, and an absent member is null.
 
 Source: https://docs.aws.amazon.com/apigateway/latest/developerguide/integrating-api-with-aws-services-sqs.html
 """
@@ -27,7 +27,7 @@ _TEXTS = ("string", "blob")
 
 
 def wants_json(request: HttpRequest) -> bool:
-    """Whether the client asks for JSON before anything else."""
+    """Whether the client prefers JSON."""
     return request.headers.get("accept", "").split(",", 1)[0].partition(";")[0].strip().lower() == _MEDIA_TYPE
 
 

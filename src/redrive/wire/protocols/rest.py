@@ -30,7 +30,7 @@ ReadBody = Callable[[bytes], dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class _InputPlan:
-    """Where each member of an input comes from: (wire name, member name, function)."""
+    """The source of each member of an input: (wire name, member name, function)."""
 
     path: tuple[tuple[str, str, scalars.ReadText], ...]
     query: tuple[tuple[str, str, ReadValues], ...]
@@ -40,9 +40,10 @@ class _InputPlan:
 
 @dataclass(frozen=True, slots=True)
 class _OutputPlan:
-    """Where each member of an output goes.
+    """The destination of each member of an output.
 
-    `status` is the member that is the HTTP status, `payload` the body; `has_content_type`: a member says what that is.
+    `status` is the member that holds the HTTP status, `payload` the body; `has_content_type`: a member holds the
+    content type.
     """
 
     headers: Mapping[str, tuple[str, scalars.WriteText]]
@@ -83,7 +84,7 @@ class RestJsonCodec:
         return params
 
     def encode(self, operation: OperationModel, result: Mapping[str, Any], request_id: str) -> HttpResponse:
-        """See Codec. A member that is bound to the status or a header goes there; 204 has no body."""
+        """See Codec. A member bound to the status or to a header goes there; 204 has no body."""
         headers = [(REQUEST_ID_HEADER, request_id)]
         if operation.output is None:
             refuse_members(operation, result)
@@ -110,7 +111,7 @@ class RestJsonCodec:
         return HttpResponse(status, (*headers, content_type), body)
 
     def encode_error(self, error: ServiceError, request_id: str) -> HttpResponse:
-        """See Codec. The name of the error is in a header, the message in the body."""
+        """See Codec. A header has the name of the error, the body has the message."""
         named = resolve(self._service, error)
         headers = [(REQUEST_ID_HEADER, request_id), ("x-amzn-ErrorType", named.name), _JSON]
         document: dict[str, Any] = {named.message_key: error.message}

@@ -1,4 +1,4 @@
-"""Scalars as text: how paths, query strings, headers, forms and XML spell numbers, booleans, blobs and timestamps."""
+"""Scalars as text: numbers, booleans, blobs and timestamps in paths, query strings, headers, forms and XML."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BOOLEANS = {"true": True, "false": False}
 
 
 def reader(member: Member) -> ReadText:
-    """The function that reads a scalar member from text. Errors of it: SerializationException."""
+    """The function that reads a scalar member from text. The function raises SerializationException."""
     shape = member.shape
     match shape.type:
         case "string":
@@ -42,7 +42,7 @@ def reader(member: Member) -> ReadText:
 
 
 def writer(member: Member, timestamp_format: str) -> WriteText:
-    """The function that writes a scalar member as text. Errors of it: Bug."""
+    """The function that writes a scalar member as text. The function raises Bug."""
     shape = member.shape
     match shape.type:
         case "string":
@@ -71,7 +71,7 @@ def _read(shape: Shape, text: str, convert: Callable[[], Any]) -> Any:
 
 def _integer(shape: Shape, text: str) -> int:
     low, high = INTEGER_LIMITS[shape.type]
-    # Python's own reading also takes blanks, underscores and the digits of every script.
+    # Python's own parser also accepts blanks, underscores and the digits of every script.
     if _DIGITS.fullmatch(text) is None or not low <= int(text) <= high:
         raise ValueError(text)
     return int(text)

@@ -1,4 +1,4 @@
-"""Timestamps on the wire: three spellings, one instant (milliseconds since the epoch, UTC)."""
+"""Timestamps on the wire: three formats of one instant (milliseconds since the epoch, UTC)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def write_number(instant: Instant) -> int | float:
 
 
 def write_text(instant: Instant, spelling: str) -> str:
-    """An instant as text. ISO 8601 shows milliseconds only where there are any; RFC 822 has whole seconds."""
+    """An instant as text. ISO 8601 has milliseconds only if they are not zero; RFC 822 has whole seconds."""
     if spelling == UNIX:
         return str(write_number(instant))
     moment = _EPOCH + instant * _MILLISECOND
@@ -35,7 +35,7 @@ def write_text(instant: Instant, spelling: str) -> str:
 
 
 def read_number(seconds: float) -> Instant:
-    """Milliseconds of a number of seconds. Errors: OverflowError, ValueError outside of the years 1 to 9999."""
+    """Milliseconds of a number of seconds. Errors: OverflowError, ValueError outside the years 1 to 9999."""
     instant = round(seconds * 1000)
     if not _YEAR_1 <= instant <= _YEAR_9999_END:
         raise OverflowError(f"{seconds} seconds are not in the years 1 to 9999")
@@ -43,7 +43,7 @@ def read_number(seconds: float) -> Instant:
 
 
 def read_text(text: str) -> Instant:
-    """Read any of the three spellings, each of which AWS accepts wherever a timestamp is text. Errors: ValueError."""
+    """Read any of the three formats: AWS accepts each wherever a timestamp is text. Errors: ValueError."""
     try:
         return read_number(float(text))
     except (ValueError, OverflowError):

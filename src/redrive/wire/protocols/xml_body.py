@@ -10,8 +10,8 @@ from redrive.wire.protocols import scalars, timestamps
 
 Write = Callable[[list[str], Any], None]
 
-# A parser of XML turns a carriage return into a line feed unless it is written as a reference. Characters that XML does
-# not know, not even as references, become U+FFFD: a refusal may quote what was sent.
+# An XML parser turns a carriage return into a line feed unless it is a character reference. Characters that XML
+# cannot express, not even as references, become U+FFFD: an error may quote any text that was sent.
 _UNKNOWN = (*range(0x9), 0xB, 0xC, *range(0xE, 0x20), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF)
 _ESCAPES = dict.fromkeys(_UNKNOWN, "\ufffd") | str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#xD;"})
 
@@ -27,7 +27,7 @@ def element(name: str, text: str) -> str:
 
 
 class XmlWriter:
-    """Compiles shapes to functions that append a value's markup to a list of pieces. Errors of those: Bug."""
+    """Compiles shapes to functions that append a value's markup to a list of pieces. The functions raise Bug."""
 
     def __init__(self) -> None:
         self._structures: dict[str, Write] = {}
@@ -54,7 +54,7 @@ class XmlWriter:
         return write
 
     def _member(self, member: Member, name: str) -> Write:
-        """The function that writes a value with its element, or, if it is flattened, its elements."""
+        """The function that writes a value with its element; a flattened value has several elements."""
         flat = member.is_flattened or member.shape.is_flattened
         match member.shape.type:
             case "structure":

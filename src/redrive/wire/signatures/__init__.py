@@ -1,1 +1,1 @@
-"""Signature Version 4: who signs a request, and whether the signature is genuine."""
+"""Signature Version 4: the signer of a request, and whether the signature is genuine."""

@@ -1,6 +1,6 @@
-"""Bodies that are signed in chunks (`aws-chunked`): read whole, each chunk held against its signature.
+"""Bodies that are signed in chunks (`aws-chunked`): parsed as a whole; each chunk's signature is verified.
 
-    10000;chunk-signature=ad80…⏎ 65,536 bytes ⏎        each signature covers the one before it
+    10000;chunk-signature=ad80…⏎ 65,536 bytes ⏎        each signature covers the previous signature
     0;chunk-signature=b6c6…⏎                            the last chunk is empty
     x-amz-checksum-crc32c:wdBDMA==⏎                     trailers, which have a signature of their own
     x-amz-trailer-signature:d81f…⏎⏎
@@ -29,9 +29,9 @@ _EMPTY_HASH = hashlib.sha256(b"").hexdigest()
 
 @dataclass(frozen=True, slots=True)
 class ChunkSigner:
-    """What all signatures of a body have in common. `scope` is `date/region/service/aws4_request`.
+    """The data that all signatures of a body share. `scope` is `date/region/service/aws4_request`.
 
-    `seed` is the signature of the request's head, which the first chunk's covers.
+    `seed` is the signature of the request's head, which the first chunk's signature covers.
     """
 
     key: bytes
@@ -40,12 +40,12 @@ class ChunkSigner:
     seed: str
 
     def chunk(self, content: bytes, previous: str) -> str:
-        """The signature of a chunk after the one with the signature `previous`."""
+        """The signature of a chunk that follows the chunk with the signature `previous`."""
         hashed = hashlib.sha256(content).hexdigest()
         return self._sign("AWS4-HMAC-SHA256-PAYLOAD", previous, f"{_EMPTY_HASH}\n{hashed}")
 
     def trailer(self, content: bytes, previous: str) -> str:
-        """The signature of trailers, `name:value` and a line feed each."""
+        """The signature of trailers; each trailer is `name:value` and a line feed."""
         return self._sign("AWS4-HMAC-SHA256-TRAILER", previous, hashlib.sha256(content).hexdigest())
 
     def _sign(self, kind: str, previous: str, hashed: str) -> str:
@@ -55,7 +55,7 @@ class ChunkSigner:
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """What a body in chunks holds; names of trailers are in lower case."""
+    """The content of a body in chunks; names of trailers are in lower case."""
 
     content: bytes
     trailers: Mapping[str, str] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class Decoded:
 def read_chunks(body: bytes, signer: ChunkSigner | None, *, has_trailer: bool, decoded_length: int | None) -> Decoded:
     """Read a body in chunks. `signer` None is for chunks without signatures (STREAMING-UNSIGNED-PAYLOAD-TRAILER).
 
-    `decoded_length` is X-Amz-Decoded-Content-Length. Trailers come if the request has announced some (`has_trailer`).
+    `decoded_length` is X-Amz-Decoded-Content-Length. `has_trailer`: the request announced trailers.
     Errors: SignatureDoesNotMatch; IncompleteBody (no chunks, or they end early).
     """
     pieces: list[bytes] = []
@@ -90,7 +90,7 @@ def read_chunks(body: bytes, signer: ChunkSigner | None, *, has_trailer: bool, d
 
 
 def _head(body: bytes, at: int, *, is_signed: bool) -> tuple[int, str, int]:
-    """The size and the signature of the chunk that begins here, and where its content does."""
+    """The size and the signature of the chunk that begins here, and the start of its content."""
     end = body.find(b"\r\n", at, at + CHUNK_HEAD_BYTES_MAX)
     head = None if end < 0 else _HEAD.fullmatch(body, at, end)
     if head is None or (head[2] is not None) != is_signed:
@@ -111,7 +111,7 @@ def _nothing_after(body: bytes, at: int) -> Mapping[str, str]:
 
 
 def _trailers(body: bytes, at: int, signer: ChunkSigner | None, previous: str) -> Mapping[str, str]:
-    """The trailers after the last chunk; the last of them signs the others."""
+    """The trailers after the last chunk; the last trailer is the signature of the others."""
     rest = body[at:]
     if len(rest) > TRAILERS_BYTES_MAX:
         raise _incomplete(f"its trailers are longer than {TRAILERS_BYTES_MAX} bytes")

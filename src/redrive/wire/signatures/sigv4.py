@@ -1,4 +1,4 @@
-"""Who signs a request, as Signature Version 4 writes it. `verify` says whether the signature is genuine.
+"""Parses Signature Version 4: the signer of a request. `verify` says whether the signature is genuine.
 
 Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
 """
@@ -24,7 +24,7 @@ _QUERY_PARAMETERS = ("X-Amz-Algorithm", "X-Amz-Date", "X-Amz-SignedHeaders", "X-
 _AS_SDKS_WRITE_IT = re.compile(r"AWS4-HMAC-SHA256 Credential=([^,=]+), ?SignedHeaders=([^,=]+), ?Signature=([^,=]+)")
 
 CREDENTIALS_KEPT = 1_000
-"""An SDK writes the same credential all day; only what follows it changes."""
+"""Size of the cache of credentials: an SDK sends the same credential all day, and only the signature changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +39,10 @@ class Credential:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A signature as it came: what it covers, and when it was made.
+    """A signature as received: what it covers, and when it was made.
 
-    `signed_at` is as the request writes it; `expires_s` is how long a presigned URL is good for, None for a signature
-    in the header.
+    `signed_at` is the text of the request; `expires_s` is the lifetime of a presigned URL, None for a signature in the
+    header.
     """
 
     algorithm: str
@@ -57,7 +57,7 @@ class Signature:
 
 
 def credential_of(request: HttpRequest) -> Credential | None:
-    """Who signs this request, in the Authorization header or in a presigned URL; None for an unsigned one.
+    """The signer of this request, in the Authorization header or in a presigned URL; None for an unsigned request.
 
     Errors: IncompleteSignatureException.
     """
@@ -73,7 +73,7 @@ def credential_of(request: HttpRequest) -> Credential | None:
 
 
 def signature_of(request: HttpRequest) -> Signature:
-    """The signature of a request for which `credential_of` has found a signer.
+    """The signature of a request whose signer `credential_of` has found.
 
     Errors: IncompleteSignatureException (a part of a presigned URL is missing).
     """
@@ -101,7 +101,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def session_token(request: HttpRequest) -> str | None:
-    """The token of temporary credentials, if the request carries one."""
+    """The token of temporary credentials, if the request has one."""
     return request.headers.get("x-amz-security-token") or _query_parameter(request, "X-Amz-Security-Token")
 
 
@@ -145,7 +145,7 @@ def _usual(scope: str) -> Credential:
 
 
 def _from_scope(scope: str, algorithm: str, region_set: str) -> Credential:
-    """Read `keyid/date/region/service/term`; a multi-region signature has its region in a header."""
+    """Parse `keyid/date/region/service/term`; a multi-region signature has its region in a header."""
     parts = scope.split("/")
     if algorithm == _MULTI_REGION_ALGORITHM and len(parts) == 4:
         parts.insert(2, region_set.partition(",")[0])
@@ -161,7 +161,7 @@ def _from_scope(scope: str, algorithm: str, region_set: str) -> Credential:
 
 
 def _hashed(text: str) -> str:
-    # A header may hold a secret by mistake, so no answer repeats it.
+    # A header may hold a secret by mistake, so no answer repeats the header.
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 

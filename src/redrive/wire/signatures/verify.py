@@ -1,8 +1,8 @@
-"""Is a signature genuine? Signature Version 4 as AWS documents it, for both sides: to verify, and to sign.
+"""Verifies Signature Version 4 as AWS documents it. Clients in this project sign with the same functions.
 
     canonical request ─► string to sign ─► HMAC under a key of the day, region and service ─► compare
 
-No clock and no keys here: who calls brings both. Chunked bodies are read by `chunks`.
+No clock and no keys here: the caller passes both. `chunks` reads chunked bodies.
 Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
 """
 
@@ -25,13 +25,13 @@ from redrive.wire.message import HttpRequest
 from redrive.wire.signatures.sigv4 import ALGORITHM, Credential, Signature
 
 SKEW_MS = 15 * MINUTE_MS
-"""How far the time of a signature may be from the server's.
+"""The largest difference between the time of a signature and the server's time.
 
 Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-troubleshooting.html
 """
 
 EXPIRES_S_MAX = 7 * 24 * 3600
-"""How long a presigned URL may be good for.
+"""The longest lifetime of a presigned URL.
 
 Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-authentication-methods.html
 """
@@ -43,10 +43,10 @@ STREAMING_PAYLOADS = frozenset(
         "STREAMING-UNSIGNED-PAYLOAD-TRAILER",
     }
 )  # fmt: skip
-"""What stands for the hash of a body that comes in chunks: S3 alone knows it."""
+"""Values that replace the body's hash if the body comes in chunks: only S3 allows them."""
 
 SIGNING_KEYS_KEPT = 1_000
-"""A key serves all requests of a day, to one service in one region, of one access key."""
+"""Size of the cache of keys: one key signs all requests of a day with one access key, to one service in one region."""
 
 _MISMATCH = (
     "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key "
@@ -62,10 +62,10 @@ def verify(
     request: HttpRequest, credential: Credential, signature: Signature, secret: str, *, service: str, wordy: bool,
     now: Sequence[Instant],
 ) -> None:  # fmt: skip
-    """Refuse a request whose signature was not made with this secret, for this service, lately, over all that counts.
+    """Refuse a request unless its signature is recent, covers all parts, and was made with this secret for the service.
 
-    `now` are the clocks by which a caller may have signed: one of them is enough. `wordy` has the refusal tell what
-    should have been signed, as services of the query protocol do.
+    `now` are the clocks by which a caller may have signed: one of them is enough. With `wordy` the error contains what
+    should have been signed, as in services of the query protocol.
     Errors: InvalidSignatureException; IncompleteSignatureException; XAmzContentSHA256Mismatch (S3).
     """
     if signature.algorithm != ALGORITHM:
@@ -90,7 +90,7 @@ def verify(
 def sign(
     request: HttpRequest, *, access_key_id: str, secret: str, region: str, service: str, signed_headers: Iterable[str]
 ) -> str:
-    """The Authorization header for a request that has its `host` and `x-amz-date` already."""
+    """The Authorization header for a request that already has `host` and `x-amz-date`."""
     stamp = request.headers["x-amz-date"]
     credential = Credential(access_key_id, stamp[:8], region, service)
     signature = Signature(ALGORITHM, tuple(sorted(signed_headers)), "", stamp)
@@ -111,13 +111,13 @@ def signing_key(secret: str, date: str, region: str, service: str) -> bytes:
 
 
 def string_to_sign(canonical: str, stamp: str, credential: Credential) -> str:
-    """What is signed of a canonical request."""
+    """The string to sign for a canonical request."""
     hashed = hashlib.sha256(_bytes(canonical)).hexdigest()
     return f"{ALGORITHM}\n{stamp}\n{_scope(credential)}\n{hashed}"
 
 
 def format_stamp(instant: Instant) -> str:
-    """An instant as X-Amz-Date writes it: `20251007T153316Z`."""
+    """An instant in the format of X-Amz-Date: `20251007T153316Z`."""
     return datetime.fromtimestamp(instant // 1000, UTC).strftime("%Y%m%dT%H%M%SZ")
 
 
@@ -130,7 +130,7 @@ def _scope(credential: Credential) -> str:
 
 @functools.lru_cache(SIGNING_KEYS_KEPT)
 def _instant(text: str) -> Instant:
-    """When a request was signed: `20251007T153316Z`, or the form of the Date header.
+    """The instant of a signature: `20251007T153316Z`, or the format of the Date header.
 
     Errors: IncompleteSignatureException.
     """
@@ -144,7 +144,7 @@ def _instant(text: str) -> Instant:
 
 
 def _check_scope(credential: Credential, service: str, stamp: str, given: str) -> None:
-    """Refuse a signature that was made for another day, for no region, or for another service."""
+    """Refuse a signature for another day, without a region, or for another service."""
     if credential.date != stamp[:8]:
         raise _mismatch(
             "Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP: "
@@ -157,7 +157,7 @@ def _check_scope(credential: Credential, service: str, stamp: str, given: str) -
 
 
 def _check_time(signature: Signature, signed_at: Instant, now: Sequence[Instant]) -> None:
-    """Refuse a signature that is too old or not yet made by every clock; the first clock's words are told."""
+    """Refuse a signature that every clock finds too old or too new; the error has the words for the first clock."""
     lasts_ms = SKEW_MS if signature.expires_s is None else _expires_s(signature.expires_s) * SECOND_MS
     if any(signed_at - SKEW_MS <= clock <= signed_at + lasts_ms for clock in now):
         return
@@ -172,7 +172,7 @@ def _check_time(signature: Signature, signed_at: Instant, now: Sequence[Instant]
 
 
 def _expires_s(text: str) -> int:
-    """How long a presigned URL is good for. Errors: IncompleteSignatureException."""
+    """The lifetime of a presigned URL. Errors: IncompleteSignatureException."""
     if not text:
         _incomplete("AWS query-string parameters must include 'X-Amz-Expires'.")
     if not re.fullmatch(r"[0-9]{1,9}", text):
@@ -186,7 +186,7 @@ def _expires_s(text: str) -> int:
 
 
 def _check_signed_headers(request: HttpRequest, signature: Signature) -> None:
-    """Refuse a signature that leaves out a header of which somebody on the way could change the meaning."""
+    """Refuse a signature that does not cover a header with which somebody on the way could change the meaning."""
     signed = signature.signed_headers
     if "host" not in signed:
         raise _mismatch("'Host' or ':authority' must be a 'SignedHeader' in the AWS Authorization.")
@@ -196,9 +196,9 @@ def _check_signed_headers(request: HttpRequest, signature: Signature) -> None:
 
 
 def _body_hash(request: HttpRequest, signature: Signature, service: str) -> str:
-    """The last line of the canonical request. S3 lets its callers say that the body is not signed, or in chunks.
+    """The last line of the canonical request. S3 allows callers to declare an unsigned body, or a body in chunks.
 
-    Errors: XAmzContentSHA256Mismatch (S3). Other services hash the body themselves, whatever the caller says.
+    Errors: XAmzContentSHA256Mismatch (S3). Other services hash the body themselves and ignore the caller's hash.
     """
     declared = request.headers.get("x-amz-content-sha256")
     if service == _S3:
@@ -214,8 +214,9 @@ def _body_hash(request: HttpRequest, signature: Signature, service: str) -> str:
 
 
 def _canonical_requests(request: HttpRequest, signature: Signature, service: str, body_hash: str) -> tuple[str, ...]:
-    """What must have been signed. Two texts where a header came in two lines, or may have: who signed has put a comma
-    between them, and whoever read them a comma and a space.
+    """The canonical requests that the client may have signed: two if a header has, or may have had, several lines.
+
+    The client has joined such lines with a comma; the server's parser has joined them with a comma and a space.
     """
     names = signature.signed_headers
     values = [" ".join(request.headers.get(name, "").split()) for name in names]
@@ -230,7 +231,7 @@ def _canonical_requests(request: HttpRequest, signature: Signature, service: str
 
 
 def _canonical_path(path: str, service: str) -> str:
-    """The path: encoded once more as it came, without dots and empty pieces; of S3, encoded once and left whole."""
+    """The path, normalised (no dots, no empty segments) and encoded once more. S3's: encoded once, not normalised."""
     if path == "/":
         return path
     if service == _S3:
@@ -243,7 +244,7 @@ def _canonical_path(path: str, service: str) -> str:
 
 
 def _canonical_query(query: str) -> str:
-    """The parameters, encoded anew and sorted, without the signature itself."""
+    """The parameters, re-encoded and sorted, without the signature itself."""
     if not query:
         return ""
     pairs = []
@@ -257,12 +258,12 @@ def _canonical_query(query: str) -> str:
 
 
 def _encoded_anew(piece: str) -> str:
-    """A piece of a query or a path. In a query a plus means a space, as it does to who reads the parameters."""
+    """A piece of a query or a path, re-encoded. A plus sign in a query means a space, as in its decoder."""
     return quote(unquote_to_bytes(_bytes(piece.replace("+", " "))), safe=_UNRESERVED)
 
 
 def _bytes(text: str) -> bytes:
-    """A text of the head as it was on the line: each character was a byte there."""
+    """A text of the head as its original bytes: each character was one byte."""
     try:
         return text.encode("latin-1")
     except UnicodeEncodeError:

@@ -1,7 +1,7 @@
-"""Items and keys as bytes: a compact form to keep, and a form whose byte order is DynamoDB's order.
+"""Items and keys as bytes: a compact form for storage, and a form whose byte order is DynamoDB's order.
 
-The two have different purposes: `dump_item` is read back, `encode_key` is only ever compared. Neither knows
-which database holds the bytes.
+The two have different purposes: `dump_item` is read back, `encode_key` is only compared. Neither depends on the
+database that stores the bytes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _NEGATIVE = b"\x00"
 _ZERO = b"\x01"
 _POSITIVE = b"\x02"
 _COMPLEMENT = bytes(255 - byte for byte in range(256))
-# Follows the digits of a negative number: of two that begin alike, the longer one is the smaller.
+# Follows the digits of a negative number: of two numbers with the same first digits, the longer is the smaller.
 _LAST = b"\xff"
 
 
@@ -28,7 +28,7 @@ def dump_item(item: Item) -> bytes:
 
 def load_item(data: bytes) -> dict[str, AttributeValue]:
     """The item that `dump_item` wrote."""
-    # Looking at every value costs more than reading them all, and few items hold binary.
+    # Looking at every value costs more than parsing them all, and few items contain binary.
     decoder = _BINARY_DECODER if b'"B":' in data or b'"BS":' in data else _DECODER
     item: dict[str, AttributeValue]
     item, _ = decoder.raw_decode(data.decode("ascii"))
@@ -36,12 +36,11 @@ def load_item(data: bytes) -> dict[str, AttributeValue]:
 
 
 def encode_key(value: AttributeValue) -> bytes:
-    """A key's value as bytes which compare, byte by byte, as DynamoDB orders values of that type.
+    """A key's value as bytes, which compare byte by byte in DynamoDB's order of values of that type.
 
-    The bytes say nothing of the type: compare only keys of one type. Strings are their UTF-8 bytes, binary
-    is itself. A number is a sign byte, its power of ten, and two digits in each further byte; for a
-    negative number all these bytes are complemented. Examples: `0` is 01, `1` is 02 82 0b, `-1` is 00 7d f4
-    ff.
+    The bytes do not contain the type: compare only keys of one type. Strings are their UTF-8 bytes, binary is
+    unchanged. A number is a sign byte, its power of ten, and two digits in each further byte; for a negative number
+    all these bytes are complemented. Examples: `0` is 01, `1` is 02 82 0b, `-1` is 00 7d f4 ff.
     Errors: ValidationException if the type cannot be a key.
     """
     match value:
@@ -73,7 +72,7 @@ def _base64(binary: object) -> str:
 
 
 def _with_binary(node: dict[str, object]) -> dict[str, object]:
-    """Undo base64. A map may have an attribute named B too, but a dictionary, never text or a list."""
+    """Decode base64. A map may have an attribute named B too, but its value is a dictionary, never text or a list."""
     match node:
         case {"B": str(text)}:
             return {"B": base64.b64decode(text)}

@@ -1,8 +1,7 @@
-"""DynamoDB's numbers: 38 significant decimal digits, magnitudes from 1E-130 to 9.9…E+125, and no others.
+"""DynamoDB's numbers: 38 significant decimal digits, magnitudes from 1E-130 to 9.9…E+125.
 
-A number travels as text. This module reads that text once, refuses what AWS refuses, and writes the one
-spelling that AWS returns: plain decimal digits without an exponent, without zeros that carry no meaning. It
-knows nothing of items.
+A number is text on the wire. This module parses the text once, refuses what AWS refuses, and writes the canonical form
+that AWS returns: plain decimal digits without an exponent and without insignificant zeros. It knows nothing of items.
 
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html
 """
@@ -19,9 +18,9 @@ SIGNIFICANT_DIGITS_MAX = 38
 EXPONENT_MAX = 125
 EXPONENT_MIN = -130
 
-# An exponent beyond this is out of range however many zeros the digits have: absurd ones stay cheap.
+# A larger exponent is out of range however many zeros the digits have: checking it first makes absurd ones cheap.
 _EXPONENT_CLAMP = 10**9
-# Wide enough for the exact sum of the largest and the smallest number there are.
+# Wide enough for the exact sum of the largest and the smallest number.
 _EXACT_DIGITS = 300
 
 _OVERFLOW = "Number overflow. Attempting to store a number with magnitude larger than supported range"
@@ -36,7 +35,7 @@ _NUMERAL = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Significand:
-    """A number taken apart: `0.5` is digits "5", exponent -1. Zero has no digits.
+    """The parts of a number: `0.5` is digits "5", exponent -1. Zero has no digits.
 
     `digits` has no zero at either end; `exponent` is the power of ten of the first digit.
     """
@@ -47,10 +46,9 @@ class Significand:
 
 
 def significand(text: str) -> Significand:
-    """Take a number's text apart.
+    """Parse a number's text.
 
-    Errors: ValidationException if the text is no number, has more than 38 significant digits, or is out of
-    range.
+    Errors: ValidationException if the text is not a number, has more than 38 significant digits, or is out of range.
     """
     found = _NUMERAL.fullmatch(text)
     if found is None:
@@ -63,7 +61,7 @@ def significand(text: str) -> Significand:
 
 
 def canonical(text: str) -> str:
-    """The spelling in which AWS returns this number: `1.50` is `1.5`, `1E2` is `100`, `-0` is `0`.
+    """The canonical form of this number, as AWS returns it: `1.50` is `1.5`, `1E2` is `100`, `-0` is `0`.
 
     Errors: as `significand`.
     """
@@ -71,7 +69,7 @@ def canonical(text: str) -> str:
 
 
 def digit_count(number: str) -> int:
-    """How many significant digits a canonical number has: `0` none, `1200` two, `0.5` one."""
+    """The number of significant digits of a canonical number: `0` has none, `1200` two, `0.5` one."""
     return len(number.lstrip("-").replace(".", "").strip("0"))
 
 
@@ -86,7 +84,7 @@ def subtract(left: str, right: str) -> str:
 
 
 def _result(exact: Decimal) -> str:
-    """AWS calls a result that needs more than 38 digits an overflow, unlike such a number in a request."""
+    """AWS calls a result with more than 38 digits an overflow, unlike such a number in a request."""
     text = format(exact, "f")
     if _CANONICAL_INTEGER.fullmatch(text):
         return text

@@ -1,4 +1,4 @@
-"""How large an item is, in the bytes that DynamoDB counts, and what is too large.
+"""The size of an item in the bytes that DynamoDB counts, and the limits of sizes.
 
 The rules are AWS's published estimates; the exact bytes of its storage are not public.
 
@@ -57,7 +57,7 @@ def value_size(value: AttributeValue) -> int:
 
 
 class EmptyKey(ServiceError):
-    """The refusal of a key attribute whose value is empty: the one defect of a key that cancels no transaction."""
+    """The refusal of a key attribute with an empty value: the only defect of a key that cancels no transaction."""
 
     def __init__(self, message: str) -> None:
         refusal = invalid_parameter(message)
@@ -65,7 +65,7 @@ class EmptyKey(ServiceError):
 
 
 def check_item_size(item: Item) -> int:
-    """Refuse an item of more than 400 KB in a request; answers its size. Errors: ValidationException."""
+    """Refuse an item of more than 400 KB in a request; returns its size. Errors: ValidationException."""
     size_bytes = item_size(item)
     if size_bytes > ITEM_BYTES_MAX:
         raise invalid("Item size has exceeded the maximum allowed size")
@@ -73,7 +73,7 @@ def check_item_size(item: Item) -> int:
 
 
 def check_updated_size(item: Item) -> int:
-    """Refuse an item that an update made larger than 400 KB; answers its size. Errors: ValidationException."""
+    """Refuse an item that an update made larger than 400 KB; returns its size. Errors: ValidationException."""
     size_bytes = item_size(item)
     if size_bytes > ITEM_BYTES_MAX:
         raise invalid("Item size to update has exceeded the maximum allowed size")

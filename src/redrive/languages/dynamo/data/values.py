@@ -1,8 +1,8 @@
-"""Attribute values in AWS's JSON form: read, compared, measured.
+"""Attribute values in AWS's JSON form: parsed, compared, measured.
 
-A value that has passed `read_value` is valid and canonical (its numbers have the one spelling AWS returns),
-and every other module of this room relies on it. No function here changes a value that it was given;
-results share their parts. This module knows nothing of expressions, tables or bytes on disk.
+A value from `read_value` is valid and canonical (its numbers are in the form that AWS returns), and every other module
+of this room relies on that. No function here changes its arguments; results share parts with them. This module knows
+nothing of expressions, tables or bytes on disk.
 
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_AttributeValue.html
 """
@@ -17,7 +17,7 @@ from typing import TypedDict, TypeVar
 from redrive.languages.dynamo.data.numbers import canonical
 from redrive.languages.dynamo.refusals import invalid, invalid_parameter
 
-# An attribute of an item is on level 1, what its map or list holds on level 2, and so on.
+# An attribute of an item is on level 1, the members of its map or list on level 2, and so on.
 # Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-attributes
 NESTING_LEVELS_MAX = 32
 
@@ -37,7 +37,7 @@ Kind = TypeVar("Kind", str, bytes)
 
 
 class AttributeValue(TypedDict, total=False):
-    """One value: exactly one member is set, and its name is the type."""
+    """One value: exactly one member is set; its name is the type."""
 
     S: str
     N: str
@@ -60,7 +60,7 @@ def type_of(value: AttributeValue) -> str:
 
 
 def read_item(raw: Mapping[str, object]) -> dict[str, AttributeValue]:
-    """Check a whole item, and give its numbers their canonical spelling.
+    """Validate a whole item, and convert its numbers to their canonical form.
 
     Errors: as `read_value`; ValidationException for an attribute without a name.
     """
@@ -70,7 +70,7 @@ def read_item(raw: Mapping[str, object]) -> dict[str, AttributeValue]:
 
 
 def read_value(raw: object, level: int = 1) -> AttributeValue:
-    """Check one attribute value from a request, and give its numbers their canonical spelling.
+    """Validate one attribute value from a request, and convert its numbers to their canonical form.
 
     Errors: ValidationException for no or several types, a bad number, an empty set, a repeated member of a
     set, a NULL that is not true, more than 32 levels.
@@ -90,7 +90,7 @@ def read_value(raw: object, level: int = 1) -> AttributeValue:
 
 
 def check_nesting(item: Item) -> None:
-    """Refuse an item with values beyond level 32, as an update can build it. Errors: ValidationException."""
+    """Refuse an item with values beyond level 32, which an update can produce. Errors: ValidationException."""
     level = list(item.values())
     for _ in range(NESTING_LEVELS_MAX):
         level = [child for value in level if "M" in value or "L" in value for child in _children(value)]
@@ -102,7 +102,7 @@ def check_nesting(item: Item) -> None:
 def compare(left: AttributeValue, right: AttributeValue) -> int | None:
     """Order two values: negative, zero or positive; None if DynamoDB has no order for this pair.
 
-    Only two S, two N or two B have one: numbers by value, strings by their UTF-8 bytes, binary as unsigned
+    Only two S, two N or two B have an order: numbers by value, strings by their UTF-8 bytes, binary as unsigned
     bytes.
     """
     match left, right:
@@ -110,7 +110,7 @@ def compare(left: AttributeValue, right: AttributeValue) -> int | None:
             first, second = Decimal(a), Decimal(b)
             return _sign(first > second, first < second)
         case {"S": str(a)}, {"S": str(b)}:
-            return _sign(a > b, a < b)  # Code points have the order of their UTF-8 bytes.
+            return _sign(a > b, a < b)  # Code points have the same order as their UTF-8 bytes.
         case {"B": bytes(x)}, {"B": bytes(y)}:
             return _sign(x > y, x < y)
         case _:
@@ -118,7 +118,7 @@ def compare(left: AttributeValue, right: AttributeValue) -> int | None:
 
 
 def equal(left: AttributeValue, right: AttributeValue) -> bool:
-    """Whether two values are the same: one type, numbers by value, sets in any order, documents in depth."""
+    """Whether two values are equal: same type, numbers by value, sets in any order, documents in depth."""
     if left == right:
         return True
     if "S" in left:
@@ -156,17 +156,17 @@ def members_of(value: AttributeValue) -> Sequence[AttributeValue]:
 
 
 def utf8(text: str) -> bytes:
-    """The bytes that order and measure a string; a lone surrogate, which JSON can carry, keeps its place."""
+    """The bytes by which strings are ordered and measured; a lone surrogate, possible in JSON, keeps its place."""
     return text.encode("utf-8", "surrogatepass")
 
 
 def utf8_length(text: str) -> int:
-    """How many bytes `utf8` gives."""
+    """The length of `utf8`'s result."""
     return len(text) if text.isascii() else len(utf8(text))
 
 
 def described(value: AttributeValue) -> str:
-    """A scalar value as AWS shows it in its error texts: `{S:abc}`, binary in base64."""
+    """A scalar value as AWS's error messages show it: `{S:abc}`, binary in base64."""
     match value:
         case {"S": text} | {"N": text}:
             shown = text

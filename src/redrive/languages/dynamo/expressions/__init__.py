@@ -1,1 +1,1 @@
-"""DynamoDB's expressions: read, and checked without an item."""
+"""DynamoDB's expressions: parsed, and checked without an item."""

@@ -1,7 +1,7 @@
-"""Condition, filter and key-condition expressions: the grammar, and what AWS checks without an item.
+"""Condition, filter and key-condition expressions: the grammar, and AWS's checks that need no item.
 
-`OR` binds weakest, then `AND`, then `NOT`, then the comparisons. What a parse returns has no placeholders
-left; whether it holds for an item is the business of `evaluate`.
+`OR` binds weakest, then `AND`, then `NOT`, then the comparisons. The parsed tree has no placeholders; `evaluate`
+decides whether it holds for an item.
 
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.OperatorsAndFunctions.html
 """
@@ -36,10 +36,10 @@ _ORDERING = frozenset({Comparator.LT, Comparator.LE, Comparator.GT, Comparator.G
 
 
 def parse_condition(text: str, placeholders: Placeholders, kind: str = "ConditionExpression") -> Condition:
-    """Read a condition. `kind` is the parameter that AWS's texts name: ConditionExpression, FilterExpression.
+    """Parse a condition. `kind` is the parameter that AWS's messages name: ConditionExpression, FilterExpression.
 
-    Errors: ValidationException for a text that is empty, larger than 4 KB or not well formed, for undefined
-    placeholders, reserved words, functions used wrongly and operands of a wrong type.
+    Errors: ValidationException for a text that is empty, larger than 4 KB or malformed, for undefined placeholders,
+    reserved words, functions used wrongly and operands of a wrong type.
     """
     return read_form(_read, text, kind, placeholders)
 
@@ -53,12 +53,12 @@ def _read(text: str, kind: str, placeholders: Placeholders) -> Condition:
     return condition
 
 
-# A parenthesis may hold a condition or an operand; which one it was shows only behind it.
+# A parenthesis may contain a condition or an operand; only the text after it shows which.
 Node = Condition | Path | Literal | Call
 
 
 class _Level:
-    """What was read within one pair of parentheses, or of the whole: what OR and AND join, and NOTs not yet applied."""
+    """One pair of parentheses, or the whole text: the operands of OR and AND so far, and NOTs not yet applied."""
 
     __slots__ = ("conjuncts", "disjuncts", "negations", "opened")
 
@@ -70,7 +70,7 @@ class _Level:
 
 
 class _Grammar:
-    """A loop over levels of parentheses: conditions nest deeper than Python's stack has room for methods."""
+    """A loop over levels of parentheses, without recursion: conditions nest deeper than Python's stack."""
 
     __slots__ = ("_functions", "_reader")
 
@@ -79,7 +79,7 @@ class _Grammar:
         self._functions = FunctionReader(reader.findings)
 
     def disjunction(self) -> Node:
-        """All that OR joins at the outermost level."""
+        """All operands of OR at the outermost level."""
         reader, outer = self._reader, list[_Level]()
         level = _Level(0)
         while True:
@@ -99,7 +99,7 @@ class _Grammar:
                 node = self._negated(level, self._comparison(joined))
 
     def condition(self, node: Node) -> Condition:
-        """The node as a condition. Errors: a syntax error where an operand stands alone."""
+        """The node as a condition. Errors: a syntax error if it is an operand alone."""
         if isinstance(node, Call):
             return self._functions.condition(node)
         if isinstance(node, Path | Literal):
@@ -113,7 +113,7 @@ class _Grammar:
         return node
 
     def _joined(self, level: _Level, node: Node) -> Node | None:
-        """All of the level, of which this node is the last; None if AND or OR comes next, which is then taken."""
+        """The whole level, which ends with this node; None if AND or OR follows, which is then consumed."""
         keyword = self._reader.at_keyword()
         if keyword == "AND" or level.conjuncts:
             level.conjuncts.append(self.condition(node))
@@ -135,7 +135,7 @@ class _Grammar:
         return True
 
     def _comparison(self, left: Node) -> Node:
-        """What stands on the left, compared with what follows if anything does."""
+        """The operand on the left, with a comparison if an operator follows."""
         reader = self._reader
         if not isinstance(left, Path | Literal | Call):
             return left

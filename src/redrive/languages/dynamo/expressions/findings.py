@@ -1,8 +1,7 @@
-"""Which of several mistakes in one expression is reported: the one that AWS looks for first.
+"""Which of several mistakes in one expression is reported: the mistake that AWS checks first.
 
-AWS checks an expression in stages, the whole text in each. This room reads the text once, notes the first
-mistake of every stage, and reports the earliest stage. A syntax error ends the reading and comes before all
-of them.
+AWS checks an expression in stages, each over the whole text. This room parses the text once, notes the first mistake of
+every stage, and reports the earliest stage. A syntax error ends parsing and takes precedence over all stages.
 """
 
 from __future__ import annotations
@@ -34,11 +33,11 @@ class Findings:
         self._first: dict[Stage, str] = {}
 
     def note(self, stage: Stage, message: str) -> None:
-        """Keep this mistake, unless the stage already has one."""
+        """Keep this mistake, unless the stage already has a mistake."""
         self._first.setdefault(stage, message)
 
     def note_type(self, operator: str, type_name: str) -> None:
-        """Note an operand whose type the operator or function does not take."""
+        """Note an operand of a type that the operator or function does not accept."""
         self.note(
             Stage.OPERANDS,
             "Incorrect operand type for operator or function; "
@@ -61,6 +60,6 @@ class Findings:
         )
 
     def report(self) -> None:
-        """Refuse the expression if anything was noted. Errors: ValidationException, of the earliest stage."""
+        """Refuse the expression if a mistake was noted. Errors: ValidationException, of the earliest stage."""
         if self._first:
             raise invalid(f"Invalid {self._parameter}: {self._first[min(self._first)]}")

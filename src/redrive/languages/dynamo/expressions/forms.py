@@ -1,7 +1,8 @@
-"""Expressions that were read before: a program sends the same few texts for ever, with other values each time.
+"""A cache of parsed expressions: a program sends the same few texts again and again, each time with other values.
 
-A form is the tree of an expression with blanks in the places of its values. Reading a text depends on the names behind
-its placeholders and on the types of its values; so where these come again the form is filled in, and nothing is read.
+A form is the tree of an expression with blanks in place of its values. The result of parsing depends on the text, on
+the names behind its placeholders and on the types of its values; if these are the same, the form is filled in without
+parsing.
 """
 
 from __future__ import annotations
@@ -17,38 +18,38 @@ from redrive.languages.dynamo.data.values import AttributeValue
 from redrive.languages.dynamo.expressions.placeholders import Names, Placeholders, Types
 
 FORMS_MAX = 1_024
-"""So many forms are kept, those that were used last. A text has at most 4 KB."""
+"""The size of the cache (least recently used). A text has at most 4 KB."""
 
 _DEPENDS_ON_VALUES = re.compile(r"BETWEEN|attribute_type", re.IGNORECASE)
-"""Whether these can be read depends on what the values are, and not on their types alone."""
+"""Expressions with these words are valid or invalid depending on the values, not only on their types."""
 
 _NESTS = re.compile(r"\(|\bNOT\b", re.IGNORECASE)
 NESTED_MAX = 40
-"""Trees that may be deeper are read anew each time: filling one in goes down Python's stack."""
+"""The most levels of a cached tree: filling in deeper trees would use too much of Python's stack."""
 
 Tree = TypeVar("Tree")
 Values = Mapping[str, AttributeValue]
 Read = Callable[[str, str, Placeholders], Tree]
-"""Reads a text, which is of that kind (the parameter that AWS's texts name). Errors: ValidationException."""
+"""Parses a text of this kind (the parameter that AWS's messages name). Errors: ValidationException."""
 _Fill = Callable[[Values], object]
 
 
 class _Make(Protocol):
-    """Makes a node of its parts."""
+    """Makes a node from its parts."""
 
     def __call__(self, *parts: object) -> object: ...
 
 
 @dataclass(frozen=True, slots=True)
 class _Form(Generic[Tree]):
-    """How a tree is made of values, and the placeholders that its text has used."""
+    """Makes a tree from values; `used` are the placeholders of its text."""
 
     fill: Callable[[Values], Tree]
     used: frozenset[str]
 
 
 class _Blank(dict[str, object]):
-    """Stands for the value of a placeholder while a form is made: some value of its type."""
+    """In place of the value of a placeholder while a form is made: a sample value of its type."""
 
     def __init__(self, key: str, sample: AttributeValue) -> None:
         super().__init__(sample)
@@ -56,7 +57,7 @@ class _Blank(dict[str, object]):
 
 
 def read_form(read: Read[Tree], text: str, kind: str, placeholders: Placeholders) -> Tree:
-    """What `read` makes of a text, read anew only if no such text was read before. Errors: as `read`."""
+    """The result of `read` for a text; calls `read` only on a cache miss. Errors: as `read`."""
     form = cast("_Form[Tree] | None", _form_of(read, text, kind, placeholders.names, placeholders.types))
     if form is None:
         return read(text, kind, placeholders)
@@ -74,7 +75,7 @@ def _form_of(read: Read[object], text: str, kind: str, names: Names, types: Type
 
 
 def _filling(node: object) -> _Fill | None:
-    """What fills a node in; None if it has no blanks and can be used as it is."""
+    """A function that fills in a node; None if the node has no blanks and can be used as it is."""
     if isinstance(node, _Blank):
         return itemgetter(node.key)
     if isinstance(node, tuple):

@@ -1,7 +1,6 @@
-"""Key-condition expressions: the partition key's value, and what the sort key must satisfy.
+"""Key-condition expressions: the value of the partition key, and a condition on the sort key.
 
-The text is a condition; only few conditions can be answered by a key, and AWS has a text for each of the
-others.
+The text is a condition; a key can answer only few conditions, and AWS has an error message for each of the others.
 
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.KeyConditionExpressions.html
 """
@@ -43,7 +42,7 @@ _PARAMETER = "KeyConditionExpression"
 
 
 class RangeOperator(Enum):
-    """What a sort key can be asked."""
+    """The operators of conditions on a sort key."""
 
     EQ = "="
     LT = "<"
@@ -56,7 +55,7 @@ class RangeOperator(Enum):
 
 @dataclass(frozen=True, slots=True)
 class KeyTerm:
-    """One key attribute and what it must satisfy; BETWEEN has two values, everything else one."""
+    """A condition on one key attribute; BETWEEN has two values, every other operator has one."""
 
     name: str
     operator: RangeOperator
@@ -85,10 +84,10 @@ class KeyBounds:
 
 
 def parse_key_condition(text: str, placeholders: Placeholders, hash_key: str, range_key: str | None) -> KeyCondition:
-    """Read a key condition for a table or index with these keys.
+    """Parse a key condition for a table or index with these keys.
 
-    Errors: ValidationException as `parse_condition`; for operators and operands that a key cannot answer;
-    for a condition that does not fix the partition key, or asks for an attribute that is no key.
+    Errors: ValidationException as `parse_condition`; for operators and operands that a key cannot answer; for a
+    condition that does not fix the partition key, or names an attribute that is not a key.
     """
     terms = [_term(condition) for condition in _conjuncts(parse_condition(text, placeholders, _PARAMETER))]
     if len({term.name for term in terms}) != len(terms):
@@ -97,7 +96,7 @@ def parse_key_condition(text: str, placeholders: Placeholders, hash_key: str, ra
 
 
 def key_condition(terms: Sequence[KeyTerm], hash_key: str, range_key: str | None) -> KeyCondition:
-    """The terms as a condition on these keys. Errors: ValidationException if they are not one."""
+    """The terms as a condition on these keys. Errors: ValidationException if they are none."""
     if len(terms) not in {1, 2}:
         raise invalid("Conditions can be of length 1 or 2 only")
     by_name = {term.name: term for term in terms}
@@ -116,7 +115,7 @@ def key_condition(terms: Sequence[KeyTerm], hash_key: str, range_key: str | None
 
 
 def check_key_types(condition: KeyCondition, hash_type: str, range_type: str | None) -> None:
-    """Refuse values that are not of the types of the keys: S, N or B. Errors: ValidationException."""
+    """Refuse values whose types differ from the keys' types: S, N or B. Errors: ValidationException."""
     wanted = [(condition.hash_value, hash_type)]
     if condition.range is not None and range_type is not None:
         wanted += [(value, range_type) for value in condition.range.values]
@@ -125,7 +124,7 @@ def check_key_types(condition: KeyCondition, hash_type: str, range_type: str | N
 
 
 def bounds_of(condition: RangeCondition) -> KeyBounds:
-    """The range of encoded keys that satisfy the condition: exactly these, no others."""
+    """The exact range of encoded keys that satisfy the condition."""
     low = encode_key(condition.values[0])
     match condition.operator:
         case RangeOperator.EQ:
@@ -145,13 +144,13 @@ def bounds_of(condition: RangeCondition) -> KeyBounds:
 
 
 def _after_prefix(prefix: bytes) -> bytes | None:
-    """The first bytes that sort behind everything with this prefix; None if nothing does."""
+    """The smallest bytes greater than everything with this prefix; None if there are none."""
     kept = prefix.rstrip(b"\xff")
     return kept[:-1] + bytes([kept[-1] + 1]) if kept else None
 
 
 def _conjuncts(condition: Condition) -> Iterator[Condition]:
-    """The conditions that AND joins, in order. Errors: ValidationException for what a key cannot answer."""
+    """The operands of AND, in order. Errors: ValidationException for conditions that a key cannot answer."""
     match condition:
         case And(terms):
             for term in terms:
@@ -204,7 +203,7 @@ def _term(condition: Condition) -> KeyTerm:
 
 
 def _named(operator: RangeOperator, operands: Sequence[Operand]) -> KeyTerm:
-    """The key attribute, which comes first, and its values. Errors: ValidationException otherwise."""
+    """The key attribute, which comes first, and its values. Errors: ValidationException if another form is used."""
     name: str | None = None
     values: list[AttributeValue] = []
     if isinstance(operands[0], Literal) and operator in {RangeOperator.BETWEEN, RangeOperator.BEGINS_WITH}:

@@ -1,8 +1,8 @@
-"""The parameters from before expressions, turned into the same trees; AWS keeps them working.
+"""The legacy parameters, which expressions have replaced, converted to the same trees; AWS still supports them.
 
 Expected, ConditionalOperator, AttributeUpdates, KeyConditions, QueryFilter, ScanFilter and AttributesToGet
-name only top-level attributes. They have errors of their own, and cannot be mixed with expressions in one
-request.
+name only top-level attributes. They have error messages of their own, and cannot be mixed with expressions in
+one request.
 
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LegacyConditionalParameters.html
 """
@@ -108,7 +108,7 @@ def check_not_mixed(legacy: Mapping[str, object], expressions: Mapping[str, obje
     """Refuse a request with both kinds of parameters.
 
     Pass all of either kind by name, None for what is absent.
-    The text names the parameters that are present, in the order in which they were passed.
+    The message names the present parameters in the order of the arguments.
     Errors: ValidationException.
     """
     old = [name for name, value in legacy.items() if value is not None]
@@ -123,7 +123,7 @@ def check_not_mixed(legacy: Mapping[str, object], expressions: Mapping[str, obje
 def check_expressions_given(
     names: object, values: object, naming: Mapping[str, object], valuing: Mapping[str, object]
 ) -> None:
-    """Refuse placeholders in a request that has no expression to use them.
+    """Refuse placeholders in a request without an expression.
 
     `naming` are the expressions that may use names, `valuing` those that may use values, by parameter name
     and None for what is absent. Errors: ValidationException.
@@ -139,7 +139,7 @@ def check_expressions_given(
 def expected_condition(
     expected: Mapping[str, ExpectedAttribute] | None, conditional_operator: str | None
 ) -> Condition | None:
-    """Expected and ConditionalOperator as a condition; None if there is nothing to expect.
+    """Expected and ConditionalOperator as a condition; None if both are empty.
 
     Errors: ValidationException for members that contradict each other, and as `filter_condition`.
     """
@@ -150,10 +150,10 @@ def expected_condition(
 def filter_condition(
     conditions: Mapping[str, LegacyCondition] | None, conditional_operator: str | None
 ) -> Condition | None:
-    """QueryFilter or ScanFilter and ConditionalOperator as a condition; None if there is nothing to filter.
+    """QueryFilter or ScanFilter and ConditionalOperator as a condition; None if there is no filter.
 
-    Errors: ValidationException for a wrong number of values, values of wrong or different types, bounds in
-    the wrong order, and a ConditionalOperator without conditions to join.
+    Errors: ValidationException for a wrong number of values, values of wrong or different types, bounds in the wrong
+    order, and a ConditionalOperator without conditions.
     """
     terms = [
         _condition(name, *_checked(condition["ComparisonOperator"], condition.get("AttributeValueList")))
@@ -186,13 +186,13 @@ def legacy_key_condition(
 def attribute_updates(updates: Mapping[str, AttributeUpdate]) -> Update:
     """AttributeUpdates as an update.
 
-    Errors: ValidationException for a missing value, and for types that ADD and DELETE do not take.
+    Errors: ValidationException for a missing value, and for types that ADD and DELETE do not accept.
     """
     return Update(tuple(_action(name, update) for name, update in updates.items()), mismatch=_MISMATCH)
 
 
 def attributes_to_get(names: Sequence[str]) -> Projection:
-    """AttributesToGet as a projection. Errors: ValidationException for a name that is there twice."""
+    """AttributesToGet as a projection. Errors: ValidationException for a repeated name."""
     for index, name in enumerate(names):
         if name in names[:index]:
             raise invalid_parameter(f"Duplicate value in attribute name: {name}")
@@ -237,7 +237,7 @@ def _contradiction(problem: str, name: str) -> ServiceError:
 
 
 def _checked(operator: str, raw: Sequence[object] | None) -> tuple[str, list[AttributeValue]]:
-    """The operator and its values. Errors: ValidationException if they do not go together."""
+    """The operator and its values. Errors: ValidationException if they do not fit each other."""
     values = [read_value(value) for value in raw or ()]
     fits = len(values) >= 1 if operator == "IN" else len(values) == _COUNTS.get(operator, 1)
     if not fits:
@@ -272,7 +272,7 @@ def _condition(name: str, operator: str, values: Sequence[AttributeValue]) -> Co
         case "CONTAINS":
             return Contains(path, literals[0])
         case "NOT_CONTAINS":
-            # An attribute that is not there does not satisfy NOT_CONTAINS either.
+            # A missing attribute does not satisfy NOT_CONTAINS either.
             return And((AttributeExists(path), Not(Contains(path, literals[0]))))
         case _:
             return Comparison(_COMPARATORS[operator], path, literals[0])

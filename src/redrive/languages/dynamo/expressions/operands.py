@@ -1,6 +1,7 @@
-"""Functions in conditions: which there are, where each may stand, and what it takes.
+"""Functions in conditions: their names, the places where each is allowed, and their arguments.
 
-Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.OperatorsAndFunctions.html#Expressions.OperatorsAndFunctions.Functions
+Source:
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.OperatorsAndFunctions.html#Expressions.OperatorsAndFunctions.Functions
 """
 
 from __future__ import annotations
@@ -35,16 +36,16 @@ _UPDATE_FUNCTIONS = frozenset({"if_not_exists", "list_append"})
 _SIZED_TYPES = frozenset({"S", "B", "SS", "NS", "BS", "M", "L"})
 _PREFIX_TYPES = frozenset({"S", "B"})
 
-# AWS lists the type names in the order of a hash table.
+# AWS's messages list the type names in the order of a hash table.
 _ANY_TYPE = "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}"
 _VALID_TYPES = "{B,NULL,SS,BOOL,L,BS,N,NS,S,M}"
 
-# Stands for what a wrong call would have been, until the findings are reported.
+# The result of a wrong call, until the findings are reported.
 _NOWHERE = Path(("",))
 
 
 class FunctionReader:
-    """Turns calls into functions, and notes every mistake in them."""
+    """Converts calls to functions, and notes every mistake in them."""
 
     __slots__ = ("_findings",)
 
@@ -52,7 +53,7 @@ class FunctionReader:
         self._findings = findings
 
     def operand(self, node: Path | Literal | Call) -> Operand:
-        """The node where a value is needed: `size` is the one function that gives one."""
+        """The node in the place of a value: only `size` returns a value."""
         if not isinstance(node, Call):
             return node
         if not self._is_known(node, as_condition=False):
@@ -64,7 +65,7 @@ class FunctionReader:
         return Size(operands[0])
 
     def condition(self, call: Call) -> Function:
-        """The call where a condition is needed: any function but `size`."""
+        """The call in the place of a condition: any function but `size`."""
         if not self._is_known(call, as_condition=True):
             return AttributeExists(_NOWHERE)
         operands = self._arguments(call)
@@ -132,7 +133,7 @@ class FunctionReader:
 
 
 def type_name_of(operand: Operand) -> str | None:
-    """The type that an operand has whatever the item holds; None for a path, which may hold anything."""
+    """The type of an operand, independent of the item; None for a path, whose value may have any type."""
     match operand:
         case Literal(value):
             return type_of(value)
@@ -143,7 +144,7 @@ def type_name_of(operand: Operand) -> str | None:
 
 
 def note_distinct(findings: Findings, operator: str, operands: Sequence[Operand]) -> None:
-    """Note an operator whose first operand is a path that it has a second time."""
+    """Note an operator with the same path as its first operand and as another."""
     first, *others = operands
     if isinstance(first, Path) and first in others:
         findings.note(
@@ -154,7 +155,7 @@ def note_distinct(findings: Findings, operator: str, operands: Sequence[Operand]
 
 
 def note_unordered(findings: Findings, operator: str, operands: Sequence[Operand]) -> None:
-    """Note an operand of a type that has no order."""
+    """Note an operand of a type without an order."""
     for operand in operands:
         name = type_name_of(operand)
         if name is not None and name not in SCALAR_KEY_TYPES:
@@ -162,7 +163,7 @@ def note_unordered(findings: Findings, operator: str, operands: Sequence[Operand
 
 
 def note_bounds(findings: Findings, low: Operand, high: Operand) -> None:
-    """Note the bounds of BETWEEN if they are of two types, or the lower one is the greater."""
+    """Note the bounds of BETWEEN if they have different types, or the lower bound is the greater."""
     if not isinstance(low, Literal) or not isinstance(high, Literal):
         return
     order = compare(low.value, high.value)

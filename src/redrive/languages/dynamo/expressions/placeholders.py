@@ -1,7 +1,7 @@
-"""The placeholders of one request: `#name` and `:value`, and which of them its expressions have used.
+"""The placeholders of one request, `#name` and `:value`, and which of them its expressions have used.
 
-One request may hold several expressions over the same placeholders; AWS refuses those that none of them
-uses. So one `Placeholders` goes through all parsers of a request, and `check_all_used` comes last.
+One request may have several expressions with the same placeholders; AWS refuses placeholders that none of them
+uses. So all parsers of a request share one `Placeholders`, and `check_all_used` comes last.
 
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.ExpressionAttributeNames.html
 """
@@ -24,13 +24,13 @@ _VALUE = re.compile(r":[A-Za-z0-9_]+")
 
 
 Names = tuple[tuple[str, str], ...]
-"""Placeholders and the attribute names behind them."""
+"""Attribute names by placeholder."""
 Types = tuple[tuple[str, str], ...]
-"""Placeholders and the types of the values behind them."""
+"""Types of values by placeholder."""
 
 
 class Placeholders:
-    """The names and values that the expressions of one request may use, and a record of their use.
+    """The names and values that the expressions of one request may use, and the placeholders that were used.
 
     None means that the request has no such parameter; an empty one is an error, as on AWS.
     Errors: ValidationException for an empty parameter, a bad placeholder, or a bad value.
@@ -45,7 +45,7 @@ class Placeholders:
 
     @classmethod
     def of(cls, names: Mapping[str, str], values: Mapping[str, AttributeValue]) -> Placeholders:
-        """Placeholders with these values as they are, unchecked."""
+        """Placeholders with these values, which are not validated."""
         made = cls()
         made._set(names, values)
         return made
@@ -67,22 +67,22 @@ class Placeholders:
 
     @property
     def used(self) -> frozenset[str]:
-        """The placeholders that were used."""
+        """The used placeholders."""
         return frozenset(self._names.keys() - self._unused_names | self._values.keys() - self._unused_values)
 
     def use(self, placeholders: AbstractSet[str]) -> Mapping[str, AttributeValue]:
-        """Record that these are used; answers all values."""
+        """Mark these as used; returns all values."""
         self._unused_names -= placeholders
         self._unused_values -= placeholders
         return self._values
 
     def name(self, placeholder: str) -> str | None:
-        """The attribute name behind `#name`, which is now used; None if the request does not define it."""
+        """The attribute name behind `#name`, which is marked as used; None if the request does not define it."""
         self._unused_names.discard(placeholder)
         return self._names.get(placeholder)
 
     def value(self, placeholder: str) -> AttributeValue | None:
-        """The value behind `:value`, which is now used; None if the request does not define it."""
+        """The value behind `:value`, which is marked as used; None if the request does not define it."""
         self._unused_values.discard(placeholder)
         return self._values.get(placeholder)
 

@@ -1,4 +1,4 @@
-"""Projection expressions: the grammar, and the part of an item that they leave.
+"""Projection expressions: the grammar, and the projection of an item.
 
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.ProjectionExpressions.html
 """
@@ -16,10 +16,10 @@ from redrive.languages.dynamo.paths import Branch, branches_of, note_entangled
 
 
 def parse_projection(text: str, placeholders: Placeholders) -> Projection:
-    """Read a projection expression: document paths and commas.
+    """Parse a projection expression: document paths, separated by commas.
 
-    Errors: ValidationException for a text that is empty, larger than 4 KB or not well formed, for undefined
-    placeholders, reserved words, and paths that overlap or conflict.
+    Errors: ValidationException for a text that is empty, larger than 4 KB or malformed, for undefined placeholders,
+    reserved words, and paths that overlap or conflict.
     """
     return read_form(_read, text, "ProjectionExpression", placeholders)
 
@@ -36,12 +36,12 @@ def _read(text: str, kind: str, placeholders: Placeholders) -> Projection:
 
 
 def project(projection: Projection, item: Item) -> dict[str, AttributeValue]:
-    """What the projection leaves of an item, in the item's order. The item is not changed."""
+    """The projected part of an item, in the item's order. The item is not changed."""
     return project_paths(projection.paths, item)
 
 
 def project_paths(paths: Iterable[Path], item: Item) -> dict[str, AttributeValue]:
-    """What these paths leave of an item: maps keep the named members, lists the chosen elements in a row."""
+    """The part of an item at these paths: maps keep the named members, lists keep the chosen elements without gaps."""
     return _members(branches_of((path, True) for path in paths), item)
 
 
@@ -51,7 +51,7 @@ def _members(branch: Branch[bool], members: Item) -> dict[str, AttributeValue]:
 
 
 def _kept(branch: Branch[bool], value: AttributeValue) -> AttributeValue | None:
-    """The part of a value that the branch leaves; None if that is nothing."""
+    """The part of a value in the branch; None if there is none."""
     if branch.leaf:
         return value
     if "M" in value:

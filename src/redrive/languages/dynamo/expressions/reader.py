@@ -1,7 +1,7 @@
-"""What all expressions have in common: tokens in order, paths, values, calls, the form of a syntax error.
+"""The common parser of all expressions: tokens, paths, values, calls, and the form of syntax errors.
 
-The grammars of conditions, projections and updates are written over a `Reader`. It resolves placeholders
-while it reads, and knows nothing of what an expression means.
+The grammars of conditions, projections and updates use a `Reader`. It resolves placeholders while it parses, and knows
+nothing of the meaning of an expression.
 
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.Attributes.html
 """
@@ -24,11 +24,11 @@ from redrive.languages.dynamo.refusals import invalid
 # Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-expression-parameters
 EXPRESSION_BYTES_MAX = 4096
 
-# The page speaks of update expressions; AWS holds it for all. Source: https://github.com/scylladb/scylladb/issues/14473
+# The page names only update expressions; AWS limits all. Source: https://github.com/scylladb/scylladb/issues/14473
 OPERATORS_MAX = 300
 
 NESTING_MAX = OPERATORS_MAX + 1
-"""A text that nests deeper has too many operators, or parentheses around nothing but parentheses."""
+"""A text that nests deeper has too many operators, or redundant parentheses."""
 
 # Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-data-types
 PATH_LEVELS_MAX = 32
@@ -42,14 +42,14 @@ Inner = TypeVar("Inner")
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function as it was written; whether there is one, and what it takes, is checked later."""
+    """A function call as written; a later step checks the function's name and arguments."""
 
     name: str
     arguments: tuple[Path | Literal | Call, ...]
 
 
 class Reader:
-    """One expression, read from left to right."""
+    """One expression, parsed from left to right."""
 
     __slots__ = (
         "_at",
@@ -81,59 +81,59 @@ class Reader:
 
     @property
     def token(self) -> Token:
-        """The next token, not yet taken."""
+        """The next token, not yet consumed."""
         return self._tokens[self._at]
 
     def at_end(self) -> bool:
-        """Whether the whole text has been read."""
+        """Whether the whole text has been parsed."""
         return self.token.kind is TokenKind.END
 
     def at_keyword(self) -> str | None:
-        """The keyword that comes next, in capitals; None if the next token is none."""
+        """The next token as a keyword, in capitals; None if it is no keyword."""
         word = self.token.text.upper()
         return word if self.token.kind is TokenKind.NAME and word in self._keywords else None
 
     def accept(self, *symbols: str) -> str | None:
-        """Take the next token if it is one of these symbols."""
+        """Consume the next token if it is one of these symbols."""
         if self.token.kind is TokenKind.SYMBOL and self.token.text in symbols:
             return self._take().text
         return None
 
     def accept_keyword(self, keyword: str) -> bool:
-        """Take the next token if it is this keyword, in any case."""
+        """Consume the next token if it is this keyword, in any case."""
         if self.at_keyword() != keyword:
             return False
         self._take()
         return True
 
     def expect(self, symbol: str) -> None:
-        """Take this symbol. Errors: a syntax error if something else comes next."""
+        """Consume this symbol. Errors: a syntax error if the next token is another."""
         if self.accept(symbol) is None:
             raise self.syntax_error()
 
     def expect_keyword(self, keyword: str) -> None:
-        """Take this keyword. Errors: a syntax error if something else comes next."""
+        """Consume this keyword. Errors: a syntax error if the next token is another."""
         if not self.accept_keyword(keyword):
             raise self.syntax_error()
 
     def expect_end(self) -> None:
-        """Refuse anything more. Errors: a syntax error if the text goes on."""
+        """Check that the text has ended. Errors: a syntax error if it has not."""
         if not self.at_end():
             raise self.syntax_error()
 
     def syntax_error(self) -> ServiceError:
-        """The error for the next token, shown with its two neighbours."""
+        """The error for the next token, with its two neighbours."""
         before = self._tokens[max(self._at - 1, 0)]
         after = self._tokens[min(self._at + 1, len(self._tokens) - 1)]
         near = self._text[before.start : after.end]
         return self.error(f'Syntax error; token: "{self.token.text}", near: "{near.strip()}"')
 
     def error(self, message: str) -> ServiceError:
-        """An error that ends the reading at once."""
+        """An error that ends parsing at once."""
         return invalid(f"Invalid {self._parameter}: {message}")
 
     def enter(self) -> None:
-        """Go deeper into parentheses or calls. Errors: ValidationException beyond what 300 operators can nest."""
+        """Enter a level of parentheses or calls. Errors: ValidationException beyond the depth of 300 operators."""
         self._depth += 1
         if self._depth > NESTING_MAX:
             raise self._too_many()
@@ -145,7 +145,7 @@ class Reader:
             raise self._too_many()
 
     def leave(self) -> None:
-        """Come back from the level entered last."""
+        """Leave the current level."""
         self._depth -= 1
 
     def at_path(self) -> bool:
@@ -155,7 +155,7 @@ class Reader:
         return self.token.kind is TokenKind.NAME_PLACEHOLDER
 
     def path(self) -> Path:
-        """Read a document path: `a`, `#a.b[0].c`. Errors: a syntax error if there is none."""
+        """Parse a document path: `a`, `#a.b[0].c`. Errors: a syntax error if there is none."""
         elements: list[str | int] = [self._name()]
         while (symbol := self.accept(".", "[")) is not None:
             if symbol == ".":
@@ -176,7 +176,7 @@ class Reader:
         return self.token.kind is TokenKind.VALUE_PLACEHOLDER
 
     def value(self) -> Literal:
-        """Read a value placeholder. Errors: a syntax error if there is none."""
+        """Parse a value placeholder. Errors: a syntax error if there is none."""
         if not self.at_value():
             raise self.syntax_error()
         placeholder = self._take().text
@@ -190,12 +190,12 @@ class Reader:
         return Literal(value)
 
     def at_call(self) -> bool:
-        """Whether a function comes next: a name and an opening parenthesis."""
+        """Whether a function call comes next: a name and an opening parenthesis."""
         following = self._tokens[min(self._at + 1, len(self._tokens) - 1)]
         return self.token.kind is TokenKind.NAME and self.at_keyword() is None and following.text == "("
 
     def call(self) -> Call:
-        """Read a function and its arguments. Errors: a syntax error if there are none."""
+        """Parse a function call with its arguments. Errors: a syntax error if there is none."""
         name = self._take().text
         self.count_operator()
         self.expect("(")
@@ -208,21 +208,21 @@ class Reader:
         return Call(name, tuple(arguments))
 
     def parenthesised(self, inner: Callable[[], Inner]) -> Inner:
-        """Read what `inner` reads, between parentheses. Errors: a redundant pair directly within another."""
+        """Parse `inner` between parentheses. Errors: redundant parentheses, one pair directly within another."""
         opened = self.open()
         found = inner()
         self.close(opened)
         return found
 
     def open(self) -> int:
-        """Take an opening parenthesis; answers what `close` needs to know of it. Errors: a syntax error."""
+        """Consume an opening parenthesis; returns the argument for `close`. Errors: a syntax error."""
         opened = self._at
         self.expect("(")
         self.enter()
         return opened
 
     def close(self, opened: int) -> None:
-        """Take the closing parenthesis. Errors: a syntax error; a redundant pair directly within another."""
+        """Consume the closing parenthesis. Errors: a syntax error; redundant parentheses."""
         closed = self._at
         self.expect(")")
         self.leave()
@@ -231,7 +231,7 @@ class Reader:
         self._pair = (opened, closed)
 
     def operand(self) -> Path | Literal | Call:
-        """Read a path, a value, a call, or one of these in parentheses. Errors: a syntax error."""
+        """Parse a path, a value, a call, or one of these in parentheses. Errors: a syntax error."""
         if self.token.text == "(":
             return self.parenthesised(self.operand)
         if self.at_call():
@@ -243,7 +243,7 @@ class Reader:
         raise self.syntax_error()
 
     def _index(self, digits: str) -> int:
-        # Python refuses to read texts of thousands of digits at all.
+        # Python's int refuses texts of thousands of digits.
         index = int(digits) if len(digits) <= _INDEX_DIGITS_MAX else LIST_INDEX_MAX + 1
         if index > LIST_INDEX_MAX:
             self.findings.note(Stage.PATHS, f"List index is not within the allowable range; index: [{digits}]")

@@ -1,6 +1,6 @@
-"""The words that cannot be attribute names in an expression, whatever their case.
+"""The reserved words, which cannot be attribute names in an expression, in any case.
 
-The list is AWS's, its spelling mistakes included: all 573 words, in its order.
+The list is AWS's, with its spelling mistakes: all 573 words, in its order.
 
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ReservedWords.html
 """

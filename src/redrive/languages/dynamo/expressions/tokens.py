@@ -1,7 +1,7 @@
-"""Expressions cut into tokens. It decides what belongs together, never what is allowed where.
+"""The tokenizer of expressions. It finds the tokens, and does not know where each is allowed.
 
-A character that begins no token is a token of its own, so that the grammar refuses it where it stands and
-every syntax error has one form.
+A character that begins no token becomes a token of its own, so that the grammar refuses it at its place and all syntax
+errors have one form.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from enum import Enum
 
 
 class TokenKind(Enum):
-    """What a token is."""
+    """The kind of a token."""
 
     NAME = "name"
     NAME_PLACEHOLDER = "name placeholder"
@@ -45,7 +45,7 @@ _TOKEN = re.compile("|".join(f"({pattern})" for _, pattern in _GROUPS))
 
 
 def tokens_of(text: str) -> list[Token]:
-    """The tokens of an expression, the last one being the end itself."""
+    """The tokens of an expression; the last token is the end."""
     found = [
         Token(_GROUPS[match.lastindex - 1][0], match.group(), match.start(), match.end())
         for match in _TOKEN.finditer(text)

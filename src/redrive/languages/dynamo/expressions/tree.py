@@ -1,8 +1,7 @@
-"""What expressions mean, as immutable values: paths, operands, conditions, updates.
+"""The syntax trees of expressions, as immutable values: paths, operands, conditions, updates.
 
-Parsers build these trees, from expressions or from the legacy parameters; evaluation walks them. All
-placeholders are already replaced, so a tree stands on its own: it can be kept, compared and used for any
-number of items.
+Parsers build these trees, from expressions or from the legacy parameters; evaluation walks them. All placeholders are
+already replaced, so a tree is independent of its request: it can be cached, compared and used for any number of items.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ class Path:
         return str(self.elements[0])
 
     def __str__(self) -> str:
-        """The path as AWS shows it in its error texts: `[a, [1], b]`."""
+        """The path as AWS's error messages show it: `[a, [1], b]`."""
         shown = (f"[{element}]" if isinstance(element, int) else element for element in self.elements)
         return f"[{', '.join(shown)}]"
 
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A value that came with the request."""
+    """A value from the request."""
 
     value: AttributeValue
 
@@ -221,9 +220,9 @@ INCORRECT_OPERAND = "An operand in the update expression has an incorrect data t
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """What an update does, in the order in which it was written. No two paths overlap or conflict.
+    """The actions of an update, in written order. No two paths overlap or conflict.
 
-    `mismatch` is the text for an attribute whose type does not fit: the legacy parameter has one of its own.
+    `mismatch` is the error message for an attribute of a wrong type: the legacy parameter has one of its own.
     """
 
     actions: tuple[Action, ...]
@@ -232,6 +231,6 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """The paths to return, in the order in which they were written. No two overlap or conflict."""
+    """The paths to return, in written order. No two overlap or conflict."""
 
     paths: tuple[Path, ...]

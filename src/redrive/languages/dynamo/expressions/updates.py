@@ -1,6 +1,6 @@
-"""Update expressions: the grammar, and what AWS checks without an item.
+"""Update expressions: the grammar, and AWS's checks that need no item.
 
-What a parse returns has no placeholders left; what it makes of an item is the business of `apply`.
+The parsed tree has no placeholders; `apply` applies it to an item.
 
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.UpdateExpressions.html
 """
@@ -39,7 +39,7 @@ _CONDITION_FUNCTIONS = frozenset(
 )
 _FUNCTION_OPERANDS = 2
 
-# In the texts on ADD and DELETE, and only there, AWS writes the types in words.
+# AWS writes the types in words only in the messages on ADD and DELETE.
 _TYPE_WORDS = {
     "S": "STRING",
     "N": "NUMBER",
@@ -50,16 +50,16 @@ _TYPE_WORDS = {
     "L": "LIST",
 }
 
-# Stands for what a wrong call would have been, until the findings are reported.
+# The result of a wrong call, until the findings are reported.
 _NOWHERE = Path(("",))
 
 Written = TypeVar("Written")
 
 
 def parse_update(text: str, placeholders: Placeholders) -> Update:
-    """Read an update expression: SET, REMOVE, ADD and DELETE, each at most once.
+    """Parse an update expression: SET, REMOVE, ADD and DELETE, each at most once.
 
-    Errors: ValidationException for a text that is empty, larger than 4 KB or not well formed, for undefined
+    Errors: ValidationException for a text that is empty, larger than 4 KB or malformed, for undefined
     placeholders, reserved words, repeated sections, paths that overlap or conflict, unknown functions and
     operands of a wrong type.
     """
@@ -81,7 +81,7 @@ class _Grammar:
         self._reader = reader
 
     def sections(self) -> list[Action]:
-        """All actions; there is at least one section, and the text ends with the last."""
+        """All actions; there is at least one section, and the text ends after the last."""
         actions: list[Action] = []
         seen: set[str] = set()
         while not self._reader.at_end():
@@ -137,7 +137,7 @@ class _Grammar:
         return SetTo(path, self._value())
 
     def _value(self) -> Expression:
-        """One operand, or two with a sign between them; each and the whole may stand in parentheses."""
+        """One operand, or two with a sign between them; each operand and the whole may be in parentheses."""
         reader = self._reader
         left = reader.parenthesised(self._value) if reader.token.text == "(" else self._operand()
         symbol = reader.accept("+", "-")
@@ -189,7 +189,7 @@ def _note_type(findings: Findings, operator: str, operand: Expression, wanted: s
 
 
 def _type_name_of(expression: Expression) -> str | None:
-    """The type that an expression has whatever the item holds; None if that depends on the item."""
+    """The type of an expression, independent of the item; None if the type depends on the item."""
     match expression:
         case Literal(value):
             return type_of(value)
