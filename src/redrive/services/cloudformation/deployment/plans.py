@@ -24,7 +24,7 @@ from redrive.store.api import Transaction
 def checked_plan(tx: Transaction, blueprint: Blueprint, scope: Scope, stack_name: str, uid: str) -> Plan:
     """What a blueprint makes, if it may be deployed. Errors: ValidationError; InsufficientCapabilitiesException."""
     plan = make_plan(blueprint, scope, stack_name, uid)
-    check_types(plan.template, leniency_of(blueprint.tags, tx.services.on_unknown))
+    check_types(plan, leniency_of(blueprint.tags, tx.services.on_unknown))
     check_capabilities(plan.template, blueprint.capabilities)
     return plan
 
