@@ -12,10 +12,10 @@ from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
-from redrive.services.iam import access, limits
+from redrive.services.iam import limits
+from redrive.services.iam.holders import check_boundary
 from redrive.services.iam.model.documents import check_trust, encoded
 from redrive.services.iam.model.requests import (
-    invalid_input,
     no_such_entity,
     over_quota,
     page,
@@ -44,19 +44,6 @@ def role_for(tx: Transaction, caller: Caller, role_name: str, action: str) -> Ro
 def store_role(tx: Transaction, role: Role) -> None:
     """Keep a role, over what was known of it."""
     tx.resources.put(home(role.account), role)
-
-
-def check_boundary(tx: Transaction, caller: Caller, arn: str) -> None:
-    """Refuse a permissions boundary that is no managed policy of the account or of AWS.
-
-    Errors: InvalidInputException; NoSuchEntityException.
-    """
-    parts = arn.split(":", 5)
-    if len(parts) != 6 or not parts[5].startswith("policy/"):
-        raise invalid_input(f"ARN {arn} is not valid.")
-    policy = access.find_policy(tx, arn)
-    if policy is None or not (policy.is_aws or policy.account == caller.account):
-        raise no_such_entity(f"Scope ARN: {arn} does not exist or is not attachable.")
 
 
 @operation("CreateRole")

@@ -13,10 +13,10 @@ from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
 from redrive.services.iam import limits
+from redrive.services.iam.holders import check_boundary
 from redrive.services.iam.model.requests import no_such_entity, over_quota, page, tag_list, tagged, untagged
 from redrive.services.iam.model.role import home
 from redrive.services.iam.model.user import KEYS, AccessKey, User, new_user_id, user_arn
-from redrive.services.iam.operations.roles import check_boundary
 from redrive.store.api import Transaction
 
 
