@@ -14,13 +14,14 @@ from redrive.core.documents import Document
 from redrive.core.scope import Caller
 from redrive.services.iam import access
 from redrive.services.iam.model.documents import check_inline, encoded
+from redrive.services.iam.model.group import Group
 from redrive.services.iam.model.requests import invalid_input, no_such_entity, over_quota, page
 from redrive.services.iam.model.role import ManagedPolicy, Role
 from redrive.services.iam.model.user import User
 from redrive.services.iam.warnings import tell_of_unknown
 from redrive.store.api import Transaction
 
-H = TypeVar("H", Role, User)
+H = TypeVar("H", Role, User, Group)
 B = TypeVar("B", Role, User)
 
 
