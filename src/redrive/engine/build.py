@@ -67,6 +67,9 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
     "iam": _operations(
         "iam",
         "access_keys",
+        "group_policies",
+        "groups",
+        "instance_profiles",
         "policies",
         "policy_versions",
         "role_policies",

@@ -34,21 +34,19 @@ class Entry:
 
 
 class Unserved(ServiceError):
-    """No service here has this operation. AWS may have it."""
+    """AWS has this operation, perhaps, and no service here does. `told` is said of it in place of this error."""
 
-    def __init__(self, service: str, operation: str) -> None:
+    def __init__(self, service: str, operation: str, told: ServiceError | None = None) -> None:
         message = f"redrive does not implement {service} {operation}."
         super().__init__("UnknownOperationException", message, http_status=501)
         self.service = service
         self.operation = operation
+        self.told = told
 
     def refuse(self, tx: Transaction, caller: Caller, params: Mapping[str, object]) -> NoReturn:
-        """Refuse a call of this operation. As on AWS, permissions are checked first.
-
-        Errors: AccessDeniedException; this error.
-        """
+        """Refuse a call of it. Permissions come first, as on AWS. Errors: AccessDeniedException; what is told of it."""
         access.authorize_unserved(tx, caller, self.service, self.operation, params)
-        raise self
+        raise self.told or self
 
 
 class Registry:

@@ -32,7 +32,7 @@ from redrive.wire.message import HttpRequest, HttpResponse
 from redrive.wire.model.files import Models
 from redrive.wire.protocols.compression import accepts_gzip, compressed
 from redrive.wire.protocols.query import QueryCodec
-from redrive.wire.route import Route, Router, Unroutable
+from redrive.wire.route import Route, Router, Unroutable, route_of_stranger
 
 TRACE_HEADER = "x-amzn-trace-id"
 """The header that passes X-Ray's trace from service to service."""
@@ -79,7 +79,7 @@ class Gateway:
         try:
             route = self._router.route(request)
         except Unroutable as error:
-            return error.codec.encode_error(error, request_id)
+            return self._unroutable(error, request, request_id)
         try:
             spec = route.service.spec
             signer = self._identity.identify(
@@ -94,6 +94,21 @@ class Gateway:
             return Exchange(route, entry, caller, params, self._engine, signer.user_key, gzip)
         except ServiceError as error:
             return route.codec.encode_error(error, request_id)
+
+    def _unroutable(self, error: Unroutable, request: HttpRequest, request_id: str) -> Exchange | HttpResponse:
+        """The answer to a request for no operation; a role or user is first asked whether they might call it."""
+        asked = error.asked
+        if asked is None:
+            return error.codec.encode_error(error, request_id)
+        try:
+            signer = self._identity.identify(request, request_id, asked.service)
+        except ServiceError as refused:
+            return error.codec.encode_error(refused, request_id)
+        if signer.caller.is_account and not signer.user_key:
+            return error.codec.encode_error(error, request_id)
+        unserved = Unserved(asked.service, asked.operation, error)
+        route = route_of_stranger(asked, error.codec)
+        return Exchange(route, unserved, signer.caller, asked.params, self._engine, signer.user_key)
 
     def _entry(self, route: Route, params: Mapping[str, object]) -> Entry | Unserved:
         """The operation, once its parameters are valid. Errors: ServiceError, in AWS's words, if they are not."""

@@ -5,7 +5,6 @@ admit ──► take a warm environment, or start a new one ──► run ──
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import sysconfig
 import threading
@@ -31,6 +30,7 @@ from redrive.invoke.sandbox.variables import (
     environment_credentials,
     function_variables,
     new_log_stream,
+    trace_id,
 )
 
 INIT_MS_MAX = 10 * SECOND_MS  # https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html
@@ -285,7 +285,7 @@ class ProcessInvoker:
             "Lambda-Runtime-Aws-Request-Id": invocation.request_id,
             "Lambda-Runtime-Deadline-Ms": str(now + round(limit_ms)),
             "Lambda-Runtime-Invoked-Function-Arn": invocation.function_arn,
-            "Lambda-Runtime-Trace-Id": trace_id(invocation.request_id, now),
+            "Lambda-Runtime-Trace-Id": invocation.trace_header or trace_id(invocation.request_id, now),
         }
         if invocation.client_context is not None:
             headers["Lambda-Runtime-Client-Context"] = invocation.client_context
@@ -295,12 +295,6 @@ class ProcessInvoker:
 def default_runtime() -> str:
     """AWS's runtime interface client if it is installed, ours if not."""
     return AWS_RUNTIME if USES_LINUX and importlib.util.find_spec(AWS_RUNTIME) else OWN_RUNTIME
-
-
-def trace_id(request_id: str, begun_at: Instant) -> str:
-    """The X-Ray trace header of a run, not sampled. The same run always has the same header."""
-    digits = hashlib.sha256(request_id.encode()).hexdigest()
-    return f"Root=1-{begun_at // 1000:08x}-{digits[:24]};Parent={digits[24:40]};Sampled=0"
 
 
 def _missing_layers(invocation: Invocation) -> str:

@@ -24,7 +24,7 @@ from redrive.wire.protocols.query_json import QueryJsonCodec, wants_json
 from redrive.wire.protocols.rest import RestJsonCodec
 from redrive.wire.services import UNKNOWN_ACTION, ServiceSpec
 from redrive.wire.signatures.sigv4 import credential_of
-from redrive.wire.strangers import errors_for, errors_of, may_have_action, signed_for
+from redrive.wire.strangers import Asked, ErrorsOnly, asked_of, errors_for, errors_of, may_have_action, signed_for
 
 _QUERY_JSON = "query-json"
 _PROTOCOLS: Mapping[str, Callable[[ServiceModel], Codec]] = MappingProxyType(
@@ -51,11 +51,15 @@ class Route:
 
 
 class Unroutable(ServiceError):
-    """A request that matches no operation. `codec` writes the answer in the protocol that the caller seems to use."""
+    """No operation is meant by this request. `codec` writes the answer in the protocol the caller seems to speak.
 
-    def __init__(self, codec: ErrorWriter, error: ServiceError) -> None:
+    `asked` is what was asked of a service that is not here, as far as that can be known without its model.
+    """
+
+    def __init__(self, codec: ErrorWriter, error: ServiceError, asked: Asked | None = None) -> None:
         super().__init__(error.code, error.message, http_status=error.http_status, fault=error.fault)
         self.codec = codec
+        self.asked = asked
 
 
 class Router:
@@ -85,7 +89,7 @@ class Router:
             return self._unsigned(request)
         spec = self._by_signing_name.get(credential.service)
         if spec is None:
-            raise self._unknown(errors_for(request), self._not_served(request, ""), 404)
+            raise self._not_served(errors_for(request), request, "", 404)
         return self._of_service(spec, request)
 
     def codec(self, service: str, protocol: str) -> Codec:
@@ -100,7 +104,7 @@ class Router:
         prefix, _, name = target.rpartition(".")
         spec = self._by_target.get(prefix)
         if spec is None:
-            raise self._unknown(errors_of("json"), self._not_served(request, prefix), 400)
+            raise self._not_served(errors_of("json"), request, prefix, 400)
         service = self._models.service(spec.name)
         codec = self.codec(spec.name, "json")
         operation = service.operations.get(name)
@@ -114,8 +118,8 @@ class Router:
         # Some SDKs write the name of the service's shape with its namespace.
         spec = None if match is None else self._by_target.get(match[1].rpartition(".")[2])
         if match is not None and spec is None:
-            message = self._not_served(request, match[1].rpartition(".")[2])
-            raise self._unknown(errors_of("smithy-rpc-v2-cbor"), message, 404)
+            written = match[1].rpartition(".")[2]
+            raise self._not_served(errors_of("smithy-rpc-v2-cbor"), request, written, 404)
         if match is None or spec is None or "smithy-rpc-v2-cbor" not in spec.protocols:
             message = f"Unable to find an operation for {request.method} {request.path}."
             raise self._unknown(errors_of("smithy-rpc-v2-cbor"), message, 404)
@@ -196,10 +200,12 @@ class Router:
         operation, params = match
         return Route(service, operation, self.codec(spec.name, "rest-json"), params)
 
-    def _not_served(self, request: HttpRequest, written: str) -> str:
-        """The error message for an unsupported service: its signing name if known, else the name in the request."""
+    def _not_served(self, codec: ErrorWriter, request: HttpRequest, written: str, status: int) -> Unroutable:
+        """The error of a service that is not here, by its signing name, else as it is written in the request."""
         served = ", ".join(sorted(self._models.specs))
-        return f"The service {signed_for(request) or written} is not served here. Served are: {served}."
+        message = f"The service {signed_for(request) or written} is not served here. Served are: {served}."
+        error = ServiceError("UnknownOperationException", message, http_status=status)
+        return Unroutable(codec, error, asked_of(request))
 
     def _unknown(self, codec: ErrorWriter, message: str, status: int) -> Unroutable:
         return Unroutable(codec, ServiceError("UnknownOperationException", message, http_status=status))
@@ -227,3 +233,13 @@ def _queue_url(request: HttpRequest, operation: OperationModel) -> Mapping[str, 
         return _NO_PARAMS
     scheme = request.headers.get("x-forwarded-proto", "http")
     return MappingProxyType({"QueueUrl": f"{scheme}://{request.headers.get('host', 'localhost')}{request.path}"})
+
+
+def route_of_stranger(asked: Asked, errors: ErrorWriter) -> Route:
+    """The route of a request to a service that is not here, which can be answered with an error only."""
+    service = ServiceModel(ServiceSpec(name=asked.service, protocols=()), api_version="")
+    operation = OperationModel(
+        service=asked.service, name=asked.operation, method="POST", uri="/", success_status=200, input=None,
+        output=None, errors=(), result_wrapper="", validation_code="",
+    )  # fmt: skip
+    return Route(service, operation, ErrorsOnly(errors), _NO_PARAMS)

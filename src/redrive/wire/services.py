@@ -64,11 +64,12 @@ class QueryError:
 class ServiceSpec:
     """One service: how its requests are recognised, and where it differs from its model.
 
-    `protocols` are in order of preference; `target_prefix` is the prefix of X-Amz-Target; `validation_code` is the
-    error for parameters that violate the model, empty if the service validates them itself; `query_names` renames
-    (shape, member) on the query protocol, `query_json_lists` the lists of its answers in JSON. `root` is the path
-    prefix of a service that is not AWS's; only requests below it are for that service. A request to a path that matches
-    `resource_path` is about that resource. If `compresses`, large answers are compressed for clients that accept gzip.
+    `protocols` are in order of preference; `target_prefix` is what X-Amz-Target starts with; `validation_code` is
+    its error for parameters that break the model, empty if it checks them itself; `query_names` renames (shape,
+    member) on the query protocol, `query_json_lists` the lists of its answers in JSON. `root` is what all paths of a
+    service begin with that is not AWS's; only what is asked below it is for that service. Requests to a path that
+    matches `resource_path` are about that resource; it `compresses` large answers for who accepts gzip,
+    and takes bodies of `body_bytes_max` where it has a limit of its own.
     """
 
     name: str
@@ -90,6 +91,7 @@ class ServiceSpec:
     has_error_detail: bool = False
     resource_path: str = ""
     compresses: bool = False
+    body_bytes_max: int | None = None
 
     @property
     def signing_name(self) -> str:
@@ -202,6 +204,7 @@ SERVICES: tuple[ServiceSpec, ...] = (
         error_namespace="com.amazonaws.dynamodb.v20120810",
         sends_crc32=True,
         compresses=True,
+        body_bytes_max=16 * 1024 * 1024,
         wording=DYNAMODB_WORDING,
     ),
     ServiceSpec(name="iam", protocols=("query",)),

@@ -7,16 +7,19 @@ XML protocols of their own are listed.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
-from redrive.core.errors import ServiceError
+from redrive.core.documents import load_json
+from redrive.core.errors import Bug, ServiceError
 from redrive.wire.message import HttpRequest, HttpResponse
-from redrive.wire.model.shapes import ServiceModel
+from redrive.wire.model.shapes import OperationModel, ServiceModel
 from redrive.wire.protocols.cbor import PROTOCOL, PROTOCOL_HEADER, CborCodec
 from redrive.wire.protocols.codec import ErrorWriter
 from redrive.wire.protocols.errors import resolve
 from redrive.wire.protocols.json import JsonCodec
-from redrive.wire.protocols.query import QueryCodec
+from redrive.wire.protocols.query import QueryCodec, form_of
 from redrive.wire.protocols.rest import RestJsonCodec
 from redrive.wire.protocols.xml_body import element
 from redrive.wire.services import ServiceSpec
@@ -57,6 +60,61 @@ def signed_for(request: HttpRequest) -> str:
     except ServiceError:
         return ""
     return "" if credential is None else credential.service
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a request asks of a service that is not here, by the service's signing name."""
+
+    service: str
+    operation: str
+    params: Mapping[str, object]
+
+
+def asked_of(request: HttpRequest) -> Asked | None:
+    """What a signed request asks of a service; None where only the service's model could tell, as with REST."""
+    service = signed_for(request)
+    target = request.headers.get("x-amz-target")
+    if not service:
+        return None
+    if target is not None:
+        return Asked(service, target.rpartition(".")[2], _members(request.body))
+    if request.headers.get(PROTOCOL_HEADER) == PROTOCOL:
+        return Asked(service, request.path.rpartition("/operation/")[2], {})
+    if not may_have_action(request):
+        return None
+    try:
+        fields = dict(form_of(request))
+    except ServiceError:
+        return None
+    return Asked(service, fields["Action"], fields) if "Action" in fields else None
+
+
+def _members(body: bytes) -> Mapping[str, object]:
+    try:
+        document = load_json(body)
+    except (ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+class ErrorsOnly:
+    """The Codec of a service that is not here: it can answer with errors, and with nothing else."""
+
+    def __init__(self, errors: ErrorWriter) -> None:
+        self._errors = errors
+
+    def decode(self, operation: OperationModel, request: HttpRequest, path_params: Mapping[str, str]) -> dict[str, Any]:
+        """Nothing is decoded. Errors: Bug."""
+        raise Bug(f"{operation.name} is of a service that is not here, and has no parameters")
+
+    def encode(self, operation: OperationModel, result: Mapping[str, Any], request_id: str) -> HttpResponse:
+        """Nothing is answered. Errors: Bug."""
+        raise Bug(f"{operation.name} is of a service that is not here, and has no result")
+
+    def encode_error(self, error: ServiceError, request_id: str) -> HttpResponse:
+        """See ErrorWriter."""
+        return self._errors.encode_error(error, request_id)
 
 
 class S3Errors:

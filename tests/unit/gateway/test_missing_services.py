@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -91,3 +92,61 @@ def test_refusal_of_a_request_for_s3_has_the_shape_of_s3(world: World) -> None:
     assert [(one.tag, one.text) for one in root] == [
         ("Code", "AccessDenied"), ("Message", "No <page> may call. Say so."), ("RequestId", "id-1"),
     ]  # fmt: skip
+
+
+MISSING = [
+    ("kinesis", "delete_stream", {"StreamARN": f"arn:aws:kinesis:us-east-1:{ACCOUNT}:stream/s"},
+     "AccessDeniedException", "kinesis:DeleteStream on resource: arn:aws:kinesis:us-east-1:000000000000:stream/s"),
+    ("sns", "publish", {"TopicArn": f"arn:aws:sns:us-east-1:{ACCOUNT}:news", "Message": "m"}, "AuthorizationError",
+     "sns:Publish on resource: arn:aws:sns:us-east-1:000000000000:news"),
+    ("stepfunctions", "list_state_machines", {}, "AccessDeniedException",
+     "states:ListStateMachines on resource: *"),
+    ("ec2", "describe_instances", {}, "UnauthorizedOperation", "ec2:DescribeInstances on resource: *"),
+]  # fmt: skip
+
+
+@pytest.fixture
+def ann(world: World) -> Iterator[dict[str, str]]:
+    """The keys of a user who may do nothing."""
+    iam = world.client("iam")
+    iam.create_user(UserName="ann")
+    key = iam.create_access_key(UserName="ann")["AccessKey"]
+    yield {"aws_access_key_id": key["AccessKeyId"], "aws_secret_access_key": key["SecretAccessKey"]}
+    world.store.reset()
+
+
+@pytest.mark.parametrize(("service", "call", "params", "code", "action"), MISSING)
+def test_permissions_come_before_a_service_that_is_missing(
+    world: World, ann: dict[str, str], service: str, call: str, params: dict[str, Any], code: str, action: str
+) -> None:
+    with pytest.raises(ClientError) as caught:
+        getattr(world.client(service, **ann), call)(**params)
+
+    error = caught.value.response["Error"]
+    assert error["Code"] == code
+    assert f"user/ann is not authorized to perform: {action} because no identity-based policy" in error["Message"]
+
+
+@pytest.mark.parametrize(("service", "call", "params"), [each[:3] for each in MISSING])
+def test_who_may_call_it_is_told_that_the_service_is_missing(
+    world: World, ann: dict[str, str], service: str, call: str, params: dict[str, Any]
+) -> None:
+    statement = {"Effect": "Allow", "Action": "*", "Resource": "*"}
+    document = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+    world.client("iam").put_user_policy(UserName="ann", PolicyName="all", PolicyDocument=document)
+
+    with pytest.raises(ClientError, match="is not served here"):
+        getattr(world.client(service, **ann), call)(**params)
+
+
+def test_unknown_operation_of_a_missing_service_is_no_defect(world: World, ann: dict[str, str]) -> None:
+    scope = f"{ann['aws_access_key_id']}/20250101/us-east-1/kinesis/aws4_request"
+    headers = signed("kinesis", **{"x-amz-target": "Kinesis_20131202.", "host": "localhost"})
+    headers["authorization"] = headers["authorization"].replace("test/20250101/us-east-1/kinesis/aws4_request", scope)
+    identity = Identity(Issuer(world.store.secret), account=ACCOUNT, clocks=[SystemClock()])
+    gateway = Gateway(world.engine, Models(), identity=identity, entropy=SeededEntropy(2), log=SilentLog())
+
+    answer = gateway.respond(HttpRequest("POST", "/", "", headers, b"[" * 100_000))
+
+    assert answer.status == 400
+    assert b"not authorized to perform: kinesis:" in answer.body

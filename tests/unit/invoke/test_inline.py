@@ -45,6 +45,7 @@ def handler(event, context):
         {"app.py": "from lib.words import x\ndef handler(event, context): return x", "lib/words.py": "x = 2"}
     ),
     "session": archive({"app.py": "import boto3\ndef handler(event, context): return boto3.client('sqs') and None"}),
+    "traced": archive({"app.py": "import os\ndef handler(event, context): return os.environ['_X_AMZN_TRACE_ID']"}),
     "broken": archive({"app.py": "import no_such_module_here"}),
     "damaged": b"no archive",
 }
@@ -67,6 +68,14 @@ def test_function_runs_from_its_archive_with_its_variables(invoker: InlineInvoke
     assert result.status is InvocationStatus.OK
     assert json.loads(result.payload) == [1, "plain", "green", ENDPOINT_URL]
     assert (result.duration_ms, result.init_ms) == (0.0, 0.0)
+
+
+def test_function_reads_the_trace_of_its_run(invoker: InlineInvoker) -> None:
+    traced = replace(invocation("traced"), trace_header="Root=1-5759e988")
+    results = [invoker.invoke(invocation("traced")), invoker.invoke(traced)]
+
+    assert [json.loads(result.payload)[:7] for result in results] == ["Root=1-", "Root=1-"]
+    assert json.loads(results[1].payload) == "Root=1-5759e988"
 
 
 def test_output_and_log_records_become_lines_in_virtual_time(invoker: InlineInvoker) -> None:

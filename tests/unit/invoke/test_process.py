@@ -19,9 +19,10 @@ from redrive.core.clock import VirtualClock
 from redrive.core.entropy import SeededEntropy
 from redrive.core.sessions import Issuer
 from redrive.delivery.outside.invocation import FunctionCode, InvocationResult, InvocationStatus
-from redrive.invoke.process import Limits, ProcessInvoker, default_runtime, trace_id
+from redrive.invoke.process import Limits, ProcessInvoker, default_runtime
 from redrive.invoke.sandbox.pool import LIMIT_EXCEEDED, RESERVED_LIMIT_EXCEEDED
 from redrive.invoke.sandbox.program import AWS_RUNTIME, OWN_RUNTIME, PACKAGE_ROOT
+from redrive.invoke.sandbox.variables import trace_id
 from tests.unit.invoke.functions import ENDPOINT_URL, REQUEST_ID, archive, invocation
 
 NOW = 1_760_000_000_000
@@ -137,6 +138,14 @@ def test_environment_is_reused_and_frozen_variables_are_lambdas(invoker: Process
     assert not set(environ) & {"USER", "VIRTUAL_ENV", "PYTEST_CURRENT_TEST"}
     assert (seen["id"], seen["group"]) == (REQUEST_ID, "/aws/lambda/plain")
     assert first.memory_used_mb > 1
+
+
+def test_function_reads_the_trace_of_its_run(invoker: ProcessInvoker) -> None:
+    traced = replace(invocation(), trace_header="Root=1-5759e988")
+    environ = body(invoker.invoke(traced))["environ"]
+    assert isinstance(environ, dict)
+
+    assert environ["_X_AMZN_TRACE_ID"] == "Root=1-5759e988"
 
 
 def test_code_comes_first_on_the_search_path_and_is_the_working_directory(invoker: ProcessInvoker) -> None:

@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 
 from redrive.core.errors import ServiceError
 from redrive.wire.message import HttpRequest, HttpResponse
-from redrive.wire.protocols.compression import PLAIN_ANSWER_BYTES_MAX, accepts_gzip, compressed, plain_body
+from redrive.wire.protocols.compression import (
+    PLAIN_ANSWER_BYTES_MAX,
+    accepts_gzip,
+    bounded_body,
+    compressed,
+    plain_body,
+)
 
 
 def request(body: bytes = b"", **headers: str) -> HttpRequest:
@@ -79,3 +85,25 @@ def test_small_answer_stays_as_it_is() -> None:
     answer = HttpResponse(200, (), b"x" * PLAIN_ANSWER_BYTES_MAX)
 
     assert compressed(answer) is answer
+
+
+@pytest.mark.parametrize("coding", ["br", "zstd", "gzip, gzip", "nonsense"])
+def test_unknown_encoding_is_refused(coding: str) -> None:
+    with pytest.raises(ServiceError, match=f"The Content-Encoding {coding} is not supported") as caught:
+        bounded_body(request(b"{}", content_encoding=coding), 100)
+
+    assert (caught.value.code, caught.value.http_status) == ("UnsupportedMediaTypeException", 415)
+
+
+@pytest.mark.parametrize("coding", ["", "identity", "amz-1.0", "AWS-chunked"])
+def test_encoding_that_changes_nothing_is_taken(coding: str) -> None:
+    assert bounded_body(request(b"{}", content_encoding=coding), 2) == b"{}"
+
+
+def test_body_over_the_limit_of_a_service_is_too_large_and_hidden_in_gzip_it_is_broken() -> None:
+    with pytest.raises(ServiceError, match="exceeds the limit of 100 bytes") as caught:
+        bounded_body(request(b"x" * 101), 100)
+    with pytest.raises(ServiceError, match="SerializationException"):
+        bounded_body(request(gzip.compress(b"x" * 101), content_encoding="gzip"), 100)
+
+    assert (caught.value.code, caught.value.http_status) == ("RequestEntityTooLargeException", 413)

@@ -27,7 +27,8 @@ class FunctionCode:
 class Invocation:
     """One run of a function. `revision` changes with code and configuration, so that old processes are not reused.
 
-    `reserved` is the function's reserved concurrency; None: no limit of its own.
+    `reserved` is the function's reserved concurrency, None for no bound of its own. `trace_header` is X-Ray's, of the
+    request that asked for the run; empty if it had none.
     """
 
     request_id: str
@@ -44,6 +45,7 @@ class Invocation:
     environment: Mapping[str, str] = field(default_factory=dict)
     reserved: int | None = None
     client_context: str | None = None
+    trace_header: str = ""
     log_format: str = "Text"
     log_level: str = ""
     system_log_level: str = ""

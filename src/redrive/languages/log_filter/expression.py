@@ -55,7 +55,7 @@ class _Token:
 def parse_expression(pattern: str) -> Filter:
     """The test for a pattern in braces. Errors: MalformedFilter."""
     if not pattern.endswith("}"):
-        raise MalformedFilter("a pattern that begins with a brace ends with one")
+        raise MalformedFilter("If a filter pattern starts with '{' it must end with '}'")
     tokens = _tokens(pattern[1:-1])
     test = _Parser(tokens).whole()
 

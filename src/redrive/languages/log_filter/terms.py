@@ -77,5 +77,5 @@ def _test(found: re.Match[str]) -> Matches:
         return lambda message: phrase in message
     word = found["word"]
     if not _WORD.fullmatch(word):
-        raise MalformedFilter(f"a term with other characters than letters and digits needs quotation marks: {word}")
+        raise MalformedFilter(f"Invalid character(s) in term '{word}'")
     return lambda message: word in message

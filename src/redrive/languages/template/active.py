@@ -6,11 +6,13 @@ Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/condition
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from redrive.languages.template.errors import TemplateError
 from redrive.languages.template.logic import CONDITION_TESTS, RULE_TESTS, conditions_named, holds
+from redrive.languages.template.lookups import check_lookups
 from redrive.languages.template.model import ParameterValue, Template
+from redrive.languages.template.policies import Policies, policies_of
 from redrive.languages.template.pseudo import PseudoParameters
 from redrive.languages.template.references import check_active_references
 from redrive.languages.template.source import Node
@@ -19,29 +21,30 @@ from redrive.languages.template.text import text_of
 
 @dataclass(frozen=True, slots=True)
 class ActiveTemplate:
-    """The value of every condition, and the resources and outputs that exist, in source order."""
+    """Every condition's answer, and the resources and outputs that exist by them, in source order.
+
+    `policies` are those of the resources that exist.
+    """
 
     conditions: Mapping[str, bool]
     resources: tuple[str, ...]
     outputs: tuple[str, ...]
+    policies: Mapping[str, Policies] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class _ParameterScope:
-    """The scope of rules and conditions: parameters, pseudo parameters and mappings."""
+    """What is known without a stack: parameters, pseudo parameters and mappings; behind the conditions, those too."""
 
     template: Template
     parameters: Mapping[str, ParameterValue]
     pseudo: PseudoParameters
     block: str
+    conditions: Mapping[str, bool] = field(default_factory=dict)
 
     @property
     def mappings(self) -> Mapping[str, Mapping[str, Mapping[str, Node]]]:
         return self.template.mappings
-
-    @property
-    def conditions(self) -> Mapping[str, bool]:
-        return {}
 
     def ref(self, name: str) -> Node:
         if name not in self.parameters:
@@ -67,7 +70,8 @@ class _ParameterScope:
 def activate(template: Template, parameters: Mapping[str, ParameterValue], pseudo: PseudoParameters) -> ActiveTemplate:
     """Check the rules, decide the conditions, and drop everything with a false condition.
 
-    Errors: TemplateError if a rule is violated, or something that exists refers to something that does not.
+    Errors: TemplateError if a rule is broken, or something that exists refers to something that does not, be it an
+    entry of a mapping.
     """
     check_rules(template, parameters, pseudo)
     conditions = evaluate_conditions(template, parameters, pseudo)
@@ -78,7 +82,12 @@ def activate(template: Template, parameters: Mapping[str, ParameterValue], pseud
         name for name, part in template.outputs.items() if part.condition is None or conditions[part.condition]
     )
     check_active_references(template, conditions, frozenset(resources), outputs)
-    return ActiveTemplate(conditions, resources, outputs)
+    scope = _ParameterScope(template, parameters, pseudo, "Resources", conditions)
+    made = [template.resources[name] for name in resources]
+    check_lookups([dict(one.properties) for one in made], scope, template.resources)
+    check_lookups([template.outputs[name].value for name in outputs], scope, template.resources)
+    policies = {one.logical_id: policies_of(one, scope, template.resources) for one in made}
+    return ActiveTemplate(conditions, resources, outputs, policies)
 
 
 def evaluate_conditions(

@@ -12,7 +12,9 @@ from collections.abc import Mapping
 
 from redrive.languages.template.declarations import check_defaults, read_parameter
 from redrive.languages.template.errors import TemplateError
+from redrive.languages.template.functions import function_of
 from redrive.languages.template.model import Output, Parameter, Resource, Template
+from redrive.languages.template.policies import checked_policy
 from redrive.languages.template.references import check_references
 from redrive.languages.template.source import Node, read_source
 from redrive.languages.template.transforms import declared_transforms
@@ -47,8 +49,6 @@ _RESOURCE_FIELDS = frozenset(
     }
 )
 _OUTPUT_FIELDS = frozenset({"Value", "Description", "Export", "Condition"})
-_DELETION_POLICIES = frozenset({"Delete", "Retain", "RetainExceptOnCreate", "Snapshot"})
-_REPLACE_POLICIES = frozenset({"Delete", "Retain", "Snapshot"})
 _ALPHANUMERIC = re.compile(r"[A-Za-z0-9]+")
 
 
@@ -177,8 +177,8 @@ def _resource(name: str, node: Node) -> Resource:
         properties=properties or {},
         condition=_condition_name(node),
         depends_on=_depends_on(node.get("DependsOn"), place),
-        deletion_policy=_policy(name, node, "DeletionPolicy", _DELETION_POLICIES),
-        update_replace_policy=_policy(name, node, "UpdateReplacePolicy", _REPLACE_POLICIES),
+        deletion_policy=_policy(name, node, "DeletionPolicy"),
+        update_replace_policy=_policy(name, node, "UpdateReplacePolicy"),
         creation_policy=node.get("CreationPolicy"),
         update_policy=node.get("UpdatePolicy"),
         metadata=node.get("Metadata"),
@@ -210,11 +210,10 @@ def _depends_on(node: Node, place: str) -> tuple[str, ...]:
             raise TemplateError(f"{place} Every DependsOn value must be a string.")
 
 
-def _policy(name: str, node: Mapping[str, Node], field: str, allowed: frozenset[str]) -> str:
+def _policy(name: str, node: Mapping[str, Node], field: str) -> Node:
+    """A policy as written: a word, or a function that gives one once the parameters are known."""
     policy = node.get(field, "Delete")
-    if not isinstance(policy, str) or policy not in allowed:
-        raise TemplateError(f"Template format error: Unrecognized {field} {policy} for resource {name}")
-    return policy
+    return policy if function_of(policy) is not None else checked_policy(name, field, policy)
 
 
 def _output(name: str, node: Node) -> Output:

@@ -55,8 +55,8 @@ class Resource:
     properties: Mapping[str, Node]
     condition: str | None = None
     depends_on: tuple[str, ...] = ()
-    deletion_policy: str = "Delete"
-    update_replace_policy: str = "Delete"
+    deletion_policy: Node = "Delete"
+    update_replace_policy: Node = "Delete"
     creation_policy: Node = None
     update_policy: Node = None
     metadata: Node = None

@@ -116,6 +116,8 @@ def resource_references(resource: Resource, conditions: Mapping[str, bool] | Non
         resource.creation_policy,
         resource.update_policy,
         resource.metadata,
+        resource.deletion_policy,
+        resource.update_replace_policy,
     ):
         yield from references(part, conditions)
 

@@ -127,13 +127,22 @@ def _resolve(node: Node, resolving: _Resolving) -> _Result:
         return result
     match node:
         case dict():
-            members = ((key, _resolve(value, resolving)) for key, value in node.items())
+            members = ((key, _member(value, resolving)) for key, value in node.items())
             return {key: value for key, value in members if not isinstance(value, _Removed)}
         case list():
             items = (_resolve(item, resolving) for item in node)
             return [item for item in items if not isinstance(item, _Removed)]
         case _:
             return node
+
+
+def _member(node: Node, resolving: _Resolving) -> _Result:
+    """The value of a property: a parameter that holds the text AWS::NoValue removes it, as the pseudo parameter does.
+
+    In texts, lists and conditions such a parameter is the text that it holds.
+    """
+    result = _resolve(node, resolving)
+    return _Removed.REMOVED if result == NO_VALUE and isinstance(node, dict) and "Ref" in node else result
 
 
 def _size(result: _Result) -> int:
@@ -220,7 +229,7 @@ def _if(argument: Node, resolving: _Resolving) -> _Result:
     condition, then, otherwise = if_arguments(argument)
     if condition not in resolving.scope.conditions:
         raise TemplateError(f"Template error: unresolved condition dependency {condition} in Fn::If")
-    return _resolve(then if resolving.scope.conditions[condition] else otherwise, resolving)
+    return _member(then if resolving.scope.conditions[condition] else otherwise, resolving)
 
 
 def _find_in_map(argument: Node, resolving: _Resolving) -> _Result:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -29,12 +28,11 @@ from redrive.languages.template import (
 from redrive.languages.template.references import AttributeOf, Reference, output_references, resource_references
 from redrive.languages.template.transforms import has_transforms
 from redrive.services.cloudformation import limits
+from redrive.services.cloudformation.dynamic_references import dynamic_reference_in, dynamic_reference_refusal
 from redrive.services.cloudformation.model.leniency import STUB_HINT, check_known
 from redrive.services.cloudformation.model.stack import Blueprint, stack_arn
 from redrive.services.cloudformation.types import CUSTOM_NAMES, IAM_PREFIX, is_served, resource_type
 from redrive.store.api import Transaction
-
-_DYNAMIC_REFERENCE = re.compile(r"\{\{resolve:(?:ssm|ssm-secure|secretsmanager):")
 
 NO_ECHO = "****"
 """What answers show in place of a NoEcho parameter's value."""
@@ -110,51 +108,22 @@ def make_plan(blueprint: Blueprint, scope: Scope, stack_name: str, uid: str) -> 
         raise validation_error(error.message) from None
 
 
-def check_types(template: Template, leniency: OnUnknown) -> None:
+def check_types(plan: Plan, leniency: OnUnknown) -> None:
     """Refuse unsupported types, and unsupported features of supported types. Errors: ValidationError."""
+    template = plan.template
     check_known(unknown_types(template), leniency)
     for resource in template.resources.values():
-        if "Snapshot" in (resource.deletion_policy, resource.update_replace_policy):
+        policies = plan.active.policies.get(resource.logical_id)
+        if policies is not None and "Snapshot" in (policies.deletion, policies.replacement):
             raise validation_error(
                 f"Template error: resource type {resource.type} does not support deletion policy Snapshot"
             )
         _check_attributes(template, resource_references(resource), leniency)
-        _refuse_dynamic_references(resource.properties)
+        found = dynamic_reference_in(resource.properties)
+        if found is not None:
+            raise validation_error(dynamic_reference_refusal(found))
     for output in template.outputs.values():
         _check_attributes(template, output_references(output), leniency)
-
-
-def dynamic_reference(text: str) -> str | None:
-    """Return the first dynamic reference in a text: an opening `{{`, up to the next `}` if a second `}` follows it."""
-    at = 0
-    while (opening := _DYNAMIC_REFERENCE.search(text, at)) is not None:
-        closing = text.find("}", opening.end())
-        if closing < 0:
-            return None
-        if text.startswith("}}", closing):
-            return text[opening.start() : closing + 2]
-        at = closing + 1  # For all openings before this brace, it is the next brace.
-    return None
-
-
-def _refuse_dynamic_references(value: object) -> None:
-    """Refuse references that AWS would replace by a parameter or a secret.
-
-    Here the resource would get the literal text.
-
-    Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/dynamic-references.html
-    """
-    match value:
-        case str() if (found := dynamic_reference(value)) is not None:
-            raise validation_error(
-                f"Dynamic references are not supported: there is no SSM and no Secrets Manager here. Found {found}"
-            )
-        case Mapping():
-            for part in value.values():
-                _refuse_dynamic_references(part)
-        case list() | tuple():
-            for part in value:
-                _refuse_dynamic_references(part)
 
 
 def ssm_warning(template: Template) -> str:

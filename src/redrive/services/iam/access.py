@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from redrive.core.arn import Arn
 from redrive.core.clock import Instant, format_instant
@@ -35,6 +35,7 @@ from redrive.languages.iam import (
 )
 from redrive.services.iam import limits
 from redrive.services.iam.model.documents import parsed
+from redrive.services.iam.model.group import Group
 from redrive.services.iam.model.role import ManagedPolicy, Role, aws_policy, home
 from redrive.services.iam.model.user import KEYS, AccessKey, User
 from redrive.store.api import NO_CONTEXT, Transaction
@@ -240,9 +241,22 @@ def find_policy(tx: Transaction, arn: str) -> ManagedPolicy | None:
 
 
 def documents_of(tx: Transaction, holder: Holder) -> Mapping[str, str]:
-    """Return the permission policies of a role or user: the inline documents by name, the managed ones by ARN."""
-    managed = [policy for arn in holder.attached if (policy := find_policy(tx, arn)) is not None]
-    return {**holder.inline, **{policy.arn: policy.document for policy in managed}}
+    """The policy documents that say what a role or user may do: the inline ones by name, the managed ones by ARN.
+
+    Those of a user's groups are among them, the inline ones after the group's ARN.
+    """
+    documents = {**holder.inline, **_managed(tx, holder.attached)}
+    for name in holder.groups if isinstance(holder, User) else ():
+        group = tx.resources.get(Group, home(holder.account), name)
+        if group is not None:
+            documents |= {f"{group.arn}/{policy}": document for policy, document in group.inline.items()}
+            documents |= _managed(tx, group.attached)
+    return documents
+
+
+def _managed(tx: Transaction, arns: Iterable[str]) -> dict[str, str]:
+    policies = [policy for arn in arns if (policy := find_policy(tx, arn)) is not None]
+    return {policy.arn: policy.document for policy in policies}
 
 
 def boundary_of(tx: Transaction, holder: Holder) -> Policy | None:

@@ -96,3 +96,6 @@ CODE_URL_MS = 10 * 60_000
 
 # GetAccountSettings. Source: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
 CODE_BYTES_IN_ALL_MAX = 75 * 1024**3
+
+# Ours: how long a trace header may be that reaches a function. X-Ray's have less than 200 characters.
+TRACE_HEADER_CHARACTERS_MAX = 1_024

@@ -64,7 +64,8 @@ class LambdaSource(Source):
             raise lambda_error("TooManyRequestsException", "Rate Exceeded.")
         count(tx, delivery.target_arn, EVENT_AGE, tx.now - delivery.first_at)
         payload = str(delivery.document["Payload"]).encode()
-        return function_invocation(function, delivery.id, payload, function_arn=delivery.target_arn)
+        trace = str(delivery.document.get("Trace", ""))
+        return function_invocation(function, delivery.id, payload, function_arn=delivery.target_arn, trace_header=trace)
 
     def origin(self, delivery: Delivery) -> Origin:
         """Return the execution that caused the event, or the event itself if it has no such cause."""

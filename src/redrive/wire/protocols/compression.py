@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import zlib
 
+from redrive.core.errors import ServiceError
 from redrive.wire.message import HttpRequest, HttpResponse
 from redrive.wire.protocols.json_body import serialization_error
 
@@ -23,6 +24,9 @@ GZIP_MEMBERS_MAX = 1_000
 _GZIP_ONLY = zlib.MAX_WBITS | 16
 _CHECKSUM = "x-amz-crc32"
 
+# Beside the two that compress: none at all, and what AWS's older SDKs write for none.
+_CODINGS = frozenset({"gzip", "x-gzip", "deflate", "identity", "amz-1.0", "aws-chunked"})
+
 
 def plain_body(request: HttpRequest, bytes_max: int = INFLATED_BYTES_MAX) -> bytes:
     """The decompressed body of a request. Errors: SerializationException (damaged, or too large when decompressed)."""
@@ -33,6 +37,22 @@ def plain_body(request: HttpRequest, bytes_max: int = INFLATED_BYTES_MAX) -> byt
             return _inflate(request.body, bytes_max)
         case _:
             return request.body
+
+
+def bounded_body(request: HttpRequest, bytes_max: int) -> bytes:
+    """The body of a request to a service that takes so many bytes, compressed or not, and refuses unknown encodings.
+
+    Errors: RequestEntityTooLargeException; UnsupportedMediaTypeException; SerializationException (broken, or too much
+    inside).
+    """
+    if len(request.body) > bytes_max:
+        message = f"Request size exceeds the limit of {bytes_max} bytes."
+        raise ServiceError("RequestEntityTooLargeException", message, http_status=413)
+    coding = request.headers.get("content-encoding", "").lower()
+    if coding and coding not in _CODINGS:
+        message = f"The Content-Encoding {coding} is not supported."
+        raise ServiceError("UnsupportedMediaTypeException", message, http_status=415)
+    return plain_body(request, bytes_max)
 
 
 def accepts_gzip(request: HttpRequest) -> bool:

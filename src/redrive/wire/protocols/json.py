@@ -15,7 +15,7 @@ from redrive.core.errors import ServiceError
 from redrive.wire.message import HttpRequest, HttpResponse
 from redrive.wire.model.shapes import OperationModel, ServiceModel
 from redrive.wire.protocols.codec import REQUEST_ID_HEADER, refuse_members
-from redrive.wire.protocols.compression import plain_body
+from redrive.wire.protocols.compression import bounded_body, plain_body
 from redrive.wire.protocols.errors import query_error_header, resolve
 from redrive.wire.protocols.json_body import Convert, JsonReader, JsonWriter
 
@@ -31,13 +31,15 @@ class JsonCodec:
         self._write: dict[str, Convert] = {}
         self._content_type = ("Content-Type", f"application/x-amz-json-{service.json_version}")
         self._crc32 = service.spec.sends_crc32
+        self._body_bytes_max = service.spec.body_bytes_max
 
     def decode(self, operation: OperationModel, request: HttpRequest, path_params: Mapping[str, str]) -> dict[str, Any]:
         """See Codec."""
         read = self._read.get(operation.name)
         if read is None:
             read = self._read[operation.name] = self._compile_read(operation)
-        return read(plain_body(request))
+        limit = self._body_bytes_max
+        return read(plain_body(request) if limit is None else bounded_body(request, limit))
 
     def encode(self, operation: OperationModel, result: Mapping[str, Any], request_id: str) -> HttpResponse:
         """See Codec. An operation without an output answers with an empty body."""

@@ -179,3 +179,18 @@ def test_quoted_phrase_matches_every_message_that_contains_it(phrase: str, befor
 
     assert parse_filter(quoted)(before + phrase + after)
     assert not parse_filter("-" + quoted)(before + phrase + after)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "sentence"),
+    [
+        ("{", "If a filter pattern starts with '{' it must end with '}'"),
+        ("{ $.a = 1", "If a filter pattern starts with '{' it must end with '}'"),
+        ("a a.b", "Invalid character(s) in term 'a.b'"),
+    ],
+)
+def test_sentences_about_patterns_are_those_of_aws(pattern: str, sentence: str) -> None:
+    with pytest.raises(MalformedFilter) as caught:
+        parse_filter(pattern)
+
+    assert str(caught.value) == sentence

@@ -287,3 +287,59 @@ def test_order_is_topological_and_complete(graph: dict[str, list[str]]) -> None:
     assert sorted(ordered) == sorted(graph)
     assert all(ordered.index(other) < ordered.index(name) for name, needed in graph.items() for other in needed)
     assert ordered == order(text)
+
+
+LOOKUP = "Mappings: {M: {dev: {size: 1}}}\nConditions: {Big: !Equals [!Ref Stage, prod]}\nResources: {Q: {Type: X, "
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        "A: !FindInMap [M, !Ref Stage, size]",
+        "A: !FindInMap [M, dev, colour]",
+        "A: [!Sub ['${x}', {x: !FindInMap [M, other, size]}]]",
+        "A: {Fn::If: [Big, 1, {B: !FindInMap [M, dev, colour]}]}",
+    ],
+)
+def test_lookup_without_an_entry_is_found_before_anything_is_made(properties: str) -> None:
+    stage = "prod" if "Stage" in properties else "dev"
+
+    message = message_of(STAGE + LOOKUP + "Properties: {" + properties + "}}}", Stage=stage)
+
+    assert message.startswith("Template error: Unable to get mapping for M::")
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        "A: !FindInMap [M, dev, size]",
+        "A: {Fn::If: [Big, {B: !FindInMap [M, dev, colour]}, 1]}",
+        "A: !FindInMap [M, !Ref Q, size]",
+    ],
+)
+def test_lookup_on_a_branch_not_taken_or_of_a_resource_is_not_made(properties: str) -> None:
+    assert active(STAGE + LOOKUP + "Properties: {" + properties + "}}}").resources == ("Q",)
+
+
+@pytest.mark.parametrize(
+    ("policy", "word"),
+    [
+        ("!Ref Fate", "Retain"),
+        ("!If [Big, Retain, Delete]", "Delete"),
+        ("!FindInMap [M, dev, fate]", "Retain"),
+        ("!Ref AWS::NoValue", "Delete"),
+    ],
+)
+def test_policy_is_what_its_function_gives(policy: str, word: str) -> None:
+    text = (
+        "Parameters: {Fate: {Type: String, Default: Retain}}\nMappings: {M: {dev: {fate: Retain}}}\n"
+        f"Conditions: {{Big: !Equals [a, b]}}\nResources: {{Q: {{Type: X, DeletionPolicy: {policy}}}}}"
+    )
+
+    assert active(text).policies["Q"].deletion == word
+
+
+def test_policy_cannot_follow_from_a_resource() -> None:
+    text = "Resources: {Q: {Type: X, UpdateReplacePolicy: !Ref R}, R: {Type: X}}"
+
+    assert message_of(text) == "Template error: Unsupported expression for UpdateReplacePolicy in resource Q"

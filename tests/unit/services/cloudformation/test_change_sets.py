@@ -293,3 +293,15 @@ def test_what_the_cdk_notes_of_an_app_does_nothing(stacks: Stacks) -> None:
     )
 
     assert stacks.status("shop") == "CREATE_COMPLETE"
+
+
+def test_lookup_without_an_entry_refuses_the_change_set_itself(stacks: Stacks, refusal: Refusal) -> None:
+    delay = {"Fn::FindInMap": ["Delays", {"Ref": "AWS::Region"}, "short"]}
+    body = json.dumps(
+        {"Mappings": {"Delays": {"eu-west-1": {"short": 1}}}, "Resources": {"Q": queue(DelaySeconds=delay)}}
+    )
+
+    assert refusal(
+        stacks.client.create_change_set,
+        StackName="shop", ChangeSetName="c", ChangeSetType="CREATE", TemplateBody=body,
+    ) == ("ValidationError", "Template error: Unable to get mapping for Delays::us-east-1::short")  # fmt: skip

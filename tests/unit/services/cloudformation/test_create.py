@@ -22,7 +22,10 @@ TOO_LONG = (
     "1 validation error detected: Value at 'templateBody' failed to satisfy constraint: "
     "Member must have length less than or equal to 51200"
 )
-NO_SECRETS = "Dynamic references are not supported: there is no SSM and no Secrets Manager here."
+NO_SECRETS = (
+    "redrive does not serve SSM, so the dynamic reference {{resolve:ssm:name:1}} has no value here. "
+    "Put a parameter of the template in its place, and give the value as the parameter's."
+)
 BY_URL = (
     "redrive does not serve S3, and nobody has uploaded a template for the TemplateURL https://bucket/template. "
     "Give the template as TemplateBody, or deploy with: redrive deploy"
@@ -203,7 +206,7 @@ def test_unknown_property_is_left_out_with_a_warning_that_names_the_likely_one(s
 
     assert stacks.status("shop") == "CREATE_COMPLETE"
     reasons = [reason for logical_id, _, reason in stacks.events("shop") if logical_id == "Orders"]
-    warning = "Left out the unsupported property VisibilityTimeoutSeconds, which AWS refuses."
+    warning = "Left out the property VisibilityTimeoutSeconds, which redrive does not know of this type."
     assert f"{warning} Did you mean VisibilityTimeout?" in reasons
 
 
@@ -289,7 +292,7 @@ def test_acknowledged_permissions_are_deployed(stacks: Stacks, role: dict[str, o
         ),
         (
             {"TemplateBody": json.dumps({"Resources": {"Q": queue(QueueName={"Fn::Sub": "{{resolve:ssm:name:1}}"})}})},
-            f"{NO_SECRETS} Found {{{{resolve:ssm:name:1}}}}",
+            NO_SECRETS,
         ),
         (
             {"TemplateBody": json.dumps({"Resources": {"Q": {**queue(), "DeletionPolicy": "Snapshot"}}})},
@@ -386,3 +389,80 @@ def test_no_two_events_of_a_stack_share_an_instant(stacks: Stacks) -> None:
     instants = [event["Timestamp"] for event in reversed(events)]
     assert instants == sorted(set(instants))
     assert len(instants) == 8
+
+
+def test_dynamic_reference_that_functions_put_together_fails_its_resource(stacks: Stacks) -> None:
+    name = {"Fn::Join": ["", ["{{resolve:secretsmanager:", {"Ref": "AWS::Region"}, "}}"]]}
+
+    stacks.create("shop", {"Q": queue(QueueName=name)})
+
+    assert stacks.reason("shop", "Q", "CREATE_FAILED") == (
+        "redrive does not serve Secrets Manager, so the dynamic reference {{resolve:secretsmanager:us-east-1}} has no "
+        "value here. Put a parameter of the template in its place, and give the value as the parameter's."
+    )
+
+
+def test_policies_may_follow_from_parameters(stacks: Stacks, world: World) -> None:
+    """Source: https://github.com/aws-cloudformation/cfn-lint/pull/2784"""
+    kept = {**queue(), "DeletionPolicy": {"Ref": "Fate"}, "UpdateReplacePolicy": {"Ref": "AWS::NoValue"}}
+    declared = {"Fate": {"Type": "String", "Default": "Retain"}}
+    stacks.create("shop", {"Q": kept}, Declared=declared)
+    url = stacks.physical_id("shop", "Q")
+
+    stacks.delete("shop")
+
+    assert world.client("sqs").list_queues()["QueueUrls"] == [url]
+
+
+def test_policy_that_a_parameter_makes_wrong_is_refused(stacks: Stacks, refusal: Refusal) -> None:
+    declared = {"Fate": {"Type": "String", "Default": "Burn"}}
+
+    assert refusal(stacks.create, "shop", {"Q": {**queue(), "DeletionPolicy": {"Ref": "Fate"}}}, Declared=declared) == (
+        "ValidationError", "Template format error: Unrecognized DeletionPolicy Burn for resource Q",
+    )  # fmt: skip
+
+
+def test_description_of_a_rolled_back_creation_has_its_end_and_no_change_set(stacks: Stacks) -> None:
+    body = '{"Resources": {"Q": {"Type": "AWS::SQS::Queue", "Properties": {"DelaySeconds": 5000}}}}'
+    stacks.client.create_change_set(StackName="shop", ChangeSetName="c", ChangeSetType="CREATE", TemplateBody=body)
+    stacks.client.execute_change_set(StackName="shop", ChangeSetName="c")
+    stacks.world.settle()
+
+    told = stacks.describe("shop")
+
+    assert told["StackStatus"] == "ROLLBACK_COMPLETE"
+    assert told["DeletionTime"] >= told["CreationTime"]
+    assert "ChangeSetId" not in told
+
+
+def test_rolled_back_creation_is_listed_for_ever(stacks: Stacks, world: World) -> None:
+    stacks.create("shop", {"Q": queue(DelaySeconds=5_000)})
+
+    world.advance(days=100)
+
+    assert [one["StackName"] for one in stacks.client.list_stacks()["StackSummaries"]] == ["shop"]
+
+
+def test_parameter_of_the_text_no_value_removes_the_property(stacks: Stacks, world: World) -> None:
+    declared = {"Delay": {"Type": "String", "Default": "AWS::NoValue"}}
+
+    stacks.create("shop", {"Q": queue(DelaySeconds={"Ref": "Delay"})}, Declared=declared)
+
+    url = stacks.physical_id("shop", "Q")
+    attributes = world.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["DelaySeconds"])["Attributes"]
+    assert attributes["DelaySeconds"] == "0"
+
+
+def test_parameter_of_the_text_no_value_is_a_text_in_conditions_and_texts(stacks: Stacks) -> None:
+    name = {"Fn::If": ["Given", {"Ref": "Name"}, {"Ref": "Name"}]}
+    conditions = {"Given": {"Fn::Not": [{"Fn::Equals": [{"Ref": "Name"}, "AWS::NoValue"]}]}}
+    body = {
+        "Parameters": {"Name": {"Type": "String", "Default": "AWS::NoValue"}}, "Conditions": conditions,
+        "Resources": {"Q": queue(QueueName=name)},
+        "Outputs": {"Name": {"Value": {"Fn::Sub": "${Name}"}}, "Given": {"Condition": "Given", "Value": "yes"}},
+    }  # fmt: skip
+    stacks.client.create_stack(StackName="shop", TemplateBody=json.dumps(body))
+    stacks.world.settle()
+
+    assert stacks.outputs("shop") == {"Name": "AWS::NoValue"}
+    assert "shop-Q-" in stacks.physical_id("shop", "Q")

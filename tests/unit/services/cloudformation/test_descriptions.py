@@ -18,24 +18,24 @@ TEMPLATE = {
 
 
 @pytest.mark.parametrize(
-    ("operation", "params"),
+    ("operation", "params", "sentence"),
     [
-        ("describe_stacks", {}),
-        ("describe_stack_events", {}),
-        ("describe_stack_resources", {}),
-        ("describe_stack_resource", {"LogicalResourceId": "Q"}),
-        ("list_stack_resources", {}),
-        ("list_change_sets", {}),
-        ("get_template", {}),
-        ("get_template_summary", {}),
+        ("describe_stacks", {}, "Stack with id shop does not exist"),
+        ("describe_stack_events", {}, "Stack [shop] does not exist"),
+        ("describe_stack_resources", {}, "Stack with id shop does not exist"),
+        ("describe_stack_resource", {"LogicalResourceId": "Q"}, "Stack 'shop' does not exist"),
+        ("list_stack_resources", {}, "Stack with id shop does not exist"),
+        ("list_change_sets", {}, "Stack [shop] does not exist"),
+        ("describe_change_set", {"ChangeSetName": "c"}, "Stack [shop] does not exist"),
+        ("get_template", {}, "Stack with id shop does not exist"),
+        ("get_template_summary", {}, "Stack with id shop does not exist"),
+        ("get_stack_policy", {}, "Stack [shop] does not exist"),
     ],
 )
 def test_stack_that_is_not_there_is_an_error(
-    stacks: Stacks, refusal: Refusal, operation: str, params: dict[str, str]
+    stacks: Stacks, refusal: Refusal, operation: str, params: dict[str, str], sentence: str
 ) -> None:
-    assert refusal(getattr(stacks.client, operation), StackName="shop", **params) == (
-        "ValidationError", "Stack with id shop does not exist",
-    )  # fmt: skip
+    assert refusal(getattr(stacks.client, operation), StackName="shop", **params) == ("ValidationError", sentence)
 
 
 def test_resource_that_is_not_there_is_an_error(stacks: Stacks, refusal: Refusal) -> None:

@@ -14,7 +14,7 @@ from redrive.services.cloudformation.types import TYPES
 from redrive.services.cloudformation.types.inline_code import zip_inline
 from redrive.services.cloudformation.types.schema import Kind, PropertyError, scalar
 from redrive.testing.world import World
-from tests.unit.services.cloudformation.conftest import Stacks, queue
+from tests.unit.services.cloudformation.conftest import Stacks, queue, trust_for
 
 RUN = '{"run": "<aws.scheduler.execution-id>"}'
 
@@ -431,3 +431,36 @@ def test_role_with_an_unknown_policy_of_aws_is_made_with_a_warning(stacks: Stack
     )
     policy = stacks.world.client("iam").get_policy(PolicyArn=arn)["Policy"]
     assert (policy["PolicyName"], policy["AttachmentCount"]) == ("AmazonMarsRoverFullAccess", 1)
+
+
+def test_group_its_users_and_an_instance_profile_are_made_changed_and_deleted(stacks: Stacks, world: World) -> None:
+    iam = world.client("iam")
+    for user in ("bob", "eve"):
+        iam.create_user(UserName=user)
+    allow = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "sqs:*", "Resource": "*"}]}
+    resources: dict[str, Any] = {
+        "Admins": {"Type": "AWS::IAM::Group", "Properties": {"Policies": [
+            {"PolicyName": "p", "PolicyDocument": allow}]}},
+        "Ann": {"Type": "AWS::IAM::User", "Properties": {"UserName": "ann", "Groups": [{"Ref": "Admins"}]}},
+        "More": {"Type": "AWS::IAM::UserToGroupAddition",
+                 "Properties": {"GroupName": {"Ref": "Admins"}, "Users": ["bob"]}},
+        "Role": {"Type": "AWS::IAM::Role", "Properties": {"AssumeRolePolicyDocument": trust_for("ec2.amazonaws.com")}},
+        "Web": {"Type": "AWS::IAM::InstanceProfile", "Properties": {"Roles": [{"Ref": "Role"}]}},
+    }  # fmt: skip
+    outputs = {"Group": {"Value": {"Fn::GetAtt": ["Admins", "Arn"]}}, "Web": {"Value": {"Fn::GetAtt": ["Web", "Arn"]}}}
+    capabilities = ["CAPABILITY_NAMED_IAM"]
+    stacks.create("shop", resources, outputs=outputs, Capabilities=capabilities)
+    group, web = stacks.physical_id("shop", "Admins"), stacks.physical_id("shop", "Web")
+    users = [user["UserName"] for user in iam.get_group(GroupName=group)["Users"]]
+    profile = iam.get_instance_profile(InstanceProfileName=web)["InstanceProfile"]
+    resources["More"]["Properties"]["Users"] = ["eve"]
+    resources["Ann"]["Properties"]["Groups"] = []
+    stacks.update("shop", resources, outputs=outputs, Capabilities=capabilities)
+    changed = [user["UserName"] for user in iam.get_group(GroupName=group)["Users"]]
+    stacks.delete("shop")
+
+    assert (users, changed) == (["ann", "bob"], ["eve"])
+    assert profile["Roles"][0]["RoleName"].startswith("shop-Role-")
+    assert profile["Arn"].endswith(f":instance-profile/{web}")
+    assert (iam.list_groups()["Groups"], iam.list_instance_profiles()["InstanceProfiles"]) == ([], [])
+    assert [user["UserName"] for user in iam.list_users()["Users"]] == ["bob", "eve"]

@@ -152,10 +152,10 @@ def test_time_stamp_outside_of_its_bounds_is_refused(desk: Any, refusal: Any, mi
             COMBINATION,
             "The parameters M.Value and M.Values are mutually exclusive and you have specified both.",
         ),
-        ({"Value": float("nan")}, INVALID, "The value nan for parameter M.Value is invalid."),
-        ({"Value": float("inf")}, INVALID, "The value inf for parameter M.Value is invalid."),
+        ({"Value": float("nan")}, INVALID, "The value NaN for parameter M.Value is invalid."),
+        ({"Value": float("inf")}, INVALID, "The value Infinity for parameter M.Value is invalid."),
         ({"Value": -(2.0**361)}, INVALID, f"The value {-(2.0**361)} for parameter M.Value is invalid."),
-        ({"Values": [1, float("inf")]}, INVALID, "The value inf for parameter M.Values.member.2 is invalid."),
+        ({"Values": [1, float("inf")]}, INVALID, "The value Infinity for parameter M.Values.member.2 is invalid."),
         ({"Values": [1] * 151}, INVALID, "The collection M.Values must not have a size greater than 150."),
         ({"Values": []}, INVALID, "The collection M.Values must not be empty."),
         (
@@ -215,8 +215,8 @@ def test_all_problems_of_a_kind_are_told_and_nothing_is_stored(desk: Any, refusa
 
     assert code == INVALID
     assert message.splitlines() == [
-        "The value nan for parameter MetricData.member.1.Value is invalid.",
-        "The value inf for parameter MetricData.member.3.Value is invalid.",
+        "The value NaN for parameter MetricData.member.1.Value is invalid.",
+        "The value Infinity for parameter MetricData.member.3.Value is invalid.",
     ]
     assert desk.client.list_metrics()["Metrics"] == []
 

@@ -466,3 +466,17 @@ def test_large_answers_come_in_gzip_to_clients_that_accept_it(world, call, order
 
     assert ("Content-Encoding", "gzip") in answer.headers
     assert json.loads(gzip.decompress(answer.body))["Item"]["text"] == {"S": "x" * 5_000}
+
+
+def test_table_service_takes_16_mb(world):
+    body = b'{"TableName": "orders"}'.ljust(16 * 1024 * 1024 + 1)
+    headers = {"x-amz-target": "DynamoDB_20120810.DescribeTable"}
+
+    answer = world.gateway.respond(HttpRequest("POST", "/", "", headers, body))
+    hidden = {**headers, "content-encoding": "gzip"}
+    inflated = world.gateway.respond(HttpRequest("POST", "/", "", hidden, gzip.compress(body)))
+    within = world.gateway.respond(HttpRequest("POST", "/", "", headers, body[:-1]))
+
+    assert (answer.status, inflated.status) == (413, 400)
+    assert b"RequestEntityTooLargeException" in answer.body
+    assert b"ResourceNotFoundException" in within.body

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -175,3 +176,26 @@ def test_run_that_never_began_leaves_no_lines(rig: Rig) -> None:
     rig.refusal("Invoke", FunctionName="worker")
 
     assert rig.around.groups == {}
+
+
+TRACE = "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1"
+
+
+@pytest.mark.parametrize("kind", ["RequestResponse", "Event"])
+def test_trace_of_the_request_reaches_the_run(rig: Rig, kind: str) -> None:
+    rig.create_function()
+    traced = replace(rig.caller(), trace_header=TRACE)
+
+    rig.engine.call(traced, "lambda", "Invoke", {"FunctionName": "worker", "InvocationType": kind})
+    rig.advance(0)
+
+    assert [run.trace_header for run in rig.invoker.invocations] == [TRACE]
+
+
+@pytest.mark.parametrize("header", ["Root=1\r\nX-Other: 1", "Root=\u00e9", "x" * 1_025])
+def test_trace_that_is_no_header_is_left_out(rig: Rig, header: str) -> None:
+    rig.create_function()
+
+    rig.engine.call(replace(rig.caller(), trace_header=header), "lambda", "Invoke", {"FunctionName": "worker"})
+
+    assert [run.trace_header for run in rig.invoker.invocations] == [""]

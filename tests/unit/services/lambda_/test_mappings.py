@@ -60,6 +60,7 @@ NO_QUEUE = (
     "Error occurred while ReceiveMessage. SQS Error Code: AWS.SimpleQueueService.NonExistentQueue. "
     "SQS Error Message: The specified queue does not exist."
 )
+TABLE_ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/"
 UNSUPPORTED = "Unsupported {} parameter for given event source mapping type."
 UNAVAILABLE = "{} is not available in redrive; see docs/semantics/lambda.md."
 
@@ -74,6 +75,11 @@ UNAVAILABLE = "{} is not available in redrive; see docs/semantics/lambda.md."
             {"EventSourceArn": "arn:aws:kinesis:us-east-1:000000000000:stream/s"},
             INVALID,
             UNAVAILABLE.format("EventSourceArn arn:aws:kinesis:us-east-1:000000000000:stream/s"),
+        ),
+        (
+            {"EventSourceArn": f"{TABLE_ARN}orders/stream/2025-01-01T00:00:00.000", "StartingPosition": "LATEST"},
+            INVALID,
+            f"Stream not found: {TABLE_ARN}orders/stream/2025-01-01T00:00:00.000",
         ),
         ({"StartingPosition": "LATEST"}, INVALID, "StartingPosition is not valid for SQS event sources."),
         ({"MaximumRetryAttempts": 0}, INVALID, UNSUPPORTED.format("MaximumRetryAttempts")),

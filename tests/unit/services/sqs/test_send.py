@@ -278,3 +278,10 @@ def test_batch_entry_without_a_required_member_refuses_the_whole(refusal, queue,
         "MissingRequiredParameterException",
         f"The request must contain the parameter SendMessageBatchRequestEntry.2.{missing}.",
     )
+
+
+def test_character_that_no_message_may_have_is_named(refusal, queue):
+    assert refusal("SendMessage", QueueUrl=queue, MessageBody="a\x07\x01")[1] == (
+        "Invalid binary character '#x7' was found in the message body, the set of allowed characters is #x9 | #xA | "
+        "#xD | [#x20-#xD7FF] | [#xE000-#xFFFD] | [#x10000-#x10FFFF]."
+    )  # fmt: skip

@@ -255,8 +255,7 @@ def _finish_delete(run: Run) -> None:
         reason = f"The following resource(s) failed to delete: [{', '.join(stuck)}]. "
         run.enter(StackStatus.DELETE_FAILED if gone else StackStatus.ROLLBACK_FAILED, reason)
         return
-    run.stack = dataclasses.replace(run.stack, imports=())
+    run.stack = dataclasses.replace(run.stack, imports=(), deleted_at=run.tx.now)
     if gone:
         withdraw_exports(run)
-        run.stack = dataclasses.replace(run.stack, deleted_at=run.tx.now)
     run.enter(StackStatus.DELETE_COMPLETE if gone else StackStatus.ROLLBACK_COMPLETE)

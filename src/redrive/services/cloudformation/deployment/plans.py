@@ -27,7 +27,7 @@ def checked_plan(tx: Transaction, blueprint: Blueprint, scope: Scope, stack_name
     Errors: ValidationError; InsufficientCapabilitiesException.
     """
     plan = make_plan(blueprint, scope, stack_name, uid)
-    check_types(plan.template, leniency_of(blueprint.tags, tx.services.on_unknown))
+    check_types(plan, leniency_of(blueprint.tags, tx.services.on_unknown))
     check_capabilities(plan.template, blueprint.capabilities)
     return plan
 

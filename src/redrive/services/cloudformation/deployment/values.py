@@ -14,6 +14,7 @@ from redrive.core.documents import Document, dump_json
 from redrive.core.leniency import OnUnknown
 from redrive.languages.template import Node, PseudoParameters, TemplateError, resolve
 from redrive.services.cloudformation.deployment.run import Run
+from redrive.services.cloudformation.dynamic_references import dynamic_reference_in, dynamic_reference_refusal
 from redrive.services.cloudformation.model.leniency import TAG
 from redrive.services.cloudformation.model.stack import Made
 from redrive.services.cloudformation.templates import Plan
@@ -122,14 +123,18 @@ def prepare(run: Run, plan: Plan, scope: StackScope, logical_id: str) -> tuple[M
 def wanted_as_written(run: Run, plan: Plan, scope: StackScope, logical_id: str) -> Made:
     """Return a resource as the template describes it, before its properties are checked. Errors: TemplateError."""
     resource = plan.template.resources[logical_id]
+    policies = plan.active.policies[logical_id]
     properties = _object(resolve(dict(resource.properties), scope))
+    found = dynamic_reference_in(properties)
+    if found is not None:
+        raise TemplateError(dynamic_reference_refusal(found))
     tags = {key: value for key, value in run.stack.blueprint.tags.items() if key != TAG}
     if resource_type(resource.type).has_tags and tags:
         properties["Tags"] = _with_stack_tags(properties.get("Tags"), tags)
     return Made(
         type=resource.type, physical_id="", properties=properties, attributes={},
-        depends_on=tuple(sorted(plan.depends_on[logical_id])), deletion_policy=resource.deletion_policy,
-        update_replace_policy=resource.update_replace_policy,
+        depends_on=tuple(sorted(plan.depends_on[logical_id])), deletion_policy=policies.deletion,
+        update_replace_policy=policies.replacement,
         metadata=None if resource.metadata is None else dump_json(resolve(resource.metadata, scope)),
     )  # fmt: skip
 

@@ -117,10 +117,11 @@ class StackOutput:
 class Stack:
     """A stack. `operation` names the operation under way; `previous` is the blueprint to return to if it fails.
 
-    `acting` is the principal that creates the resources; None means the account itself. `imports` are the exports that
-    the stack uses. `failed` are the resources that failed in the present operation, and `failure` is its reason. `kept`
-    are the resources that the deletion retains, `skipped` those that the rollback skips, `reverting` those being
-    reverted.
+    `acting` is who makes what the operation makes; None is the account itself. `imports` are the exports it uses,
+    `failed` the resources at which the running operation failed, `failure` its
+    reason, `kept` those that its deletion leaves alone, `skipped`
+    those that its rollback leaves alone, `reverting` those that it is taking back. `deleted_at` is when its resources
+    were gone, be it because its creation was rolled back.
     """
 
     KIND: ClassVar[str] = "cloudformation.stack"
@@ -172,6 +173,11 @@ class Stack:
     def is_under_way(self) -> bool:
         """Whether the worker is processing the stack. A stack in review waits until its change set is executed."""
         return self.status.endswith("_IN_PROGRESS") and self.status is not StackStatus.REVIEW_IN_PROGRESS
+
+    def is_deleted_since(self, instant: Instant) -> bool:
+        """Whether the stack itself was gone at an instant: one whose creation was rolled back has an end as well."""
+        is_gone = self.status is StackStatus.DELETE_COMPLETE
+        return is_gone and self.deleted_at is not None and self.deleted_at <= instant
 
     @property
     def topic(self) -> str:

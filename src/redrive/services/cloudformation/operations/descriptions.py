@@ -59,7 +59,7 @@ def list_stacks(
         stack
         for stack in _newest_first(tx, caller)
         if (not stack_status_filter or stack.status in stack_status_filter)
-        and (stack.deleted_at is None or tx.now < stack.deleted_at + limits.DELETED_KEPT_MS)
+        and not stack.is_deleted_since(tx.now - limits.DELETED_KEPT_MS)
     ]
     shown, more = page(found, lambda stack: stack.uid, next_token)
     return {"StackSummaries": [_summary(stack) for stack in shown], **more}

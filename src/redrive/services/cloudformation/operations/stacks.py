@@ -52,6 +52,15 @@ def find_stack(tx: Transaction, caller: Caller, name: str, action: str) -> Stack
     return tx.resources.get(Stack, caller.scope, f"{stack_name}/{uid}")
 
 
+# How the operations that read say that a stack is missing; those that are not here name its id.
+_MISSING = {
+    "DescribeChangeSet": "Stack [{}] does not exist",
+    "DescribeStackEvents": "Stack [{}] does not exist",
+    "DescribeStackResource": "Stack '{}' does not exist",
+    "ListChangeSets": "Stack [{}] does not exist",
+}
+
+
 def existing_stack(tx: Transaction, caller: Caller, name: str | None, action: str) -> Stack:
     """Return the stack with this name or id. Errors: ValidationError (no such stack); AccessDeniedException."""
     if name is None:
@@ -59,7 +68,7 @@ def existing_stack(tx: Transaction, caller: Caller, name: str | None, action: st
                                "Member must not be null")  # fmt: skip
     stack = find_stack(tx, caller, name, action)
     if stack is None:
-        raise validation_error(f"Stack with id {name} does not exist")
+        raise validation_error(_MISSING.get(action, "Stack with id {} does not exist").format(name))
     return stack
 
 
@@ -87,7 +96,7 @@ def new_stack(tx: Transaction, caller: Caller, name: str, blueprint: Blueprint, 
 def _forget_long_deleted(tx: Transaction, scope: Scope) -> None:
     """Delete the rows of stacks whose retention after deletion has ended."""
     for stack in tx.resources.list(Stack, scope):
-        if stack.deleted_at is None or tx.now < stack.deleted_at + limits.DELETED_KEPT_MS:
+        if not stack.is_deleted_since(tx.now - limits.DELETED_KEPT_MS):
             continue
         for kind in (StackEvent, StackResource, ChangeSet):
             for part in tx.resources.list(kind, scope, prefix=f"{stack.uid}/"):

@@ -8,6 +8,7 @@ from redrive.services.cloudformation.types.cloudformation import CDK_METADATA
 from redrive.services.cloudformation.types.custom import custom_type, is_custom
 from redrive.services.cloudformation.types.dynamodb import TABLE
 from redrive.services.cloudformation.types.iam import MANAGED_POLICY, POLICY, ROLE
+from redrive.services.cloudformation.types.iam_groups import GROUP, INSTANCE_PROFILE, USER_TO_GROUP_ADDITION
 from redrive.services.cloudformation.types.iam_users import ACCESS_KEY, USER
 from redrive.services.cloudformation.types.lambda_ import (
     EVENT_INVOKE_CONFIG,
@@ -32,6 +33,8 @@ _ALL: tuple[ResourceType, ...] = (
     EVENT_INVOKE_CONFIG,
     EVENT_SOURCE_MAPPING,
     FUNCTION,
+    GROUP,
+    INSTANCE_PROFILE,
     LAYER_VERSION,
     LAYER_VERSION_PERMISSION,
     LOG_GROUP,
@@ -49,6 +52,7 @@ _ALL: tuple[ResourceType, ...] = (
     SCHEDULE_GROUP,
     TABLE,
     USER,
+    USER_TO_GROUP_ADDITION,
     WAIT_CONDITION,
     WAIT_CONDITION_HANDLE,
 )

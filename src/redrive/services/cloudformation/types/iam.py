@@ -70,7 +70,7 @@ def _update_role(place: Place, existing: Existing, properties: Document) -> Exis
 
 
 def set_policies(place: Place, kind: str, holder: str, old: Document, new: Document) -> None:
-    """Change the inline and attached policies of a `Role` or `User` from the old properties to the new."""
+    """Bring the policies of a `Role`, `User` or `Group`, inline and attached, from one set of properties to another."""
     named = {f"{kind}Name": holder}
     before, after = _inline(old), _inline(new)
     for name in before.keys() - after.keys():

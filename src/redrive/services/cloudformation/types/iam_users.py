@@ -31,6 +31,7 @@ def _create_user(place: Place, properties: Document) -> Existing:
         PermissionsBoundary=properties.get("PermissionsBoundary"),
     )["User"]  # fmt: skip
     set_policies(place, "User", name, {}, properties)
+    _change_groups(place, name, {}, properties)
     return Existing(name, properties, {"Arn": created["Arn"]})
 
 
@@ -39,6 +40,7 @@ def _update_user(place: Place, existing: Existing, properties: Document) -> Exis
     if old.get("Path") != properties.get("Path"):
         place.call("iam", "UpdateUser", UserName=name, NewPath=properties.get("Path", "/"))
     set_policies(place, "User", name, old, properties)
+    _change_groups(place, name, old, properties)
     set_boundary_and_tags(place, "User", name, old, properties)
     arn = place.call("iam", "GetUser", UserName=name)["User"]["Arn"]
     return Existing(name, properties, {"Arn": arn})
@@ -46,7 +48,18 @@ def _update_user(place: Place, existing: Existing, properties: Document) -> Exis
 
 def _delete_user(place: Place, existing: Existing) -> None:
     set_policies(place, "User", existing.physical_id, existing.properties, {})
+    _change_groups(place, existing.physical_id, existing.properties, {})
     place.call("iam", "DeleteUser", UserName=existing.physical_id)
+
+
+def _change_groups(place: Place, user: str, old: Document, new: Document) -> None:
+    before, after = old.get("Groups", []), new.get("Groups", [])
+    for name in before:
+        if name not in after:
+            place.call("iam", "RemoveUserFromGroup", GroupName=name, UserName=user)
+    for name in after:
+        if name not in before:
+            place.call("iam", "AddUserToGroup", GroupName=name, UserName=user)
 
 
 def _create_key(place: Place, properties: Document) -> Existing:
@@ -70,7 +83,7 @@ def _delete_key(place: Place, existing: Existing) -> None:
 USER = ResourceType(
     name="AWS::IAM::User",
     properties={
-        "Groups": UNAVAILABLE,
+        "Groups": listing(TEXT),
         "LoginProfile": UNAVAILABLE,
         "ManagedPolicyArns": listing(TEXT),
         "Path": TEXT,

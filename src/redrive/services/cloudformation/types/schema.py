@@ -107,7 +107,7 @@ def unknown_warning(known: Properties, given: Mapping[str, Node]) -> str:
         if name not in known:
             likely = get_close_matches(name, known, n=1)
             hint = f" Did you mean {likely[0]}?" if likely else ""
-            sentences.append(f"Left out the unsupported property {name}, which AWS refuses.{hint}")
+            sentences.append(f"Left out the property {name}, which redrive does not know of this type.{hint}")
     return " ".join(sentences)
 
 

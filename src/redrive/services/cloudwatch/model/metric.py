@@ -75,7 +75,12 @@ def validation_error(message: str) -> ServiceError:
 
 def invalid_value(value: object, parameter: str) -> str:
     """Return the sentence about an invalid value of a parameter."""
-    return f"The value {value} for parameter {parameter} is invalid."
+    # AWS spells the numbers that are none as Java does.
+    shown = _NO_NUMBERS.get(repr(value), value)
+    return f"The value {shown} for parameter {parameter} is invalid."
+
+
+_NO_NUMBERS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 def too_many(collection: str, size_max: int) -> str:

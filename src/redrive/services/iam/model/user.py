@@ -23,8 +23,8 @@ _ID_DIGITS = 17
 class User:
     """A user, with everything that decides the permissions.
 
-    The values of `inline` are policy documents as users sent them; `attached` and `boundary` are ARNs of managed
-    policies; `access_keys` are ids, oldest first.
+    The values of `inline` are policy documents as they were given; `attached` and `boundary` are ARNs of managed
+    policies; `access_keys` are ids, oldest first; `groups` are the stored names of the groups that they are in.
     """
 
     KIND: ClassVar[str] = "iam.user"
@@ -38,6 +38,7 @@ class User:
     inline: Mapping[str, str] = field(default_factory=dict)
     attached: tuple[str, ...] = ()
     access_keys: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
     tags: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -16,6 +16,7 @@ from redrive.delivery.operation import operation
 from redrive.services.iam import access, limits
 from redrive.services.iam.access import Holder
 from redrive.services.iam.model.documents import check_managed
+from redrive.services.iam.model.group import Group
 from redrive.services.iam.model.requests import (
     invalid_input,
     no_such_entity,
@@ -182,31 +183,34 @@ def list_entities_for_policy(
     marker: str | None = None,
     max_items: int | None = None,
 ) -> Document:
-    """List the roles and users to which a managed policy is attached, or whose boundary it is. There are no groups.
+    """The roles, users and groups that a managed policy is attached to or bounds.
 
     Errors: NoSuchEntityException; InvalidInputException; ValidationException (an invalid marker).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_ListEntitiesForPolicy.html
     """
     policy = policy_for(tx, caller, policy_arn, "iam:ListEntitiesForPolicy")
     where = home(caller.account)
-    holders: list[Holder] = []
+    holders: list[Holder | Group] = []
     if entity_filter in (None, "Role"):
         holders += tx.resources.list(Role, where)
     if entity_filter in (None, "User"):
         holders += tx.resources.list(User, where)
+    if entity_filter in (None, "Group"):
+        holders += tx.resources.list(Group, where)
     found = [
         holder
         for holder in holders
         if holder.path.startswith(path_prefix or "/")
         and (
             (policy.arn in holder.attached and policy_usage_filter != "PermissionsBoundary")
-            or (policy.arn == holder.boundary and policy_usage_filter != "PermissionsPolicy")
+            or (policy.arn == _boundary_of(holder) and policy_usage_filter != "PermissionsPolicy")
         )
     ]
     items, more = page(found, lambda holder: f"{holder.KIND} {holder.name}", marker, max_items)
     roles = [{"RoleName": one.role_name, "RoleId": one.id} for one in items if isinstance(one, Role)]
     users = [{"UserName": one.user_name, "UserId": one.id} for one in items if isinstance(one, User)]
-    return {"PolicyGroups": [], "PolicyUsers": users, "PolicyRoles": roles, **more}
+    groups = [{"GroupName": one.group_name, "GroupId": one.id} for one in items if isinstance(one, Group)]
+    return {"PolicyGroups": groups, "PolicyUsers": users, "PolicyRoles": roles, **more}
 
 
 @operation("TagPolicy")
@@ -249,23 +253,30 @@ def list_policy_tags(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Usage:
-    """For each policy, how many roles and users of an account have it attached, or have it as their boundary."""
+    """How many roles, users and groups of an account have each policy attached, and as their boundary."""
 
     attached: Counter[str]
     bounding: Counter[str]
 
     @classmethod
-    def of(cls, holders: Iterable[Holder]) -> _Usage:
+    def of(cls, holders: Iterable[Holder | Group]) -> _Usage:
         attached, bounding = Counter[str](), Counter[str]()
         for holder in holders:
             attached.update(holder.attached)
-            bounding.update([holder.boundary] if holder.boundary is not None else [])
+            boundary = _boundary_of(holder)
+            bounding.update([] if boundary is None else [boundary])
         return cls(attached, bounding)
 
 
 def _usage(tx: Transaction, caller: Caller) -> _Usage:
     where = home(caller.account)
-    return _Usage.of([*tx.resources.list(Role, where), *tx.resources.list(User, where)])
+    return _Usage.of(
+        [*tx.resources.list(Role, where), *tx.resources.list(User, where), *tx.resources.list(Group, where)]
+    )
+
+
+def _boundary_of(holder: Holder | Group) -> str | None:
+    return None if isinstance(holder, Group) else holder.boundary
 
 
 def _listed(policy: ManagedPolicy, usage: _Usage) -> Document:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from redrive.core.documents import Document
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
-from redrive.services.iam import access, limits
-from redrive.services.iam.model.documents import check_inline, encoded
-from redrive.services.iam.model.requests import invalid_input, no_such_entity, over_quota, page
-from redrive.services.iam.operations.roles import check_boundary, role_for, store_role
-from redrive.services.iam.warnings import tell_of_unknown
+from redrive.services.iam import limits
+from redrive.services.iam.holders import HeldPolicies, delete_boundary, put_boundary
+from redrive.services.iam.operations.roles import role_for, store_role
 from redrive.store.api import Transaction
+
+_HELD = HeldPolicies(
+    "Role", role_for, store_role, attached_max=limits.POLICIES_PER_ROLE_MAX,
+    inline_characters_max=limits.INLINE_POLICIES_CHARACTERS_MAX,
+)  # fmt: skip
 
 
 @operation("PutRolePolicy")
@@ -24,13 +25,7 @@ def put_role_policy(
     Errors: NoSuchEntityException; MalformedPolicyDocumentException; LimitExceededException.
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_PutRolePolicy.html
     """
-    role = role_for(tx, caller, role_name, "iam:PutRolePolicy")
-    inline = {**role.inline, policy_name: policy_document}
-    check_inline(
-        policy_document, inline, owner=f"role {role_name}", characters_max=limits.INLINE_POLICIES_CHARACTERS_MAX
-    )
-    store_role(tx, dataclasses.replace(role, inline=inline))
-    return {}
+    return _HELD.put_inline(tx, caller, role_name, policy_name, policy_document)
 
 
 @operation("GetRolePolicy")
@@ -40,11 +35,7 @@ def get_role_policy(tx: Transaction, caller: Caller, *, role_name: str, policy_n
     Errors: NoSuchEntityException (role or policy).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_GetRolePolicy.html
     """
-    role = role_for(tx, caller, role_name, "iam:GetRolePolicy")
-    document = role.inline.get(policy_name)
-    if document is None:
-        raise no_such_entity(f"The role policy with name {policy_name} cannot be found.")
-    return {"RoleName": role_name, "PolicyName": policy_name, "PolicyDocument": encoded(document)}
+    return _HELD.get_inline(tx, caller, role_name, policy_name)
 
 
 @operation("ListRolePolicies")
@@ -56,9 +47,7 @@ def list_role_policies(
     Errors: NoSuchEntityException; ValidationException (an invalid marker).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_ListRolePolicies.html
     """
-    role = role_for(tx, caller, role_name, "iam:ListRolePolicies")
-    names, more = page(role.inline, str, marker, max_items)
-    return {"PolicyNames": names, **more}
+    return _HELD.list_inline(tx, caller, role_name, marker, max_items)
 
 
 @operation("DeleteRolePolicy")
@@ -68,12 +57,7 @@ def delete_role_policy(tx: Transaction, caller: Caller, *, role_name: str, polic
     Errors: NoSuchEntityException (role or policy).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_DeleteRolePolicy.html
     """
-    role = role_for(tx, caller, role_name, "iam:DeleteRolePolicy")
-    if policy_name not in role.inline:
-        raise no_such_entity(f"The role policy with name {policy_name} cannot be found.")
-    inline = {name: document for name, document in role.inline.items() if name != policy_name}
-    store_role(tx, dataclasses.replace(role, inline=inline))
-    return {}
+    return _HELD.delete_inline(tx, caller, role_name, policy_name)
 
 
 @operation("AttachRolePolicy")
@@ -83,19 +67,7 @@ def attach_role_policy(tx: Transaction, caller: Caller, *, role_name: str, polic
     Errors: NoSuchEntityException (role or policy); InvalidInputException (not an ARN); LimitExceededException.
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_AttachRolePolicy.html
     """
-    role = role_for(tx, caller, role_name, "iam:AttachRolePolicy")
-    if not policy_arn.startswith("arn:"):
-        raise invalid_input(f"ARN {policy_arn} is not valid.")
-    policy = access.find_policy(tx, policy_arn)
-    if policy is None or not (policy.is_aws or policy.account == caller.account):
-        raise no_such_entity(f"Policy {policy_arn} does not exist or is not attachable.")
-    if policy_arn in role.attached:
-        return {}
-    if len(role.attached) >= limits.POLICIES_PER_ROLE_MAX:
-        raise over_quota("PoliciesPerRole", limits.POLICIES_PER_ROLE_MAX)
-    store_role(tx, dataclasses.replace(role, attached=(*role.attached, policy_arn)))
-    tell_of_unknown(tx, role.arn, policy_arn)
-    return {}
+    return _HELD.attach(tx, caller, role_name, policy_arn)
 
 
 @operation("DetachRolePolicy")
@@ -106,37 +78,20 @@ def detach_role_policy(tx: Transaction, caller: Caller, *, role_name: str, polic
     ARN).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_DetachRolePolicy.html
     """
-    role = role_for(tx, caller, role_name, "iam:DetachRolePolicy")
-    if not policy_arn.startswith("arn:"):
-        raise invalid_input(f"ARN {policy_arn} is not valid.")
-    if policy_arn not in role.attached:
-        raise no_such_entity(f"Policy {policy_arn} was not found.")
-    store_role(tx, dataclasses.replace(role, attached=tuple(arn for arn in role.attached if arn != policy_arn)))
-    return {}
+    return _HELD.detach(tx, caller, role_name, policy_arn)
 
 
 @operation("ListAttachedRolePolicies")
 def list_attached_role_policies(
-    tx: Transaction,
-    caller: Caller,
-    *,
-    role_name: str,
-    path_prefix: str | None = None,
-    marker: str | None = None,
-    max_items: int | None = None,
-) -> Document:
-    """List the managed policies that are attached to a role, sorted by name.
+    tx: Transaction, caller: Caller, *,
+    role_name: str, path_prefix: str | None = None, marker: str | None = None, max_items: int | None = None,
+) -> Document:  # fmt: skip
+    """The managed policies that are attached to a role, in order of their names.
 
     Errors: NoSuchEntityException; ValidationException (an invalid marker).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_ListAttachedRolePolicies.html
     """
-    role = role_for(tx, caller, role_name, "iam:ListAttachedRolePolicies")
-    policies = [policy for arn in role.attached if (policy := access.find_policy(tx, arn)) is not None]
-    found = [policy for policy in policies if policy.path.startswith(path_prefix or "/")]
-    # One of AWS's policies can have the same name as one of the account's; the ARN distinguishes them.
-    items, more = page(found, lambda policy: f"{policy.name} {policy.arn}", marker, max_items)
-    attached = [{"PolicyName": policy.policy_name, "PolicyArn": policy.arn} for policy in items]
-    return {"AttachedPolicies": attached, **more}
+    return _HELD.list_attached(tx, caller, role_name, path_prefix, marker, max_items)
 
 
 @operation("PutRolePermissionsBoundary")
@@ -148,10 +103,7 @@ def put_role_permissions_boundary(
     Errors: NoSuchEntityException (role or policy); InvalidInputException (not the ARN of a policy).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_PutRolePermissionsBoundary.html
     """
-    role = role_for(tx, caller, role_name, "iam:PutRolePermissionsBoundary")
-    check_boundary(tx, caller, permissions_boundary)
-    store_role(tx, dataclasses.replace(role, boundary=permissions_boundary))
-    return {}
+    return put_boundary(_HELD, tx, caller, role_name, permissions_boundary)
 
 
 @operation("DeleteRolePermissionsBoundary")
@@ -161,8 +113,4 @@ def delete_role_permissions_boundary(tx: Transaction, caller: Caller, *, role_na
     Errors: NoSuchEntityException (no such role, or it has no boundary).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_DeleteRolePermissionsBoundary.html
     """
-    role = role_for(tx, caller, role_name, "iam:DeleteRolePermissionsBoundary")
-    if role.boundary is None:
-        raise no_such_entity(f"The role with name {role_name} has no permissions boundary.")
-    store_role(tx, dataclasses.replace(role, boundary=None))
-    return {}
+    return delete_boundary(_HELD, tx, caller, role_name)

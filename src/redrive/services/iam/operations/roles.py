@@ -12,10 +12,11 @@ from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
-from redrive.services.iam import access, limits
+from redrive.services.iam import limits
+from redrive.services.iam.holders import check_boundary
 from redrive.services.iam.model.documents import check_trust, encoded
+from redrive.services.iam.model.instance_profile import InstanceProfile
 from redrive.services.iam.model.requests import (
-    invalid_input,
     no_such_entity,
     over_quota,
     page,
@@ -44,19 +45,6 @@ def role_for(tx: Transaction, caller: Caller, role_name: str, action: str) -> Ro
 def store_role(tx: Transaction, role: Role) -> None:
     """Store a role, replacing the earlier row."""
     tx.resources.put(home(role.account), role)
-
-
-def check_boundary(tx: Transaction, caller: Caller, arn: str) -> None:
-    """Refuse a permissions boundary that is not a managed policy of the account or of AWS.
-
-    Errors: InvalidInputException; NoSuchEntityException.
-    """
-    parts = arn.split(":", 5)
-    if len(parts) != 6 or not parts[5].startswith("policy/"):
-        raise invalid_input(f"ARN {arn} is not valid.")
-    policy = access.find_policy(tx, arn)
-    if policy is None or not (policy.is_aws or policy.account == caller.account):
-        raise no_such_entity(f"Scope ARN: {arn} does not exist or is not attachable.")
 
 
 @operation("CreateRole")
@@ -125,7 +113,7 @@ def list_roles(
     roles = tx.resources.list(Role, home(caller.account))
     found = [role for role in roles if role.path.startswith(path_prefix or "/")]
     items, more = page(found, lambda role: role.name, marker, max_items)
-    return {"Roles": [_listed(role) for role in items], **more}
+    return {"Roles": [listed_role(role) for role in items], **more}
 
 
 @operation("UpdateRole")
@@ -182,7 +170,7 @@ def update_assume_role_policy(tx: Transaction, caller: Caller, *, role_name: str
 
 @operation("DeleteRole")
 def delete_role(tx: Transaction, caller: Caller, *, role_name: str) -> Document:
-    """Delete a role that has no policies left. Its sessions lose all permissions.
+    """Delete a role that has no policies any more, and is in no instance profile. Its sessions may do nothing then.
 
     Errors: NoSuchEntityException; DeleteConflictException.
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_DeleteRole.html
@@ -192,22 +180,11 @@ def delete_role(tx: Transaction, caller: Caller, *, role_name: str) -> Document:
         raise ServiceError("DeleteConflictException", "Cannot delete entity, must detach all policies first.")
     if role.inline:
         raise ServiceError("DeleteConflictException", "Cannot delete entity, must delete policies first.")
+    if any(profile.role == role.name for profile in tx.resources.list(InstanceProfile, home(role.account))):
+        message = "Cannot delete entity, must remove roles from instance profile first."
+        raise ServiceError("DeleteConflictException", message)
     tx.resources.delete(Role, home(role.account), role.name)
     return {}
-
-
-@operation("ListInstanceProfilesForRole")
-def list_instance_profiles_for_role(
-    tx: Transaction, caller: Caller, *, role_name: str, marker: str | None = None, max_items: int | None = None
-) -> Document:
-    """List the instance profiles of a role: always none. Deployment tools call this before they delete a role.
-
-    Errors: NoSuchEntityException; ValidationException (any marker, because there is never a second page).
-    Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_ListInstanceProfilesForRole.html
-    """
-    role_for(tx, caller, role_name, "iam:ListInstanceProfilesForRole")
-    profiles, more = page((), str, marker, max_items)
-    return {"InstanceProfiles": profiles, **more}
 
 
 @operation("TagRole")
@@ -248,7 +225,7 @@ def list_role_tags(
     return {"Tags": tag_list({key: role.tags[key] for key in keys}), **more}
 
 
-def _listed(role: Role) -> Document:
+def listed_role(role: Role) -> Document:
     """A role as lists show it."""
     return {
         "Path": role.path,
@@ -267,4 +244,4 @@ def _described(role: Role) -> Document:
     boundary = None
     if role.boundary is not None:
         boundary = {"PermissionsBoundaryType": "Policy", "PermissionsBoundaryArn": role.boundary}
-    return _listed(role) | {"PermissionsBoundary": boundary, "Tags": tag_list(role.tags) or None}
+    return listed_role(role) | {"PermissionsBoundary": boundary, "Tags": tag_list(role.tags) or None}

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from redrive.core.documents import Document
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
-from redrive.services.iam import access, limits
-from redrive.services.iam.model.documents import check_inline, encoded
-from redrive.services.iam.model.requests import invalid_input, no_such_entity, over_quota, page
-from redrive.services.iam.operations.roles import check_boundary
+from redrive.services.iam import limits
+from redrive.services.iam.holders import HeldPolicies, delete_boundary, put_boundary
 from redrive.services.iam.operations.users import store_user, user_for
-from redrive.services.iam.warnings import tell_of_unknown
 from redrive.store.api import Transaction
+
+_HELD = HeldPolicies(
+    "User", user_for, store_user, attached_max=limits.POLICIES_PER_USER_MAX,
+    inline_characters_max=limits.USER_INLINE_POLICIES_CHARACTERS_MAX,
+)  # fmt: skip
 
 
 @operation("PutUserPolicy")
@@ -25,13 +25,7 @@ def put_user_policy(
     Errors: NoSuchEntityException; MalformedPolicyDocumentException; LimitExceededException.
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_PutUserPolicy.html
     """
-    user = user_for(tx, caller, user_name, "iam:PutUserPolicy")
-    inline = {**user.inline, policy_name: policy_document}
-    check_inline(
-        policy_document, inline, owner=f"user {user_name}", characters_max=limits.USER_INLINE_POLICIES_CHARACTERS_MAX
-    )
-    store_user(tx, dataclasses.replace(user, inline=inline))
-    return {}
+    return _HELD.put_inline(tx, caller, user_name, policy_name, policy_document)
 
 
 @operation("GetUserPolicy")
@@ -41,11 +35,7 @@ def get_user_policy(tx: Transaction, caller: Caller, *, user_name: str, policy_n
     Errors: NoSuchEntityException (user or policy).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_GetUserPolicy.html
     """
-    user = user_for(tx, caller, user_name, "iam:GetUserPolicy")
-    document = user.inline.get(policy_name)
-    if document is None:
-        raise no_such_entity(f"The user policy with name {policy_name} cannot be found.")
-    return {"UserName": user_name, "PolicyName": policy_name, "PolicyDocument": encoded(document)}
+    return _HELD.get_inline(tx, caller, user_name, policy_name)
 
 
 @operation("ListUserPolicies")
@@ -57,9 +47,7 @@ def list_user_policies(
     Errors: NoSuchEntityException; ValidationException (an invalid marker).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_ListUserPolicies.html
     """
-    user = user_for(tx, caller, user_name, "iam:ListUserPolicies")
-    names, more = page(user.inline, str, marker, max_items)
-    return {"PolicyNames": names, **more}
+    return _HELD.list_inline(tx, caller, user_name, marker, max_items)
 
 
 @operation("DeleteUserPolicy")
@@ -69,12 +57,7 @@ def delete_user_policy(tx: Transaction, caller: Caller, *, user_name: str, polic
     Errors: NoSuchEntityException (user or policy).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_DeleteUserPolicy.html
     """
-    user = user_for(tx, caller, user_name, "iam:DeleteUserPolicy")
-    if policy_name not in user.inline:
-        raise no_such_entity(f"The user policy with name {policy_name} cannot be found.")
-    inline = {name: document for name, document in user.inline.items() if name != policy_name}
-    store_user(tx, dataclasses.replace(user, inline=inline))
-    return {}
+    return _HELD.delete_inline(tx, caller, user_name, policy_name)
 
 
 @operation("AttachUserPolicy")
@@ -84,19 +67,7 @@ def attach_user_policy(tx: Transaction, caller: Caller, *, user_name: str, polic
     Errors: NoSuchEntityException (user or policy); InvalidInputException (not an ARN); LimitExceededException.
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_AttachUserPolicy.html
     """
-    user = user_for(tx, caller, user_name, "iam:AttachUserPolicy")
-    if not policy_arn.startswith("arn:"):
-        raise invalid_input(f"ARN {policy_arn} is not valid.")
-    policy = access.find_policy(tx, policy_arn)
-    if policy is None or not (policy.is_aws or policy.account == caller.account):
-        raise no_such_entity(f"Policy {policy_arn} does not exist or is not attachable.")
-    if policy_arn in user.attached:
-        return {}
-    if len(user.attached) >= limits.POLICIES_PER_USER_MAX:
-        raise over_quota("PoliciesPerUser", limits.POLICIES_PER_USER_MAX)
-    store_user(tx, dataclasses.replace(user, attached=(*user.attached, policy_arn)))
-    tell_of_unknown(tx, user.arn, policy_arn)
-    return {}
+    return _HELD.attach(tx, caller, user_name, policy_arn)
 
 
 @operation("DetachUserPolicy")
@@ -107,37 +78,20 @@ def detach_user_policy(tx: Transaction, caller: Caller, *, user_name: str, polic
     ARN).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_DetachUserPolicy.html
     """
-    user = user_for(tx, caller, user_name, "iam:DetachUserPolicy")
-    if not policy_arn.startswith("arn:"):
-        raise invalid_input(f"ARN {policy_arn} is not valid.")
-    if policy_arn not in user.attached:
-        raise no_such_entity(f"Policy {policy_arn} was not found.")
-    store_user(tx, dataclasses.replace(user, attached=tuple(arn for arn in user.attached if arn != policy_arn)))
-    return {}
+    return _HELD.detach(tx, caller, user_name, policy_arn)
 
 
 @operation("ListAttachedUserPolicies")
 def list_attached_user_policies(
-    tx: Transaction,
-    caller: Caller,
-    *,
-    user_name: str,
-    path_prefix: str | None = None,
-    marker: str | None = None,
-    max_items: int | None = None,
-) -> Document:
-    """List the managed policies that are attached to a user, sorted by name.
+    tx: Transaction, caller: Caller, *,
+    user_name: str, path_prefix: str | None = None, marker: str | None = None, max_items: int | None = None,
+) -> Document:  # fmt: skip
+    """The managed policies that are attached to a user, in order of their names.
 
     Errors: NoSuchEntityException; ValidationException (an invalid marker).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_ListAttachedUserPolicies.html
     """
-    user = user_for(tx, caller, user_name, "iam:ListAttachedUserPolicies")
-    policies = [policy for arn in user.attached if (policy := access.find_policy(tx, arn)) is not None]
-    found = [policy for policy in policies if policy.path.startswith(path_prefix or "/")]
-    # One of AWS's policies can have the same name as one of the account's; the ARN distinguishes them.
-    items, more = page(found, lambda policy: f"{policy.name} {policy.arn}", marker, max_items)
-    attached = [{"PolicyName": policy.policy_name, "PolicyArn": policy.arn} for policy in items]
-    return {"AttachedPolicies": attached, **more}
+    return _HELD.list_attached(tx, caller, user_name, path_prefix, marker, max_items)
 
 
 @operation("PutUserPermissionsBoundary")
@@ -149,10 +103,7 @@ def put_user_permissions_boundary(
     Errors: NoSuchEntityException (user or policy); InvalidInputException (not the ARN of a policy).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_PutUserPermissionsBoundary.html
     """
-    user = user_for(tx, caller, user_name, "iam:PutUserPermissionsBoundary")
-    check_boundary(tx, caller, permissions_boundary)
-    store_user(tx, dataclasses.replace(user, boundary=permissions_boundary))
-    return {}
+    return put_boundary(_HELD, tx, caller, user_name, permissions_boundary)
 
 
 @operation("DeleteUserPermissionsBoundary")
@@ -162,8 +113,4 @@ def delete_user_permissions_boundary(tx: Transaction, caller: Caller, *, user_na
     Errors: NoSuchEntityException (no such user, or they have no boundary).
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_DeleteUserPermissionsBoundary.html
     """
-    user = user_for(tx, caller, user_name, "iam:DeleteUserPermissionsBoundary")
-    if user.boundary is None:
-        raise no_such_entity(f"The user with name {user_name} has no permissions boundary.")
-    store_user(tx, dataclasses.replace(user, boundary=None))
-    return {}
+    return delete_boundary(_HELD, tx, caller, user_name)

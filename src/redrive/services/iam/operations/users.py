@@ -13,10 +13,10 @@ from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
 from redrive.services.iam import limits
+from redrive.services.iam.holders import check_boundary
 from redrive.services.iam.model.requests import no_such_entity, over_quota, page, tag_list, tagged, untagged
 from redrive.services.iam.model.role import home
 from redrive.services.iam.model.user import KEYS, AccessKey, User, new_user_id, user_arn
-from redrive.services.iam.operations.roles import check_boundary
 from redrive.store.api import Transaction
 
 
@@ -101,7 +101,7 @@ def list_users(
     users = tx.resources.list(User, home(caller.account))
     found = [user for user in users if user.path.startswith(path_prefix or "/")]
     items, more = page(found, lambda user: user.name, marker, max_items)
-    return {"Users": [_listed(user) for user in items], **more}
+    return {"Users": [listed_user(user) for user in items], **more}
 
 
 @operation("UpdateUser")
@@ -135,15 +135,15 @@ def update_user(
 
 @operation("DeleteUser")
 def delete_user(tx: Transaction, caller: Caller, *, user_name: str) -> Document:
-    """Delete a user who has no access keys and no policies left.
+    """Delete a user who has no keys and no policies any more, and is in no group.
 
     Errors: NoSuchEntityException; DeleteConflictException.
     Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_DeleteUser.html
     """
     user = user_for(tx, caller, user_name, "iam:DeleteUser")
     for what, is_left in (
-        ("delete access keys", user.access_keys), ("detach all policies", user.attached),
-        ("delete policies", user.inline),
+        ("delete access keys", user.access_keys), ("remove users from group", user.groups),
+        ("detach all policies", user.attached), ("delete policies", user.inline),
     ):  # fmt: skip
         if is_left:
             raise ServiceError("DeleteConflictException", f"Cannot delete entity, must {what} first.")
@@ -189,20 +189,6 @@ def list_user_tags(
     return {"Tags": tag_list({key: user.tags[key] for key in keys}), **more}
 
 
-@operation("ListGroupsForUser")
-def list_groups_for_user(
-    tx: Transaction, caller: Caller, *, user_name: str, marker: str | None = None, max_items: int | None = None
-) -> Document:
-    """List the groups of a user: always none, because groups are not supported.
-
-    Errors: NoSuchEntityException.
-    Source: https://docs.aws.amazon.com/IAM/latest/APIReference/API_ListGroupsForUser.html
-    """
-    user_for(tx, caller, user_name, "iam:ListGroupsForUser")
-    groups, more = page((), str, marker, max_items)
-    return {"Groups": groups, **more}
-
-
 def _calling_user(caller: Caller) -> str:
     if caller.user_arn is None:
         raise ServiceError("ValidationException", "Must specify userName when calling with non-User credentials")
@@ -215,8 +201,8 @@ def _check_name_is_free(tx: Transaction, user: User) -> None:
         raise ServiceError("EntityAlreadyExistsException", message)
 
 
-def _listed(user: User) -> Document:
-    """A user as lists show it."""
+def listed_user(user: User) -> Document:
+    """A user as lists show them."""
     return {
         "Path": user.path,
         "UserName": user.user_name,
@@ -228,7 +214,7 @@ def _listed(user: User) -> Document:
 
 def _described(user: User) -> Document:
     bounded = {"PermissionsBoundaryType": "Policy", "PermissionsBoundaryArn": user.boundary}
-    return _listed(user) | {
+    return listed_user(user) | {
         "PermissionsBoundary": None if user.boundary is None else bounded,
         "Tags": tag_list(user.tags) or None,
     }

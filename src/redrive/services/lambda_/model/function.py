@@ -168,8 +168,9 @@ def parse_reference(text: str, qualifier: str | None, scope: Scope) -> FunctionR
 
 
 def function_invocation(
-    function: Function, request_id: str, payload: bytes, *, function_arn: str, client_context: str | None = None
-) -> Invocation:
+    function: Function, request_id: str, payload: bytes, *,
+    function_arn: str, client_context: str | None = None, trace_header: str = "",
+) -> Invocation:  # fmt: skip
     """Build one run of a function. The function's context shows `function_arn`, the ARN by which it was invoked."""
     return Invocation(
         request_id=request_id,
@@ -192,6 +193,7 @@ def function_invocation(
         environment=function.environment or {},
         reserved=function.reserved,
         client_context=client_context,
+        trace_header=trace_header,
         log_format=function.logging.format,
         log_level=function.logging.application_level,
         system_log_level=function.logging.system_level,

@@ -10,7 +10,11 @@ from redrive.core.errors import Bug, ServiceError
 from redrive.core.scope import Caller, Scope
 from redrive.delivery.operation import Outside, operation
 from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus
-from redrive.services.lambda_.limits import EVENT_PAYLOAD_BYTES_MAX, SYNC_PAYLOAD_BYTES_MAX
+from redrive.services.lambda_.limits import (
+    EVENT_PAYLOAD_BYTES_MAX,
+    SYNC_PAYLOAD_BYTES_MAX,
+    TRACE_HEADER_CHARACTERS_MAX,
+)
 from redrive.services.lambda_.model.event_invoke import UNHANDLED, EventInvokeConfig, event_retry_policy
 from redrive.services.lambda_.model.function import (
     LATEST,
@@ -70,6 +74,7 @@ def invoke(
         event,
         function_arn=reference.qualified_arn,
         client_context=_client_context(client_context),
+        trace_header=_trace_header(caller),
     )
     return Outside(invocation, lambda later, result: _answer(later, invocation, result, with_tail=log_type == "Tail"))
 
@@ -117,12 +122,21 @@ def _client_context(text: str | None) -> str | None:
     return decoded
 
 
+def _trace_header(caller: Caller) -> str:
+    """The trace of the request, if its header can be a header and a variable again; empty if it cannot, or is none."""
+    header = caller.trace_header
+    return header if len(header) <= TRACE_HEADER_CHARACTERS_MAX and header.isascii() and header.isprintable() else ""
+
+
 def _promise(
     tx: Transaction, caller: Caller, scope: Scope, function: Function, event: bytes, *, invoked_arn: str
 ) -> None:
     """Create the delivery of an accepted event. `scope` is the function's, which may be in another account."""
     config = tx.resources.get(EventInvokeConfig, scope, function.name)
     document = {"Payload": event.decode()}
+    trace = _trace_header(caller)
+    if trace:
+        document["Trace"] = trace
     if tx.cause is not None:
         document |= {"Execution": tx.cause.execution_id, "Cause": tx.cause.delivery_id}
     is_new = tx.deliveries.put(

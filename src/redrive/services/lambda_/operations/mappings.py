@@ -224,11 +224,16 @@ def _authorized_mapping(tx: Transaction, caller: Caller, action: str, uuid: str)
 
 
 def _check_source(event_source_arn: str | None) -> None:
-    """Refuse an event source that is not a queue."""
+    """Only queues are event sources here; no table has a stream.
+
+    Errors: InvalidParameterValueException.
+    """
     try:
         source = Arn.parse(event_source_arn or "")
     except ValueError:
         raise invalid_parameter("Unrecognized event source.") from None
+    if source.service == "dynamodb":
+        raise invalid_parameter(f"Stream not found: {event_source_arn}")
     if source.service != "sqs":
         raise unavailable(f"EventSourceArn {event_source_arn}")
 
