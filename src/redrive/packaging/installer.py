@@ -1,26 +1,17 @@
-"""Dependencies of a requirements.txt, installed for the Python that a function names, and kept for the next time.
-
-An installation is made beside its place and moved there when it is whole: what fails leaves the cache as it was.
-"""
+"""Dependencies of a requirements.txt, installed for the Python that a function names, and kept for the next time."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from redrive.core.errors import UserError
+from redrive.packaging.keeping import Say, kept, run_tool
 
-Say = Callable[[str], None]
-"""Tells somebody who waits what is being done."""
-
-_LINES_SHOWN = 12
 _LAYOUT = "1"  # Changes when installations are laid out in another way, so that earlier ones are not used.
 
 
@@ -83,27 +74,16 @@ def installed(requirements: Path, interpreter: Interpreter, cache: Path, *, say:
     Errors: UserError with the installer's last lines.
     """
     content = requirements.read_bytes()
-    parts = (_LAYOUT, interpreter.version, sys.platform, os.uname().machine, str(requirements.resolve().parent))
+    parts = [_LAYOUT, interpreter.version, sys.platform, os.uname().machine]
     # Files that a requirements.txt names by their paths are looked up from where it lies.
-    named = parts if b"-r " in content or b"./" in content or b"-c " in content else parts[:-1]
-    key = hashlib.sha256("\n".join(named).encode() + b"\n" + content).hexdigest()[:32]
-    place = cache / "installed" / key
-    if place.is_dir():
-        return place
-    say(f"installing {requirements} for Python {interpreter.version}")
-    place.parent.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(prefix="installing-", dir=place.parent))
-    try:
-        _install(requirements, interpreter, partial)
-        partial.chmod(0o755)
-        try:
-            partial.rename(place)
-        except OSError:
-            if not place.is_dir():  # Another process was first, with the same.
-                raise
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-    return place
+    if b"-r " in content or b"./" in content or b"-c " in content:
+        parts.append(str(requirements.resolve().parent))
+
+    def make(place: Path) -> None:
+        say(f"installing {requirements} for Python {interpreter.version}")
+        _install(requirements, interpreter, place)
+
+    return kept(cache, [*(part.encode() for part in parts), content], make)
 
 
 def _install(requirements: Path, interpreter: Interpreter, target: Path) -> None:
@@ -112,11 +92,4 @@ def _install(requirements: Path, interpreter: Interpreter, target: Path) -> None
     ]  # fmt: skip
     if interpreter.command[-1] == "install" and "uv" not in interpreter.command[0]:
         command += ["--disable-pip-version-check", "--no-compile"]
-    ran = subprocess.run(
-        command, cwd=requirements.resolve().parent, check=False, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-    )  # fmt: skip
-    if ran.returncode != 0:
-        lines = [line for line in ran.stdout.splitlines() if line.strip()]
-        last = "\n".join(f"  {line}" for line in lines[-_LINES_SHOWN:])
-        raise UserError(f"{requirements} could not be installed. pip's last lines:\n{last}", exit_code=2)
+    run_tool("pip", f"{requirements} could not be installed", command, requirements.resolve().parent)
