@@ -36,11 +36,13 @@ class Run:
     """A stack under way. `stack` changes with each event; `save` writes it.
 
     A strict run refuses properties that a type does not have, as AWS does; otherwise they are left out with a warning.
+    In real time, a resource is awaited from the instant at which it was made; virtual time may stand still there.
     """
 
-    def __init__(self, tx: Transaction, stack: Stack, *, is_strict: bool = False) -> None:
+    def __init__(self, tx: Transaction, stack: Stack, *, is_strict: bool = False, real_time: bool = False) -> None:
         self.tx = tx
         self.is_strict = is_strict
+        self.real_time = real_time
         self.stack = stack
         self.scope = stack.scope
 
