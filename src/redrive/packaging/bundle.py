@@ -12,7 +12,7 @@ from redrive.core.errors import UserError
 from redrive.packaging.files import LEFT_OUT_OF_PACKAGES, archive_of, check_size, digest_of, files_of
 from redrive.packaging.installer import Interpreter, installed
 from redrive.packaging.keeping import Say
-from redrive.packaging.node import MODULES, Npm, bundled, sdk_packages
+from redrive.packaging.node import MODULES, Npm, bundled, module_files, with_sdk
 
 REQUIREMENTS = "requirements.txt"
 _ARCHIVES = (".zip", ".jar")
@@ -72,14 +72,11 @@ class Bundler:
         npm = Npm(self.npm, self.cache, self.say)
         modules = None if is_built else npm.dependencies(source)
         if esbuild is None:
-            files = _modules(modules) | files_of(source)
+            files = module_files(modules) | files_of(source)
         else:
             own = source / MODULES
             files = files_of(bundled(source, modules or (own if own.is_dir() else None), esbuild, npm))
-        sdk = sdk_packages(files, runtime)
-        if not sdk:
-            return files
-        return _modules(npm.packages(sdk, f"{', '.join(sdk)} of the runtime {runtime}")) | files
+        return with_sdk(files, runtime, npm)
 
     def _archived(self, files: dict[str, Path], source: Path) -> bytes:
         kept = self.cache / "bundles" / f"{digest_of(dict(sorted(files.items())))}.zip"
@@ -102,13 +99,6 @@ class Bundler:
         except BadArchive as error:
             raise UserError(f"{source} cannot be used as code: {error}.", exit_code=2) from error
         return content
-
-
-def _modules(place: Path | None) -> dict[str, Path]:
-    """The files of a node_modules, as they lie in an archive."""
-    if place is None:
-        return {}
-    return {f"{MODULES}/{name}": path for name, path in files_of(place, (".bin", ".package-lock.json")).items()}
 
 
 def _asks(requirements: Path) -> bool:

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from redrive.core.errors import UserError
+from redrive.invoke.runtime.runtimes import Runtimes
 from redrive.packaging.keeping import Say, kept, run_tool
 
-_LAYOUT = "1"  # Changes when installations are laid out in another way, so that earlier ones are not used.
+_LAYOUT = "2"  # Changes when installations are laid out in another way, so that earlier ones are not used.
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,6 @@ class Interpreter:
 
     command: tuple[str, ...]
     version: str
-    options: tuple[str, ...] = ()
 
 
 def cache_directory(environment: dict[str, str]) -> Path:
@@ -34,17 +34,14 @@ def cache_directory(environment: dict[str, str]) -> Path:
 
 
 def interpreter_for(runtime: str) -> Interpreter:
-    """The installer for a runtime such as `python3.12`: that of its Python, if the machine has it, else our own."""
-    version = runtime.removeprefix("python")
-    own = f"{sys.version_info.major}.{sys.version_info.minor}"
-    if not runtime.startswith("python") or version == own:
-        return Interpreter(_installer_of(sys.executable), own)
-    found = shutil.which(runtime)
-    if found is not None and _runs(found):
-        return Interpreter(_installer_of(found), version)
-    # Wheels for another version can be fetched, though nothing can be built for it.
-    other = ("--python-version", version, "--only-binary=:all:")
-    return Interpreter(_installer_of(sys.executable), version, other)
+    """The installer for a runtime such as `python3.12`: that of the Python which runs its functions on this machine.
+
+    That is our own where the machine has not the one that the runtime names: wheels of another version would not load.
+    """
+    python = Runtimes(os.environ, Path.home()).of(runtime).path if runtime.startswith("python") else ""
+    if not python:
+        return Interpreter(_installer_of(sys.executable), f"{sys.version_info.major}.{sys.version_info.minor}")
+    return Interpreter(_installer_of(python), runtime.removeprefix("python"))
 
 
 def _installer_of(python: str) -> tuple[str, ...]:
@@ -88,7 +85,7 @@ def installed(requirements: Path, interpreter: Interpreter, cache: Path, *, say:
 
 def _install(requirements: Path, interpreter: Interpreter, target: Path) -> None:
     command = [
-        *interpreter.command, "--quiet", "--target", str(target), "-r", requirements.name, *interpreter.options,
+        *interpreter.command, "--quiet", "--target", str(target), "-r", requirements.name,
     ]  # fmt: skip
     if interpreter.command[-1] == "install" and "uv" not in interpreter.command[0]:
         command += ["--disable-pip-version-check", "--no-compile"]

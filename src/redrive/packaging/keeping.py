@@ -6,7 +6,7 @@ import hashlib
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from redrive.core.errors import UserError
@@ -40,18 +40,22 @@ def kept(cache: Path, parts: Sequence[bytes], make: Callable[[Path], None]) -> P
     return place
 
 
-def run_tool(
-    name: str, what: str, command: Sequence[str], directory: Path, *, environment: Mapping[str, str] | None = None
-) -> None:
-    """Run a tool in a directory. Errors: UserError with the tool's last lines; `what` says what could not be done."""
+def run_tool(name: str, what: str, command: Sequence[str], directory: Path, *, errors: str = "") -> None:
+    """Run a tool in a directory. `errors` is how the tool marks its errors, if more follows after them.
+
+    Errors: UserError with the tool's last lines, or those from its first error; `what` says what could not be done.
+    """
     try:
         ran = subprocess.run(
             command, cwd=directory, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, errors="replace", env=environment,
+            stderr=subprocess.STDOUT, text=True, errors="replace",
         )  # fmt: skip
     except OSError as error:
         raise UserError(f"{what}: {name} cannot be run: {error}.", exit_code=3) from error
     if ran.returncode != 0:
         lines = [line for line in ran.stdout.splitlines() if line.strip()]
-        last = "\n".join(f"  {line}" for line in lines[-_LINES_SHOWN:])
-        raise UserError(f"{what}. {name}'s last lines:\n{last}", exit_code=2)
+        marked = [number for number, line in enumerate(lines) if errors and errors in line]
+        shown = lines[marked[0] :][:_LINES_SHOWN] if marked else lines[-_LINES_SHOWN:]
+        which = "errors" if marked else "last lines"
+        text = "\n".join(f"  {line}" for line in shown)
+        raise UserError(f"{what}. {name}'s {which}:\n{text}", exit_code=2)

@@ -110,6 +110,29 @@ def sdk_packages(files: Mapping[str, Path], runtime: str) -> dict[str, str]:
     }
 
 
+def with_sdk(files: Mapping[str, Path], runtime: str, npm: Npm) -> dict[str, Path]:
+    """The files of a function with the packages of AWS's SDK that they use and do not bring.
+
+    Where npm cannot install them, that is said, and the files stay as they are.
+    """
+    sdk = sdk_packages(files, runtime)
+    if not sdk:
+        return dict(files)
+    try:
+        modules = npm.packages(sdk, f"{', '.join(sdk)}, which AWS has in the runtime {runtime},")
+    except UserError as error:
+        npm.say(f"{error.what}\nThe function will not find {', '.join(sdk)}.")
+        return dict(files)
+    return module_files(modules) | dict(files)
+
+
+def module_files(place: Path | None) -> dict[str, Path]:
+    """The files of a node_modules, as they lie in an archive."""
+    if place is None:
+        return {}
+    return {f"{MODULES}/{name}": path for name, path in files_of(place, (".bin", ".package-lock.json")).items()}
+
+
 def bundled(source: Path, modules: Path | None, properties: Mapping[str, object], npm: Npm) -> Path:
     """The directory of what esbuild makes of TypeScript or JavaScript, as SAM has it built.
 
@@ -128,10 +151,16 @@ def bundled(source: Path, modules: Path | None, properties: Mapping[str, object]
         if modules is not None:
             (work / MODULES).symlink_to(modules)
         command = [str(program), *entries, "--bundle", "--platform=node", f"--outdir={place}", *options]
-        run_tool("esbuild", f"{source} could not be built", command, work)
+        run_tool("esbuild", f"{source} could not be built", command, work, errors="[ERROR]")
         shutil.rmtree(work)
 
-    parts = [_LAYOUT, b"esbuild", str(modules).encode(), digest_of(files_of(source)).encode(), "\n".join(options).encode()]
+    parts = [
+        _LAYOUT,
+        b"esbuild",
+        str(modules).encode(),
+        digest_of(files_of(source)).encode(),
+        "\n".join(options).encode(),
+    ]
     return kept(npm.cache, [*parts, "\n".join(entries).encode()], make)
 
 

@@ -18,6 +18,9 @@ from redrive.packaging.bundle import Bundler
 BUCKET = "redrive-assets"
 """Where a template finds what was brought; the engine knows this name."""
 
+TEMPLATE_BYTES_MAX = 51_200
+"""Longer templates are given by a URL, as on AWS."""
+
 Bring = Callable[[bytes], str]
 """Brings an archive to where functions are made of it; answers its key there."""
 
