@@ -53,8 +53,9 @@ def test_function_whose_code_lies_beside_the_template_runs(project: Path) -> Non
     world = World(seed=1)
 
     outputs = world.deploy(project)
-    world.client("sqs").send_message(QueueUrl=outputs["Orders"], MessageBody="tea")
-    world.advance(minutes=1)
+    with world.reached():
+        world.client("sqs").send_message(QueueUrl=outputs["Orders"], MessageBody="tea")
+        world.advance(minutes=1)
 
     taken = world.client("sqs").receive_message(QueueUrl=outputs["Taken"])["Messages"]
     assert [message["Body"] for message in taken] == ["TEA"]
