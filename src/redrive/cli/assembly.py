@@ -6,9 +6,7 @@ Source: https://github.com/aws/aws-cdk-cli/tree/main/packages/%40aws-cdk/cloud-a
 
 from __future__ import annotations
 
-import io
 import json
-import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +14,14 @@ from typing import Any
 
 from redrive.cli.surface import Surface
 from redrive.core.errors import UserError
+from redrive.packaging.files import archive_of, files_of
+from redrive.packaging.node import Npm, with_sdk
 
 MANIFEST = "manifest.json"
 _STACK = "aws:cloudformation:stack"
 _ASSETS = "cdk:asset-manifest"
-# The earliest date that an archive can hold: the same files always give the same bytes.
-_DATE = (1980, 1, 1, 0, 0, 0)
+# What is assumed of JavaScript in an app: its assets do not say for which runtime they are.
+_NODE = "nodejs22.x"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +94,14 @@ def read_files(assembly: Path, *, account: str, region: str) -> Iterator[File]:
                 )  # fmt: skip
 
 
-def upload_files(files: Iterator[File], endpoint_url: str, account: str) -> int:
-    """Upload the files of an app to a server; returns their number. Errors: UserError."""
+def upload_files(files: Iterator[File], endpoint_url: str, account: str, npm: Npm) -> int:
+    """Upload the files of an app to a server; answers how many. Errors: UserError.
+
+    Archives of Node.js code get the packages of AWS's SDK that they use, which AWS has in the runtime.
+    """
     count = 0
     for file in files:
-        content = _archive(file.path) if file.is_archive else file.path.read_bytes()
+        content = _archive(file.path, npm) if file.is_archive else file.path.read_bytes()
         Surface(endpoint_url).put_asset(bucket=file.bucket, key=file.key, content=content, account=account)
         count += 1
     return count
@@ -128,18 +131,11 @@ def _filled(text: str, account: str, region: str) -> str:
     return text
 
 
-def _archive(directory: Path) -> bytes:
+def _archive(directory: Path, npm: Npm) -> bytes:
     """A directory as an archive, with the same bytes for the same files; a file that is an archive stays unchanged."""
     if directory.is_file():
         return directory.read_bytes()
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(each for each in directory.rglob("*") if each.is_file()):
-            entry = zipfile.ZipInfo(path.relative_to(directory).as_posix(), _DATE)
-            entry.external_attr = path.stat().st_mode << 16
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(entry, path.read_bytes())
-    return content.getvalue()
+    return archive_of(with_sdk(files_of(directory, ()), _NODE, npm))
 
 
 def _read(path: Path) -> dict[str, Any]:

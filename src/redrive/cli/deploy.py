@@ -21,11 +21,9 @@ from redrive.languages.template import TemplateError
 from redrive.languages.template.places import keys_twice
 from redrive.packaging.bundle import Bundler
 from redrive.packaging.installer import cache_directory, interpreter_for
+from redrive.packaging.node import Npm
 from redrive.packaging.samconfig import SamConfig, find_config, read_config
-from redrive.packaging.template import packaged
-
-TEMPLATE_BYTES_MAX = 51_200
-"""Longer templates are passed by URL, as on AWS."""
+from redrive.packaging.template import TEMPLATE_BYTES_MAX, packaged
 
 CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"]
 
@@ -100,7 +98,10 @@ def _of_assembly(
     if not chosen:
         known = ", ".join(each.name for each in stacks)
         raise UserError(f"{assembly} has no stack {only}.", next_step=f"There is: {known}.", exit_code=2)
-    count = upload_files(read_files(assembly, account=account, region=region), endpoint_url, account)
+    count = upload_files(
+        read_files(assembly, account=account, region=region), endpoint_url, account,
+        Npm(("npm",), cache_directory(dict(os.environ)), _say),
+    )  # fmt: skip
     click.echo(f"{count} files of {assembly} are uploaded.", err=True)
     for each in chosen:
         text = _read(each.template)
@@ -127,9 +128,13 @@ def _parameters(given: Mapping[str, str]) -> list[dict[str, str]]:
     return [{"ParameterKey": key, "ParameterValue": value} for key, value in given.items()]
 
 
+def _say(line: str) -> None:
+    click.echo(line, err=True)
+
+
 def _packaged(template: Path, text: str, parameters: Mapping[str, str], endpoint_url: str) -> str:
     """The template after its local code is uploaded to the server."""
-    bundler = Bundler(cache_directory(dict(os.environ)), interpreter_for, lambda line: click.echo(line, err=True))
+    bundler = Bundler(cache_directory(dict(os.environ)), interpreter_for, _say)
     directory = template.resolve().parent
     try:
         return packaged(

@@ -34,6 +34,7 @@ EXIT_UNFINISHED = 3
 @click.option("--faults", default=3, show_default=True, type=click.IntRange(0, 6), help="Up to how many faults.")
 @click.option("--template", type=click.Path(path_type=Path), help="The template with queue and tables.")
 @click.option("-p", "--parameter", "parameters", multiple=True, metavar="KEY=VALUE", help="A parameter; repeatable.")
+@click.option("--config-env", help="The environment in samconfig.toml whose parameters hold.  [default: default]")
 @click.option("--effect", "effects", multiple=True, metavar="PATTERN", help="Calls that are effects; repeatable.")
 @click.option("--ignore", "ignored", multiple=True, metavar="PATTERN", help="Calls that are none; repeatable.")
 @click.option("--ledger", "ledgers", multiple=True, metavar="TABLE", help="The handler's memory; repeatable.")
@@ -45,8 +46,9 @@ EXIT_UNFINISHED = 3
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to print the result.")
 def command(
     handler: str | None, event: Path | None, faults: int, template: Path | None, parameters: tuple[str, ...],
-    effects: tuple[str, ...], ignored: tuple[str, ...], ledgers: tuple[str, ...], invariants: tuple[str, ...],
-    stable_results: bool, seconds: float | None, seed: int, export: Path | None, output: str,
+    config_env: str | None, effects: tuple[str, ...], ignored: tuple[str, ...], ledgers: tuple[str, ...],
+    invariants: tuple[str, ...], stable_results: bool, seconds: float | None, seed: int, export: Path | None,
+    output: str,
 ) -> None:  # fmt: skip
     """Search for a history in which a handler of a queue's messages loses work, repeats it, or leaves it stuck.
 
@@ -69,8 +71,8 @@ def command(
         raise UserError(f"There is no directory {export.parent}.", next_step=f"mkdir -p {export.parent}", exit_code=2)
     options = Options(
         faults=faults, seed=seed, bodies=None if event is None else read_event(event), template=template,
-        parameters=_pairs(parameters), effects=effects, ignored=ignored, ledgers=ledgers,
-        invariants=tuple(map(_invariant, invariants)), stable_results=stable_results,
+        parameters=_configured(template, config_env) | _pairs(parameters), effects=effects, ignored=ignored,
+        ledgers=ledgers, invariants=tuple(map(_invariant, invariants)), stable_results=stable_results,
     )  # fmt: skip
     subject = _subject(handler)
     console = Console(stderr=True)
@@ -114,6 +116,14 @@ def _invariant(name: str) -> Invariant:
     finally:
         sys.path.remove(str(Path.cwd()))
     return found
+
+
+def _configured(template: Path | None, environment: str | None) -> dict[str, str]:
+    """The parameters that the project's samconfig.toml gives a template. Errors: UserError."""
+    from redrive.packaging.samconfig import find_config, read_config
+
+    file = None if template is None else find_config(template, None)
+    return dict(read_config(file, environment).parameters)
 
 
 def _pairs(given: tuple[str, ...]) -> dict[str, str]:

@@ -139,12 +139,14 @@ def build_engine(
 ) -> Engine:  # fmt: skip
     """An engine over a store. `run` is the store's own, or that of the group commit in front of the store.
 
-    In real time, a function that a fault makes slow takes that time. In virtual time it takes none.
+    In real time, functions that a fault slows down take that long, and stacks await what is being made; in virtual time
+    both take none.
     """
     store.on_commit(lambda topics: log_misspellings(log, topics))
     store.on_commit(lambda topics: log_unknown(log, topics))
     faulty = FaultyInvoker(invoker, run, real_time=real_time, commits=store)
-    registry, workers = bind_registry(store, models, settings), build_workers(log, settings, knobs)
+    registry = bind_registry(store, models, settings)
+    workers = build_workers(log, settings, knobs, real_time=real_time)
     return Engine(run, registry, workers, faulty, log, http=HttpCalls())
 
 
@@ -155,7 +157,9 @@ def bind_registry(store: Store, models: Models, settings: Settings = DEFAULTS) -
     return registry
 
 
-def build_workers(log: Log, settings: Settings = DEFAULTS, knobs: Knobs = PRODUCTION) -> list[Worker]:
+def build_workers(
+    log: Log, settings: Settings = DEFAULTS, knobs: Knobs = PRODUCTION, *, real_time: bool = False
+) -> list[Worker]:
     """All workers of an engine. Each engine over a store needs its own."""
     sources: list[Source] = [
         # One for each kind of source, in alphabetical order.
@@ -174,6 +178,6 @@ def build_workers(log: Log, settings: Settings = DEFAULTS, knobs: Knobs = PRODUC
         MetricsWorker([QueueSampler()]),
         MoveTaskWorker(),
         ScheduleWorker(per_claim=knobs.occurrences_per_claim),
-        StackWorker(is_strict=settings.strict_templates),
+        StackWorker(is_strict=settings.strict_templates, real_time=real_time),
         UpkeepWorker(AGEING, per_claim=knobs.rows_swept_per_claim),
     ]

@@ -1,27 +1,19 @@
-"""Installs the dependencies in a requirements.txt for a function's version of Python, and caches the installation.
-
-An installation is made in a temporary place and moved when it is complete: a failure leaves the cache unchanged.
-"""
+"""Dependencies of a requirements.txt, installed for the Python that a function names, and kept for the next time."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from redrive.core.errors import UserError
+from redrive.invoke.runtime.runtimes import Runtimes
+from redrive.packaging.keeping import Say, kept, run_tool
 
-Say = Callable[[str], None]
-"""Tells the waiting user what is being done."""
-
-_LINES_SHOWN = 12
-_LAYOUT = "1"  # Increased when the layout of installations changes, so that earlier installations are not used.
+_LAYOUT = "2"  # Changes when installations are laid out in another way, so that earlier ones are not used.
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +22,6 @@ class Interpreter:
 
     command: tuple[str, ...]
     version: str
-    options: tuple[str, ...] = ()
 
 
 def cache_directory(environment: dict[str, str]) -> Path:
@@ -43,17 +34,14 @@ def cache_directory(environment: dict[str, str]) -> Path:
 
 
 def interpreter_for(runtime: str) -> Interpreter:
-    """The installer for a runtime such as `python3.12`: of that Python, if the machine has it, else of our own."""
-    version = runtime.removeprefix("python")
-    own = f"{sys.version_info.major}.{sys.version_info.minor}"
-    if not runtime.startswith("python") or version == own:
-        return Interpreter(_installer_of(sys.executable), own)
-    found = shutil.which(runtime)
-    if found is not None and _runs(found):
-        return Interpreter(_installer_of(found), version)
-    # Wheels for another version can be downloaded, but nothing can be built for it.
-    other = ("--python-version", version, "--only-binary=:all:")
-    return Interpreter(_installer_of(sys.executable), version, other)
+    """The installer for a runtime such as `python3.12`: that of the Python which runs its functions on this machine.
+
+    That is our own where the machine has not the one that the runtime names: wheels of another version would not load.
+    """
+    python = Runtimes(os.environ, Path.home()).of(runtime).path if runtime.startswith("python") else ""
+    if not python:
+        return Interpreter(_installer_of(sys.executable), f"{sys.version_info.major}.{sys.version_info.minor}")
+    return Interpreter(_installer_of(python), runtime.removeprefix("python"))
 
 
 def _installer_of(python: str) -> tuple[str, ...]:
@@ -83,40 +71,22 @@ def installed(requirements: Path, interpreter: Interpreter, cache: Path, *, say:
     Errors: UserError with the installer's last lines.
     """
     content = requirements.read_bytes()
-    parts = (_LAYOUT, interpreter.version, sys.platform, os.uname().machine, str(requirements.resolve().parent))
-    # Relative paths in a requirements.txt start at its folder.
-    named = parts if b"-r " in content or b"./" in content or b"-c " in content else parts[:-1]
-    key = hashlib.sha256("\n".join(named).encode() + b"\n" + content).hexdigest()[:32]
-    place = cache / "installed" / key
-    if place.is_dir():
-        return place
-    say(f"installing {requirements} for Python {interpreter.version}")
-    place.parent.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(prefix="installing-", dir=place.parent))
-    try:
-        _install(requirements, interpreter, partial)
-        partial.chmod(0o755)
-        try:
-            partial.rename(place)
-        except OSError:
-            if not place.is_dir():  # Another process made the same installation first.
-                raise
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-    return place
+    parts = [_LAYOUT, interpreter.version, sys.platform, os.uname().machine]
+    # Files that a requirements.txt names by their paths are looked up from where it lies.
+    if b"-r " in content or b"./" in content or b"-c " in content:
+        parts.append(str(requirements.resolve().parent))
+
+    def make(place: Path) -> None:
+        say(f"installing {requirements} for Python {interpreter.version}")
+        _install(requirements, interpreter, place)
+
+    return kept(cache, [*(part.encode() for part in parts), content], make)
 
 
 def _install(requirements: Path, interpreter: Interpreter, target: Path) -> None:
     command = [
-        *interpreter.command, "--quiet", "--target", str(target), "-r", requirements.name, *interpreter.options,
+        *interpreter.command, "--quiet", "--target", str(target), "-r", requirements.name,
     ]  # fmt: skip
     if interpreter.command[-1] == "install" and "uv" not in interpreter.command[0]:
         command += ["--disable-pip-version-check", "--no-compile"]
-    ran = subprocess.run(
-        command, cwd=requirements.resolve().parent, check=False, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-    )  # fmt: skip
-    if ran.returncode != 0:
-        lines = [line for line in ran.stdout.splitlines() if line.strip()]
-        last = "\n".join(f"  {line}" for line in lines[-_LINES_SHOWN:])
-        raise UserError(f"{requirements} could not be installed. pip's last lines:\n{last}", exit_code=2)
+    run_tool("pip", f"{requirements} could not be installed", command, requirements.resolve().parent)

@@ -18,11 +18,22 @@ from redrive.packaging.bundle import Bundler
 BUCKET = "redrive-assets"
 """The bucket of uploaded archives; the engine knows this name."""
 
+TEMPLATE_BYTES_MAX = 51_200
+"""Longer templates are given by a URL, as on AWS."""
+
 Bring = Callable[[bytes], str]
 """Uploads an archive; returns its key."""
 
+NESTED: Mapping[str, str] = {
+    "AWS::CloudFormation::Stack": "TemplateURL",
+    "AWS::Serverless::Application": "Location",
+}
+"""The types whose template may be local: the property that names it."""
+
+_LAYER_FOLDERS = {"python": "python/", "nodejs": "nodejs/"}
 _LOOP = "Fn::ForEach::"
-_BUILDERS_ELSEWHERE = frozenset({"esbuild", "makefile", "dotnet", "go1.x", "rust-cargolambda"})
+_BUILDERS_ELSEWHERE = frozenset({"makefile", "dotnet", "go1.x", "rust-cargolambda"})
+_ESBUILD = "esbuild"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +64,7 @@ class Local:
     source: Path
     runtime: str
     builder: str
+    built_by: Mapping[str, Node]
 
 
 def local_code(root: Mapping[str, Node], directory: Path, parameters: Mapping[str, str]) -> list[Local]:
@@ -77,35 +89,85 @@ def local_code(root: Mapping[str, Node], directory: Path, parameters: Mapping[st
             if source is not None:
                 properties[kind.property] = source
             continue
-        builder = str(_object(resource.get("Metadata")).get("BuildMethod", ""))
+        metadata = _object(resource.get("Metadata"))
+        builder = str(metadata.get("BuildMethod", ""))
         runtime = _runtime(properties, shared, kind, builder, root, parameters)
-        found.append(Local(logical_id, kind, properties, (directory / source).resolve(), runtime, builder))
+        place, built_by = (directory / source).resolve(), _object(metadata.get("BuildProperties"))
+        found.append(Local(logical_id, kind, properties, place, runtime, builder, built_by))
     return found
 
 
 def packaged(
     text: str, directory: Path, bundler: Bundler, bring: Bring, *, parameters: Mapping[str, str], is_built: bool = False
 ) -> str:
-    """The template with uploaded locations in place of local code; a template without local code stays unchanged.
+    """The template with what was brought in the place of what is local; one without anything local stays as it is.
 
-    `is_built`: `sam build` wrote the template, and has installed dependencies. Errors: UserError; TemplateError.
+    Local are code, the definitions of state machines, and the templates of nested stacks. `is_built`: `sam build` wrote
+    the template, and has installed dependencies. Errors: UserError; TemplateError.
     """
+    return _packaged(text, directory, Packing(bundler, bring, parameters, is_built), ())
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """What is the same for a template and for those that are nested in it."""
+
+    bundler: Bundler
+    bring: Bring
+    parameters: Mapping[str, str]
+    is_built: bool
+
+
+def _packaged(text: str, directory: Path, packing: Packing, above: tuple[Path, ...]) -> str:
     root = read_root(text)
-    locals_ = local_code(root, directory, parameters)
-    has_definitions = _take_in_definitions(root, directory)
+    locals_ = local_code(root, directory, packing.parameters)
+    is_changed = _take_in_definitions(root, directory)
+    is_changed = _bring_nested(root, directory, packing, above) or is_changed
     if not locals_:
-        return dump_json(root) if has_definitions else text
-    brought: dict[tuple[Path, str, str], str] = {}
+        return dump_json(root) if is_changed else text
+    brought: dict[tuple[Path, str, str, str], str] = {}
     for local in locals_:
-        _check_builder(local, is_built=is_built)
-        below = "python/" if local.kind.is_layer and local.builder.startswith("python") and not is_built else ""
-        key = (local.source, local.runtime, below)
+        _check_builder(local, is_built=packing.is_built)
+        esbuild = local.built_by if local.builder == _ESBUILD and not packing.is_built else None
+        below = "" if packing.is_built else _folder_in_layer(local)
+        key = (local.source, local.runtime, below, "" if esbuild is None else dump_json(esbuild))
         if key not in brought:
-            is_plain = is_built or (local.kind.is_layer and not below)
-            content = bundler.bundle(local.source, local.runtime, below=below, is_built=is_plain)
-            brought[key] = bring(content)
+            is_plain = packing.is_built or (local.kind.is_layer and not below)
+            content = packing.bundler.bundle(
+                local.source, local.runtime, below=below, is_built=is_plain, esbuild=esbuild
+            )
+            brought[key] = packing.bring(content)
         local.properties[local.kind.property] = {local.kind.bucket: BUCKET, local.kind.key: brought[key]}
     return dump_json(root)
+
+
+def _folder_in_layer(local: Local) -> str:
+    """Where in a layer that is to be built everything lies; empty for functions, and for layers as they are."""
+    if not local.kind.is_layer:
+        return ""
+    return next((folder for start, folder in _LAYER_FOLDERS.items() if local.builder.startswith(start)), "")
+
+
+def _bring_nested(root: Mapping[str, Node], directory: Path, packing: Packing, above: tuple[Path, ...]) -> bool:
+    """Bring the local templates of nested stacks, with what they name. Errors: UserError; TemplateError."""
+    found = False
+    for logical_id, resource in _resources(_object(root.get("Resources"))):
+        name = NESTED.get(str(resource.get("Type")))
+        properties = _object(resource.get("Properties"))
+        place = None if name is None else properties.get(name)
+        if name is None or not isinstance(place, str) or "://" in place:
+            continue
+        file = (directory / place).resolve()
+        if file in above:
+            raise UserError(f"{logical_id} nests {file}, which nests this template.", exit_code=2)
+        try:
+            text = file.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UserError(f"The template of {logical_id} cannot be read: {error}.", exit_code=2) from error
+        key = packing.bring(_packaged(text, file.parent, packing, (*above, file)).encode())
+        properties[name] = f"https://s3.amazonaws.com/{BUCKET}/{key}"
+        found = True
+    return found
 
 
 def _take_in_definitions(root: Mapping[str, Node], directory: Path) -> bool:
@@ -160,7 +222,7 @@ def _runtime(
     if kind.is_layer:
         compatible = properties.get("CompatibleRuntimes")
         first = compatible[0] if isinstance(compatible, list) and compatible else ""
-        return builder if builder.startswith("python") else str(first)
+        return builder if builder.startswith(tuple(_LAYER_FOLDERS)) else str(first)
     runtime = properties.get("Runtime", shared.get("Runtime"))
     if isinstance(runtime, dict) and isinstance(runtime.get("Ref"), str):
         name = str(runtime["Ref"])

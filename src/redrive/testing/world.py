@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,14 +18,17 @@ from redrive.core.knobs import PRODUCTION, Knobs
 from redrive.core.log import LineLog
 from redrive.core.scope import Caller, Scope
 from redrive.core.sessions import Issuer
+from redrive.delivery.assets import BUCKET
 from redrive.delivery.outside.invocation import Invocation, InvocationResult, Invoker
 from redrive.engine.build import DEFAULTS, Settings, build_engine
 from redrive.engine.virtual import VirtualTime
 from redrive.gateway.chain import Gateway
 from redrive.gateway.identity import DEFAULT_REGION, Identity
 from redrive.invoke.inline import InlineInvoker
+from redrive.packaging.template import TEMPLATE_BYTES_MAX
 from redrive.store.sqlite import SqliteStore
 from redrive.testing.clients import client_of, resource_of
+from redrive.testing.code import packed
 from redrive.testing.interception import ENDPOINT_URL, Reachable, reached
 from redrive.testing.surroundings import settings_for, surroundings, without_outside
 from redrive.wire.model.files import Models
@@ -149,16 +153,20 @@ class World:
         return self.engine.call(self.caller(), service, operation, params)
 
     def deploy(self, template: str | Path, *, stack: str = "stack", **parameters: str) -> dict[str, str]:
-        """Deploy a CloudFormation template (a path, or its text) and return its outputs, which are also in `outputs`.
+        """Deploy a SAM or CloudFormation template and answer its outputs, which `outputs` keeps as well.
 
-        Errors: UserError with the reason, if the stack cannot be created.
+        `template` is a path, or a text. Local code that a template names is packed first, with its dependencies, if it
+        is a path. Errors: UserError with the reason, if the code cannot be packed, or the stack not be created.
         """
         is_path = isinstance(template, Path) or "\n" not in template
-        body = Path(template).read_text("utf-8") if is_path else str(template)
+        body = packed(Path(template), parameters, self._bring) if is_path else str(template)
         client = self.client("cloudformation")
+        place = {"TemplateBody": body}
+        if len(body.encode()) > TEMPLATE_BYTES_MAX:
+            place = {"TemplateURL": f"https://s3.amazonaws.com/{BUCKET}/{self._bring(body.encode())}"}
         given = [{"ParameterKey": key, "ParameterValue": value} for key, value in parameters.items()]
         capabilities = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"]
-        client.create_stack(StackName=stack, TemplateBody=body, Parameters=given, Capabilities=capabilities)
+        client.create_stack(StackName=stack, Parameters=given, Capabilities=capabilities, **place)
         self.settle()
         made = client.describe_stacks(StackName=stack)["Stacks"][0]
         if made["StackStatus"] != "CREATE_COMPLETE":
@@ -190,6 +198,11 @@ class World:
             self._endpoint.close()
         self.engine.invoker.close()
         self.store.close()
+
+    def _bring(self, content: bytes) -> str:
+        key = hashlib.sha256(content).hexdigest()
+        self.call("redrive", "PutAsset", bucket=BUCKET, key=key, content=content)
+        return key
 
     def _own_url(self) -> str:
         return ENDPOINT_URL if self._endpoint is None else self._endpoint.url

@@ -23,8 +23,12 @@ class Recorder(Bundler):
     def __init__(self) -> None:
         super().__init__(Path(), lambda _: pytest.fail("nothing is installed"), lambda _: None)
         object.__setattr__(self, "asked", [])
+        object.__setattr__(self, "built", [])
 
-    def bundle(self, source: Path, runtime: str, *, below: str = "", is_built: bool = False) -> bytes:
+    def bundle(
+        self, source: Path, runtime: str, *, below: str = "", is_built: bool = False, esbuild: Any = None
+    ) -> bytes:
+        self.built.append(esbuild)  # type: ignore[attr-defined]
         self.asked.append((source.name, runtime, below, is_built))  # type: ignore[attr-defined]
         return f"{source}".encode()
 
@@ -124,14 +128,77 @@ def test_what_sam_build_has_written_is_packed_as_it_is() -> None:
     assert asked == [("F", "python3.12", "", True)]
 
 
+def test_layer_of_node_js_that_is_to_be_built_lies_in_its_folder() -> None:
+    layer = function("AWS::Serverless::LayerVersion", ContentUri="deps")
+    layer["F"]["Metadata"] = {"BuildMethod": "nodejs22.x"}
+
+    _, asked = package(layer)
+
+    assert asked == [("deps", "nodejs22.x", "nodejs/", False)]
+
+
+def test_function_that_esbuild_builds_is_built_with_its_properties_once_for_each() -> None:
+    template = {name: function(CodeUri="src", Runtime="nodejs22.x")["F"] for name in "ABC"}
+    for name, entry in (("A", "a.ts"), ("B", "b.ts"), ("C", "a.ts")):
+        template[name]["Metadata"] = {"BuildMethod": "esbuild", "BuildProperties": {"EntryPoints": [entry]}}
+    recorder = Recorder()
+
+    packaged(json.dumps({"Resources": template}), Path("/at"), recorder, str, parameters={})
+
+    assert recorder.built == [{"EntryPoints": ["a.ts"]}, {"EntryPoints": ["b.ts"]}]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [("AWS::CloudFormation::Stack", "TemplateURL"), ("AWS::Serverless::Application", "Location")]
+)
+def test_local_template_of_a_nested_stack_is_brought_with_what_it_names(tmp_path: Path, kind: str, name: str) -> None:
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below" / "child.json").write_text(json.dumps({"Resources": function(CodeUri="src")}))
+    parent = {"Resources": {"N": {"Type": kind, "Properties": {name: "below/child.json"}}}}
+    recorder, brought = Recorder(), []
+
+    def bring(content: bytes) -> str:
+        brought.append(content)
+        return f"key{len(brought)}"
+
+    made = packaged(json.dumps(parent), tmp_path, recorder, bring, parameters={})
+
+    assert brought[0] == str(tmp_path / "below" / "src").encode()
+    assert json.loads(brought[1])["Resources"]["F"]["Properties"]["CodeUri"] == PLACE
+    place = json.loads(made)["Resources"]["N"]["Properties"][name]
+    assert place == "https://s3.amazonaws.com/redrive-assets/key2"
+
+
+@pytest.mark.parametrize("place", ["https://s3.amazonaws.com/b/k", {"Ref": "Url"}])
+def test_template_of_a_nested_stack_that_is_not_local_stays_as_it_is(place: Any) -> None:
+    made, _ = package({"N": {"Type": "AWS::CloudFormation::Stack", "Properties": {"TemplateURL": place}}})
+
+    assert made["N"]["Properties"]["TemplateURL"] == place
+
+
+def test_template_that_nests_itself_is_refused(tmp_path: Path) -> None:
+    text = json.dumps({"Resources": {"N": {"Type": "AWS::CloudFormation::Stack", "Properties": {"TemplateURL": "t"}}}})
+    (tmp_path / "t").write_text(text)
+
+    with pytest.raises(UserError, match=r"^N nests .*/t, which nests this template"):
+        packaged(text, tmp_path, Recorder(), str, parameters={})
+
+
+def test_template_of_a_nested_stack_that_is_not_there_is_refused_by_its_resource(tmp_path: Path) -> None:
+    text = json.dumps({"Resources": {"N": {"Type": "AWS::CloudFormation::Stack", "Properties": {"TemplateURL": "t"}}}})
+
+    with pytest.raises(UserError, match="The template of N cannot be read"):
+        packaged(text, tmp_path, Recorder(), str, parameters={})
+
+
 def test_function_that_another_tool_builds_is_refused_with_the_way_out() -> None:
     template = function(CodeUri="src")
-    template["F"]["Metadata"] = {"BuildMethod": "esbuild"}
+    template["F"]["Metadata"] = {"BuildMethod": "makefile"}
 
     with pytest.raises(UserError) as caught:
         package(template)
 
-    assert caught.value.what == "F is to be built by esbuild, which redrive does not do."
+    assert caught.value.what == "F is to be built by makefile, which redrive does not do."
     assert "sam build" in caught.value.next_step
 
 

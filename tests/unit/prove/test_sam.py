@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from redrive.cli.main import main
 from redrive.core.errors import UserError
 from redrive.prove.proving import prove
 from redrive.prove.search.options import Options
@@ -64,3 +66,21 @@ def test_template_that_sam_refuses_cannot_be_proved_and_the_reason_is_sams(templ
 
     with pytest.raises(UserError, match=r"Resource with id \[Worker\] is invalid\. property Lairs not defined"):
         prove(None, Options(template=template))
+
+
+def test_parameters_of_samconfig_hold_for_a_proof_and_those_of_the_command_come_first(template: Path) -> None:
+    declared = "Parameters: {Batch: {Type: Number, AllowedValues: [1, 2]}}\n"
+    template.write_text(
+        declared + TEMPLATE.replace("Queue: !GetAtt Orders.Arn", "BatchSize: !Ref Batch, Queue: !GetAtt Orders.Arn")
+    )
+    config = template.parent / "samconfig.toml"
+    config.write_text('[default.deploy.parameters]\nparameter_overrides = "Batch=2"\n')
+    command = ["prove", "--template", str(template), "--faults", "0"]
+
+    configured = CliRunner().invoke(main, command)
+    given = CliRunner().invoke(main, [*command, "-p", "Batch=3"])
+    missing = CliRunner().invoke(main, [*command, "--config-env", "prod"])
+
+    assert configured.exit_code == 0, configured.output
+    assert "AllowedValues" in given.stderr or "allowed values" in given.stderr.lower()
+    assert "has no environment prod" in missing.stderr

@@ -14,6 +14,7 @@ from redrive.engine.build import Settings
 from redrive.services.cloudformation import limits
 from redrive.services.cloudformation.deployment.steps import STEPS
 from redrive.services.cloudformation.model.stack import Stack, StackStatus
+from redrive.services.cloudformation.workers.stacks import StackWorker
 from redrive.testing.world import World
 from tests.unit.services.cloudformation.conftest import Refusal, Stacks, queue, trust_for
 
@@ -466,3 +467,27 @@ def test_parameter_of_the_text_no_value_is_a_text_in_conditions_and_texts(stacks
 
     assert stacks.outputs("shop") == {"Name": "AWS::NoValue"}
     assert "shop-Q-" in stacks.physical_id("shop", "Q")
+
+
+def test_stack_in_real_time_awaits_a_function_from_the_instant_at_which_it_was_made(
+    stacks: Stacks, world: World
+) -> None:
+    """Both steps fall into one millisecond here, as they may on a fast machine."""
+    code = {"ZipFile": "def handler(event, context): ..."}
+    role = {"Type": "AWS::IAM::Role", "Properties": {"AssumeRolePolicyDocument": trust_for("lambda.amazonaws.com")}}
+    properties = {"Runtime": "python3.12", "Handler": "index.handler", "Code": code, "Role": {"Fn::GetAtt": "Role.Arn"}}
+    body = json.dumps({"Resources": {"Role": role, "F": {"Type": "AWS::Lambda::Function", "Properties": properties}}})
+    stacks.client.create_stack(StackName="shop", TemplateBody=body, Capabilities=["CAPABILITY_IAM"])
+    worker = StackWorker(real_time=True)
+
+    for _ in range(10):
+        world.store.run(lambda tx: worker.claim(tx, free=FreeSlots(1)))
+    early = [event for event in stacks.events("shop") if event[0] == "F"]
+    world.clock.move_to(world.now + limits.PENDING_POLL_MS)
+    for _ in range(10):
+        world.store.run(lambda tx: worker.claim(tx, free=FreeSlots(1)))
+
+    assert early == [("F", "CREATE_IN_PROGRESS", ""), ("F", "CREATE_IN_PROGRESS", "Resource creation Initiated")]
+    assert stacks.status("shop") == "CREATE_COMPLETE"
+    name = stacks.physical_id("shop", "F")
+    assert world.client("lambda").get_function_configuration(FunctionName=name)["State"] == "Active"

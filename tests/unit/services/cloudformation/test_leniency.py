@@ -12,7 +12,7 @@ from redrive.engine.build import Settings
 from redrive.services.cloudformation.types.stand_ins import is_known_to_aws
 from redrive.testing.world import World
 from scripts.write_known_types import TARGET, known_types
-from tests.unit.services.cloudformation.conftest import Refusal, Stacks, queue
+from tests.unit.services.cloudformation.conftest import Refusal, Stacks, queue, trust_for
 
 UNSERVED = "AWS::IVS::Channel"
 CHANNEL = {"Type": UNSERVED, "Properties": {"Name": "c", "Anything": {"Nested": [1]}}}
@@ -120,3 +120,30 @@ def test_request_that_there_is_not_is_refused(stacks: Stacks, refusal: Refusal) 
 def test_names_of_awss_types_are_those_that_cfn_lint_ships() -> None:
     assert TARGET.read_text("utf-8") == known_types()
     assert is_known_to_aws("AWS::SNS::Topic")
+
+
+def test_stand_in_of_a_type_whose_ref_is_an_arn_can_be_named_as_a_source(stacks: Stacks, world: World) -> None:
+    code = {"ZipFile": "def handler(event, context): ..."}
+    role = {"Type": "AWS::IAM::Role", "Properties": {"AssumeRolePolicyDocument": trust_for("lambda.amazonaws.com")}}
+    function = {"Runtime": "python3.12", "Handler": "index.handler", "Code": code, "Role": {"Fn::GetAtt": "Role.Arn"}}
+    permission = {
+        "Action": "lambda:InvokeFunction", "FunctionName": {"Ref": "F"}, "Principal": "sns.amazonaws.com",
+        "SourceArn": {"Ref": "Topic"},
+    }  # fmt: skip
+    resources = {
+        "Topic": {"Type": "AWS::SNS::Topic"},
+        "Role": role,
+        "F": {"Type": "AWS::Lambda::Function", "Properties": function},
+        "P": {"Type": "AWS::Lambda::Permission", "Properties": permission},
+    }
+
+    stacks.create(
+        "shop", resources, outputs={"Arn": {"Value": {"Fn::GetAtt": "Topic.TopicArn"}}}, Tags=tagged("stub"),
+        Capabilities=["CAPABILITY_IAM"],
+    )  # fmt: skip
+
+    stack = stacks.describe("shop")
+    assert stack["StackStatus"] == "CREATE_COMPLETE"
+    arn = stack["Outputs"][0]["OutputValue"]
+    assert arn == f"arn:aws:sns:us-east-1:000000000000:{arn.rpartition(':')[2]}"
+    assert stacks.physical_id("shop", "Topic") == arn

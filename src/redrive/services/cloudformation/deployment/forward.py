@@ -223,12 +223,17 @@ def settled(run: Run, resource: StackResource) -> StackResource | None:
     if made is None or (known.is_pending is None and known.progress is None):
         return resource
     existing, place = Existing(made.physical_id, made.properties, made.attributes), run.place(resource.logical_id)
-    if known.is_pending is not None and known.is_pending(place, existing):
+    if known.is_pending is not None and (_was_made_now(run, resource) or known.is_pending(place, existing)):
         return None
     if known.progress is None:
         return resource
     latest = known.progress(place, existing)
     return None if latest is None else dataclasses.replace(resource, made=_with_identity(made, latest))
+
+
+def _was_made_now(run: Run, resource: StackResource) -> bool:
+    """Whether it was made or changed at this very instant of real time: its service begins to work on it."""
+    return run.real_time and resource.status in IN_PROGRESS and resource.updated_at == run.tx.now
 
 
 def as_left(resource: StackResource, error: Exception) -> StackResource:

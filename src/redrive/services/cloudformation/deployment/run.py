@@ -35,13 +35,14 @@ _MAKING = frozenset({StackStatus.CREATE_IN_PROGRESS, StackStatus.UPDATE_IN_PROGR
 class Run:
     """A stack with an operation under way. `stack` changes with each event; `save` stores it.
 
-    A strict run refuses properties that a type does not have, as AWS does. Otherwise these properties are left out with
-    a warning.
+    A strict run refuses properties that a type does not have, as AWS does; otherwise they are left out with a warning.
+    In real time, a resource is awaited from the instant at which it was made; virtual time may stand still there.
     """
 
-    def __init__(self, tx: Transaction, stack: Stack, *, is_strict: bool = False) -> None:
+    def __init__(self, tx: Transaction, stack: Stack, *, is_strict: bool = False, real_time: bool = False) -> None:
         self.tx = tx
         self.is_strict = is_strict
+        self.real_time = real_time
         self.stack = stack
         self.scope = stack.scope
 

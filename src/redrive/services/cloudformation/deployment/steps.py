@@ -38,13 +38,15 @@ STEPS: Mapping[StackStatus, Step] = MappingProxyType(
 _EXECUTED = frozenset({StackStatus.CREATE_COMPLETE, StackStatus.UPDATE_COMPLETE})
 
 
-def take_step(tx: Transaction, scope: Scope, stack_name: str, *, is_strict: bool) -> Instant | None:
+def take_step(
+    tx: Transaction, scope: Scope, stack_name: str, *, is_strict: bool, real_time: bool = False
+) -> Instant | None:
     """Advance a stack by one step. Returns when the next step is due, or None."""
     stack = tx.resources.get(Stack, scope, stack_name)
     step = None if stack is None else STEPS.get(stack.status)
     if stack is None or step is None:
         return None
-    run = Run(tx, stack, is_strict=is_strict)
+    run = Run(tx, stack, is_strict=is_strict, real_time=real_time)
     again_at = step(run)
     if run.stack.status not in STEPS:
         again_at = None

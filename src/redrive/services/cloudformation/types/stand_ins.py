@@ -26,6 +26,26 @@ _OBSERVING = frozenset(
 _OBSERVING_PREFIXES = ("AWS::ServiceCatalogAppRegistry::",)
 
 
+# Ref gives their ARN. Other resources take it for one: a function's permission names a topic so.
+# https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/ the page of each, "Return values".
+_KNOWN_BY_ARN = frozenset(
+    {
+        "AWS::CertificateManager::Certificate",
+        "AWS::ECS::Service",
+        "AWS::ECS::TaskDefinition",
+        "AWS::ElasticLoadBalancingV2::Listener",
+        "AWS::ElasticLoadBalancingV2::LoadBalancer",
+        "AWS::ElasticLoadBalancingV2::TargetGroup",
+        "AWS::MSK::Cluster",
+        "AWS::SNS::Subscription",
+        "AWS::SNS::Topic",
+        "AWS::SecretsManager::Secret",
+        "AWS::StepFunctions::Activity",
+        "AWS::StepFunctions::StateMachine",
+    }
+)
+
+
 @cache
 def _known_types() -> frozenset[str]:
     text = resources.files(__package__).joinpath("known_types.json").read_text(encoding="utf-8")
@@ -47,21 +67,26 @@ def only_observes(type_name: str) -> bool:
     return type_name in _OBSERVING or type_name.startswith(_OBSERVING_PREFIXES)
 
 
+def _arn(place: Place, type_name: str, name: str) -> str:
+    scope = place.caller.scope
+    return f"arn:aws:{type_name.split('::')[1].lower()}:{scope.region}:{scope.account}:{name}"
+
+
 @lru_cache(maxsize=_TYPES_KEPT)
 def stand_in(type_name: str) -> ResourceType:
     """Return the stand-in type for an unsupported type."""
+
+    def create(place: Place, properties: Document) -> Existing:
+        name = place.name(None, _NAME_LENGTH_MAX)
+        return Existing(_arn(place, type_name, name) if type_name in _KNOWN_BY_ARN else name, properties, {})
 
     def warn(properties: Document) -> str:  # noqa: ARG001 -- the signature of every warning.
         return f"redrive does not serve {type_name}: this resource stands for one, and does nothing."
 
     return ResourceType(
-        name=type_name, properties={}, create=_create, update=not_updatable, delete=_delete, is_open=True,
+        name=type_name, properties={}, create=create, update=not_updatable, delete=_delete, is_open=True,
         attribute_of=made_up, warn=warn,
     )  # fmt: skip
-
-
-def _create(place: Place, properties: Document) -> Existing:
-    return Existing(place.name(None, _NAME_LENGTH_MAX), properties, {})
 
 
 def _delete(place: Place, existing: Existing) -> None:
@@ -74,9 +99,9 @@ def made_up(place: Place, type_name: str, existing: Existing, attribute: str) ->
     Source: https://www.rfc-editor.org/rfc/rfc2606 for names that never exist.
     """
     service = type_name.split("::")[1].lower()
-    scope = place.caller.scope
     if attribute.endswith("Arn"):
-        return f"arn:aws:{service}:{scope.region}:{scope.account}:{existing.physical_id}"
+        is_arn = existing.physical_id.startswith("arn:")
+        return existing.physical_id if is_arn else _arn(place, type_name, existing.physical_id)
     if attribute.endswith(("Url", "Endpoint", "DomainName", "Address")):
         host = f"{existing.physical_id.lower()}.{service}.invalid"
         return f"https://{host}/" if attribute.endswith("Url") else host

@@ -24,9 +24,13 @@ class StackWorker:
     name = timer = STACK_TIMER
     upkeep = False
 
-    def __init__(self, *, is_strict: bool = False) -> None:
-        """`is_strict`: refuse properties that a type does not have, as AWS does."""
+    def __init__(self, *, is_strict: bool = False, real_time: bool = False) -> None:
+        """`is_strict` has properties that a type does not have refused, as AWS refuses them.
+
+        In real time, a stack awaits resources that their service is still making.
+        """
         self._is_strict = is_strict
+        self._real_time = real_time
 
     def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
         return tx.timers.next(STACK_TIMER)
@@ -36,7 +40,9 @@ class StackWorker:
 
         for name, _ in tx.timers.due(STACK_TIMER, tx.now, limits.STACKS_PER_CLAIM):
             account, region, stack_name = name.split("/", 2)
-            again_at = take_step(tx, Scope(account, region), stack_name, is_strict=self._is_strict)
+            again_at = take_step(
+                tx, Scope(account, region), stack_name, is_strict=self._is_strict, real_time=self._real_time
+            )  # fmt: skip
             if again_at is None:
                 tx.timers.clear(STACK_TIMER, name)
             else:
