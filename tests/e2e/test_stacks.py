@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -21,6 +22,24 @@ def handler(event, context):
     body, headers = json.dumps(answer).encode(), {"content-type": ""}
     urllib.request.urlopen(urllib.request.Request(event["ResponseURL"], body, headers, method="PUT"))
 """
+AS_A_FORM = CODE.replace('{"content-type": ""}', "{}")
+"""urllib calls a body of no type a form."""
+BY_HTTPS = """
+const https = require("https"), url = require("url");
+exports.handler = (event, context, done) => {
+  const body = JSON.stringify({
+    Status: "SUCCESS", PhysicalResourceId: "thing", RequestId: event.RequestId, StackId: event.StackId,
+    LogicalResourceId: event.LogicalResourceId,
+    Data: { Url: event.ResponseURL, Shout: event.ResourceProperties.Name.toUpperCase() },
+  });
+  const { hostname, path } = url.parse(event.ResponseURL);
+  const headers = { "content-type": "", "content-length": body.length };
+  https.request({ hostname, port: 443, path, method: "PUT", headers }, () => done()).end(body);
+};
+"""
+"""As AWS's own module cfn-response for Node.js answers: to port 443 of the host, by TLS."""
+needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
+
 TRUST = {
     "Version": "2012-10-17",
     "Statement": [{"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}],
@@ -48,16 +67,28 @@ def deployed(server: ServerProcess, path: Path, *options: str) -> dict[str, Any]
     return answer
 
 
-def test_function_of_a_custom_resource_answers_over_http(server: ServerProcess, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("runtime", "code"),
+    [
+        ("python3.11", CODE),
+        ("python3.11", AS_A_FORM),
+        pytest.param("nodejs20.x", BY_HTTPS, marks=needs_node),
+    ],
+    ids=["python", "as_a_form", "nodejs_by_https"],
+)
+def test_function_of_a_custom_resource_answers_over_http(
+    server: ServerProcess, tmp_path: Path, runtime: str, code: str, request: pytest.FixtureRequest
+) -> None:
     thing = {
         "Type": "Custom::Thing", "Properties": {"ServiceToken": {"Fn::GetAtt": ["F", "Arn"]}, "Name": "hello"}
     }  # fmt: skip
     outputs = {name: {"Value": {"Fn::GetAtt": ["T", name]}} for name in ("Shout", "Url")}
-    template = {"Resources": {**function({"ZipFile": CODE}), "T": thing}, "Outputs": outputs}
+    resources = {**function({"ZipFile": code}, Runtime=runtime), "T": thing}
+    template = {"Resources": resources, "Outputs": outputs}
     path = tmp_path / "template.json"
     path.write_text(json.dumps(template))
 
-    made = deployed(server, path, "--stack", "custom")
+    made = deployed(server, path, "--stack", f"custom-{request.node.callspec.id}".replace("_", "-"))
 
     assert (made["status"], made["outputs"]["Shout"]) == ("CREATE_COMPLETE", "HELLO")
     forged = urllib.request.Request(

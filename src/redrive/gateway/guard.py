@@ -235,7 +235,8 @@ def _of_url(request: HttpRequest) -> Refused | None:
 
 
 def _unsigned_url(request: HttpRequest) -> Refused | None:
-    if request.method == "POST" or not _is_operation_url(request):
+    # Our own surface reads no Action. A provider's answer to a stack may come as what urllib calls every body: a form.
+    if request.method == "POST" or request.path.startswith(OWN_PATH) or not _is_operation_url(request):
         return None
     query = request.query
     if "authorization" in request.headers or ("X-Amz-Credential=" in query and "X-Amz-Signature=" in query):

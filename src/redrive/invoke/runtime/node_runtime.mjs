@@ -10,7 +10,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { existsSync, readFileSync } from "node:fs";
 import http from "node:http";
-import { createRequire } from "node:module";
+import https from "node:https";
+import { createRequire, syncBuiltinESMExports } from "node:module";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { format } from "node:util";
@@ -50,6 +51,27 @@ function enterVirtualTime(nowMs) {
       return now();
     }
   };
+}
+
+// ---- Answers to stacks ----
+
+// Providers of custom resources answer by `https.request` to the host of ResponseURL, on port 443: AWS's URLs need no
+// more. Here the URL is the server's own, by HTTP.
+function answerStacksHere(endpointUrl) {
+  const endpoint = new URL(endpointUrl);
+  const original = https.request;
+  https.request = (...given) => {
+    const url = typeof given[0] === "string" || given[0] instanceof URL ? new URL(given.shift()) : undefined;
+    const options = typeof given[0] === "object" ? given.shift() : {};
+    const host = options.hostname ?? options.host ?? url?.hostname;
+    const place = options.path ?? (url && url.pathname + url.search) ?? "";
+    if (host !== endpoint.hostname || !place.startsWith("/_redrive/answers/"))
+      return url ? original(url, options, ...given) : original(options, ...given);
+    const { agent: _, ...others } = options;
+    const there = { host: endpoint.hostname, hostname: endpoint.hostname, port: endpoint.port, path: place };
+    return http.request({ ...others, ...there, protocol: "http:" }, ...given);
+  };
+  syncBuiltinESMExports();
 }
 
 // ---- Logs ----
@@ -270,6 +292,7 @@ async function main() {
 }
 
 if (virtualNow) enterVirtualTime(Number(virtualNow));
+if (process.env.AWS_ENDPOINT_URL?.startsWith("http:")) answerStacksHere(process.env.AWS_ENDPOINT_URL);
 patchConsole();
 process.on("unhandledRejection", (reason) =>
   endWith("Runtime.UnhandledPromiseRejection", "Unhandled Promise Rejection", reason, 128),
