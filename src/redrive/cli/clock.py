@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import signal
 import threading
+from collections.abc import Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 
 import click
 from rich.console import Console
@@ -76,24 +79,39 @@ def _travel(server: Surface, before: Clock, end_ms: int) -> Clock:
     """Move the clock in one call, and show its time meanwhile; returns the clock afterwards."""
     start_ms = int(before["now_ms"])
     moving: Future[Clock] = Future()
-    threading.Thread(target=_move, args=(server, end_ms, moving), name="redrive-advance", daemon=True).start()
     arrived = threading.Event()
     moving.add_done_callback(lambda _: arrived.set())
-    try:
+    with _interruptible() as interrupted:
+        threading.Thread(target=_move, args=(server, end_ms, moving), name="redrive-advance", daemon=True).start()
         with _progress() as progress:
             bar = progress.add_task("", total=end_ms - start_ms, now=before["now"])
-            while not arrived.wait(LOOK_EVERY_S):
+            while not arrived.wait(LOOK_EVERY_S) and not interrupted.is_set():
                 clock = server.get_clock()
                 progress.update(bar, completed=int(clock["now_ms"]) - start_ms, now=clock["now"])
-    except KeyboardInterrupt:
-        server.stop_clock()
-        arrived.wait()
-        raise UserError(
-            f"The clock was stopped at {server.get_clock()['now']}.",
-            next_step=f"To go on: redrive clock advance --to {_exact(end_ms)}",
-            exit_code=INTERRUPTED,
-        ) from None
+        if interrupted.is_set() and not arrived.is_set():
+            server.stop_clock()
+            while not arrived.wait(LOOK_EVERY_S):
+                server.stop_clock()  # The first call may have come before the clock moved.
+            raise UserError(
+                f"The clock was stopped at {server.get_clock()['now']}.",
+                next_step=f"To go on: redrive clock advance --to {_exact(end_ms)}",
+                exit_code=INTERRUPTED,
+            )
     return moving.result()
+
+
+@contextmanager
+def _interruptible() -> Iterator[threading.Event]:
+    """Inside the context, Ctrl-C sets the event.
+
+    KeyboardInterrupt would be lost where Python ignores exceptions, such as in a finalizer, and the clock would move on.
+    """
+    interrupted = threading.Event()
+    before = signal.signal(signal.SIGINT, lambda *_: interrupted.set())
+    try:
+        yield interrupted
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _move(server: Surface, end_ms: int, moving: Future[Clock]) -> None:
