@@ -104,7 +104,7 @@ def _travel(server: Surface, before: Clock, end_ms: int) -> Clock:
 def _interruptible() -> Iterator[threading.Event]:
     """Inside the context, Ctrl-C sets the event.
 
-    KeyboardInterrupt would be lost where Python ignores exceptions, such as in a finalizer, and the clock would move on.
+    KeyboardInterrupt is lost where Python ignores exceptions, such as in a finalizer, and the clock would move on.
     """
     interrupted = threading.Event()
     before = signal.signal(signal.SIGINT, lambda *_: interrupted.set())
