@@ -157,7 +157,7 @@ def test_body_may_be_compressed_with_gzip(router: Router) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"\xa0", gzip.compress(b"\xa0", mtime=0)[:-9], gzip.compress(bytes(65 * 1024 * 1024))]
+    "body", [b"\xa0", gzip.compress(b"\xa0", mtime=0)[:-9], gzip.compress(bytes(65 * 1024 * 1024), mtime=0)]
 )
 def test_body_that_does_not_inflate_is_refused(router: Router, body: bytes) -> None:
     """No gzip, cut off, or larger inside than any body may be."""
