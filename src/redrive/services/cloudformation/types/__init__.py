@@ -14,10 +14,9 @@ from redrive.services.cloudformation.types.lambda_ import (
     EVENT_INVOKE_CONFIG,
     EVENT_SOURCE_MAPPING,
     FUNCTION,
-    LAYER_VERSION,
-    LAYER_VERSION_PERMISSION,
     PERMISSION,
 )
+from redrive.services.cloudformation.types.layers import LAYER_VERSION, LAYER_VERSION_PERMISSION
 from redrive.services.cloudformation.types.logs import LOG_GROUP, LOG_STREAM
 from redrive.services.cloudformation.types.macro import MACRO
 from redrive.services.cloudformation.types.nested import NESTED_STACK

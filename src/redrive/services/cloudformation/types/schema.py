@@ -211,3 +211,8 @@ def _unexpected(where: str, path: str, kind: Kind, value: Node) -> PropertyError
 def as_text(document: object) -> str:
     """Convert a property's JSON document to the text that services accept."""
     return document if isinstance(document, str) else dump_json(document)
+
+
+def always_replacing(**properties: Property) -> dict[str, Property]:
+    """Properties of which every change replaces the resource."""
+    return {name: replacing(known) for name, known in properties.items()}
