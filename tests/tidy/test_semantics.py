@@ -11,6 +11,8 @@ from tests.tidy.source import ROOT
 
 PAGES = ROOT / "docs" / "semantics"
 LEGEND = PAGES / "README.md"
+NAMED = re.compile(r"`(test_\w+)`")
+DEFINED = re.compile(r"^ *def (test_\w+)", re.MULTILINE)
 CELL = re.compile(r"(?<!\\)\|")
 KEY = re.compile(r"^\| ([A-Z]{2,5}) \|", re.MULTILINE)
 RECORDED = re.compile(r"\brecorded\b(?: \(([A-Z]+)\))?", re.IGNORECASE)
@@ -48,6 +50,16 @@ def foreign_words(page: str) -> Iterator[str]:
     for line, _, confidence in rated_rows(page):
         if RETIRED.search(confidence) or not WORDS.search(confidence.lower()):
             yield f"line {line}: {confidence!r} is not said in the words of the legend"
+
+
+def missing_tests(page: str, tests: Collection[str]) -> list[str]:
+    """The tests that a page names in full and that do not exist. A name that ends in `…` is a beginning."""
+    return sorted(set(NAMED.findall(page)) - set(tests))
+
+
+def _tests() -> set[str]:
+    files = (ROOT / "tests").rglob("test_*.py")
+    return {name for file in files for name in DEFINED.findall(file.read_text(encoding="utf-8"))}
 
 
 def _keys() -> list[str]:
@@ -110,3 +122,15 @@ def test_named_recorders_and_rules_that_speak_of_records_pass() -> None:
 @pytest.mark.parametrize("confidence", ["high", "documented; texts low", "measured", "sure", ""])
 def test_word_that_the_legend_does_not_have_is_seen(confidence: str) -> None:
     assert len(list(foreign_words(_page(confidence)))) == 1
+
+
+def test_tests_that_the_pages_name_are_there() -> None:
+    tests = _tests()
+
+    assert {path.name: missing_tests(path.read_text("utf-8"), tests) for path in PAGES.glob("*.md")} == {
+        path.name: [] for path in PAGES.glob("*.md")
+    }
+
+
+def test_row_whose_test_is_gone_is_seen() -> None:
+    assert missing_tests("`test_here`, `test_gone`, `test_begins_…`", ["test_here"]) == ["test_gone"]

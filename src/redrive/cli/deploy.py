@@ -22,7 +22,7 @@ from redrive.languages.template.places import keys_twice
 from redrive.packaging.bundle import Bundler
 from redrive.packaging.installer import cache_directory, interpreter_for
 from redrive.packaging.node import Npm
-from redrive.packaging.samconfig import SamConfig, find_config, read_config
+from redrive.packaging.samconfig import find_config, read_config
 from redrive.packaging.template import TEMPLATE_BYTES_MAX, packaged
 
 CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"]
@@ -74,7 +74,7 @@ def command(
     name = stack or config.stack_name or _folder(template).name
     body = _packaged(template, text, given, endpoint_url)
     settings = {"StackName": name, "Parameters": _parameters(given)} | _given(body, "", endpoint_url)
-    deploy_stack(client, template, text, settings | more | _tagged(_own_tags(config) | tags), output)
+    deploy_stack(client, template, text, settings | more | _tagged(dict(config.tags) | tags), output)
 
 
 def _session(region: str) -> Any:
@@ -114,10 +114,6 @@ def _given(body: str, url: str, endpoint_url: str) -> dict[str, Any]:
     if len(body.encode()) <= TEMPLATE_BYTES_MAX:
         return {"TemplateBody": body}
     return {"TemplateURL": url or template_url(endpoint_url, body)}
-
-
-def _own_tags(config: SamConfig) -> dict[str, str]:
-    return dict(config.tags)
 
 
 def _tagged(tags: Mapping[str, str]) -> dict[str, Any]:

@@ -23,11 +23,14 @@ def put_asset(
 
     A large file arrives in pieces, the last one last.
 
-    Errors: AccessDeniedException; ValidationException (a piece is missing, or the file is too large).
+    Errors: AccessDeniedException; ValidationException (a piece is missing or beyond the last one; the file is too
+    large).
     """
     home = scope_asked(caller, account, None).account
     answer: Document = {"bucket": bucket, "key": key, "sha256": None, "size_bytes": None}
     whole: bytes | None = content
+    if piece > pieces:
+        raise refusal(f"There is no piece {piece} of {pieces}.", "Number the pieces from 1.")
     if pieces > 1:
         keep_piece(tx, home, bucket, key, piece, content)
         if piece < pieces:
