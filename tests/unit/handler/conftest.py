@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
@@ -12,12 +11,11 @@ import pytest
 
 from redrive.handler import DynamoDBLedger, Ledger, MemoryLedger, PostgresLedger, SqliteLedger
 from redrive.testing.world import World
+from tests.support.postgresql import database
 
 START = 1_735_689_600_000
 TABLE = "executions"
-# A connection string of a PostgreSQL that tests may write to; without it the suite runs on the other ledgers.
-POSTGRES = os.environ.get("REDRIVE_TEST_POSTGRES", "")
-LEDGERS = ("memory", "sqlite", "dynamodb", *(("postgres",) if POSTGRES else ()))
+LEDGERS = ("memory", "sqlite", "dynamodb", "postgres")
 
 
 @dataclass
@@ -68,13 +66,20 @@ def create_table(world: World, name: str = TABLE) -> None:
     )
 
 
-def empty_postgres(clock: HandClock) -> PostgresLedger:
-    """A ledger in the PostgreSQL of the tests, without records."""
-    postgres = PostgresLedger(POSTGRES, clock=clock, nonce=numbered_nonces())
+def empty_postgres(url: str, clock: HandClock) -> PostgresLedger:
+    """A ledger in a database of the tests' PostgreSQL, without records."""
+    postgres = PostgresLedger(url, clock=clock, nonce=numbered_nonces())
     postgres.create_tables()
     with postgres.transaction() as connection:
         connection.execute("TRUNCATE redrive_executions, redrive_cells")
     return postgres
+
+
+@pytest.fixture(scope="session")
+def ledgers_url(postgresql_url: str) -> Iterator[str]:
+    """One database for the ledgers of all tests."""
+    with database(postgresql_url) as url:
+        yield url
 
 
 @pytest.fixture
@@ -103,6 +108,6 @@ def ledger(request: pytest.FixtureRequest, clock: HandClock, tmp_path: Path) -> 
             world = request.getfixturevalue("world")
             yield DynamoDBLedger(TABLE, client=world.client("dynamodb"), clock=clock, nonce=numbered_nonces())
         case "postgres":
-            postgres = empty_postgres(clock)
+            postgres = empty_postgres(request.getfixturevalue("ledgers_url"), clock)
             yield postgres
             postgres.close()

@@ -118,17 +118,18 @@ def dynamodb_client():
 
 
 @contextmanager
-def ledger_of(kind: str, clock: HandClock) -> Iterator[Ledger]:
+def ledger_of(kind: str, clock: HandClock, request: pytest.FixtureRequest) -> Iterator[Ledger]:
     match kind:
         case "memory":
             yield MemoryLedger(clock=clock)
         case "dynamodb":
             yield DynamoDBLedger(TABLE, client=dynamodb_client(), clock=clock)
+        case "postgres":
+            with closing(empty_postgres(request.getfixturevalue("ledgers_url"), clock)) as postgres:
+                yield postgres
         case _:
-            with closing(
-                empty_postgres(clock) if kind == "postgres" else SqliteLedger(":memory:", clock=clock)
-            ) as ledger:
-                yield ledger
+            with closing(SqliteLedger(":memory:", clock=clock)) as sqlite:
+                yield sqlite
 
 
 KEYS = count()
@@ -137,10 +138,12 @@ KEYS = count()
 @pytest.mark.parametrize("kind", LEDGERS)
 @settings(max_examples=30)
 @given(steps=STEPS)
-def test_ledger_does_what_the_model_says_under_any_interleaving(kind: str, steps: list[tuple[str, Any]]) -> None:
+def test_ledger_does_what_the_model_says_under_any_interleaving(
+    kind: str, request: pytest.FixtureRequest, steps: list[tuple[str, Any]]
+) -> None:
     """Runs begin, end late, end twice and are overtaken in any order; only the last to begin may say how it ended."""
     clock, model, key = HandClock(), Model(), f"execution-{next(KEYS)}"
-    with ledger_of(kind, clock) as ledger:
+    with ledger_of(kind, clock, request) as ledger:
         follow(steps, ledger, clock, model, key)
 
 

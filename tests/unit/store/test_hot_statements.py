@@ -13,6 +13,7 @@ from redrive.store.sqlite import SqliteStore
 HOT = [
     (entry.name.removesuffix(".sql"), name)
     for entry in sorted(resources.files("redrive.store").joinpath("sql").iterdir(), key=lambda entry: entry.name)
+    if entry.name.endswith(".sql")
     for name in re.findall(r"^-- name: (\w+) -- hot", entry.read_text("utf-8"), re.MULTILINE)
 ]
 

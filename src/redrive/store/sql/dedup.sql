@@ -33,4 +33,4 @@ UPDATE dedup_sends SET expires_at = :expires_at_max WHERE expires_at > :expires_
 SELECT min(expires_at) FROM (
   SELECT (SELECT min(expires_at) FROM dedup_sends) AS expires_at
   UNION ALL SELECT (SELECT min(expires_at) FROM dedup_receives)
-);
+) AS firsts;

@@ -29,7 +29,7 @@ WHERE table_id = :table_id AND (slot, hash_key, range_key) > (:slot, :hash_key, 
 ORDER BY slot, hash_key, range_key LIMIT :limit;
 
 -- name: totals
-SELECT count(*), coalesce(sum(size_bytes), 0) FROM items WHERE table_id = :table_id;
+SELECT count(*), CAST(coalesce(sum(size_bytes), 0) AS bigint) FROM items WHERE table_id = :table_id;
 
 -- name: drop
 DELETE FROM items WHERE (table_id, slot, hash_key, range_key) IN (

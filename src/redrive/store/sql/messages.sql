@@ -88,12 +88,12 @@ SELECT visible_at FROM messages WHERE queue = :queue AND +expires_at > :now ORDE
 -- name: count_visible
 SELECT count(*) FROM (
   SELECT 1 FROM messages WHERE queue = :queue AND visible_at <= :now AND +expires_at > :now LIMIT :limit
-);
+) AS visible;
 
 -- name: count_in_flight
 SELECT count(*) FROM (
   SELECT 1 FROM messages WHERE queue = :queue AND visible_at > :now AND receipt <> '' LIMIT :limit
-);
+) AS held;
 
 -- name: oldest_sent_at -- hot
 SELECT sent_at FROM messages WHERE queue = :queue AND expires_at > :now ORDER BY expires_at LIMIT 1;
@@ -103,7 +103,8 @@ SELECT sent_at FROM messages WHERE queue = :queue AND expires_at > :now ORDER BY
 INSERT INTO messages (queue, message_id, body, body_md5, attributes, system_attributes, sender_id, group_id,
   deduplication_id, is_head, sent_at, visible_at, expires_at, receive_count, first_received_at, source_queue_arn, cause)
 SELECT :queue, :message_id, :body, :body_md5, :attributes, :system_attributes, :sender_id, :group_id,
-  :deduplication_id, NOT EXISTS (SELECT 1 FROM messages WHERE queue = :queue AND group_id = :group_id),
+  :deduplication_id,
+  CASE WHEN EXISTS (SELECT 1 FROM messages WHERE queue = :queue AND group_id = :group_id) THEN 0 ELSE 1 END,
   :sent_at, :visible_at, :expires_at, :receive_count, :first_received_at, :source_queue_arn, :cause
 WHERE NOT EXISTS (
   SELECT 1 FROM dedup_sends
@@ -150,7 +151,8 @@ WHERE is_head = 0
 
 -- name: promote_to_the_back -- hot
 -- A group that was received from comes after the groups that are visible already.
-UPDATE messages SET is_head = 1, visible_at = max(visible_at, :now), turn = max(turn, :turn)
+UPDATE messages SET is_head = 1, visible_at = CASE WHEN visible_at < :now THEN :now ELSE visible_at END,
+  turn = CASE WHEN turn < :turn THEN :turn ELSE turn END
 WHERE is_head = 0
   AND seq = (SELECT seq FROM messages WHERE queue = :queue AND group_id = :group_id ORDER BY seq LIMIT 1);
 
@@ -187,7 +189,7 @@ RETURNING seq, message_id, body, body_md5, attributes, system_attributes, sender
 SELECT group_id, count(*) FROM (
   SELECT group_id FROM messages WHERE queue = :queue AND visible_at > :now AND receipt <> ''
   ORDER BY visible_at DESC LIMIT :limit
-) GROUP BY group_id;
+) AS held GROUP BY group_id;
 
 -- name: claim_of_other_groups
 -- Steps from group to group, so that the many messages of the excluded groups cost nothing.

@@ -4,8 +4,8 @@ VALUES (:scope, :namespace, :name, :dimensions, :unit, :minute, :sum, :count, :m
 ON CONFLICT (scope, namespace, name, dimensions, unit, minute) DO NOTHING;
 
 -- name: add
-UPDATE metrics SET sum = sum + :sum, count = count + :count, min = min(min, :min), max = max(max, :max),
-  samples = :samples
+UPDATE metrics SET sum = sum + :sum, count = count + :count, samples = :samples,
+  min = CASE WHEN min < :min THEN min ELSE :min END, max = CASE WHEN max > :max THEN max ELSE :max END
 WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions AND unit = :unit
   AND minute = :minute;
 

@@ -41,7 +41,7 @@ SELECT execution_id FROM (
   UNION ALL SELECT 5, execution_id FROM links WHERE message_id = :id
   UNION ALL SELECT 6, execution_id FROM moves WHERE moved_as = :id
   UNION ALL SELECT 7, execution_id FROM runs JOIN attempts USING (run) WHERE led_to = :id
-) ORDER BY rank LIMIT 1;
+) AS found ORDER BY rank LIMIT 1;
 
 -- name: timeline
 -- All events of one execution, in order: began, each attempt, each batch, destinations, moves. In virtual time many
@@ -55,12 +55,12 @@ SELECT at, event, kind, delivery_id, source_arn, target_arn, attempt, state, cod
   log_stream, receive_count, cause
 FROM (
   SELECT first_at AS at, run, 1 AS rank, run AS nth, 'began' AS event, kind, delivery_id, source_arn, target_arn,
-    0 AS attempt, state, '' AS code, '' AS message, NULL AS next_at, '' AS arn, '' AS led_to, '' AS why,
+    0 AS attempt, state, '' AS code, '' AS message, CAST(NULL AS bigint) AS next_at, '' AS arn, '' AS led_to, '' AS why,
     '' AS log_stream, 0 AS receive_count, cause
   FROM own WHERE state <> 'missed'
   UNION ALL
   SELECT own.first_at, run, 2, links.rowid, 'received', kind, delivery_id, source_arn, target_arn, 0,
-    CASE WHEN is_done THEN 'delivered' ELSE 'returned' END, '', '', NULL, '',
+    CASE WHEN is_done = 1 THEN 'delivered' ELSE 'returned' END, '', '', NULL, '',
     message_id, '', '', receive_count, cause
   FROM own JOIN links USING (run) WHERE links.execution_id = :execution_id OR own.execution_id = :execution_id
   UNION ALL
@@ -76,7 +76,7 @@ FROM (
   SELECT at, 0, 5, moves.rowid, 'moved', kind, '', from_arn, to_arn, 0, '', '', '', NULL, '', moved_as, message_id, '',
     receive_count, ''
   FROM moves WHERE execution_id = :execution_id
-) ORDER BY at, run, rank, nth;
+) AS events ORDER BY at, run, rank, nth;
 
 -- name: link
 INSERT INTO links (run, execution_id, message_id, receive_count, is_done) VALUES (?, ?, ?, ?, ?);
