@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from psycopg import pq
 
-from redrive.core.errors import Conflict, UserError
+from redrive.core.errors import Conflict, Unavailable, UserError
 from redrive.store.connection import StoreFull
 
 
-class ConnectionLost(UserError):
+class ConnectionLost(Unavailable):
     """The database does not answer. Nothing of what had not been committed is stored."""
 
     def __init__(self, reason: str) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 from greenlet import GreenletExit
@@ -25,6 +26,9 @@ from redrive.store.postgres.failures import ConnectionLost, InDoubt, Outdated, S
 from redrive.store.postgres.pipeline import Answer, Pipeline
 from redrive.store.postgres.work import LocalLocks, NeedsToBeAlone, Work
 from redrive.store.tables.metrics import MetricTable
+
+POSTPONED = object()
+"""The result of a step that has done nothing yet, because it has to be alone."""
 
 REPEATS_MAX = 5
 """How often a batch is run again after conflicts, before the conflict is its answer."""
@@ -82,9 +86,15 @@ class Lane:
         self.tables = Tables(self._database, resources_max=resources_max)
         self.pipeline = pipeline(self._failed)
         self._transaction = transaction
-        self._ready: deque[tuple[Work, object]] = deque()
+        self._ready: deque[tuple[Work, tuple[Answer, ...]]] = deque()
         self._batch: Batch | None = None
         self._generation: int | None = None
+        self._is_lost = False
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the connection is lost. Such a lane runs no more batches."""
+        return self._is_lost
 
     @property
     def is_busy(self) -> bool:
@@ -136,14 +146,14 @@ class Lane:
 
     def _start_all(self, batch: Batch) -> None:
         if batch.is_alone:
-            batch.works = [Work(lambda: self._run_in_turn(batch), is_alone=True)]
+            batch.works = [Work(partial(self._run_in_turn, batch), is_alone=True)]
         else:
             batch.works = [
-                Work(lambda place=place, step=step: self._run_beside(batch, place, step), is_alone=False)
+                Work(partial(self._run_beside, batch, place, step), is_alone=False)
                 for place, step in enumerate(batch.steps)
             ]
         batch.unfinished = len(batch.works)
-        self._ready.extend([(work, None) for work in batch.works])
+        self._ready.extend([(work, ()) for work in batch.works])
 
     def _run_beside(self, batch: Batch, place: int, step: Step[object]) -> None:
         """Run one step of a shared batch, in a greenlet of its own."""
@@ -152,6 +162,10 @@ class Lane:
             batch.results[place] = step(tx)
         except (Conflict, StoreFull):
             raise
+        except NeedsToBeAlone:
+            if self._database.written:
+                raise
+            batch.results[place] = POSTPONED
         except Exception as error:  # noqa: BLE001 - a step's exception is its answer; the batch goes on.
             if self._database.written:
                 raise StartAnew from error
@@ -186,7 +200,7 @@ class Lane:
                 database.write("RELEASE step", ())
 
     def _answered(self, work: Work, answer: Answer) -> None:
-        self._ready.append((work, answer))
+        self._ready.append((work, (answer,)))
 
     def _failed(self, error: Exception) -> None:
         if self._batch is not None and self._batch.failure is None:
@@ -198,8 +212,8 @@ class Lane:
         if batch is None:
             return
         while self._ready and batch.failure is None:
-            work, value = self._ready.popleft()
-            self._resume(batch, work, value)
+            work, given = self._ready.popleft()
+            self._resume(batch, work, given)
         if batch.failure is not None:
             self._start_over(batch, batch.failure)
             return
@@ -211,15 +225,15 @@ class Lane:
             return
         self.pipeline.flush()
 
-    def _resume(self, batch: Batch, work: Work, value: object) -> None:
+    def _resume(self, batch: Batch, work: Work, given: tuple[Answer, ...]) -> None:
         try:
-            work.switch(value)
+            work.switch(*given)
         except BaseException as error:  # noqa: BLE001 - `_start_over` says what follows.
             batch.failure = error
             return
         if work.dead:
             batch.unfinished -= 1
-            self._ready.extend([(heir, None) for heir in self._locks.release(work)])
+            self._ready.extend([(heir, ()) for heir in self._locks.release(work)])
 
     def _commit(self, batch: Batch) -> None:
         batch.is_committing = True
@@ -305,6 +319,7 @@ class Lane:
 
     def _lost(self, lost: ConnectionLost) -> None:
         batch, self._batch = self._batch, None
+        self._is_lost = True
         self._generation = None
         if batch is not None:
             self._roll_back(batch)

@@ -73,7 +73,7 @@ class Pipeline:
     After a failure, the server skips what was sent with the failed statement, and no receiver of it is called.
     """
 
-    __slots__ = ("_expected", "_failed", "_has_failed", "_mark", "_names", "_numbers", "_owner", "_queued", "_round", "_transformer", "pgconn")
+    __slots__ = ("_expected", "_failed", "_has_failed", "_mark", "_names", "_numbers", "_owner", "_queued", "_round", "_transformer", "pgconn", "socket")
 
     def __init__(self, owner: Connection[TupleRow], *, failed: Callable[[Exception], None]) -> None:
         """`owner` is a connection that nothing else uses from now on."""
@@ -88,6 +88,8 @@ class Pipeline:
         self._mark = 0
         self._round = 0
         self._transformer = Transformer(None)
+        self.socket = pgconn.socket
+        """The file descriptor to watch."""
         pgconn.nonblocking = 1
         pgconn.enter_pipeline_mode()
 
@@ -154,6 +156,13 @@ class Pipeline:
             raise ConnectionLost(str(error).strip()) from error
         for expected, result in results:
             self._take(expected, result)
+
+    def notifications(self) -> list[str]:
+        """The payloads of the notifications that have arrived."""
+        found: list[str] = []
+        while (notice := self.pgconn.notifies()) is not None:
+            found.append(notice.extra.decode())
+        return found
 
     def close(self) -> None:
         """Close the connection."""

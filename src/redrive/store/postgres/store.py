@@ -16,7 +16,7 @@ from redrive.core.errors import Bug
 from redrive.core.knobs import PRODUCTION, Knobs
 from redrive.store.api import Services, Step, Tables, Transaction
 from redrive.store.files.life import GENERATION
-from redrive.store.postgres.lane import STORE_LOCK, Batch, Lane
+from redrive.store.postgres.lane import POSTPONED, STORE_LOCK, Batch, Lane
 from redrive.store.postgres.opening import connect, migrate
 from redrive.store.postgres.pipeline import Pipeline
 from redrive.store.sqlite import SECRET_BYTES
@@ -88,7 +88,7 @@ class PostgresStore:
         with self._lock:
             if self._lane is None or self._lane.is_lost:
                 self._lane = self.lane()
-            (result,), topics = run_alone(self._lane, [step])
+            (result,), topics = run_on(self._lane, [step])
         self.announce(topics)
         if isinstance(result, BaseException):
             raise result
@@ -121,12 +121,25 @@ class PostgresStore:
         )  # fmt: skip
 
 
-def run_alone(lane: Lane, steps: Sequence[Step[object]]) -> tuple[Sequence[object], frozenset[str]]:
-    """Run steps on a lane, in this thread, which waits meanwhile."""
-    found: list[tuple[Sequence[object], frozenset[str]]] = []
-    lane.start(Batch(steps, False, lambda results, topics: found.append((results, topics))))
+def run_on(
+    lane: Lane, steps: Sequence[Step[object]], *, is_alone: bool = False
+) -> tuple[list[object], frozenset[str]]:
+    """Run steps on a lane, in this thread, which waits meanwhile. Returns their results, and the topics."""
+    results, topics = _once(lane, steps, is_alone=is_alone)
+    postponed = [place for place, result in enumerate(results) if result is POSTPONED]
+    if postponed:
+        others, told = _once(lane, [steps[place] for place in postponed], is_alone=True)
+        topics |= told
+        for place, result in zip(postponed, others, strict=True):
+            results[place] = result
+    return results, topics
+
+
+def _once(lane: Lane, steps: Sequence[Step[object]], *, is_alone: bool) -> tuple[list[object], frozenset[str]]:
+    found: list[tuple[list[object], frozenset[str]]] = []
+    lane.start(Batch(steps, is_alone, lambda results, topics: found.append((list(results), topics))))
     while not found:
-        socket = lane.pipeline.pgconn.socket
+        socket = lane.pipeline.socket
         writing = [] if lane.pipeline.write() else [socket]
         select.select([socket], writing, [], 1.0)
         lane.go_on()

@@ -23,7 +23,7 @@ _RESTING: Instant = -1
 class TimerTable:
     """At most one timer per (kind, name). Names contain their scope: `account/region/…`."""
 
-    __slots__ = ("_database", "_earliest", "_hastened", "version")
+    __slots__ = ("_database", "_earliest", "_hastened", "_may_be_hastened", "version")
 
     def __init__(self, database: Database) -> None:
         self.version = 0
