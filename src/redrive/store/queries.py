@@ -1,7 +1,7 @@
 """Named SQL: `sql/<table>.sql` has blocks that begin with `-- name: verb`. The text below is one statement.
 
-The statements run on SQLite, and on PostgreSQL after `dialect.numbered`. Where that is not enough, a block with the same
-name in `sql/postgresql/<table>.sql` has PostgreSQL's text. Its first line is a comment that says why.
+The statements run on SQLite, and on PostgreSQL after `dialect.numbered`. Where that is not enough, a block with the
+same name in `sql/postgresql/<table>.sql` has PostgreSQL's text. Its first line is a comment that says why.
 """
 
 from __future__ import annotations

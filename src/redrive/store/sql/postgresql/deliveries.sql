@@ -9,7 +9,7 @@ UPDATE deliveries SET due_at = :lease_until, fence = fence + 1, leases = leases 
 WHERE id = ANY(ARRAY(
     SELECT id FROM deliveries WHERE place = :place AND due_at <= :now ORDER BY due_at, id LIMIT :limit
     FOR UPDATE SKIP LOCKED
-  )) AND place = :place AND +due_at <= :now
+  )) AND place || '' = :place AND +due_at <= :now
 RETURNING id, scope, source, source_arn, target_arn, document, policy, place, due_at, first_at, attempts, failures, fence, leases;
 
 -- name: held
@@ -23,5 +23,5 @@ UPDATE deliveries SET due_at = :lease_until, fence = fence + 1, leases = leases 
 WHERE id = ANY(ARRAY(
     SELECT id FROM deliveries WHERE place = 'outside' AND function = :function AND due_at <= :now
     ORDER BY due_at, id LIMIT :limit FOR UPDATE SKIP LOCKED
-  )) AND place = 'outside' AND function = :function AND +due_at <= :now
+  )) AND place || '' = 'outside' AND function || '' = :function AND +due_at <= :now
 RETURNING id, scope, source, source_arn, target_arn, document, policy, place, due_at, first_at, attempts, failures, fence, leases;

@@ -1,3 +1,6 @@
+-- Outside of a subquery stands `queue || ''`, and `+` before numbers: so the planner finds the rows by their primary key.
+-- It could search a whole queue in another index, because it does not know how few rows the ARRAY has.
+
 -- name: claim_visible
 -- Claims of several nodes lock what they take and skip what another one has locked. An ARRAY is computed once: a join with
 -- the subquery could compute it again, and take more than the limit. PostgreSQL refuses the unary plus before a text.
@@ -12,11 +15,11 @@ WHERE seq = ANY(ARRAY(
         SELECT seq FROM messages
         WHERE queue = :queue AND visible_at <= :now AND receipt <> '' AND deduplication_id IS NULL
           AND +expires_at > :now AND receipt <> :receipt
-        ORDER BY visible_at LIMIT :limit FOR UPDATE SKIP LOCKED
+        ORDER BY visible_at, seq LIMIT :limit FOR UPDATE SKIP LOCKED
       )
     ) AS candidates (seq)
     ORDER BY seq LIMIT :limit
-  )) AND queue = :queue AND +visible_at <= :now AND receipt <> :receipt
+  )) AND queue || '' = :queue AND +visible_at <= :now AND receipt <> :receipt
 RETURNING seq, message_id, body, body_md5, attributes, system_attributes, sender_id, group_id, deduplication_id, sent_at,
   receive_count, first_received_at, receipt, source_queue_arn, cause;
 
@@ -28,14 +31,14 @@ SELECT visible_at, received_at, receipt FROM messages WHERE seq = :seq AND queue
 -- An ARRAY is computed once. Locked messages are waited for, not skipped: a purge leaves no message.
 DELETE FROM messages
 WHERE seq = ANY(ARRAY(SELECT seq FROM messages WHERE queue = :queue ORDER BY visible_at, seq LIMIT :limit))
-  AND queue = :queue;
+  AND queue || '' = :queue;
 
 -- name: expire
 -- Several nodes share the work: each one skips what another one has locked.
 DELETE FROM messages WHERE seq = ANY(ARRAY(
   SELECT seq FROM messages WHERE queue = :queue AND expires_at <= :now ORDER BY expires_at LIMIT :limit
   FOR UPDATE SKIP LOCKED
-)) AND queue = :queue AND +expires_at <= :now;
+)) AND queue || '' = :queue AND +expires_at <= :now;
 
 -- name: claim_in_order
 -- PostgreSQL has no ORDER BY and LIMIT in a recursion. Each head's group is read up to its first hidden message; a group
@@ -58,7 +61,7 @@ WHERE seq = ANY(ARRAY(
       WHERE walked.is_open ORDER BY heads.visible_at, heads.turn, heads.seq, walked.seq LIMIT :walk
     ) AS walk
     WHERE walk.receipt <> :receipt ORDER BY walk.visible_at, walk.turn, walk.head, walk.seq LIMIT :limit
-  )) AND queue = :queue AND +visible_at <= :now
+  )) AND queue || '' = :queue AND +visible_at <= :now
 RETURNING seq, message_id, body, body_md5, attributes, system_attributes, sender_id, group_id, deduplication_id, sent_at,
   receive_count, first_received_at, receipt, source_queue_arn, cause;
 
@@ -66,20 +69,20 @@ RETURNING seq, message_id, body, body_md5, attributes, system_attributes, sender
 -- An ARRAY is computed once: a join with the subquery could compute it again for each row.
 DELETE FROM messages WHERE seq = ANY(ARRAY(
     SELECT seq FROM messages WHERE queue = :queue AND expires_at <= :now ORDER BY expires_at LIMIT :limit
-  )) AND queue = :queue
+  )) AND queue || '' = :queue
 RETURNING group_id;
 
 -- name: count_held
 -- PostgreSQL has another function for JSON's elements.
 SELECT count(*) FROM messages
 WHERE seq = ANY(ARRAY(SELECT value::bigint FROM json_array_elements_text(CAST(:seqs AS text)::json) AS value))
-  AND queue = :queue AND receipt = :receipt AND +visible_at = :was_visible_at AND +visible_at > :now;
+  AND queue || '' = :queue AND receipt = :receipt AND +visible_at = :was_visible_at AND +visible_at > :now;
 
 -- name: hold_again
 -- PostgreSQL has another function for JSON's elements, and refuses the unary plus before a text.
 UPDATE messages SET visible_at = :visible_at
 WHERE seq = ANY(ARRAY(SELECT value::bigint FROM json_array_elements_text(CAST(:seqs AS text)::json) AS value))
-  AND queue = :queue AND receipt = :receipt
+  AND queue || '' = :queue AND receipt = :receipt
 RETURNING seq, message_id, body, body_md5, attributes, system_attributes, sender_id, group_id, deduplication_id, sent_at,
   receive_count, first_received_at, receipt, source_queue_arn, cause;
 
@@ -103,8 +106,8 @@ WHERE seq = ANY(ARRAY(
         ) AS chosen
         WHERE groups.id <> ALL(ARRAY(SELECT json_array_elements_text(CAST(:groups AS text)::json)))
         ORDER BY chosen.visible_at, chosen.seq LIMIT :limit
-      )) AND queue = :queue AND +visible_at <= :now
+      )) AND queue || '' = :queue AND +visible_at <= :now
     ORDER BY seq FOR UPDATE SKIP LOCKED
-  )) AND queue = :queue AND +visible_at <= :now
+  )) AND queue || '' = :queue AND +visible_at <= :now
 RETURNING seq, message_id, body, body_md5, attributes, system_attributes, sender_id, group_id, deduplication_id, sent_at,
   receive_count, first_received_at, receipt, source_queue_arn, cause;

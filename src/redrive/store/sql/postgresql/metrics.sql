@@ -9,4 +9,4 @@ FOR UPDATE;
 -- Several nodes share the work. Rows are named by their place (ctid), which is computed once and needs no index.
 DELETE FROM metrics WHERE ctid = ANY(ARRAY(
   SELECT ctid FROM metrics WHERE minute < :before ORDER BY minute LIMIT :limit FOR UPDATE SKIP LOCKED
-)) AND minute < :before;
+)) AND +minute < :before;

@@ -1,0 +1,169 @@
+"""Every statement on a real PostgreSQL: it prepares, answers with plain types, and by an index if it is `-- hot`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from redrive.store.dialect import numbered
+from redrive.store.queries import load_queries, postgresql_text
+from tests.support.postgresql import database
+from tests.unit.store.dialects import Row, postgresql, statements
+from tests.unit.store.test_hot_statements import HOT
+
+PLAIN = {"int8", "int4", "text", "bytea", "float8"}
+BINDABLE = {"int8", "text", "bytea", "float8", "bool"}
+ROWS = 5000
+GROUPS = 50
+READ_MAX = 4 * ROWS // GROUPS
+"""The rows that a hot statement may read: a few times those of one queue, table or stream, but not all."""
+
+FILL = {
+    "messages": """INSERT INTO messages (queue, message_id, body, body_md5, sender_id, sent_at, visible_at, expires_at,
+        group_id, is_head, receipt, deduplication_id)
+        SELECT 'q' || n % 50, 'm' || n, 'b', '', '', n, n, n + 100000, CASE WHEN n % 3 = 0 THEN 'g' || n % 7 END,
+        CASE WHEN n % 21 = 0 THEN 1 ELSE 0 END, CASE WHEN n % 4 = 1 THEN 'r' || n ELSE '' END,
+        CASE WHEN n % 8 = 1 THEN 'd' END FROM numbers""",
+    "deliveries": """INSERT INTO deliveries (id, scope, source, source_arn, target_arn, document, policy, place, due_at,
+        first_at, function) SELECT 'id' || n, '', 'lambda', 'arn' || n % 50, '', '{}', '{}',
+        CASE WHEN n % 2 = 0 THEN 'outside' ELSE 'p' || n % 50 END, n, n, 'f' || n % 50 FROM numbers""",
+    "timers": "INSERT INTO timers SELECT 'k' || n % 50, 'n' || n, n FROM numbers",
+    "dedup_sends": "INSERT INTO dedup_sends SELECT 'q' || n % 50, '', 'd' || n, '', n, n FROM numbers",
+    "dedup_receives": "INSERT INTO dedup_receives SELECT 'q' || n % 50, 'd' || n, '', '', n, n FROM numbers",
+    "items": """INSERT INTO items SELECT 't' || n % 50, n % 7, decode(lpad(to_hex(n % 7), 8, '0'), 'hex'),
+        decode(lpad(to_hex(n), 8, '0'), 'hex'), 1, n, '' FROM numbers""",
+    "log_events": """INSERT INTO log_events (log_group, stream, at, ingested_at, message)
+        SELECT 'g' || n % 50, 's' || n % 100, n, n, '' FROM numbers""",
+    "metrics": """INSERT INTO metrics SELECT '', 'n', 'm' || n % 50, '{}', 'Count', n, 1, 1, 1, 1
+        FROM numbers""",
+    "runs": """INSERT INTO runs (delivery_id, scope, kind, source_arn, target_arn, execution_id, cause, state, first_at)
+        SELECT 'id' || n, 's', 'k', 'arn' || n % 50, '', 'e' || n, '', CASE WHEN n % 9 = 0 THEN 'retrying'
+        ELSE 'delivered' END, n FROM numbers""",
+    "attempts": """INSERT INTO attempts (run, attempt, ended_at, state, code, message)
+        SELECT n, 1, n, 'delivered', '', '' FROM numbers""",
+    "moves": """INSERT INTO moves (at, execution_id, kind, from_arn, to_arn, message_id, moved_as, receive_count)
+        SELECT n, 'e' || n, '', '', '', '', '', 1 FROM numbers""",
+    "tokens": "INSERT INTO tokens SELECT 'k', '', 't' || n, '', '', n FROM numbers",
+}  # fmt: skip
+GIVEN: dict[str, object] = {
+    "queue": "q7", "group_id": "g3", "place": "p7", "kind": "k7", "table_id": "t7", "hash_key": b"\0\0\0\1",
+    "slot": 1, "slot_end": 2, "range_key": b"\0\0\0\1", "low": b"\0", "high": b"\xff",
+    "log_group": "g7", "stream": "s7", "seqs": "[7, 57]", "groups": '["g1"]', "groups_max": 10,
+    "name": "m7", "namespace": "n", "dimensions": "{}", "unit": "Count", "scope": "", "limit": 10, "walk": 10,
+    "now": 5000, "before": 100, "start": 0, "end": 5000, "at": 100, "seq": 100, "function": "f8", "minute": 7,
+}  # fmt: skip
+"""Parameters of hot statements. Parameters with other names: 1, or a text or bytes of it."""
+
+
+@pytest.fixture(scope="module")
+def server(postgresql_url: str) -> Iterator[psycopg.Connection[Row]]:
+    with database(postgresql_url) as url, postgresql(url) as connection:
+        fill(connection)
+        yield connection
+
+
+@pytest.fixture(scope="module", params=["never analyzed", "analyzed when empty", "analyzed"])
+def filled(postgresql_url: str, request: pytest.FixtureRequest) -> Iterator[psycopg.Connection[Row]]:
+    """Full tables, of which the planner knows nothing, or what was once true, or all."""
+    with database(postgresql_url) as url, postgresql(url) as connection:
+        if request.param == "analyzed when empty":
+            connection.execute("VACUUM ANALYZE")
+        fill(connection)
+        if request.param == "analyzed":
+            connection.execute("VACUUM ANALYZE")
+        yield connection
+
+
+def fill(connection: psycopg.Connection[Row]) -> None:
+    connection.execute(f"CREATE VIEW numbers AS SELECT generate_series(1, {ROWS}) AS n".encode())
+    for statement in FILL.values():
+        connection.execute(statement.encode())
+
+
+def described(server: psycopg.Connection[Row], table: str, name: str) -> tuple[list[str], list[str]]:
+    """The types of a statement's parameters, and of the columns that it returns."""
+    text, _ = numbered(postgresql_text(load_queries(table)[name]))
+    prepared = server.pgconn.prepare(b"tried", text.encode())
+    assert not prepared.error_message, prepared.error_message.decode()
+    found = server.pgconn.describe_prepared(b"tried")
+    server.execute("DEALLOCATE tried")
+    return (
+        [type_named(server, found.param_type(n)) for n in range(found.nparams)],
+        [type_named(server, found.ftype(n)) for n in range(found.nfields)],
+    )
+
+
+def type_named(server: psycopg.Connection[Row], oid: int) -> str:
+    known = server.adapters.types.get(oid)
+    return str(oid) if known is None else known.name
+
+
+@pytest.mark.parametrize(("table", "name"), statements())
+def test_statement_prepares_with_plain_types(server: psycopg.Connection[Row], table: str, name: str) -> None:
+    parameters, columns = described(server, table, name)
+
+    assert set(parameters) <= BINDABLE
+    assert set(columns) <= PLAIN
+
+
+@pytest.mark.parametrize(("table", "name"), HOT)
+def test_hot_statement_reads_no_whole_table(filled: psycopg.Connection[Row], table: str, name: str) -> None:
+    plan = planned(filled, table, name)
+
+    assert [step for step in plan if step["Node Type"] == "Seq Scan"] == []
+    assert [
+        step for step in plan if "Index" in step["Node Type"] and "Index Cond" not in step and rows_read(step) > 1
+    ] == []
+    assert [
+        step for step in plan if "= ANY (" in step.get("Index Cond", "") and not step["Index Name"].endswith("_pkey")
+    ] == []
+    assert sum(rows_read(step) for step in plan) < READ_MAX
+
+
+def planned(server: psycopg.Connection[Row], table: str, name: str) -> list[dict[str, Any]]:
+    """The steps of a statement's generic plan that read a table, with what they read when the statement ran."""
+    parameters, _ = described(server, table, name)
+    text, places = numbered(postgresql_text(load_queries(table)[name]))
+    values = [given(place, kind) for place, kind in zip(places, parameters, strict=True)]
+    with server.transaction(force_rollback=True):
+        server.execute(f"PREPARE tried AS {text}".encode())
+        call = sql.SQL("EXECUTE tried({})").format(sql.SQL(", ").join(map(sql.Literal, values)))
+        if not values:
+            call = sql.SQL("EXECUTE tried")  # type: ignore[assignment]
+        explain = sql.SQL("EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ") + call
+        (answer,) = server.execute(explain).fetchall()
+        server.execute("DEALLOCATE tried")
+    document = json.loads(answer[0]) if isinstance(answer[0], str) else answer[0]
+    return [step for step in steps(document[0]["Plan"]) if "Scan" in step["Node Type"] and "Relation Name" in step]
+
+
+def steps(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for inner in plan.get("Plans", ()):
+        yield from steps(inner)
+
+
+def rows_read(step: dict[str, Any]) -> float:
+    removed = step.get("Rows Removed by Filter", 0) + step.get("Rows Removed by Index Recheck", 0)
+    return float((step["Actual Rows"] + removed) * step["Actual Loops"])
+
+
+def given(place: str | int, kind: str) -> object:
+    if place in GIVEN:
+        return GIVEN[str(place)]
+    return {"text": "1", "bytea": b"1"}.get(kind, 1)
+
+
+def test_the_fill_is_large_enough(server: psycopg.Connection[Row]) -> None:
+    """Otherwise no bound on what is read would say anything."""
+    filled = {table for fill in FILL.values() for table in re.findall(r"INSERT INTO (\w+)", fill)}
+
+    counts = [server.execute(f"SELECT count(*) FROM {table}".encode()).fetchone() for table in filled]
+
+    assert set(counts) == {(ROWS,)}
