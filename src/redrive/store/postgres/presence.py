@@ -14,6 +14,7 @@ import contextlib
 import json
 import threading
 from collections.abc import Callable, Mapping
+from typing import LiteralString
 
 from redrive.core.clock import Instant, monotonic_ms
 from redrive.core.errors import UserError
@@ -37,7 +38,7 @@ _BEAT = """
 INSERT INTO nodes (id, started_at, seen_at, document) VALUES (:id, :now, :now, :document)
 ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, document = excluded.document
 """
-_TIME = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+TIME: LiteralString = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
 
 class DatabaseTime:
@@ -122,7 +123,7 @@ class Presence:
             return
         self._beating = self._loop.call_later(BEAT_S, self._beat)
         sent_at = monotonic_ms()
-        pipeline.queue(_TIME, (), lambda answer: self._measured(sent_at, answer))
+        pipeline.queue(TIME, (), lambda answer: self._measured(sent_at, answer))
         now = self._time.now()
         pipeline.queue(_BEAT, {"id": self._id, "now": now, "document": json.dumps(self._describe())})
         pipeline.queue("DELETE FROM nodes WHERE seen_at < ?", (now - SILENT_MS_MAX,))

@@ -7,25 +7,28 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TypeVar, cast
 
-from psycopg import Connection
-from psycopg.rows import TupleRow
-
-from redrive.core.clock import Clock
+from redrive.core.clock import Clock, monotonic_ms
 from redrive.core.entropy import Entropy
-from redrive.core.errors import Bug
+from redrive.core.errors import Bug, UserError
 from redrive.core.knobs import PRODUCTION, Knobs
 from redrive.store.api import Services, Step, Tables, Transaction
 from redrive.store.files.life import GENERATION
 from redrive.store.postgres.lane import POSTPONED, STORE_LOCK, Batch, Lane
-from redrive.store.postgres.opening import connect, migrate
+from redrive.store.postgres.migrate import migrate
+from redrive.store.postgres.opening import Connection, connect
 from redrive.store.postgres.pipeline import Pipeline
+from redrive.store.postgres.presence import TIME, DatabaseTime
+from redrive.store.postgres.url import StoreUrl
 from redrive.store.sqlite import SECRET_BYTES
 from redrive.store.tables.facts import SECRET
 from redrive.store.tables.metrics import Accumulator
 
 T = TypeVar("T")
 
-
+VIRTUAL_KEY = 0x7265647269766503
+"""The advisory lock that says whether the store's time is real. Nodes in real time share it."""
+MEASUREMENTS = 20
+"""How often the database's clock is read at the start. The shortest round trip counts."""
 
 
 class PostgresStore:
@@ -33,8 +36,14 @@ class PostgresStore:
 
     is_durable = True
 
-    def __init__(self, url: str, *, clock: Clock, entropy: Entropy, knobs: Knobs = PRODUCTION) -> None:
-        """Connect, and create or migrate the tables. Errors: UserError: see `opening`."""
+    def __init__(
+        self, url: StoreUrl, *, clock: Clock, entropy: Entropy, knobs: Knobs = PRODUCTION,
+        time: DatabaseTime | None = None,
+    ) -> None:  # fmt: skip
+        """Connect, and create or migrate the tables. `time` is set to the database's clock, for `clock` to follow.
+
+        Errors: UserError: see `opening` and `migrate`.
+        """
         self.url = url
         self._clock = clock
         self._knobs = knobs
@@ -43,7 +52,9 @@ class PostgresStore:
         self._services: Services | None = None
         self._accumulator = Accumulator()
         with connect(url) as connection:
-            migrate(connection)
+            migrate(connection, url.shown)
+            if time is not None:
+                _measure(connection, time)
             self._secret = _ensure_secret(connection, entropy)
             self.generation = _count_opening(connection)
         self.entropy = entropy if self.generation == 1 else entropy.fork(f"generation {self.generation}")
@@ -83,6 +94,21 @@ class PostgresStore:
             lambda failed: Pipeline(connection, failed=failed), self._transaction,
             resources_max=self._knobs.cached_resources,
         )  # fmt: skip
+
+    def presence(self, failed: Callable[[Exception], None]) -> Pipeline:
+        """A connection for the presence of a server's node. While it is open, the store's time stays what it is.
+
+        Errors: UserError: another node uses the store in virtual time, or in real time; no answer.
+        """
+        connection = connect(self.url)
+        lock = "pg_try_advisory_lock" if self._clock.is_virtual else "pg_try_advisory_lock_shared"
+        if connection.execute(f"SELECT {lock}(%s)".encode(), (VIRTUAL_KEY,)).fetchone() != (True,):
+            connection.close()
+            raise UserError(
+                f"{self.url} is in use by a server in {'real or virtual' if self._clock.is_virtual else 'virtual'} time.",
+                next_step="Virtual time moves for one node alone: stop the other servers, or serve from another store.",
+            )
+        return Pipeline(connection, failed=failed)
 
     def run(self, step: Step[T]) -> T:
         with self._lock:
@@ -146,7 +172,16 @@ def _once(lane: Lane, steps: Sequence[Step[object]], *, is_alone: bool) -> tuple
     return found[0]
 
 
-def _ensure_secret(connection: Connection[TupleRow], entropy: Entropy) -> bytes:
+def _measure(connection: Connection, time: DatabaseTime) -> None:
+    """Read the database's clock."""
+    for _ in range(MEASUREMENTS):
+        sent_at = monotonic_ms()
+        row = connection.execute(TIME).fetchone()
+        assert row is not None, "a SELECT without FROM has one row"
+        time.measured(sent_at, int(row[0]))
+
+
+def _ensure_secret(connection: Connection, entropy: Entropy) -> bytes:
     """The store's secret, drawn if it is missing."""
     drawn = bytes.fromhex(entropy.fork("secret").hex(2 * SECRET_BYTES))
     connection.execute("INSERT INTO facts (name, value) VALUES (%s, %s) ON CONFLICT DO NOTHING", (SECRET, drawn))
@@ -155,7 +190,7 @@ def _ensure_secret(connection: Connection[TupleRow], entropy: Entropy) -> bytes:
     return bytes(row[0])
 
 
-def _count_opening(connection: Connection[TupleRow]) -> int:
+def _count_opening(connection: Connection) -> int:
     """How often the store was opened, this time included."""
     row = connection.execute(
         "INSERT INTO facts (name, value) VALUES (%s, '1') ON CONFLICT (name) DO UPDATE"
