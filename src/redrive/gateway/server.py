@@ -51,7 +51,7 @@ from redrive.store.files.checkpoints import Checkpoints
 from redrive.store.files.directory import DataDirectory, take_directory
 from redrive.store.files.life import write_seen
 from redrive.store.group import GroupCommit
-from redrive.store.sqlite import SqliteStore
+from redrive.store.place import Place, open_store
 from redrive.wire.model.files import Models
 
 CLOCK_TIMER = ("engine.clock", "now")
@@ -72,7 +72,7 @@ class Options:
 
     host: str = "127.0.0.1"
     port: int = 4566
-    data: Path | None = None
+    data: Place | None = None
     account: str = "000000000000"
     virtual: bool = False
     start: Instant | None = None
@@ -101,7 +101,7 @@ class Server:
         self._turning: Driver | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = asyncio.Event()
-        self._data = take_directory(options.data) if options.data else None
+        self._data = take_directory(options.data) if isinstance(options.data, Path) else None
         self._virtual_clock = VirtualClock(options.start or VIRTUAL_START) if options.virtual else None
         self._clock: Clock = self._virtual_clock or SystemClock(machine)
         with ExitStack() as undo:
@@ -114,9 +114,9 @@ class Server:
                 address=self.address, host=options.host, hosts=options.allowed_hosts, origins=options.allowed_origins
             )
             entropy: Entropy = SeededEntropy(options.seed) if options.virtual else SystemEntropy()
-            path = self._data.store if self._data else None
+            place = self._data.store if self._data else options.data
             # Only an advance of virtual time works through commits that announce nothing before the last of them.
-            self._store = SqliteStore(path, clock=self._clock, entropy=entropy, defers_sync=options.virtual)
+            self._store = open_store(place, clock=self._clock, entropy=entropy, defers_sync=options.virtual)
             undo.pop_all()
         self._entropy = self._store.entropy
         self._issuer = Issuer(self._store.secret)
