@@ -14,13 +14,16 @@ from redrive.core.entropy import Entropy, new_uuid
 from redrive.core.knobs import PRODUCTION
 from redrive.engine.rounds import IDLE_MS_MAX
 from redrive.store.api import Services, Step
-from redrive.store.group import Answer, GroupCommit
+from redrive.store.group import Answer, GroupCommit, Post
 from redrive.store.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from redrive.store.postgres.url import StoreUrl
 
 T = TypeVar("T")
+
+Describe = Callable[[], Mapping[str, object]]
+"""What a server says of itself to others."""
 
 SHARED_IDLE_MS_MAX = 1_000
 """How long a node among others waits at most before it looks for due work: hints of other nodes may be lost."""
@@ -69,12 +72,16 @@ class ServedStore(Protocol):
 class Storage(Protocol):
     """A store that is open, and how a server runs steps in it."""
 
-    store: ServedStore
-    clock: Clock
     is_shared: bool
     idle_ms_max: int
 
-    def begin(self, post: Callable[[Callable[[], None]], None], describe: Callable[[], Mapping[str, object]]) -> Commits:
+    @property
+    def store(self) -> ServedStore: ...
+
+    @property
+    def clock(self) -> Clock: ...
+
+    def begin(self, post: Post, describe: Describe) -> Commits:
         """Begin to run steps on the running loop. `describe` is what the server says of itself to others."""
         ...
 
@@ -94,7 +101,7 @@ class OwnStorage:
         self.clock = clock
         self._group: GroupCommit | None = None
 
-    def begin(self, post: Callable[[Callable[[], None]], None], describe: Callable[[], Mapping[str, object]]) -> Commits:  # noqa: ARG002 - there are no others.
+    def begin(self, post: Post, describe: Describe) -> Commits:
         """See Storage."""
         self._group = GroupCommit(self.store, post=post)
         return self._group
@@ -121,14 +128,18 @@ class SharedStorage:
         self.store = self._store = PostgresStore(url, clock=self.clock, entropy=entropy, time=self._time)
         self._id = new_uuid(self.store.entropy.fork("node"))
 
-    def begin(self, post: Callable[[Callable[[], None]], None], describe: Callable[[], Mapping[str, object]]) -> Commits:  # noqa: ARG002 - lanes schedule their own work.
+    def begin(self, post: Post, describe: Describe) -> Commits:
         """See Storage."""
         from redrive.store.postgres.commits import LaneCommits  # noqa: PLC0415 - its packages are an extra.
         from redrive.store.postgres.presence import Presence  # noqa: PLC0415 - as above.
 
         facts = {"host": platform.node(), "process": os.getpid(), "version": __version__}
         self._presence = Presence(
-            self._store.presence, self._time, id=self._id, describe=lambda: facts | describe(), heard=self.store.announce
+            self._store.presence,
+            self._time,
+            id=self._id,
+            describe=lambda: {**facts, **describe()},
+            heard=self.store.announce,
         )
         tell, announce = self._presence.tell, self.store.announce
 
@@ -144,13 +155,3 @@ class SharedStorage:
         await self._commits.close()
         self._presence.close()
         await asyncio.sleep(0)
-
-
-def open_storage(
-    store: SqliteStore | None, url: StoreUrl | None, *, clock: Clock, is_virtual: bool, entropy: Entropy
-) -> Storage:
-    """The storage of a server. Errors: UserError."""
-    if url is not None:
-        return SharedStorage(url, virtual=clock if is_virtual else None, entropy=entropy)
-    assert store is not None, "a store without a URL is one of this machine"
-    return OwnStorage(store, clock)

@@ -36,6 +36,9 @@ from redrive.store.tables.tokens import TokenTable
 
 T = TypeVar("T")
 
+EVERYTHING = "*"
+"""The topic that wakes every waiter. Another node may have committed something of which nobody was told."""
+
 NO_PARAMS: Mapping[str, object] = {}
 NO_CONTEXT: Mapping[str, tuple[str, ...]] = {}
 

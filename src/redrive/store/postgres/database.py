@@ -74,7 +74,7 @@ class PostgresDatabase:
             if key in work.held:
                 continue
             if not self._locks.take(key, work):
-                work.parent.switch()
+                work.park()
             self._keys.add(key)
 
     def require(self, key: str) -> None:
@@ -112,7 +112,7 @@ class PostgresDatabase:
     def _ask(self, sql: str, params: Params) -> Answer:
         work = _current()
         self._sending.queue(sql, params, lambda answer: self._answered(work, answer))
-        answer = cast(Answer, work.parent.switch())
+        answer = cast(Answer, work.park())
         if answer.changed and not sql.startswith("SELECT"):
             work.written += 1
         return answer
@@ -124,7 +124,8 @@ _RESERVE = "SELECT pg_advisory_xact_lock(key) FROM unnest(?::bigint[]) AS keys (
 @lru_cache(STATEMENTS_KEPT)
 def _exactly_one(sql: str) -> str:
     """The statement, which fails if it does not change exactly one row: see `failures.Outdated`."""
-    return f"WITH changed AS ({postgresql_text(sql)} RETURNING 1) SELECT 1 / (count(*) = 1)::int FROM changed"
+    changed = "WITH changed AS (" + postgresql_text(sql) + " RETURNING 1)"
+    return changed + " SELECT 1 / (count(*) = 1)::int FROM changed"  # noqa: S608 - the tables' own statements.
 
 
 def _number(key: str) -> int:

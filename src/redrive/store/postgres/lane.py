@@ -4,8 +4,8 @@
              together, reserve what they read in order to write it, and find definitions as they remember them
     alone    the steps run one after another, and nobody else's meanwhile: under the store's lock, exclusively
 
-Each step begins shared. A step that changes definitions, or that meets a conflict, runs again alone. There, any code that
-is right on SQLite is right.
+Each step begins shared. A step that changes definitions, or that meets a conflict, runs again alone. There, any code
+that is right on SQLite is right.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ class Lane:
             if self._database.written:
                 raise
             batch.results[place] = POSTPONED
-        except Exception as error:  # noqa: BLE001 - a step's exception is its answer; the batch goes on.
+        except Exception as error:
             if self._database.written:
                 raise StartAnew from error
             batch.results[place] = error
@@ -186,7 +186,7 @@ class Lane:
                 batch.results[place] = step(tx)
             except (Conflict, StoreFull):
                 raise
-            except Exception as error:  # noqa: BLE001 - a step's exception is its answer; the batch goes on.
+            except Exception as error:
                 if database.written != written:
                     if not batch.is_guarded:
                         raise StartAnew from error

@@ -73,7 +73,10 @@ class Pipeline:
     After a failure, the server skips what was sent with the failed statement, and no receiver of it is called.
     """
 
-    __slots__ = ("_expected", "_failed", "_has_failed", "_mark", "_names", "_numbers", "_owner", "_queued", "_round", "_transformer", "pgconn", "socket")
+    __slots__ = (
+        "_expected", "_failed", "_has_failed", "_mark", "_names", "_numbers", "_owner", "_queued", "_round",
+        "_transformer", "pgconn", "socket",
+    )  # fmt: skip
 
     def __init__(self, owner: Connection[TupleRow], *, failed: Callable[[Exception], None]) -> None:
         """`owner` is a connection that nothing else uses from now on."""
@@ -173,7 +176,7 @@ class Pipeline:
         pgconn, expected = self.pgconn, self._expected
         found: list[tuple[_Expected, pq.abc.PGresult]] = []
         nothing = 0
-        while expected and nothing < 2 and not pgconn.is_busy():  # noqa: PLR2004 - one None ends each command.
+        while expected and nothing < 2 and not pgconn.is_busy():
             result = pgconn.get_result()
             if result is None:
                 nothing += 1
@@ -207,7 +210,7 @@ class Pipeline:
             name = self._names[statement.text] = b"s%d" % next(self._numbers)
             self.pgconn.send_prepare(name, statement.text)
             self._expected.append(_Expected(None, statement.text, False, self._round))
-        values = [params[key] for key in statement.keys]  # type: ignore[index, call-overload]
+        values = [params[key] for key in statement.keys]  # type: ignore[index]
         formats = [_BINARY if type(value) is bytes else _TEXT for value in values]
         self.pgconn.send_query_prepared(name, [_encoded(value) for value in values], formats, _BINARY)
         self._expected.append(_Expected(receiver, None, False, self._round))

@@ -1,7 +1,7 @@
 """What a node tells the others and hears from them: that it lives, what has been committed, and what time it is.
 
     heartbeat   a row of `nodes`, each second; a node that is silent for a minute is forgotten
-    topics      NOTIFY, at most once in 10 ms: a hint for long polls and drivers of other nodes, which also look by themselves
+    topics      NOTIFY, at most once in 10 ms: a hint for other nodes, which also look by themselves
     time        the database's clock. The node's own wall clock is not used, so nodes with wrong clocks agree
 
 All of it has a connection of its own, because a NOTIFY inside a transaction would serialize all commits.
@@ -18,12 +18,11 @@ from typing import LiteralString
 
 from redrive.core.clock import Instant, monotonic_ms
 from redrive.core.errors import UserError
+from redrive.store.api import EVERYTHING
 from redrive.store.postgres.failures import ConnectionLost
 from redrive.store.postgres.pipeline import Answer, Pipeline
 
 CHANNEL = "redrive"
-EVERYTHING = "*"
-"""The topic that wakes everybody."""
 BEAT_S = 1.0
 GATHER_S = 0.01
 """How long topics are gathered before other nodes are told."""

@@ -104,8 +104,9 @@ class PostgresStore:
         lock = "pg_try_advisory_lock" if self._clock.is_virtual else "pg_try_advisory_lock_shared"
         if connection.execute(f"SELECT {lock}(%s)".encode(), (VIRTUAL_KEY,)).fetchone() != (True,):
             connection.close()
+            others = "another server" if self._clock.is_virtual else "a server in virtual time"
             raise UserError(
-                f"{self.url} is in use by a server in {'real or virtual' if self._clock.is_virtual else 'virtual'} time.",
+                f"{self.url} is in use by {others}.",
                 next_step="Virtual time moves for one node alone: stop the other servers, or serve from another store.",
             )
         return Pipeline(connection, failed=failed)
@@ -129,7 +130,7 @@ class PostgresStore:
                 "SELECT quote_ident(tablename) FROM pg_tables WHERE schemaname = current_schema()"
                 " AND tablename NOT IN ('facts', 'store_state', 'nodes')"
             ).fetchall()
-            connection.execute("TRUNCATE " + ", ".join(table for (table,) in tables))  # type: ignore[arg-type]
+            connection.execute("TRUNCATE " + ", ".join(table for (table,) in tables))
             connection.execute("UPDATE store_state SET generation = generation + 1")
 
     def close(self) -> None:
@@ -147,9 +148,7 @@ class PostgresStore:
         )  # fmt: skip
 
 
-def run_on(
-    lane: Lane, steps: Sequence[Step[object]], *, is_alone: bool = False
-) -> tuple[list[object], frozenset[str]]:
+def run_on(lane: Lane, steps: Sequence[Step[object]], *, is_alone: bool = False) -> tuple[list[object], frozenset[str]]:
     """Run steps on a lane, in this thread, which waits meanwhile. Returns their results, and the topics."""
     results, topics = _once(lane, steps, is_alone=is_alone)
     postponed = [place for place, result in enumerate(results) if result is POSTPONED]

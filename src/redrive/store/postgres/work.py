@@ -24,6 +24,11 @@ class Work(greenlet.greenlet):
         self.held: set[str] = set()
         """The keys that no other step may reserve until this one ends."""
 
+    def park(self) -> object:
+        """Let others go on until somebody switches to this step. Returns what it was given."""
+        assert self.parent is not None, "a step that runs was started by somebody"
+        return self.parent.switch()
+
 
 class NeedsToBeAlone(StartAnew):
     """A step wants to change what steps that run beside others rely on. It runs again, alone in the store."""
