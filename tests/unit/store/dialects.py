@@ -78,6 +78,12 @@ class Both:
             self._sqlite.execute(sql, row)
             self._there(sql, row)
 
+    def restart(self, table: str, column: str, number: int) -> None:
+        """Draw the next number of a column from `number` on, in both."""
+        self._sqlite.execute("DELETE FROM sqlite_sequence WHERE name = ?", (table,))
+        self._sqlite.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", (table, number - 1))
+        self._postgresql.execute(f"ALTER TABLE {table} ALTER {column} RESTART WITH {number}".encode())
+
     @contextmanager
     def undone(self) -> Iterator[None]:
         """Undo in both what the block does."""
@@ -91,7 +97,7 @@ class Both:
 
     def _there(self, sql: str, params: Params) -> list[Row]:
         text, places = numbered(postgresql_text(sql))
-        values = [params[place] for place in places]  # type: ignore[index, call-overload]
+        values = [params[place] for place in places]  # type: ignore[index]
         cursor = self._postgresql.execute(text.encode(), [as_text(value) for value in values])
         return cursor.fetchall() if cursor.description else [(cursor.rowcount,)]
 
