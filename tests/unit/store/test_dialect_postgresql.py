@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from hashlib import sha512
 from typing import Any
 
 import psycopg
@@ -13,8 +14,9 @@ from psycopg import sql
 
 from redrive.store.dialect import numbered
 from redrive.store.queries import load_queries, postgresql_text
+from redrive.store.tables.items import ItemKey
 from tests.support.postgresql import database
-from tests.unit.store.dialects import Row, postgresql, statements
+from tests.unit.store.dialects import Row, as_text, postgresql, statements
 from tests.unit.store.test_hot_statements import HOT
 
 PLAIN = {"int8", "int4", "text", "bytea", "float8"}
@@ -158,6 +160,49 @@ def given(place: str | int, kind: str) -> object:
     if place in GIVEN:
         return GIVEN[str(place)]
     return {"text": "1", "bytea": b"1"}.get(kind, 1)
+
+
+def test_item_with_the_longest_key_is_stored(server: psycopg.Connection[Row]) -> None:
+    noise = b"".join(sha512(bytes([n])).digest() for n in range(48))  # The server could compress a repeated digest.
+    key = ItemKey(noise[:2048], noise[2048:])
+    with server.transaction(force_rollback=True):
+        store_item(server, key, b"old")
+        store_item(server, key, b"new")
+
+        found = run(server, "items", "get", located(key))
+
+    assert found == [(b"new",)]
+
+
+def test_scan_goes_on_among_hash_keys_of_one_slot(server: psycopg.Connection[Row]) -> None:
+    keys = {ItemKey(hash_key, range_key) for hash_key in (b"a", b"b", b"c") for range_key in (b"", b"1", b"2")}
+    found: list[ItemKey] = []
+    with server.transaction(force_rollback=True):
+        for key in keys:
+            store_item(server, key, b"")
+
+        after = ItemKey(b"", b"")
+        for _ in keys:
+            [(hash_key, range_key, *_)] = run(server, "items", "scan", {**located(after), "slot_end": 8, "limit": 1})
+            after = ItemKey(bytes(hash_key), bytes(range_key))
+            found.append(after)
+        rest = run(server, "items", "scan", {**located(after), "slot_end": 8, "limit": 1})
+
+    assert (sorted(found), rest) == (sorted(keys), [])
+
+
+def store_item(server: psycopg.Connection[Row], key: ItemKey, item: bytes) -> None:
+    run(server, "items", "put", {**located(key), "size_bytes": 1, "expires_at": None, "item": item})
+
+
+def located(key: ItemKey) -> dict[str, object]:
+    return {"table_id": "table", "slot": 7, "hash_key": key.hash_key, "range_key": key.range_key}
+
+
+def run(server: psycopg.Connection[Row], table: str, name: str, params: dict[str, object]) -> list[Row]:
+    text, places = numbered(postgresql_text(load_queries(table)[name]))
+    cursor = server.execute(text.encode(), [as_text(params[str(place)]) for place in places])
+    return cursor.fetchall() if cursor.description else []
 
 
 def test_the_fill_is_large_enough(server: psycopg.Connection[Row]) -> None:
