@@ -12,6 +12,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from redrive.core.documents import dump_json
 from redrive.store.dialect import numbered
 from redrive.store.queries import load_queries, postgresql_text
 from redrive.store.tables.items import ItemKey
@@ -189,6 +190,21 @@ def test_scan_goes_on_among_hash_keys_of_one_slot(server: psycopg.Connection[Row
         rest = run(server, "items", "scan", {**located(after), "slot_end": 8, "limit": 1})
 
     assert (sorted(found), rest) == (sorted(keys), [])
+
+
+def test_metric_with_long_dimensions_is_stored_once(server: psycopg.Connection[Row]) -> None:
+    """Thirty dimensions, with values that the server cannot compress."""
+    dimensions = dump_json({f"name{n}": sha512(bytes([n])).hexdigest() for n in range(30)})
+    row = {"scope": "", "namespace": "n", "name": "m", "dimensions": dimensions, "unit": "Count", "minute": 1}
+    values = {"sum": 1.5, "count": 1, "min": 1.5, "max": 1.5, "samples": None}
+    with server.transaction(force_rollback=True):
+        run(server, "metrics", "put", {**row, **values})
+        run(server, "metrics", "put", {**row, **values})
+        run(server, "metrics", "add", {**row, **values, "min": 0.5})
+
+        found = run(server, "metrics", "between", {**row, "start": 0, "end": 5})
+
+    assert found == [(1, 3.0, 2.0, 0.5, 1.5, None)]
 
 
 def store_item(server: psycopg.Connection[Row], key: ItemKey, item: bytes) -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from redrive.core.documents import dump_json
 from redrive.store.migrate import migrate
 from redrive.store.queries import load_queries
 from tests.support.postgresql import database
@@ -302,10 +303,10 @@ def test_history(
 
 
 @pytest.mark.parametrize("name", ["put", "add", "samples", "between", "units"])
-@given(old=st.floats(-10, 10), new=st.floats(-10, 10), unit=st.sampled_from(["Count", "count"]))
+@given(dimensions=st.text(), old=st.floats(-10, 10), new=st.floats(-10, 10), unit=st.sampled_from(["Count", "count"]))
 @EXAMPLES
-def test_metrics(both: Both, name: str, old: float, new: float, unit: str) -> None:
-    series = {"scope": "s", "namespace": "n", "name": "m", "dimensions": "{}"}
+def test_metrics(both: Both, name: str, dimensions: str, old: float, new: float, unit: str) -> None:
+    series = {"scope": "s", "namespace": "n", "name": "m", "dimensions": dump_json({dimensions: dimensions})}
     row = {**series, "unit": "Count", "minute": 1, "sum": old, "count": 1.0, "min": old, "max": old, "samples": None}
     params = {**row, "unit": unit, "sum": new, "min": new, "max": new, "samples": "[]", "start": 0, "end": 5}
     with both.undone():
