@@ -42,7 +42,7 @@ FILL = {
     "items": """INSERT INTO items SELECT 't' || n % 50, n % 7, decode(lpad(to_hex(n % 7), 8, '0'), 'hex'),
         decode(lpad(to_hex(n), 8, '0'), 'hex'), 1, n, '' FROM numbers""",
     "log_events": """INSERT INTO log_events (log_group, stream, at, ingested_at, message)
-        SELECT 'g' || n % 50, 's' || n % 100, n, n, '' FROM numbers""",
+        SELECT 'g' || n % 50, 's' || n % 100, n, n, n::text FROM numbers""",
     "metrics": """INSERT INTO metrics SELECT '', 'n', 'm' || n % 50, '{}', 'Count', n, 1, 1, 1, 1
         FROM numbers""",
     "runs": """INSERT INTO runs (delivery_id, scope, kind, source_arn, target_arn, execution_id, cause, state, first_at)
