@@ -59,7 +59,7 @@ def test_each_question_mark_has_a_number_of_its_own(pieces: list[str]) -> None:
 
 
 @pytest.mark.parametrize(("table", "name"), OVERRIDES)
-def test_override_says_why(table: str, name: str) -> None:
+def test_override_says_why_it_differs(table: str, name: str) -> None:
     assert re.match(r"-- \S+ \S+ ", postgresql_queries(table)[name])
 
 

@@ -97,7 +97,9 @@ ONE_ROW = {
 )  # fmt: skip
 @given(seed=seeds, limit=st.integers(1, 6), groups_max=st.integers(1, 5))
 @EXAMPLES
-def test_standard_messages(both: Both, name: str, seed: int, limit: int, groups_max: int) -> None:
+def test_messages_of_standard_queues_are_the_same_in_both(
+    both: Both, name: str, seed: int, limit: int, groups_max: int
+) -> None:
     rows = message_rows(Random(seed), in_order=False)
     with both.undone():
         both.insert("messages", rows)
@@ -128,7 +130,9 @@ def test_statements_that_choose_freely_among_equals_when_nothing_is_left_to_choo
 )  # fmt: skip
 @given(seed=seeds, limit=st.integers(1, 6), taken=st.integers(0, 3), gone=st.integers(1, 14))
 @EXAMPLES
-def test_messages_in_order(both: Both, name: str, seed: int, limit: int, taken: int, gone: int) -> None:
+def test_messages_of_fifo_queues_are_the_same_in_both(
+    both: Both, name: str, seed: int, limit: int, taken: int, gone: int
+) -> None:
     rows = [
         row for row in message_rows(Random(seed), in_order=True) if row["seq"] != gone
     ]  # A deleted head leaves its group without one until `promote`.
@@ -168,7 +172,7 @@ def delivery_rows(chance: Random) -> Rows:
 )
 @given(seed=seeds, place=st.sampled_from(["inside", "outside"]), limit=st.integers(1, 5))
 @EXAMPLES
-def test_deliveries(both: Both, name: str, seed: int, place: str, limit: int) -> None:
+def test_deliveries_are_the_same_in_both(both: Both, name: str, seed: int, place: str, limit: int) -> None:
     rows = delivery_rows(Random(seed))
     params = {
         "place": place, "kind": place, "now": 3, "limit": limit, "lease_until": 9, "function": "f", "due_at_max": 4,
@@ -183,7 +187,7 @@ def test_deliveries(both: Both, name: str, seed: int, place: str, limit: int) ->
 @pytest.mark.parametrize("name", ["due", "next", "next_after", "hasten", "get"])
 @given(timers=st.dictionaries(texts, moments), at=moments)
 @EXAMPLES
-def test_timers(both: Both, name: str, timers: dict[str, int], at: int) -> None:
+def test_timers_are_the_same_in_both(both: Both, name: str, timers: dict[str, int], at: int) -> None:
     with both.undone():
         both.insert("timers", [{"kind": "k", "name": timer, "at": due} for timer, due in timers.items()])
 
@@ -200,7 +204,7 @@ item_keys = st.sets(st.tuples(st.sampled_from(["t", "T"]), st.integers(0, 3), ke
 )
 @given(found=item_keys, slot=st.integers(0, 3), low=keys, high=keys, limit=st.integers(1, 5))
 @EXAMPLES
-def test_items(
+def test_items_are_the_same_in_both(
     both: Both, name: str, found: set[tuple[str, int, bytes]], slot: int, low: bytes, high: bytes, limit: int
 ) -> None:  # fmt: skip
     rows: Rows = [
@@ -287,7 +291,7 @@ def run_rows(draw: st.DrawFn) -> dict[str, Rows]:
     id=st.sampled_from(["id1", "e", "m2", "v0", "led3"]), before=st.tuples(moments, moments), limit=st.integers(1, 4),
 )  # fmt: skip
 @EXAMPLES
-def test_history(
+def test_history_is_the_same_in_both(
     both: Both, table: str, name: str, rows: dict[str, Rows], state: str, scope: str, id: str, before: tuple[int, int],
     limit: int,
 ) -> None:  # fmt: skip
@@ -305,7 +309,9 @@ def test_history(
 @pytest.mark.parametrize("name", ["put", "add", "samples", "between", "units"])
 @given(dimensions=st.text(), old=st.floats(-10, 10), new=st.floats(-10, 10), unit=st.sampled_from(["Count", "count"]))
 @EXAMPLES
-def test_metrics(both: Both, name: str, dimensions: str, old: float, new: float, unit: str) -> None:
+def test_metrics_are_the_same_in_both(
+    both: Both, name: str, dimensions: str, old: float, new: float, unit: str
+) -> None:
     series = {"scope": "s", "namespace": "n", "name": "m", "dimensions": dump_json({dimensions: dimensions})}
     row = {**series, "unit": "Count", "minute": 1, "sum": old, "count": 1.0, "min": old, "max": old, "samples": None}
     params = {**row, "unit": unit, "sum": new, "min": new, "max": new, "samples": "[]", "start": 0, "end": 5}
@@ -320,7 +326,9 @@ def test_metrics(both: Both, name: str, dimensions: str, old: float, new: float,
 )
 @given(events=st.lists(st.tuples(st.sampled_from(["s", "S"]), moments), max_size=8), at=moments, seq=moments)
 @EXAMPLES
-def test_log_events(both: Both, name: str, events: list[tuple[str, int]], at: int, seq: int) -> None:
+def test_log_events_are_the_same_in_both(
+    both: Both, name: str, events: list[tuple[str, int]], at: int, seq: int
+) -> None:
     rows: Rows = [
         {"seq": n, "log_group": "g", "stream": stream, "at": at, "ingested_at": 0, "message": f"{n}"}
         for n, (stream, at) in enumerate(events)
