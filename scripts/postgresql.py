@@ -29,6 +29,9 @@ IN_WHEEL = "pginstall18"
 SETTINGS = {"listen_addresses": "", "max_connections": "100", "timezone": "UTC"}
 WITHOUT_SYNC = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
+WHO_MAY_CONNECT = "local all +with_password scram-sha-256\nlocal all all trust\n"
+"""Whoever reaches the socket needs no password, except members of the role with_password, if there is one."""
+
 
 class NoServer(Exception):
     """There are no programs of PostgreSQL here, or the server did not start."""
@@ -80,6 +83,7 @@ class _Server:
         with (self._folder / "data" / "postgresql.conf").open("a") as written:
             for name, value in {**settings, "unix_socket_directories": str(self._folder)}.items():
                 written.write(f"{name} = '{value}'\n")
+        (self._folder / "data" / "pg_hba.conf").write_text(WHO_MAY_CONNECT)
         self._run("pg_ctl", "start", "--wait", "--silent", "--log", str(self._folder / "log"))
 
     def stop(self) -> None:

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from redrive.cli.paragraphs import print_paragraph
+from redrive.cli.place import place_of
 from redrive.cli.verdicts import print_steps
 from redrive.core.clock import SECOND_MS, SystemClock, monotonic_ms
 from redrive.core.log import LineLog
@@ -20,6 +21,8 @@ from redrive.demo.outcome import DemoResult
 from redrive.demo.story import HOURS, Day, Story
 from redrive.gateway.server import Options, running
 from redrive.prove.tell.verdict import Verdict
+from redrive.store.place import Place
+from redrive.store.postgres.url import EXAMPLE
 
 WIDE = 140
 """From this width on, a row fits into one line; output to a file or pipe has this width."""
@@ -30,7 +33,8 @@ CHANGE_STYLES = {"-": "red", "+": "green", " ": "dim"}
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, for scripts.")
-def command(as_json: bool) -> None:
+@click.option("--store", metavar="URL", help=f"Run the day on an empty store: sqlite:DIR or {EXAMPLE}.")
+def command(as_json: bool, store: str | None) -> None:
     """Find the bug in a handler, mend it, and run a day of scheduled work with everything that goes wrong in it.
 
     `redrive prove` finds a history in which a handler loses its work, and none once the handler is mended. Then a
@@ -38,12 +42,13 @@ def command(as_json: bool) -> None:
     crashes, one is delivered twice, one ends in the dead-letter queue. Exit code 1 if the bug is not found, if
     the mended handler has one, or if the day loses anything or does it twice.
     """
+    place = place_of(store)
     terminal = Console(quiet=as_json, highlight=False)
     page = terminal if terminal.is_terminal else Console(quiet=as_json, highlight=False, width=WIDE)
     aside = Console(stderr=True)
     mending = _mend(page, aside)
     _print_heading(page, "4. A day of scheduled work")
-    outcome = DemoResult(mending, _live(aside))
+    outcome = DemoResult(mending, _live(aside, place))
     _print_day(outcome.day, page)
     page.print("\nNow yours: [bold]redrive prove MODULE:HANDLER[/bold]")
     if as_json:
@@ -110,9 +115,12 @@ def _print_changes(changed: Sequence[str], page: Console) -> None:
             page.print()
 
 
-def _live(aside: Console) -> Day:
-    """Run the day on a new server."""
-    with running(Options(port=0, virtual=True), LineLog(SystemClock())) as server, _progress(aside) as progress:
+def _live(aside: Console, place: Place | None) -> Day:
+    """Run the day on a new server, whose store is empty."""
+    with (
+        running(Options(port=0, virtual=True, data=place), LineLog(SystemClock())) as server,
+        _progress(aside) as progress,
+    ):
         bar = progress.add_task("deploying", total=HOURS)
         story = Story(server.endpoint_url, server.advance, lambda text: print_paragraph(aside, text, first="  "))
         day = story.tell(lambda hour: progress.update(bar, completed=hour, description=f"hour {hour}"))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from redrive.cli.place import place_of, store_option
 from redrive.core.clock import SystemClock, parse_instant
 from redrive.core.errors import UserError
 from redrive.core.leniency import OnUnknown
@@ -34,7 +35,7 @@ GARBAGE_THRESHOLD = 50_000
     help="Let web pages of this origin call, such as http://localhost:3000; * for all pages.",
 )  # fmt: skip
 @click.option("--data", type=click.Path(path_type=Path), help="Keep everything in this directory, durably.")
-@click.option("--store", help="Where to keep everything, as a URL: memory:, or sqlite:PATH.")
+@store_option
 @click.option("--clock", type=click.Choice(["real", "virtual"]), default="real", show_default=True, help="Whose time.")
 @click.option("--start", help="Where a virtual clock starts; 2025-01-01T00:00:00Z unless the data says otherwise.")
 @click.option("--seed", default=0, show_default=True, help="For ids and jitter in virtual time.")
@@ -69,13 +70,15 @@ def command(
 ) -> None:  # fmt: skip
     """Serve AWS's APIs from this machine.
 
-    Point the aws CLI or any SDK at it with `eval "$(redrive env)"`. Without --data everything is kept in memory.
+    Point the aws CLI or any SDK at it with `eval "$(redrive env)"`. Without --data and
+    --store everything is kept in memory. Any number of servers may share a PostgreSQL database.
     """
     if not (len(account) == 12 and account.isdigit()):
         raise UserError(f"--account is {account!r}; an account is 12 digits.", exit_code=2)
+    place = place_of(store, data)
     options = Options(
         host=host, port=port, allowed_hosts=allowed_hosts, allowed_origins=allowed_origins,
-        data=_data(data, store), account=account, virtual=clock == "virtual",
+        data=place, account=account, virtual=clock == "virtual",
         start=None if start is None else _instant(start), seed=seed, slots=slots,
         settings=Settings(Limits(limits), strict_templates, ExecutionIds(execution_id), OnUnknown(on_unknown)),
         require_signatures=require_signatures,
@@ -83,7 +86,7 @@ def command(
     )  # fmt: skip
     server = Server(options, LineLog(SystemClock(), verbose=verbose))
     _collect_garbage_seldom()
-    kept = f"everything in {options.data}" if options.data else "everything in memory (give --data DIR to keep it)"
+    kept = f"everything in {place}" if place else "everything in memory (give --data DIR to keep it)"
     address = f"{server.listening_url} (from this machine: {server.endpoint_url})" if server.is_open else None
 
     def started() -> None:
@@ -111,20 +114,6 @@ def _collect_garbage_seldom() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(GARBAGE_THRESHOLD, 20, 20)
-
-
-def _data(data: Path | None, store: str | None) -> Path | None:
-    """The data directory that --data or --store names; None for memory."""
-    if store is None:
-        return data
-    if data is not None:
-        raise UserError("--data and --store say the same thing twice.", next_step="Give one of them.", exit_code=2)
-    scheme, _, path = store.partition(":")
-    if scheme == "memory" and not path:
-        return None
-    if scheme == "sqlite" and path:
-        return Path(path)
-    raise UserError(f"--store {store!r} is not a store.", next_step="Write memory: or sqlite:DIRECTORY.", exit_code=2)
 
 
 def _instant(text: str) -> int:
