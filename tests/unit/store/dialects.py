@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 
 from redrive.store.dialect import numbered
-from redrive.store.queries import load_queries, postgresql_text
+from redrive.store.queries import load_queries, postgresql_queries, postgresql_text
 
 Row = tuple[Any, ...]
 Params = Mapping[str, object] | Sequence[object]
@@ -21,6 +21,9 @@ PINNED = {
     "enable_mergejoin": "off", "enable_bitmapscan": "off", "jit": "off",
 }  # fmt: skip
 """The planner's settings in the store's sessions."""
+
+ONLY_THERE = {"wake_ups"}
+"""The tables with statements that SQLite does not have."""
 
 
 def tables() -> list[str]:
@@ -37,6 +40,12 @@ def sql_files(*folders: str) -> list[Any]:
 def statements() -> list[tuple[str, str]]:
     """(table, name) of every statement."""
     return [(table, name) for table in tables() for name in load_queries(table)]
+
+
+def statements_of_postgresql() -> list[tuple[str, str, str]]:
+    """(table, name, text) of every statement as PostgreSQL runs it, also of the tables that SQLite does not have."""
+    shared = [(table, name, postgresql_text(load_queries(table)[name])) for table, name in statements()]
+    return shared + [(table, name, sql) for table in ONLY_THERE for name, sql in postgresql_queries(table).items()]
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from redrive.store.dialect import numbered
 from redrive.store.queries import load_queries, postgresql_text
 from redrive.store.tables.items import ItemKey
 from tests.support.postgresql import database
-from tests.unit.store.dialects import Row, as_text, postgresql, statements
+from tests.unit.store.dialects import Row, as_text, postgresql, statements_of_postgresql
 from tests.unit.store.test_hot_statements import HOT
 
 PLAIN = {"int8", "int4", "text", "bytea", "float8"}
@@ -89,9 +89,9 @@ def fill(connection: psycopg.Connection[Row]) -> None:
         connection.execute(statement.encode())
 
 
-def described(server: psycopg.Connection[Row], table: str, name: str) -> tuple[list[str], list[str]]:
+def described(server: psycopg.Connection[Row], statement: str) -> tuple[list[str], list[str]]:
     """The types of a statement's parameters, and of the columns that it returns."""
-    text, _ = numbered(postgresql_text(load_queries(table)[name]))
+    text, _ = numbered(statement)
     prepared = server.pgconn.prepare(b"tried", text.encode())
     assert not prepared.error_message, prepared.error_message.decode()
     found = server.pgconn.describe_prepared(b"tried")
@@ -107,9 +107,11 @@ def type_named(server: psycopg.Connection[Row], oid: int) -> str:
     return str(oid) if known is None else known.name
 
 
-@pytest.mark.parametrize(("table", "name"), statements())
-def test_statement_prepares_with_plain_types(server: psycopg.Connection[Row], table: str, name: str) -> None:
-    parameters, columns = described(server, table, name)
+@pytest.mark.parametrize(
+    "statement", [pytest.param(text, id=f"{table}-{name}") for table, name, text in statements_of_postgresql()]
+)
+def test_statement_prepares_with_plain_types(server: psycopg.Connection[Row], statement: str) -> None:
+    parameters, columns = described(server, statement)
 
     assert set(parameters) <= BINDABLE
     assert set(columns) <= PLAIN
@@ -131,8 +133,9 @@ def test_hot_statement_reads_no_whole_table(filled: psycopg.Connection[Row], tab
 
 def planned(server: psycopg.Connection[Row], table: str, name: str) -> list[dict[str, Any]]:
     """The steps of a statement's generic plan that read a table, with what they read when the statement ran."""
-    parameters, _ = described(server, table, name)
-    text, places = numbered(postgresql_text(load_queries(table)[name]))
+    statement = postgresql_text(load_queries(table)[name])
+    parameters, _ = described(server, statement)
+    text, places = numbered(statement)
     values = [given(place, kind) for place, kind in zip(places, parameters, strict=True)]
     with server.transaction(force_rollback=True):
         server.execute(f"PREPARE tried AS {text}".encode())
