@@ -53,9 +53,9 @@ def main() -> None:
     if "stores" in wanted:
         for name, opened in (("in a file", stores.in_file), ("in PostgreSQL", stores.in_postgresql)):
             with opened() as (server, database):
-                rows = list(stores.Measured(server, database).rows(arguments.seconds))
-            results[f"stores, {name}"] = rows
-            show_rows(console, f"A durable store {name}", rows)
+                measured = list(stores.Measured(server, database).rows(arguments.seconds))
+            results[f"stores, {name}"] = measured
+            show_rows(console, f"A durable store {name}", measured)
     if arguments.json:
         write_json(arguments.json, results)
 

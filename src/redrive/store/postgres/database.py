@@ -10,7 +10,7 @@ from typing import cast
 import greenlet
 
 from redrive.store.database import Params, Row
-from redrive.store.postgres.pipeline import STATEMENTS_KEPT, Answer, Pipeline
+from redrive.store.postgres.pipeline import STATEMENTS_KEPT, Answer, Pipeline, statement_of
 from redrive.store.postgres.work import LocalLocks, NeedsToBeAlone, Work
 from redrive.store.queries import postgresql_text
 
@@ -141,7 +141,7 @@ class PostgresDatabase:
         work = _current()
         self._sending.queue(sql, params, lambda answer: self._answered(work, answer))
         answer = cast(Answer, work.park())
-        if answer.changed and not sql.startswith("SELECT"):
+        if answer.changed and not statement_of(sql).only_reads:
             work.written += 1
         return answer
 

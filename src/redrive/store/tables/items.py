@@ -188,7 +188,7 @@ class ItemTable:
         self._reserved.clear()
 
     def _require(self, table_id: str, key: ItemKey, item: bytes | None) -> None:
-        """Make sure that an item may be written beside other nodes. The next step of the batch then need not read it."""
+        """Make sure that an item may be written beside other nodes. Later steps of the batch need not read it."""
         lock = _lock_of(table_id, key)
         self._database.require(lock)
         self._reserved[lock] = item
