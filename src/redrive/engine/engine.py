@@ -169,7 +169,14 @@ class Engine:
 
     def _look(self, tx: Transaction, free: FreeSlots) -> tuple[Instant | None, Sequence[Worker]]:
         """The first due instant, and the workers with work that is due now or, if none is, at that instant."""
-        asked = [(at, worker) for worker in self._by_asking if (at := worker.next_due(tx, free=free)) is not None]
+        asked: list[tuple[Instant, Worker]] = []
+
+        def ask(part: Transaction, worker: Worker) -> None:
+            at = worker.next_due(part, free=free)
+            if at is not None:
+                asked.append((at, worker))
+
+        tx.each_beside(self._by_asking, ask)
         asked += self._by_timers(tx)
         if not asked:
             return None, ()
@@ -189,6 +196,7 @@ class Engine:
         """The workers with a timer, and when it is due. Cached, because most calls find the timers unchanged."""
         version = tx.timers.version
         if self._timers[0] != version:
+            tx.timers.look_up([timer for timer, _ in self._by_timer])
             due = [(at, worker) for timer, worker in self._by_timer if (at := tx.timers.next(timer)) is not None]
             self._timers = (version, due)
         return self._timers[1]

@@ -267,6 +267,14 @@ class Transaction:
             self.topics |= branch.topics
             self.metrics.take(branch.metrics)
 
+    def each_beside(self, items: Sequence[Item], work: Callable[[Transaction, Item], None]) -> None:
+        """As `side_by_side`, for reads that a store with one writer does in this transaction object, one by one."""
+        if self._tables.database.is_shared:
+            self.side_by_side(items, work)
+        else:
+            for item in items:
+                work(self, item)
+
     def _branch(self) -> Transaction:
         """A part of this transaction, with a cause and counts of its own."""
         return Transaction(

@@ -69,7 +69,7 @@ class PostgresDatabase:
         for row in rows:
             queue(sql, row)
 
-    def side_by_side(self, branches: Sequence[Callable[[], None]]) -> None:
+    def side_by_side(self, branches: Sequence[Callable[[], object]]) -> None:
         work = _current()
         if work.is_alone or len(branches) < 2:
             for branch in branches:
@@ -77,7 +77,7 @@ class PostgresDatabase:
             return
         failures: list[BaseException] = []
 
-        def run(branch: Callable[[], None]) -> None:
+        def run(branch: Callable[[], object]) -> None:
             try:
                 branch()
             except Exception as error:  # noqa: BLE001 - raised below, in the step itself.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 from redrive.core.clock import Instant
 from redrive.store.database import Database
 from redrive.store.earliest import Earliest
@@ -99,6 +102,12 @@ class TimerTable:
         """The earliest timer of this kind, or None."""
         self._take_wake_ups()
         return self._earliest.of(kind)
+
+    def look_up(self, kinds: Sequence[str]) -> None:
+        """Ask for the earliest timers of these kinds at once, where each answer takes a round trip."""
+        if self._database.is_shared:
+            self._take_wake_ups()
+            self._database.side_by_side([partial(self._earliest.of, kind) for kind in kinds])
 
     def is_set_by(self, kind: str, at: Instant, now: Instant) -> bool:
         """Whether the only timer of this kind is due by an instant. Runs no statement where that is remembered.
