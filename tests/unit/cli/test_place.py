@@ -15,7 +15,7 @@ from redrive.store.postgres.url import StoreUrl
 def serve(*options: str, **environment: str) -> Result:
     """Start a server at an address that no machine has, so that it ends at once, if nothing else ends it before."""
     return CliRunner().invoke(
-        main, ["serve", "--host", "192.0.2.1", "--key", "some:a secret of many characters", *options], env=environment
+        main, ["serve", "--host", "192.0.2.1", "--key", "some:a-secret-of-many-characters", *options], env=environment
     )
 
 
