@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 
 from redrive.cli.main import main
 from redrive.cli.place import named_place
+from redrive.core.errors import UserError
 from redrive.store.postgres.url import StoreUrl
 
 
@@ -67,6 +68,12 @@ def test_demo_does_not_take_the_store_of_the_environment(tmp_path: Path) -> None
 @pytest.mark.parametrize(("text", "expected"), [("here", Path("here")), ("sqlite:here", Path("here"))])
 def test_directory_is_named_with_its_scheme_or_without(text: str, expected: Path) -> None:
     assert named_place(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "sqlite:"])
+def test_empty_name_is_not_the_working_directory(text: str) -> None:
+    with pytest.raises(UserError, match="is empty"):
+        named_place(text)
 
 
 def test_database_is_named_by_its_url() -> None:
