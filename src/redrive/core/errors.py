@@ -60,3 +60,7 @@ class UserError(Exception):
         self.what = what
         self.next_step = next_step
         self.exit_code = exit_code
+
+
+class Unavailable(UserError):
+    """Something that redrive needs does not answer at the moment. The same request may succeed later."""

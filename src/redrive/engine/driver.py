@@ -18,9 +18,11 @@ from redrive.core.log import Log
 from redrive.delivery.outside.errand import Result
 from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.engine.engine import Engine, Runner
-from redrive.engine.rounds import Rounds
+from redrive.engine.rounds import IDLE_MS_MAX, Rounds
 from redrive.engine.virtual import Keep, VirtualTime
 
+DRAIN_S = 10
+"""How long a node of a shared store lets its attempts end before it stops."""
 FAILED_ROUND_PAUSE_MS = 1_000
 """How long to wait after a failed round (a full disk, a defect) before the next one."""
 
@@ -48,9 +50,15 @@ class Driver(Protocol):
 class RealTime:
     """Runs the engine in real time, with at most `slots` attempts at once. Functions share the slots (`FreeSlots`)."""
 
-    def __init__(self, engine: Engine, clock: Clock, log: Log, *, slots: int) -> None:
+    def __init__(
+        self, engine: Engine, clock: Clock, log: Log, *, slots: int, is_shared: bool = False,
+        idle_ms_max: int = IDLE_MS_MAX,
+    ) -> None:  # fmt: skip
+        """`is_shared`: other nodes work on the same store. The leases that are there may be theirs."""
         self._engine = engine
-        self._rounds = Rounds(engine, clock)
+        self._is_shared = is_shared
+        self._slots = slots
+        self._rounds = Rounds(engine, clock, idle_ms_max=idle_ms_max)
         self._log = log
         self._free = slots
         self._held: Counter[str] = Counter()
@@ -73,16 +81,27 @@ class RealTime:
     def wind_down(self) -> None:
         """Nothing here runs long."""
 
+    @property
+    def underway(self) -> int:
+        """How many attempts are under way."""
+        return self._slots - self._free
+
     def stop(self) -> None:
-        """Claim nothing more. Attempts under way are left to their leases."""
+        """Claim nothing more. Attempts that are still under way after a moment are left to their leases.
+
+        On a shared store, another node would wait for the leases; so attempts have time to end.
+        """
         with self._condition:
             self._stopping = True
             self._condition.notify()
         self._thread.join()
+        with self._condition:
+            self._condition.wait_for(lambda: not self.underway, DRAIN_S if self._is_shared else 0)
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _work(self) -> None:
-        step = self._engine.take_over  # Work that an earlier process left under way is due again.
+        # Work that an earlier process left under way is due again; on a shared store it may be another node's.
+        step = self._round if self._is_shared else self._engine.take_over
         while not self._stopping:
             try:
                 step()

@@ -23,9 +23,10 @@ class Rounds:
     Workers that are known to be due next are not asked again when that instant comes, because asking runs statements.
     """
 
-    def __init__(self, engine: Engine, clock: Clock) -> None:
+    def __init__(self, engine: Engine, clock: Clock, *, idle_ms_max: int = IDLE_MS_MAX) -> None:
         self._engine = engine
         self._clock = clock
+        self._idle_ms_max = idle_ms_max
         self._latest = _NOTHING
 
     @property
@@ -44,5 +45,5 @@ class Rounds:
         """How long until work is due, according to the latest claim; 0 if work may be due now."""
         due = self._latest.next_due
         if due is None:
-            return 0 if self._latest.progressed else IDLE_MS_MAX
-        return max(0, min(IDLE_MS_MAX, due - self._clock.now()))
+            return 0 if self._latest.progressed else self._idle_ms_max
+        return max(0, min(self._idle_ms_max, due - self._clock.now()))

@@ -29,9 +29,9 @@ from redrive.gateway.chain import Exchange, Gateway
 from redrive.gateway.guard import Guard, Preflight, Refused
 from redrive.gateway.http.ports import Reply
 from redrive.gateway.refusals import OWN_PATH, own_refusal, refusal
+from redrive.gateway.storage import Commits
 from redrive.gateway.waiters import Waiters
-from redrive.store.api import Step
-from redrive.store.group import GroupCommit
+from redrive.store.api import EVERYTHING, Step
 from redrive.wire.message import HttpRequest, HttpResponse
 
 Parked = asyncio.Future[None]
@@ -65,7 +65,7 @@ class App:
     """The handler of every request: AWS's port, and our own surface under `/_redrive/`. Lives on one event loop."""
 
     def __init__(
-        self, gateway: Gateway, engine: Engine, group: GroupCommit, admin: Admin, clock: Clock,
+        self, gateway: Gateway, engine: Engine, group: Commits, admin: Admin, clock: Clock,
         *, guard: Guard, entropy: Entropy, log: Log,
     ) -> None:  # fmt: skip
         """`entropy` makes the ids of requests that fail before they have one."""
@@ -89,7 +89,11 @@ class App:
         """A listener for commits that wakes long polls on this loop. Callable from any thread."""
 
         def wake(topics: frozenset[str]) -> None:
-            if not loop.is_closed():
+            if loop.is_closed():
+                return
+            if EVERYTHING in topics:
+                loop.call_soon_threadsafe(self._waiters.wake_all)
+            else:
                 loop.call_soon_threadsafe(self._waiters.wake, topics)
 
         return wake

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from redrive.core.documents import Document
 from redrive.core.entropy import Entropy, new_uuid
-from redrive.core.errors import Conflict, ServiceError, UserError
+from redrive.core.errors import Conflict, ServiceError, Unavailable, UserError
 from redrive.core.log import Log
 from redrive.core.scope import Caller
 from redrive.delivery.operation import Answer
@@ -150,6 +150,8 @@ class Gateway:
                 return ServiceError(
                     "ServiceUnavailable", "The store is busy; try again.", http_status=503, fault="server"
                 )
+            case Unavailable():
+                return ServiceError("ServiceUnavailable", str(error), http_status=503, fault="server")
             case UserError():
                 self._log.error(
                     "request failed", request_id=request_id, operation=route.operation.name, error=error.what

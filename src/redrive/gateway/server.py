@@ -8,7 +8,7 @@ import signal
 import socket
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -44,14 +44,16 @@ from redrive.gateway.http.limits import limits_of_process
 from redrive.gateway.http.server import HttpServer
 from redrive.gateway.identity import Identity, RootKey
 from redrive.gateway.keys import check_some_key, decide_signatures
+from redrive.gateway.storage import Commits, OwnStorage, SharedStorage, Storage
 from redrive.gateway.waiters import Paced
 from redrive.invoke.process import ProcessInvoker
 from redrive.invoke.runtime.runtimes import Runtimes
 from redrive.store.files.checkpoints import Checkpoints
 from redrive.store.files.directory import DataDirectory, take_directory
 from redrive.store.files.life import write_seen
-from redrive.store.group import GroupCommit
-from redrive.store.place import Place, open_store
+from redrive.store.place import Place
+from redrive.store.postgres.url import StoreUrl
+from redrive.store.sqlite import SqliteStore
 from redrive.wire.model.files import Models
 
 CLOCK_TIMER = ("engine.clock", "now")
@@ -64,7 +66,9 @@ ROUND_PAUSE_S = 0.005
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to serve. `data` None keeps everything in memory. `start` is where a virtual clock begins.
+    """How to serve. `data` is a directory or a database; None keeps everything in memory.
+
+    `start` is where a virtual clock begins.
 
     `require_signatures` None decides by `host`. `keys` are access keys of accounts' roots.
     `allowed_hosts` and `allowed_origins` are what the guard allows beyond the server's own names.
@@ -103,7 +107,7 @@ class Server:
         self._stopping = asyncio.Event()
         self._data = take_directory(options.data) if isinstance(options.data, Path) else None
         self._virtual_clock = VirtualClock(options.start or VIRTUAL_START) if options.virtual else None
-        self._clock: Clock = self._virtual_clock or SystemClock(machine)
+        own_clock: Clock = self._virtual_clock or SystemClock(machine)
         with ExitStack() as undo:
             if self._data is not None:
                 undo.callback(self._data.release)
@@ -114,26 +118,32 @@ class Server:
                 address=self.address, host=options.host, hosts=options.allowed_hosts, origins=options.allowed_origins
             )
             entropy: Entropy = SeededEntropy(options.seed) if options.virtual else SystemEntropy()
-            place = self._data.store if self._data else options.data
-            # Only an advance of virtual time works through commits that announce nothing before the last of them.
-            self._store = open_store(place, clock=self._clock, entropy=entropy, defers_sync=options.virtual)
+            if isinstance(options.data, StoreUrl):
+                self._storage: Storage = SharedStorage(options.data, virtual=self._virtual_clock, entropy=entropy)
+            else:
+                path = self._data.store if self._data else None
+                # Only an advance of virtual time works through commits that announce nothing before the last of them.
+                own = SqliteStore(path, clock=own_clock, entropy=entropy, defers_sync=options.virtual)
+                self._storage = OwnStorage(own, own_clock)
             undo.pop_all()
+        self._store = self._storage.store
+        self._clock = self._storage.clock
         self._entropy = self._store.entropy
         self._issuer = Issuer(self._store.secret)
-        if self._data is not None:
-            self._take_over(self._data)
+        if self._data is not None and isinstance(self._storage, OwnStorage):
+            self._take_over(self._data, self._storage.store)
 
-    def _take_over(self, data: DataDirectory) -> None:
+    def _take_over(self, data: DataDirectory, store: SqliteStore) -> None:
         """Continue from what an earlier server has left, and log what a user may have to know."""
         data.backup.unlink(missing_ok=True)
         if narrowed := data.narrow():
             self._log.warning("files could be read by others and were narrowed", files=", ".join(narrowed))
-        if self._store.is_checked_in_part:
+        if store.is_checked_in_part:
             self._log.warning(
                 "store was not closed in order and is too large to be read whole at each start",
                 check=f"redrive store check {data.path}",
             )
-        if isinstance(self._clock, SystemClock) and (behind_ms := self._clock.resume(self._store.found.seen_at)):
+        if isinstance(self._clock, SystemClock) and (behind_ms := self._clock.resume(store.found.seen_at)):
             goes_on = behind_ms <= AHEAD_MS_MAX
             self._log.warning(
                 "clock was set back since the store was used last", behind_s=behind_ms // SECOND_MS,
@@ -196,7 +206,7 @@ class Server:
     async def _serve(self, workdir: Path, started: Callable[[], None]) -> None:
         loop = self._loop = asyncio.get_running_loop()
         models = Models()
-        group = GroupCommit(self._store, post=_posts_to(loop))
+        group = self._storage.begin(_posts_to(loop), self._describe)
         invoker = self._invoker(workdir, group)
         engine = build_engine(
             self._store, run=group.run, models=models, invoker=invoker, log=self._log, settings=self._options.settings,
@@ -229,7 +239,7 @@ class Server:
             await loop.run_in_executor(None, engine.invoker.close)
             if checkpoints is not None:
                 await loop.run_in_executor(None, checkpoints.stop)
-            group.close()
+            await self._storage.end()
             if checkpoints is not None:
                 with suppress(UserError):  # The disk is full: the next server begins at an earlier instant.
                     self.note_time()
@@ -240,13 +250,19 @@ class Server:
         file = StoreFile(self._data.store, self._data.backup) if self._data else StoreFile(None, None)
         return ServerNode(facts, self._clock, driver, reset=self._store.reset, file=file)
 
-    def _checkpoints(self, group: GroupCommit) -> Checkpoints | None:
+    def _describe(self) -> Mapping[str, object]:
+        """What this node tells other nodes of itself."""
+        driver = self._turning
+        underway = driver.underway if isinstance(driver, RealTime) else 0
+        return {"url": self.endpoint_url, "slots": self._options.slots, "underway": underway}
+
+    def _checkpoints(self, group: Commits) -> Checkpoints | None:
         """The task that checkpoints the store's own file. Advances of a virtual clock store its time themselves."""
-        if self._data is None:
+        if self._data is None or not isinstance(self._storage, OwnStorage):
             return None
 
         checkpoints = Checkpoints(
-            self._store, self._data.store, self._log, write_seen=lambda: self.note_time(group.run)
+            self._storage.store, self._data.store, self._log, write_seen=lambda: self.note_time(group.run)
         )
         checkpoints.start()
         return checkpoints
@@ -281,7 +297,7 @@ class Server:
                 self._socket.close()
                 raise
 
-    def _invoker(self, workdir: Path, group: GroupCommit) -> ProcessInvoker:
+    def _invoker(self, workdir: Path, group: Commits) -> ProcessInvoker:
         def load_code(digest: str) -> bytes:
             content = group.run(lambda tx: tx.blobs.get(digest))
             if content is None:
@@ -294,10 +310,13 @@ class Server:
             runtimes=Runtimes(os.environ, Path.home()),
         )  # fmt: skip
 
-    def _driver(self, engine: Engine, group: GroupCommit) -> Driver:
+    def _driver(self, engine: Engine, group: Commits) -> Driver:
         clock = self._virtual_clock
         if clock is None:
-            return RealTime(engine, self._clock, self._log, slots=self._options.slots)
+            return RealTime(
+                engine, self._clock, self._log, slots=self._options.slots, is_shared=self._storage.is_shared,
+                idle_ms_max=self._storage.idle_ms_max,
+            )  # fmt: skip
         stood_at = self._store.run(lambda tx: tx.timers.get(*CLOCK_TIMER))
         if stood_at is not None:
             clock.move_to(max(stood_at, clock.now()))

@@ -32,6 +32,10 @@ class Waiters:
                 if not future.done():
                     future.set_result(None)
 
+    def wake_all(self) -> None:
+        """Wake everyone: whatever they wait for may have happened."""
+        self.wake(tuple(self._parked))
+
     def _leave(self, topics: tuple[str, ...], future: asyncio.Future[None]) -> None:
         for topic in topics:
             parked = self._parked[topic]

@@ -36,6 +36,9 @@ from redrive.store.tables.tokens import TokenTable
 
 T = TypeVar("T")
 
+EVERYTHING = "*"
+"""The topic that wakes every waiter. Another node may have committed something of which nobody was told."""
+
 NO_PARAMS: Mapping[str, object] = {}
 NO_CONTEXT: Mapping[str, tuple[str, ...]] = {}
 
@@ -167,6 +170,10 @@ class Tables:
     def forget(self) -> None:
         """Clear the gateways' caches, because the database may have changed without them."""
         self.resources.forget()
+        self.forget_hints()
+
+    def forget_hints(self) -> None:
+        """Clear what the gateways know of the earliest rows: other nodes write such rows all the time."""
         self.timers.forget()
         self.tokens.forget()
         self.deliveries.forget()
@@ -244,6 +251,13 @@ class Transaction:
     def move_to(self, now: Instant) -> None:
         """Continue at another instant. Only for virtual time, which has no work to do until then."""
         self.now = now
+
+    def be_alone(self) -> None:
+        """Let no other step run in the store until this one ends, on any node. On SQLite that is always so.
+
+        For a step that reads rows in order to write them, and reserves nothing.
+        """
+        self._tables.database.be_alone()
 
     def notify(self, topic: str) -> None:
         """Wake all waiters of this topic after the commit. Always only a hint."""

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import cast
 
-from redrive.core.errors import Conflict, UserError
+from redrive.core.errors import Bug, Conflict, UserError
 from redrive.store.database import Params, Row
 
 
@@ -22,6 +22,8 @@ class SqliteDatabase:
     """One connection. The driver caches prepared statements."""
 
     __slots__ = ("connection",)
+
+    is_shared = False
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
@@ -60,6 +62,29 @@ class SqliteDatabase:
             return self.connection.execute(sql, params).rowcount
         except sqlite3.DatabaseError as error:
             raise translated(error) from error
+
+    def write(self, sql: str, params: Params) -> None:
+        try:
+            self.connection.execute(sql, params)
+        except sqlite3.DatabaseError as error:
+            raise translated(error) from error
+
+    def write_one(self, sql: str, params: Params) -> None:
+        changed = self.run(sql, params)
+        if changed != 1:
+            raise Bug(f"a statement that must change one row changed {changed}: {sql} {params}")
+
+    def reserve(self, *keys: str) -> None:
+        """Nothing to do: one step runs at a time."""
+
+    def require(self, key: str) -> None:
+        """Nothing to check: one step runs at a time."""
+
+    def be_alone(self) -> None:
+        """Nothing to do: one step runs at a time."""
+
+    def change_definitions(self) -> None:
+        """Nothing to do: one step runs at a time, and all steps share a cache."""
 
     def insert(self, sql: str, params: Params) -> int | None:
         try:

@@ -13,6 +13,9 @@ Params = Mapping[str, object] | Row
 class Database(Protocol):
     """One connection inside a transaction. Errors: core.errors.Conflict; StoreFull when the disk has no room."""
 
+    is_shared: bool
+    """Whether other nodes write to the database while a step runs: then nothing that is read stays true by itself."""
+
     @property
     def written(self) -> int:
         """How many rows were written since the connection was opened. An unchanged number means no writes."""
@@ -34,10 +37,37 @@ class Database(Protocol):
         """Run a statement. Returns how many rows it changed."""
         ...
 
+    def write(self, sql: str, params: Params) -> None:
+        """Run a statement whose result nobody needs. A shared store may run it later in the transaction."""
+        ...
+
+    def write_one(self, sql: str, params: Params) -> None:
+        """Run a statement that must change exactly one row. Errors: Bug, or Conflict, at the latest at the commit."""
+        ...
+
     def insert(self, sql: str, params: Params) -> int | None:
         """Run an INSERT of one row. Returns the row's number, or None if a conflict prevented the insertion."""
         ...
 
     def run_many(self, sql: str, rows: Sequence[Row]) -> None:
         """Run a statement with `?` parameters once for each row."""
+        ...
+
+    def reserve(self, *keys: str) -> None:
+        """Let no other step, on no node, reserve these keys until the transaction ends.
+
+        A step reserves what it reads in order to write it, before it reads. A store with one writer needs none.
+        """
+        ...
+
+    def require(self, key: str) -> None:
+        """Say that a write is only right if its key was reserved. A step that has not done so runs again, alone."""
+        ...
+
+    def be_alone(self) -> None:
+        """Say that this step needs the store for itself. If others run beside it, it runs again, alone."""
+        ...
+
+    def change_definitions(self) -> None:
+        """Say that what every node remembers is about to change. The step runs alone in the store."""
         ...

@@ -16,7 +16,7 @@ from redrive.core.clock import Instant
 from redrive.store.database import Database
 from redrive.store.tables.facts import FactTable
 
-_GENERATION, _OPENED, _SEEN_AT, _DEFERS_SYNC = "generation", "opened", "seen_at", "defers_sync"
+GENERATION, _OPENED, _SEEN_AT, _DEFERS_SYNC = "generation", "opened", "seen_at", "defers_sync"
 _BOOT_FILE = Path("/proc/sys/kernel/random/boot_id")
 UNKNOWN_BOOT = "unknown"
 """The boot id on systems that have none."""
@@ -49,15 +49,15 @@ def read_life(database: Database) -> Life:
     facts = FactTable(database)
     text: Mapping[str, str] = {
         name: (facts.get(name) or b"").decode("ascii", "replace")
-        for name in (_GENERATION, _OPENED, _SEEN_AT, _DEFERS_SYNC)
+        for name in (GENERATION, _OPENED, _SEEN_AT, _DEFERS_SYNC)
     }
-    return Life(int(text[_GENERATION] or 0), text[_OPENED], int(text[_SEEN_AT] or 0), bool(text[_DEFERS_SYNC]))
+    return Life(int(text[GENERATION] or 0), text[_OPENED], int(text[_SEEN_AT] or 0), bool(text[_DEFERS_SYNC]))
 
 
 def write_opened(database: Database, generation: int, boot: str, *, defers_sync: bool) -> None:
     """Record that the store is open, for the `generation`th time."""
     facts = FactTable(database)
-    facts.set(_GENERATION, str(generation).encode())
+    facts.set(GENERATION, str(generation).encode())
     facts.set(_OPENED, boot.encode())
     facts.set(_DEFERS_SYNC, b"1" if defers_sync else b"")
 

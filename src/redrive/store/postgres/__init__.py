@@ -1,1 +1,1 @@
-"""The store in PostgreSQL: any number of servers use it at the same time."""
+"""The store of many nodes: PostgreSQL, reached through libpq's pipeline mode. Needs the extra `redrive[postgres]`."""

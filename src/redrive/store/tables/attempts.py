@@ -130,7 +130,7 @@ class AttemptTable:
         if number is None:  # A first attempt is recorded again, or a later attempt's run was deleted.
             number = self._begin(run) if attempt.attempt > 1 else self._go_on(run)
         assert number is not None, f"{run.delivery_id} has no run, and cannot have one"
-        self._database.run(
+        self._database.write(
             _SQL["record"],
             (
                 number, attempt.attempt, attempt.ended_at, attempt.state.text, attempt.code, attempt.message,
@@ -167,7 +167,7 @@ class AttemptTable:
 
     def note(self, delivery_id: str, note: NoteRecord) -> None:
         """Record what followed the end of a run."""
-        self._database.run(
+        self._database.write(
             _SQL["note"],
             {
                 "delivery_id": delivery_id, "at": note.at, "kind": note.kind, "arn": note.arn, "led_to": note.led_to,
@@ -218,8 +218,8 @@ class AttemptTable:
         swept = self._database.all(_SQL["sweep"], {"before": before, "limit": limit})
         for run in {run for (run,) in swept}:
             if self._database.run(_SQL["sweep_run"], {"run": run}):
-                self._database.run(_SQL["sweep_notes"], {"run": run})
-                self._database.run(_SQL["sweep_links"], {"run": run})
+                self._database.write(_SQL["sweep_notes"], {"run": run})
+                self._database.write(_SQL["sweep_links"], {"run": run})
         return len(swept)
 
     def forget(self) -> None:

@@ -18,7 +18,7 @@ class BlobTable:
 
     def put(self, digest: str, content: bytes) -> None:
         """Store the content under its digest."""
-        self._database.run(_SQL["put"], {"digest": digest, "content": content})
+        self._database.write(_SQL["put"], {"digest": digest, "content": content})
 
     def get(self, digest: str) -> bytes | None:
         """The content with that digest, or None."""
@@ -27,4 +27,4 @@ class BlobTable:
 
     def delete(self, digest: str) -> None:
         """Delete the content."""
-        self._database.run(_SQL["delete"], {"digest": digest})
+        self._database.write(_SQL["delete"], {"digest": digest})

@@ -36,7 +36,7 @@ class DedupTable:
 
     def remember_send(self, queue: str, scope: str, id: str, *, message_id: str, seq: int, expires_at: Instant) -> None:
         """Remember an accepted send. `scope` is the group in which the id is unique; empty for the whole queue."""
-        self._database.run(
+        self._database.write(
             _SQL["remember_send"],
             {"queue": queue, "scope": scope, "id": id, "message_id": message_id, "seq": seq, "expires_at": expires_at},
         )
@@ -48,7 +48,7 @@ class DedupTable:
 
     def remember_receive(self, queue: str, id: str, receive: RememberedReceive) -> None:
         """Remember the result of a receive; replaces an earlier one with the same id."""
-        self._database.run(
+        self._database.write(
             _SQL["remember_receive"],
             {
                 "queue": queue, "id": id, "receipt": receive.receipt, "seqs": dump_json(receive.seqs),

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from redrive.core.clock import Instant
 from redrive.core.documents import Document, dump_dataclass, load_dataclass
-from redrive.core.errors import Bug
 from redrive.core.retry import RetryPolicy
 from redrive.core.scope import Scope
 from redrive.store.database import Database, Row
@@ -154,7 +153,7 @@ class DeliveryTable:
 
         Rows in places other than `inside` and `outside` count as leases.
         """
-        self._database.run(_SQL["end_leases"], {"now": now})
+        self._database.write(_SQL["end_leases"], {"now": now})
         self._earliest.forget()
 
     def delete(self, id: str, fence: int) -> None:
@@ -173,9 +172,7 @@ class DeliveryTable:
 
     def _write(self, statement: str, values: Row, id: str, fence: int) -> None:
         """Change the row with this id and fence. Errors: Bug if there is none: another claim holds the lease."""
-        changed = self._database.run(_SQL[statement], (*values, id, fence))
-        if changed != 1:
-            raise Bug(f"{statement} of delivery {id} under fence {fence} changed {changed} rows")
+        self._database.write_one(_SQL[statement], (*values, id, fence))
 
     def forget(self) -> None:
         """Clear the cache after a rollback."""

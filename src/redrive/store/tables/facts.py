@@ -31,4 +31,4 @@ class FactTable:
 
     def set(self, name: str, value: bytes) -> None:
         """Store a value under its name; replaces an earlier one."""
-        self._database.run(_SQL["set"], {"name": name, "value": value})
+        self._database.write(_SQL["set"], {"name": name, "value": value})

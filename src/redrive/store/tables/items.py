@@ -6,7 +6,7 @@ table with an old name begins empty.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from redrive.core.clock import Instant
@@ -65,6 +65,16 @@ class ItemTable:
         self._database = database
         self._earliest = Earliest(database, _SQL["next_expiry"])
 
+    def reserve(self, table_id: str, *keys: ItemKey) -> None:
+        """Let nobody else write these items until the transaction ends. Call it before reading what will be written."""
+        if self._database.is_shared:
+            self._database.reserve(*[_lock_of(table_id, key) for key in keys])
+
+    def reserve_all(self, places: Iterable[tuple[str, ItemKey]]) -> None:
+        """As `reserve`, for items of several tables."""
+        if self._database.is_shared:
+            self._database.reserve(*[_lock_of(table_id, key) for table_id, key in places])
+
     def get(self, table_id: str, key: ItemKey) -> bytes | None:
         """The item with this key, or None."""
         row = self._database.one(_SQL["get"], _located(table_id, key))
@@ -73,7 +83,9 @@ class ItemTable:
     def put(self, table_id: str, stored: StoredItem, *, expires_at: Instant | None) -> None:
         """Store an item; replaces the item with the same key."""
         self._earliest.forget()
-        self._database.run(
+        if self._database.is_shared:
+            self._database.require(_lock_of(table_id, stored.key))
+        self._database.write(
             _SQL["put"],
             {
                 **_located(table_id, stored.key),
@@ -84,6 +96,8 @@ class ItemTable:
     def take(self, table_id: str, key: ItemKey) -> bytes | None:
         """Delete the item with this key. Returns the old item, or None."""
         self._earliest.forget()
+        if self._database.is_shared:
+            self._database.require(_lock_of(table_id, key))
         row = self._database.one(_SQL["take"], _located(table_id, key))
         return None if row is None else bytes(row[0])
 
@@ -142,14 +156,14 @@ class ItemTable:
         for stored in self._all(table_id, bytes_max):
             expires_at = expiry_of(stored.item)
             if expires_at is not None:
-                self._database.run(
+                self._database.write(
                     _SQL["set_expiry"], {**_located(table_id, stored.key), "expires_at": expires_at}
                 )  # fmt: skip
 
     def forget_expiries(self, table_id: str) -> None:
         """Remove the expiry of all items of a table."""
         self._earliest.forget()
-        self._database.run(_SQL["forget_expiries"], {"table_id": table_id})
+        self._database.write(_SQL["forget_expiries"], {"table_id": table_id})
 
     def next_expiry(self) -> Instant | None:
         """When the next item of any table expires, or None. The instant may have passed."""
@@ -193,6 +207,10 @@ def segment_of(key: ItemKey, segments: int) -> int:
 def _slots_of(segment: int, segments: int) -> tuple[int, int]:
     """The slots of a segment, as (first, first of the next segment): those that `segment_of` maps to it."""
     return -(-segment * SLOTS // segments), -(-(segment + 1) * SLOTS // segments)
+
+
+def _lock_of(table_id: str, key: ItemKey) -> str:
+    return f"item/{table_id}/{key.hash_key.hex()}/{key.range_key.hex()}"
 
 
 def _located(table_id: str, key: ItemKey) -> dict[str, object]:

@@ -111,7 +111,7 @@ class LogEventTable:
 
     def delete_stream(self, log_group: str, stream: str) -> None:
         """Delete all events of a stream."""
-        self._database.run(_SQL["delete_stream"], {"log_group": log_group, "stream": stream})
+        self._database.write(_SQL["delete_stream"], {"log_group": log_group, "stream": stream})
 
     def delete_group(self, log_group: str, *, limit: int) -> int:
         """Delete up to `limit` events of a group. Returns how many were deleted."""

@@ -157,7 +157,7 @@ class MessageTable:
 
     def restore_receipt(self, queue: str, seq: int, receipt: str) -> None:
         """Make an older receipt of a message in flight the valid one again."""
-        self._database.run(_SQL["restore_receipt"], {"queue": queue, "seq": seq, "receipt": receipt})
+        self._database.write(_SQL["restore_receipt"], {"queue": queue, "seq": seq, "receipt": receipt})
 
     def delete(self, queue: str, seq: int, receipt: str) -> bool:
         """Delete a received message. False if a newer receive holds it, or it is already deleted."""
@@ -213,7 +213,7 @@ class MessageTable:
 
     def take_out(self, seq: int) -> None:
         """Delete a message, whoever holds it. For a FIFO queue use `take_out_in_order`."""
-        self._database.run(_SQL["take_out"], {"seq": seq})
+        self._database.write(_SQL["take_out"], {"seq": seq})
 
     def oldest_sent_at(self, queue: str, now: Instant) -> Instant | None:
         """When the oldest message of the queue was sent, or None."""
@@ -238,6 +238,11 @@ class MessageTable:
         )  # fmt: skip
         return _received(rows)
 
+    def reserve_in_order(self, *queues: str) -> None:
+        """Let nobody else use these FIFO queues until the transaction ends. Call it before the first read of them."""
+        if self._database.is_shared:
+            self._database.reserve(*map(_lock_of, queues))
+
     def put_in_order(
         self, message: NewMessage, *, remembered_by: str, scope: str, receive_count: int = 0,
         first_received_at: Instant | None = None, source_queue_arn: str | None = None,
@@ -246,6 +251,7 @@ class MessageTable:
 
         It is a duplicate if DedupTable remembers its deduplication id for the queue `remembered_by` in this scope.
         """
+        self._require(message.queue)
         row = self._database.one(
             _SQL["put_in_order"],
             {
@@ -264,6 +270,7 @@ class MessageTable:
         visible before. Call `expire_in_order` first, to delete expired messages. `taken` is how many messages were
         claimed with this receipt before.
         """
+        self._require(queue)
         rows = self._database.all(
             _SQL["claim_in_order"],
             {
@@ -275,11 +282,12 @@ class MessageTable:
 
     def delete_in_order(self, queue: str, seq: int, receipt: str, now: Instant) -> bool:
         """Delete a message in flight and put its group after the others. False if this receipt does not hold it."""
+        self._require(queue)
         row = self._database.one(_SQL["delete_in_order"], {"queue": queue, "seq": seq, "receipt": receipt, "now": now})
         if row is None:
             return False
         group_id, turn = row
-        self._database.run(
+        self._database.write(
             _SQL["promote_to_the_back"], {"queue": queue, "group_id": group_id, "turn": turn, "now": now}
         )
         return True
@@ -291,16 +299,19 @@ class MessageTable:
 
     def take_out_in_order(self, queue: str, seq: int, group_id: str) -> None:
         """Delete a message, whoever holds it. The next message of its group becomes the head."""
+        self._require(queue)
         self.take_out(seq)
         self._promote(queue, group_id)
 
     def expire_some_in_order(self, queue: str, now: Instant, *, limit: int) -> int:
         """As `expire_in_order`, for up to `limit` messages, oldest first."""
+        self._require(queue)
         rows = self._database.all(_SQL["expire_some_in_order"], {"queue": queue, "now": now, "limit": limit})
         return self._promote_all(queue, rows)
 
     def expire_in_order(self, queue: str, now: Instant) -> int:
         """Delete messages after their retention, so that they do not block their groups. Returns how many."""
+        self._require(queue)
         return self._promote_all(queue, self._database.all(_SQL["expire_in_order"], {"queue": queue, "now": now}))
 
     def _promote_all(self, queue: str, rows: Sequence[Row]) -> int:
@@ -310,7 +321,8 @@ class MessageTable:
 
     def delay_in_order(self, queue: str, delay_ms: int) -> None:
         """Set the delay of the messages that were never received, counted from sending."""
-        self._database.run(_SQL["delay"], {"queue": queue, "delay_ms": delay_ms})
+        self._require(queue)
+        self._database.write(_SQL["delay"], {"queue": queue, "delay_ms": delay_ms})
 
     def next_visible_in_order(self, queue: str) -> Instant | None:
         """When a group can next be received (now or in the past: at once); None if there are no messages."""
@@ -322,6 +334,7 @@ class MessageTable:
         visible_at: Instant,
     ) -> list[ReceivedMessage]:  # fmt: skip
         """Repeat a receive's result, hidden again until `visible_at`; empty if any of its messages has changed."""
+        self._require(queue)
         params: dict[str, object] = {"queue": queue, "seqs": dump_json(seqs), "receipt": receipt}
         row = self._database.one(_SQL["count_held"], {**params, "was_visible_at": was_visible_at, "now": now})
         if row is None or row[0] != len(seqs):
@@ -341,9 +354,13 @@ class MessageTable:
         """Whether the queue still has this message."""
         return self._database.one(_SQL["exists"], {"queue": queue, "seq": seq}) is not None
 
+    def _require(self, queue: str) -> None:
+        if self._database.is_shared:
+            self._database.require(_lock_of(queue))
+
     def _promote(self, queue: str, group_id: str) -> None:
         """Make the first remaining message of a group its head."""
-        self._database.run(_SQL["promote"], {"queue": queue, "group_id": group_id})
+        self._database.write(_SQL["promote"], {"queue": queue, "group_id": group_id})
 
 
 def _received(rows: Sequence[Row]) -> list[ReceivedMessage]:
@@ -356,3 +373,7 @@ def _columns_of(message: NewMessage) -> int:
     if any(message[_CAUSED_COLUMNS:]):
         return _COLUMNS
     return _PLAIN_COLUMNS if message.cause is None else _CAUSED_COLUMNS
+
+
+def _lock_of(queue: str) -> str:
+    return f"fifo/{queue}"

@@ -189,7 +189,7 @@ class MetricTable:
             return  # Most minutes are written once.
         stored = self._database.one(_SQL["samples"], key)
         samples = _together(None if stored is None else _read_samples(stored[0]), point.samples)
-        self._database.run(_SQL["add"], {**key, **values, "samples": _samples_text(samples)})
+        self._database.write(_SQL["add"], {**key, **values, "samples": _samples_text(samples)})
 
     def flush(self, now: Instant, *, keep: frozenset[Watched]) -> None:
         """Write the counts up to the end of the last minute. Only the things in `keep` are measured further."""

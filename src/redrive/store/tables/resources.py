@@ -21,6 +21,9 @@ class Resource(Protocol):
     """A frozen dataclass with a KIND and a `name` that is unique in its scope and kind.
 
     The name of a child begins with its parent's name (`group/schedule`), so that a prefix lists all children.
+
+    A class with `IS_STATE = True` is changed all the time, by steps that run beside others. The other kinds are
+    definitions: every node remembers them, and a step that changes one runs alone in the store.
     """
 
     KIND: ClassVar[str]
@@ -91,6 +94,10 @@ class ResourceTable:
     def get(self, cls: type[R], scope: Scope, name: str) -> R | None:
         """The resource with that name, or None. Runs no statement on a cache hit."""
         key = (cls.KIND, str(scope), name)
+        if self._database.is_shared and _is_state(cls):
+            self._database.reserve(_lock_of(key))
+            row = self._database.one(_SQL["get"], key)
+            return None if row is None else load_dataclass(cls, row[0])
         entries = self._cache.entries
         if key in entries:
             return cast("R | None", entries[key])
@@ -102,14 +109,18 @@ class ResourceTable:
     def put(self, scope: Scope, value: Resource) -> None:
         """Store a resource; replaces one with the same name."""
         key = (value.KIND, str(scope), value.name)
-        self._database.run(_SQL["put"], (*key, dataclass_text(value)))
-        self._cache.wrote(key, value)
+        if self._database.is_shared:
+            self._change(type(value), key)
+        self._database.write(_SQL["put"], (*key, dataclass_text(value)))
+        self._remember(type(value), key, value)
 
     def delete(self, cls: type[R], scope: Scope, name: str) -> bool:
         """Delete a resource. Returns whether it existed."""
         key = (cls.KIND, str(scope), name)
+        if self._database.is_shared:
+            self._change(cls, key)
         changed = self._database.run(_SQL["delete"], key)
-        self._cache.wrote(key, None)
+        self._remember(cls, key, None)
         return changed > 0
 
     def list(self, cls: type[R], scope: Scope, *, prefix: str = "", after: str = "", limit: int = PAGE_MAX) -> list[R]:
@@ -130,7 +141,7 @@ class ResourceTable:
             return cast("Sequence[tuple[Scope, R]]", known)
         rows = self._database.all(_SQL["everywhere"], {"kind": cls.KIND})
         found = [(Scope(*scope.split("/", 1)), load_dataclass(cls, document)) for scope, _, document in rows]
-        if len(found) <= self._cache.EVERYWHERE_MAX:
+        if len(found) <= self._cache.EVERYWHERE_MAX and not (self._database.is_shared and _is_state(cls)):
             self._cache.everywhere[cls.KIND] = found
         return found
 
@@ -142,6 +153,25 @@ class ResourceTable:
         )
         return int(row[0]) if row else 0
 
+    def _remember(self, cls: type[Resource], key: _Key, value: object | None) -> None:
+        if not (self._database.is_shared and _is_state(cls)):
+            self._cache.wrote(key, value)
+
+    def _change(self, cls: type[Resource], key: _Key) -> None:
+        """Make sure that a resource may be written now, beside other nodes."""
+        if _is_state(cls):
+            self._database.require(_lock_of(key))
+        else:
+            self._database.change_definitions()
+
     def forget(self) -> None:
         """Clear the cache after a rollback."""
         self._cache.forget()
+
+
+def _is_state(cls: type[Resource]) -> bool:
+    return getattr(cls, "IS_STATE", False)
+
+
+def _lock_of(key: _Key) -> str:
+    return "/".join(("resource", *key))

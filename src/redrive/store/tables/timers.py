@@ -5,9 +5,13 @@ from __future__ import annotations
 from redrive.core.clock import Instant
 from redrive.store.database import Database
 from redrive.store.earliest import Earliest
-from redrive.store.queries import load_queries
+from redrive.store.queries import load_queries, postgresql_queries
 
 _SQL = load_queries("timers")
+_WAKE_UPS = postgresql_queries("wake_ups")
+
+WAKE_UPS_PER_STATEMENT = 10_000
+"""How many wake-ups a step takes into the timers. What is left is taken by the next step that asks for timers."""
 
 HASTENED_KEPT = 10_000
 """The size of the cache of timers that need no hastening: one for each mapping at work."""
@@ -19,12 +23,13 @@ _RESTING: Instant = -1
 class TimerTable:
     """At most one timer per (kind, name). Names contain their scope: `account/region/…`."""
 
-    __slots__ = ("_database", "_earliest", "_hastened", "version")
+    __slots__ = ("_database", "_earliest", "_hastened", "_may_be_hastened", "version")
 
     def __init__(self, database: Database) -> None:
         self.version = 0
         """Changes whenever `next` may return another instant."""
         self._database = database
+        self._may_be_hastened = True
         self._earliest = Earliest(database, _SQL["next"])
         # For each hastened timer, an instant from which on hastening has no effect.
         self._hastened: dict[tuple[str, str], Instant] = {}
@@ -32,7 +37,7 @@ class TimerTable:
     def set(self, kind: str, name: str, at: Instant) -> None:
         """Set or move the timer."""
         self.version += 1
-        self._database.run(_SQL["set"], (kind, name, at))
+        self._database.write(_SQL["set"], (kind, name, at))
         self._earliest.put(kind, at)
         if (kind, name) in self._hastened:
             self._hastened[kind, name] = at
@@ -48,7 +53,12 @@ class TimerTable:
         if len(self._hastened) >= HASTENED_KEPT:
             self._hastened.clear()
         self._hastened[kind, name] = at
-        if not self._database.run(_SQL["hasten"], {"kind": kind, "name": name, "at": at}):
+        params = {"kind": kind, "name": name, "at": at}
+        if self._database.is_shared:
+            # A row of its own: senders on all nodes would otherwise wait for each other at the timer's row.
+            self._database.write(_WAKE_UPS["put"], params)
+            self._may_be_hastened = True
+        elif not self._database.run(_SQL["hasten"], params):
             return False
         self.version += 1
         self._earliest.put(kind, at)
@@ -66,27 +76,31 @@ class TimerTable:
     def clear(self, kind: str, name: str) -> None:
         """Remove the timer, if it is set."""
         self.version += 1
-        self._database.run(_SQL["clear"], (kind, name))
+        self._database.write(_SQL["clear"], (kind, name))
         self._earliest.changed(kind)
         self._hastened.pop((kind, name), None)
 
     def get(self, kind: str, name: str) -> Instant | None:
         """The timer's instant, or None."""
+        self._take_wake_ups()
         row = self._database.one(_SQL["get"], {"kind": kind, "name": name})
         return None if row is None else int(row[0])
 
     def due(self, kind: str, now: Instant, limit: int) -> list[tuple[str, Instant]]:
         """Due timers of a kind, earliest first, as (name, at). They stay set until moved or cleared."""
+        self._take_wake_ups()
         return [
             (name, int(at)) for name, at in self._database.all(_SQL["due"], {"kind": kind, "now": now, "limit": limit})
         ]
 
     def next(self, kind: str) -> Instant | None:
         """The earliest timer of this kind, or None."""
+        self._take_wake_ups()
         return self._earliest.of(kind)
 
     def next_after(self, kind: str, after: Instant) -> Instant | None:
         """The earliest timer of this kind after this instant, or None. Runs a statement."""
+        self._take_wake_ups()
         row = self._database.one(_SQL["next_after"], {"kind": kind, "after": after})
         return None if row is None or row[0] is None else int(row[0])
 
@@ -95,3 +109,10 @@ class TimerTable:
         self.version += 1
         self._earliest.forget()
         self._hastened.clear()
+        self._may_be_hastened = True
+
+    def _take_wake_ups(self) -> None:
+        """Move the timers that were hastened. Only a store of many nodes has wake-ups of their own."""
+        if self._may_be_hastened and self._database.is_shared:
+            self._database.write(_WAKE_UPS["take"], {"limit": WAKE_UPS_PER_STATEMENT})
+        self._may_be_hastened = False

@@ -33,12 +33,13 @@ class TokenTable:
 
     def find(self, kind: str, scope: Scope, token: str, now: Instant) -> UsedToken | None:
         """What a token was used for; None if it was never used, or has expired."""
+        self._database.reserve(f"token/{kind}/{scope}/{token}")
         row = self._database.one(_SQL["find"], {"kind": kind, "scope": str(scope), "token": token, "now": now})
         return None if row is None else UsedToken(str(row[0]), document_from(row[1]))
 
     def keep(self, kind: str, scope: Scope, token: str, used: UsedToken, *, expires_at: Instant) -> None:
         """Store a token until it expires; replaces an earlier use."""
-        self._database.run(
+        self._database.write(
             _SQL["keep"],
             {
                 "kind": kind, "scope": str(scope), "token": token, "digest": used.digest,

@@ -79,6 +79,7 @@ def batch_write_item(
         writes += [_write_of(table, request) for request in requests]
     _check_distinct((write.table, write.key) for write in writes)
     spent: dict[str, float] = defaultdict(float)
+    tx.items.reserve_all((write.table.id, write.key) for write in writes)
     for write in writes:
         old = find_item(tx, write.table, write.key) if is_capacity_wanted(return_consumed_capacity) else None
         spent[write.table.name] += write_units((old, write.item))

@@ -89,6 +89,7 @@ def put_item(
     size_bytes = check_item_size(new)
     table = require_table(tx, caller, reference)
     key = key_of_item(table, new)
+    tx.items.reserve(table.id, key)
     old = None
     if condition is not None or return_values == "ALL_OLD" or is_capacity_wanted(return_consumed_capacity):
         old = find_item(tx, table, key)
@@ -175,6 +176,7 @@ def update_item(
     table = require_table(tx, caller, reference)
     check_key_kept(table, update)
     read, encoded = read_key(table, key)
+    tx.items.reserve(table.id, encoded)
     old = find_item(tx, table, encoded)
     _check(condition, old, return_values_on_condition_check_failure)
     new: Item = {}
@@ -218,6 +220,7 @@ def delete_item(
         )  # fmt: skip
     table = require_table(tx, caller, reference)
     _, encoded = read_key(table, key)
+    tx.items.reserve(table.id, encoded)
     if condition is not None:
         _check(condition, find_item(tx, table, encoded), return_values_on_condition_check_failure)
     taken = tx.items.take(table.id, encoded)

@@ -56,6 +56,7 @@ def transact_write_items(
     keys = _keys_of(actions, tables)
     _check_distinct(tables, keys)
     _check_size(sum(action.size_bytes for action in actions))
+    tx.items.reserve_all((table.id, key) for table, key in zip(tables, keys, strict=True))
     olds = [find_item(tx, table, key) for table, key in zip(tables, keys, strict=True)]
     if client_request_token is not None and not _is_first(tx, caller, client_request_token, digest_of(transact_items)):
         return _spent(tables, [_read_cost(old) for old in olds], return_consumed_capacity, "ReadCapacityUnits")
@@ -94,6 +95,8 @@ def transact_get_items(
     tables = [require_table(tx, caller, reference) for reference in references]
     keys = [_key_of_get(place, gets[place], table, len(gets)) for place, table in enumerate(tables)]
     _check_distinct(tables, keys)
+    # So that no transaction writes some of them between two reads.
+    tx.items.reserve_all((table.id, key) for table, key in zip(tables, keys, strict=True))
     items = [find_item(tx, table, key) for table, key in zip(tables, keys, strict=True)]
     _check_size(sum(item_size(item) for item in items if item is not None))
     shown = [

@@ -113,6 +113,7 @@ def _accept(tx: Transaction, caller: Caller, queue: Queue, drafts: Iterable[Draf
     if not messages:
         return []
     if queue.is_fifo:
+        tx.messages.reserve_in_order(queue.contents)
         answers = [_accept_in_order(tx, queue, message, draft) for message, draft in messages]
     else:
         tx.messages.put_many([message for message, _ in messages])

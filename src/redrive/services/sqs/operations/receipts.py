@@ -102,7 +102,10 @@ def _delete(tx: Transaction, queue: Queue, handle: str) -> None:
     receipt = decode_receipt(handle, queue.id)
     if not queue.is_fifo:
         tx.messages.delete(queue.contents, receipt.seq, receipt.nonce)
-    elif tx.messages.delete_in_order(queue.contents, receipt.seq, receipt.nonce, tx.now):
+        tx.metrics.count(metrics_of(queue.arn).deleted, tx.now)
+        return
+    tx.messages.reserve_in_order(queue.contents)
+    if tx.messages.delete_in_order(queue.contents, receipt.seq, receipt.nonce, tx.now):
         tx.notify(queue.topic)
         arrived(tx, queue.arn, tx.now)  # The next message of the group can now be received.
     elif tx.messages.exists(queue.contents, receipt.seq):
@@ -116,6 +119,8 @@ def _change_visibility(tx: Transaction, queue: Queue, handle: str, timeout_s: in
     check_range(
         timeout_s, name, 0, limits.VISIBILITY_TIMEOUT_S_MAX, "VisibilityTimeout must be an integer between 0 and 43200."
     )
+    if queue.is_fifo:
+        tx.messages.reserve_in_order(queue.contents)
     held = tx.messages.held(queue.contents, receipt.seq)
     if held is None or (queue.is_fifo and (held[0] <= tx.now or held[2] != receipt.nonce)):
         reason = "Message does not exist or is not available for visibility timeout change."

@@ -97,6 +97,8 @@ def _receive(
     tx: Transaction, queue: Queue, *, hidden_until: Instant, limit: int, attempt_id: str | None
 ) -> list[ReceivedMessage] | None:
     """Claim messages, or return those that this attempt id received before; None if too many are in flight."""
+    if queue.is_fifo:
+        _reserve(tx, queue)
     if attempt_id is not None:
         messages = _replay(tx, queue, attempt_id, hidden_until)
         if messages:
@@ -111,6 +113,16 @@ def _receive(
         remembered = RememberedReceive(nonce, seqs, hidden_until, tx.now + limits.RECEIVE_REPLAY_MS)
         tx.dedup.remember_receive(queue.contents, attempt_id, remembered)
     return messages
+
+
+def _reserve(tx: Transaction, queue: Queue) -> None:
+    """Let nobody else receive from a FIFO queue in this transaction, nor write to its dead-letter queue."""
+    policy = queue.attributes.redrive
+    target = tx.resources.get(Queue, queue.scope, policy.dead_letter_name) if policy is not None else None
+    if target is not None and target.is_fifo:
+        tx.messages.reserve_in_order(queue.contents, target.contents)
+    else:
+        tx.messages.reserve_in_order(queue.contents)
 
 
 def _replay(tx: Transaction, queue: Queue, attempt_id: str, hidden_until: Instant) -> list[ReceivedMessage]:

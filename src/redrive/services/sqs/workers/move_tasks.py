@@ -64,6 +64,7 @@ class MoveTaskWorker:
         return tx.timers.next(MOVES)
 
     def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
+        tx.be_alone()  # Between reading a message and moving it, nobody may receive it.
         for name, _ in tx.timers.due(MOVES, tx.now, limits.TASKS_PER_CLAIM_MAX):
             account, region, task_name = name.split("/", 2)
             scope = Scope(account, region)
