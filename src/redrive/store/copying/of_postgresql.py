@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import LiteralString
 
 import psycopg
-from psycopg.sql import SQL, Composed, Identifier
+from psycopg.sql import SQL, Composable, Identifier
 
 from redrive.core.errors import UserError
 from redrive.store.copying.sides import Table, check_schema
@@ -17,8 +16,16 @@ from redrive.store.postgres.opening import Connection, connect_alone
 from redrive.store.postgres.refusals import refusal
 from redrive.store.postgres.url import StoreUrl
 
-OWN_TABLES = frozenset({"nodes", "store_state"})
-"""The tables that say who uses the store and what its schema is. They are not copied."""
+OWN_TABLES = frozenset({"nodes", "store_state", "wake_ups"})
+"""The tables that only PostgreSQL has: who uses the store, what its schema is, and which timers may be due earlier."""
+
+_READ_AS = {
+    # Wake-ups that no server has taken yet are part of their timers.
+    "timers": SQL(
+        "(SELECT kind, name, min(at) AS at FROM (SELECT kind, name, at FROM timers"
+        " UNION ALL SELECT kind, name, at FROM wake_ups) AS noted GROUP BY kind, name) AS timers"
+    )
+}
 
 _TABLES = SQL("""
 SELECT relname, array_agg(attname::text ORDER BY attnum) FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid
@@ -48,13 +55,13 @@ class PostgresSide:
         return [Table(name, columns) for name, columns in found if name not in OWN_TABLES]
 
     def count(self, table: Table) -> int:
-        row = self._connection.execute(SQL("SELECT count(*) FROM {}").format(Identifier(table.name))).fetchone()
+        row = self._connection.execute(SQL("SELECT count(*) FROM {}").format(_read_as(table))).fetchone()
         assert row is not None
         return int(row[0])
 
     def rows(self, table: Table, columns: Sequence[str]) -> Generator[Row, None, None]:
         types = self._types(table, columns)
-        statement = _bound("COPY {} ({}) TO STDOUT (FORMAT BINARY)", table, columns)
+        statement = SQL("COPY (SELECT {} FROM {}) TO STDOUT (FORMAT BINARY)").format(_listed(columns), _read_as(table))
         with self._connection.cursor() as cursor, cursor.copy(statement) as copy:
             copy.set_types(types)
             yield from copy.rows()
@@ -73,7 +80,7 @@ class PostgresSide:
 
     def put(self, table: Table, columns: Sequence[str], rows: Iterable[Row]) -> None:
         types = self._types(table, columns)
-        statement = _bound("COPY {} ({}) FROM STDIN (FORMAT BINARY)", table, columns)
+        statement = SQL("COPY {} ({}) FROM STDIN (FORMAT BINARY)").format(Identifier(table.name), _listed(columns))
         try:
             with self._connection.cursor() as cursor, cursor.copy(statement) as copy:
                 copy.set_types(types)
@@ -158,5 +165,10 @@ def _set_without_limits(connection: Connection) -> None:
         connection.execute("SELECT set_config(%s, '0', false)", (name,))
 
 
-def _bound(statement: LiteralString, table: Table, columns: Sequence[str]) -> Composed:
-    return SQL(statement).format(Identifier(table.name), SQL(", ").join(map(Identifier, columns)))
+def _read_as(table: Table) -> Composable:
+    """What stands for a table behind FROM."""
+    return _READ_AS.get(table.name) or Identifier(table.name)
+
+
+def _listed(columns: Sequence[str]) -> Composable:
+    return SQL(", ").join(map(Identifier, columns))

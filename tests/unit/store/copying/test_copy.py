@@ -160,6 +160,20 @@ def test_next_number_follows_the_highest_that_was_ever_given(
         assert dict(connection.execute("SELECT name, seq FROM sqlite_sequence").fetchall()) == given
 
 
+def test_wake_up_that_no_server_has_taken_arrives_in_its_timer(filled: Path, tmp_path: Path, url: StoreUrl) -> None:
+    copy(filled, url)
+    execute(url, "DELETE FROM timers")
+    execute(url, "INSERT INTO timers (kind, name, at) VALUES ('k', 'late', 9), ('k', 'early', 3)")
+    execute(url, "INSERT INTO wake_ups (kind, name, at) VALUES ('k', 'late', 7), ('k', 'late', 5), ('k', 'early', 4)")
+    execute(url, "INSERT INTO wake_ups (kind, name, at) VALUES ('k', 'new', 6)")
+
+    copied = copy(url, tmp_path / "back")
+
+    assert content(tmp_path / "back")["timers"] == [("k", "early", 3), ("k", "late", 5), ("k", "new", 6)]
+    assert copied.tables["timers"] == 3
+    assert execute(url, "SELECT count(*) FROM wake_ups") == [(4,)]
+
+
 def test_copied_directory_is_a_store_that_was_closed_in_order(filled: Path, tmp_path: Path, url: StoreUrl) -> None:
     copy(filled, url)
     copy(url, tmp_path / "back")
