@@ -176,7 +176,7 @@ class Engine:
             if at is not None:
                 asked.append((at, worker))
 
-        tx.each_beside(self._by_asking, ask)
+        tx.side_by_side(self._by_asking, ask)
         asked += self._by_timers(tx)
         if not asked:
             return None, ()

@@ -256,24 +256,21 @@ class Transaction:
         self.now = now
 
     def side_by_side(self, items: Sequence[Item], work: Callable[[Transaction, Item], None]) -> None:
-        """Do the same for many items that do not depend on each other. Each has a transaction object of its own.
+        """Do the same for many items that do not depend on each other. Errors: the first exception.
 
-        A store of many nodes lets all of them wait for their answers together. Errors: the first exception.
+        A store of many nodes lets all of them wait for their answers together; then each item has a transaction object
+        of its own. A store with one writer does one after another, in this transaction object.
         """
+        if not self._tables.database.is_shared:
+            for item in items:
+                work(self, item)
+            return
         made = [self._branch() for _ in items]
         pairs = zip(made, items, strict=True)
         self._tables.database.side_by_side([partial(work, branch, item) for branch, item in pairs])
         for branch in made:
             self.topics |= branch.topics
             self.metrics.take(branch.metrics)
-
-    def each_beside(self, items: Sequence[Item], work: Callable[[Transaction, Item], None]) -> None:
-        """As `side_by_side`, for reads that a store with one writer does in this transaction object, one by one."""
-        if self._tables.database.is_shared:
-            self.side_by_side(items, work)
-        else:
-            for item in items:
-                work(self, item)
 
     def _branch(self) -> Transaction:
         """A part of this transaction, with a cause and counts of its own."""

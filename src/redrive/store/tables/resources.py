@@ -76,10 +76,11 @@ class ResourceCache:
 class ResourceTable:
     """Documents by (kind, scope, name)."""
 
-    __slots__ = ("_cache", "_database")
+    __slots__ = ("_cache", "_database", "_is_shared")
 
     def __init__(self, database: Database, cache: ResourceCache) -> None:
         self._database = database
+        self._is_shared = database.is_shared
         self._cache = cache
 
     @property
@@ -94,7 +95,7 @@ class ResourceTable:
     def get(self, cls: type[R], scope: Scope, name: str) -> R | None:
         """The resource with that name, or None. Runs no statement on a cache hit."""
         key = (cls.KIND, str(scope), name)
-        if self._database.is_shared and _is_state(cls):
+        if self._is_shared and _is_state(cls):
             self._database.reserve(_lock_of(key))
             row = self._database.one(_SQL["get"], key)
             return None if row is None else load_dataclass(cls, row[0])
@@ -109,7 +110,7 @@ class ResourceTable:
     def put(self, scope: Scope, value: Resource) -> None:
         """Store a resource; replaces one with the same name."""
         key = (value.KIND, str(scope), value.name)
-        if self._database.is_shared:
+        if self._is_shared:
             self._change(type(value), key)
         self._database.write(_SQL["put"], (*key, dataclass_text(value)))
         self._remember(type(value), key, value)
@@ -117,7 +118,7 @@ class ResourceTable:
     def delete(self, cls: type[R], scope: Scope, name: str) -> bool:
         """Delete a resource. Returns whether it existed."""
         key = (cls.KIND, str(scope), name)
-        if self._database.is_shared:
+        if self._is_shared:
             self._change(cls, key)
         changed = self._database.run(_SQL["delete"], key)
         self._remember(cls, key, None)
@@ -141,7 +142,7 @@ class ResourceTable:
             return cast("Sequence[tuple[Scope, R]]", known)
         rows = self._database.all(_SQL["everywhere"], {"kind": cls.KIND})
         found = [(Scope(*scope.split("/", 1)), load_dataclass(cls, document)) for scope, _, document in rows]
-        if len(found) <= self._cache.EVERYWHERE_MAX and not (self._database.is_shared and _is_state(cls)):
+        if len(found) <= self._cache.EVERYWHERE_MAX and not (self._is_shared and _is_state(cls)):
             self._cache.everywhere[cls.KIND] = found
         return found
 
@@ -154,7 +155,7 @@ class ResourceTable:
         return int(row[0]) if row else 0
 
     def _remember(self, cls: type[Resource], key: _Key, value: object | None) -> None:
-        if not (self._database.is_shared and _is_state(cls)):
+        if not (self._is_shared and _is_state(cls)):
             self._cache.wrote(key, value)
 
     def _change(self, cls: type[Resource], key: _Key) -> None:
