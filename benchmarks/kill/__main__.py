@@ -34,7 +34,7 @@ QUEUES = {
     "dead": VISIBILITY_S, "moved": VISIBILITY_S,
 }  # fmt: skip
 RECEIVED = ("orders", "ordered.fifo", "ticks", "moved")
-FUNCTION = '''
+FUNCTION = """
 import http.client, json, os
 from urllib.parse import urlsplit
 
@@ -54,7 +54,7 @@ def handler(event, context):
         answer.read()
         if answer.status != 200:
             raise RuntimeError(f"PutItem was answered by {answer.status}")
-'''
+"""
 
 
 def main() -> None:
@@ -101,7 +101,10 @@ def _prepared(nodes: Sequence[Node]) -> Load:
     iam, sqs, dynamodb, functions = (client(name) for name in ("iam", "sqs", "dynamodb", "lambda"))
     trust = json.loads(json.dumps(TRUST))
     trust["Statement"][0]["Principal"]["Service"] = ["scheduler.amazonaws.com", "lambda.amazonaws.com"]
-    may = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": ["sqs:*", "dynamodb:*"], "Resource": "*"}]}
+    may = {
+        "Version": "2012-10-17",
+        "Statement": [{"Effect": "Allow", "Action": ["sqs:*", "dynamodb:*"], "Resource": "*"}],
+    }
     iam.create_role(RoleName="bench", AssumeRolePolicyDocument=json.dumps(trust))
     iam.put_role_policy(RoleName="bench", PolicyName="may", PolicyDocument=json.dumps(may))
     urls: dict[str, str] = {}

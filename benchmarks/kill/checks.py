@@ -94,9 +94,7 @@ def early(memory: Memory, queue: str) -> Iterator[str]:
 
 def lag_ms(memory: Memory, queue: str) -> list[int]:
     """How late the messages of schedules were sent."""
-    return sorted(
-        one.sent_ms - memory.due_ms[one.body] for one in memory.received[queue] if one.body in memory.due_ms
-    )
+    return sorted(one.sent_ms - memory.due_ms[one.body] for one in memory.received[queue] if one.body in memory.due_ms)
 
 
 def miscounted(memory: Memory, values: Mapping[str, int]) -> Iterator[str]:
