@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import cast
 
 import greenlet
 
 from redrive.store.database import Params, Row
-from redrive.store.postgres.pipeline import STATEMENTS_KEPT, Answer, Pipeline
+from redrive.store.postgres.pipeline import STATEMENTS_KEPT, Answer, Pipeline, statement_of
 from redrive.store.postgres.work import LocalLocks, NeedsToBeAlone, Work
 from redrive.store.queries import postgresql_text
 
@@ -20,11 +20,14 @@ class PostgresDatabase:
 
     is_shared = True
 
-    __slots__ = ("_answered", "_keys", "_locks", "has_changed_definitions", "pipeline")
+    __slots__ = ("_answered", "_branched", "_keys", "_locks", "has_changed_definitions", "pipeline")
 
-    def __init__(self, answered: Callable[[Work, Answer], None], locks: LocalLocks) -> None:
-        """`answered` resumes a step with the answer to its statement."""
+    def __init__(
+        self, answered: Callable[[Work, Answer], None], branched: Callable[[Sequence[Work]], None], locks: LocalLocks
+    ) -> None:  # fmt: skip
+        """`answered` resumes a step with the answer to its statement. `branched` starts branches of the step."""
         self._answered = answered
+        self._branched = branched
         self._locks = locks
         self._keys: set[str] = set()
         self.pipeline: Pipeline | None = None
@@ -66,6 +69,28 @@ class PostgresDatabase:
         for row in rows:
             queue(sql, row)
 
+    def side_by_side(self, branches: Sequence[Callable[[], None]]) -> None:
+        work = _current()
+        if work.is_alone or len(branches) < 2:
+            for branch in branches:
+                branch()
+            return
+        failures: list[BaseException] = []
+
+        def run(branch: Callable[[], None]) -> None:
+            try:
+                branch()
+            except Exception as error:  # noqa: BLE001 - raised below, in the step itself.
+                failures.append(error)
+
+        made = [Work(partial(run, branch), is_alone=False, within=work) for branch in branches]
+        work.branches_left = len(made)
+        self._branched(made)
+        work.park()
+        work.written += sum(one.written for one in made)
+        if failures:
+            raise failures[0]
+
     def reserve(self, *keys: str) -> None:
         work = _current()
         if work.is_alone:
@@ -77,9 +102,12 @@ class PostgresDatabase:
                 work.park()
             self._keys.add(key)
 
-    def require(self, key: str) -> None:
+    def holds(self, key: str) -> bool:
         work = _current()
-        if not work.is_alone and key not in work.held:
+        return work.is_alone or key in work.held or (work.within is not None and key in work.within.held)
+
+    def require(self, key: str) -> None:
+        if not self.holds(key):
             raise NeedsToBeAlone
 
     def be_alone(self) -> None:
@@ -113,7 +141,7 @@ class PostgresDatabase:
         work = _current()
         self._sending.queue(sql, params, lambda answer: self._answered(work, answer))
         answer = cast(Answer, work.park())
-        if answer.changed and not sql.startswith("SELECT"):
+        if answer.changed and not statement_of(sql).only_reads:
             work.written += 1
         return answer
 

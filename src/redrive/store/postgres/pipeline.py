@@ -7,12 +7,13 @@ Nothing here waits. An event loop, or a thread that has nothing else to do, tell
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import psycopg
 from psycopg import Connection, pq
@@ -38,6 +39,7 @@ class Statement:
 
     text: bytes
     keys: tuple[str | int, ...]
+    only_reads: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,8 @@ Receiver = Callable[[Answer], None]
 def statement_of(sql: str) -> Statement:
     """What PostgreSQL runs for a statement of the tables."""
     text, keys = numbered(postgresql_text(sql))
-    return Statement(text.encode(), keys)
+    without_comments = re.sub(r"^--.*$", "", text, flags=re.MULTILINE)
+    return Statement(text.encode(), keys, only_reads=without_comments.lstrip().startswith("SELECT"))
 
 
 class _Expected(NamedTuple):
@@ -211,8 +214,10 @@ class Pipeline:
             self.pgconn.send_prepare(name, statement.text)
             self._expected.append(_Expected(None, statement.text, False, self._round))
         values = [params[key] for key in statement.keys]  # type: ignore[index]
-        formats = [_BINARY if type(value) is bytes else _TEXT for value in values]
-        self.pgconn.send_query_prepared(name, [_encoded(value) for value in values], formats, _BINARY)
+        encoded = [_encoded(value) for value in values]
+        has_bytes = bytes in map(type, values)
+        formats = [_BINARY if type(value) is bytes else _TEXT for value in values] if has_bytes else None
+        self.pgconn.send_query_prepared(name, encoded, formats, _BINARY)
         self._expected.append(_Expected(receiver, None, False, self._round))
 
     def _synchronize(self) -> None:
@@ -222,12 +227,13 @@ class Pipeline:
 
 def _encoded(value: object) -> bytes | None:
     """A value as PostgreSQL reads it, for a parameter whose type the server infers."""
-    if value is None:
-        return None
-    if isinstance(value, str):
-        return value.encode()
-    if isinstance(value, bytes):
-        return value
-    if isinstance(value, bool):  # Columns of truth values are integers, as in SQLite.
+    kind = type(value)
+    if kind is int:
+        return b"%d" % cast(int, value)
+    if kind is str:
+        return cast(str, value).encode()
+    if value is None or kind is bytes:
+        return cast("bytes | None", value)
+    if kind is bool:  # Columns of truth values are integers, as in SQLite.
         return b"1" if value else b"0"
     return str(value).encode()
