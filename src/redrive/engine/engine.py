@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar, assert_never
 
 from redrive.core.clock import Instant
 from redrive.core.documents import Document
-from redrive.core.errors import Conflict, ServiceError
+from redrive.core.errors import Conflict, ServiceError, Unavailable
 from redrive.core.log import Log
 from redrive.core.scope import Caller
 from redrive.delivery.operation import Answer, ByNode, Outside, Wait
@@ -96,7 +96,7 @@ class Engine:
         """
         try:
             return self.run(lambda tx: self.claim_in(tx, free, expected=expected))
-        except Conflict:
+        except (Conflict, Unavailable):
             raise
         except Exception:  # noqa: BLE001 - repeated worker by worker, so that the others can go on.
             return self._claim_apart(free)
@@ -151,7 +151,7 @@ class Engine:
             claim = partial(self._round, workers=[worker], free=left)
             try:
                 ahead = self.run(claim)
-            except Conflict:
+            except (Conflict, Unavailable):
                 if not attempts:
                     raise
                 break  # Attempts that are already claimed must be performed; the rest is due in the next round.
