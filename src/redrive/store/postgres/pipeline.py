@@ -67,6 +67,10 @@ class _Expected(NamedTuple):
     round: int
 
 
+_Queued = tuple[bytes, "list[bytes | None]", "list[pq.Format]", "Receiver | None"]
+"""A statement's text, its parameters as PostgreSQL reads them, their formats, and who gets the answer."""
+
+
 class Pipeline:
     """Queues statements and reads their answers. `failed` is called with the first failure since `recover`.
 
@@ -86,7 +90,7 @@ class Pipeline:
         self._has_failed = False
         self._names: dict[bytes, bytes] = {}
         self._numbers = count()
-        self._queued: list[tuple[Statement, Params, Receiver | None]] = []
+        self._queued: list[_Queued] = []
         self._expected: deque[_Expected] = deque()
         self._mark = 0
         self._round = 0
@@ -107,8 +111,11 @@ class Pipeline:
         return bool(self._queued)
 
     def queue(self, sql: str, params: Params, receiver: Receiver | None = None) -> None:
-        """Queue a statement. Without a receiver, only its failure matters."""
-        self._queued.append((statement_of(sql), params, receiver))
+        """Queue a statement. Without a receiver, only its failure matters.
+
+        Errors: whatever a parameter raises that is no value for a database. It is the error of the step that gives it.
+        """
+        self._queued.append(_queued(statement_of(sql), params, receiver))
 
     def mark(self) -> None:
         """What is queued so far stays before what `queue_first` queues."""
@@ -116,7 +123,7 @@ class Pipeline:
 
     def queue_first(self, sql: str, params: Params) -> None:
         """Queue a statement before all that are queued since the mark."""
-        self._queued.insert(self._mark, (statement_of(sql), params, None))
+        self._queued.insert(self._mark, _queued(statement_of(sql), params, None))
 
     def flush(self) -> None:
         """Send what is queued. Errors: ConnectionLost."""
@@ -125,8 +132,8 @@ class Pipeline:
         queued, self._queued = self._queued, []
         self._mark = 0
         try:
-            for statement, params, receiver in queued:
-                self._send(statement, params, receiver)
+            for one in queued:
+                self._send(one)
             self._synchronize()
             self.pgconn.flush()
         except psycopg.OperationalError as error:
@@ -204,15 +211,14 @@ class Pipeline:
             self._has_failed = True
             self._failed(failure_of(result))
 
-    def _send(self, statement: Statement, params: Params, receiver: Receiver | None) -> None:
-        name = self._names.get(statement.text)
+    def _send(self, one: _Queued) -> None:
+        text, values, formats, receiver = one
+        name = self._names.get(text)
         if name is None:
-            name = self._names[statement.text] = b"s%d" % next(self._numbers)
-            self.pgconn.send_prepare(name, statement.text)
-            self._expected.append(_Expected(None, statement.text, False, self._round))
-        values = [params[key] for key in statement.keys]  # type: ignore[index]
-        formats = [_BINARY if type(value) is bytes else _TEXT for value in values]
-        self.pgconn.send_query_prepared(name, [_encoded(value) for value in values], formats, _BINARY)
+            name = self._names[text] = b"s%d" % next(self._numbers)
+            self.pgconn.send_prepare(name, text)
+            self._expected.append(_Expected(None, text, False, self._round))
+        self.pgconn.send_query_prepared(name, values, formats, _BINARY)
         self._expected.append(_Expected(receiver, None, False, self._round))
 
     def _synchronize(self) -> None:
@@ -220,12 +226,21 @@ class Pipeline:
         self._expected.append(_Expected(None, None, True, self._round))
 
 
+def _queued(statement: Statement, params: Params, receiver: Receiver | None) -> _Queued:
+    values = [params[key] for key in statement.keys]  # type: ignore[index]
+    formats = [_BINARY if type(value) is bytes else _TEXT for value in values]
+    return statement.text, [_encoded(value) for value in values], formats, receiver
+
+
 def _encoded(value: object) -> bytes | None:
-    """A value as PostgreSQL reads it, for a parameter whose type the server infers."""
+    """A value as PostgreSQL reads it, for a parameter whose type the server infers.
+
+    PostgreSQL's texts have no NUL, and libpq would end the text there. U+FFFD stands for it.
+    """
     if value is None:
         return None
     if isinstance(value, str):
-        return value.encode()
+        return (value.replace("\0", "\ufffd") if "\0" in value else value).encode()
     if isinstance(value, bytes):
         return value
     if isinstance(value, bool):  # Columns of truth values are integers, as in SQLite.
