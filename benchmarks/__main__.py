@@ -11,14 +11,14 @@ from tempfile import TemporaryDirectory
 
 from rich.console import Console
 
-from benchmarks import handler, lag, prove, schedules, startup, travel
+from benchmarks import handler, lag, prove, schedules, startup, stores, travel
 from benchmarks.dialects import Dialect, JsonDialect
 from benchmarks.peers import PEERS, running
 from benchmarks.processes import ENVIRONMENT, NotStarted, ServerProcess, free_port, redrive_command, serving
 from benchmarks.report import Figure, Row, machine, show_figures, show_ratios, show_rows, write_json
 from benchmarks.sqs import Measured
 
-SUITES = ("startup", "time", "schedules", "lag", "handler", "prove", "sqs")
+SUITES = ("startup", "time", "schedules", "lag", "handler", "prove", "sqs", "stores")
 WIDTH_OF_PAPER = 150
 
 
@@ -50,6 +50,12 @@ def main() -> None:
         rows = _sqs(console, arguments)
         show_ratios(console, rows)
         results |= rows
+    if "stores" in wanted:
+        for name, opened in (("in a file", stores.in_file), ("in PostgreSQL", stores.in_postgresql)):
+            with opened() as (server, database):
+                rows = list(stores.Measured(server, database).rows(arguments.seconds))
+            results[f"stores, {name}"] = rows
+            show_rows(console, f"A durable store {name}", rows)
     if arguments.json:
         write_json(arguments.json, results)
 

@@ -81,7 +81,7 @@ class JsonDialect:
 
     def _request(self, operation: str, members: Mapping[str, object]) -> bytes:
         headers = f"X-Amz-Target: AmazonSQS.{operation}\r\nContent-Type: application/x-amz-json-1.0"
-        return _request(self._host, "/", headers, json.dumps(members).encode())
+        return request_of(self._host, "/", headers, json.dumps(members).encode())
 
 
 class QueryDialect:
@@ -125,14 +125,14 @@ class QueryDialect:
 
     def _request(self, path: str, members: Mapping[str, str]) -> bytes:
         headers = "Content-Type: application/x-www-form-urlencoded"
-        return _request(self._host, path, headers, urlencode({**members, "Version": _VERSION}).encode())
+        return request_of(self._host, path, headers, urlencode({**members, "Version": _VERSION}).encode())
 
 
 def _path(queue_url: str) -> str:
     return "/" + queue_url.split("/", 3)[3]
 
 
-def _request(host: str, path: str, headers: str, body: bytes) -> bytes:
+def request_of(host: str, path: str, headers: str, body: bytes) -> bytes:
     head = (
         f"POST {path} HTTP/1.1\r\nHost: {host}\r\nX-Amz-Date: 20261120T000000Z\r\nAuthorization: {_SIGNATURE}\r\n"
         f"{headers}\r\nContent-Length: {len(body)}\r\n\r\n"

@@ -152,7 +152,7 @@ class Measured:
 
     def _created(self, connections: int, seconds: float, *, is_tokened: bool) -> Load:
         """The run with the median cost per request."""
-        queue = self._queue()
+        queue = self.queue()
         loads = [
             run(
                 self._server, Create(queue, itertools.count(FAR), is_tokened=is_tokened),
@@ -163,7 +163,7 @@ class Measured:
         return sorted(loads, key=lambda load: load.server_us)[len(loads) // 2]
 
     def _lags(self, count: int, *, apart_s: int) -> Lags:
-        queue = self._queue()
+        queue = self.queue()
         first = math.ceil(time.time()) + AHEAD_S
         dues = iter([first + number * apart_s for number in range(count)])
         run(self._server, Create(queue, dues), connections=CONNECTIONS[0], seconds=AHEAD_S)
@@ -172,7 +172,8 @@ class Measured:
         assert len(consume.received) == count, f"{len(consume.received)} of {count} messages came within {LAG_S_MAX} s"
         return Lags(consume.received, consume.sent, 1e6 * load.server_cpu_s / count)
 
-    def _queue(self) -> Queue:
+    def queue(self) -> Queue:
+        """A queue of its own."""
         hidden = {"VisibilityTimeout": "3600"}  # What was received is not received again.
         url = self._sqs.create_queue(QueueName=next(self._names), Attributes=hidden)["QueueUrl"]
         arn = self._sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]

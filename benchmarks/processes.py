@@ -49,6 +49,11 @@ class ServerProcess:
         return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
+def cpu_s_of(pid: int) -> float:
+    """Seconds of CPU that a process and those below it have used so far, also of children that have ended."""
+    return sum(_cpu_ticks(one) for one in _tree(pid)) / _TICKS_PER_S
+
+
 def free_port() -> int:
     """A port nobody listens on."""
     with socket.socket() as probe:

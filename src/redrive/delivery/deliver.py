@@ -85,12 +85,7 @@ class DeliveryWorker:
     def _claim(self, tx: Transaction, free: FreeSlots) -> Sequence[Attempt]:
         for delivery, errand, result in due_answers(tx):
             self._settle_kept(tx, delivery, errand, result)
-        for delivery in tx.deliveries.due(INSIDE, tx.now, limit=self._per_claim):
-            try:
-                with tx.savepoint():
-                    self._deliver_inside(tx, delivery)
-            except Exception as defect:  # noqa: BLE001 - `_put_off` raises errors that are no defects.
-                self._put_off(tx, delivery, defect)
+        tx.side_by_side(tx.deliveries.due(INSIDE, tx.now, limit=self._per_claim), self._deliver)
         due_at = tx.deliveries.next((OUTSIDE,)) if free.count > 0 else None
         if due_at is None or due_at > tx.now:
             return ()
@@ -102,6 +97,14 @@ class DeliveryWorker:
             except Exception as defect:  # noqa: BLE001 - `_put_off` raises errors that are no defects.
                 self._put_off(tx, delivery, defect)
         return begun
+
+    def _deliver(self, tx: Transaction, delivery: Delivery) -> None:
+        """Attempt a delivery inside the store. A defect puts off this one alone."""
+        try:
+            with tx.savepoint():
+                self._deliver_inside(tx, delivery)
+        except Exception as defect:  # noqa: BLE001 - `_put_off` raises errors that are no defects.
+            self._put_off(tx, delivery, defect)
 
     def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
         delivery = tx.deliveries.held(attempt.key, attempt.fence)

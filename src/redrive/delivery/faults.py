@@ -77,6 +77,7 @@ class Strikes:
     """How often a fault has struck. Stored apart from the fault, because each strike writes it."""
 
     KIND: ClassVar[str] = "engine.fault.strikes"
+    IS_STATE: ClassVar[bool] = True
 
     fault_id: str
     count: int = 0
@@ -92,6 +93,7 @@ class SlowCall:
     """A delivery that waits for a slow call, and the fault that makes the call slow."""
 
     KIND: ClassVar[str] = "engine.fault.slow"
+    IS_STATE: ClassVar[bool] = True
 
     delivery_id: str
     fault_id: str

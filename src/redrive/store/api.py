@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import NamedTuple, Protocol, TypeVar
 
 from redrive.core.clock import Instant
@@ -35,6 +36,7 @@ from redrive.store.tables.timers import TimerTable
 from redrive.store.tables.tokens import TokenTable
 
 T = TypeVar("T")
+Item = TypeVar("Item")
 
 EVERYTHING = "*"
 """The topic that wakes every waiter. Another node may have committed something of which nobody was told."""
@@ -170,11 +172,12 @@ class Tables:
     def forget(self) -> None:
         """Clear the gateways' caches, because the database may have changed without them."""
         self.resources.forget()
+        self.timers.forget()
         self.forget_hints()
 
     def forget_hints(self) -> None:
         """Clear what the gateways know of the earliest rows: other nodes write such rows all the time."""
-        self.timers.forget()
+        self.timers.forget_hints()
         self.tokens.forget()
         self.deliveries.forget()
         self.items.forget()
@@ -251,6 +254,25 @@ class Transaction:
     def move_to(self, now: Instant) -> None:
         """Continue at another instant. Only for virtual time, which has no work to do until then."""
         self.now = now
+
+    def side_by_side(self, items: Sequence[Item], work: Callable[[Transaction, Item], None]) -> None:
+        """Do the same for many items that do not depend on each other. Each has a transaction object of its own.
+
+        A store of many nodes lets all of them wait for their answers together. Errors: the first exception.
+        """
+        made = [self._branch() for _ in items]
+        pairs = zip(made, items, strict=True)
+        self._tables.database.side_by_side([partial(work, branch, item) for branch, item in pairs])
+        for branch in made:
+            self.topics |= branch.topics
+            self.metrics.take(branch.metrics)
+
+    def _branch(self) -> Transaction:
+        """A part of this transaction, with a cause and counts of its own."""
+        return Transaction(
+            self._tables, now=self.now, entropy=self.entropy, services=self.services,
+            accumulator=self.metrics.accumulator, is_guarded=self._is_guarded,
+        )  # fmt: skip
 
     def be_alone(self) -> None:
         """Let no other step run in the store until this one ends, on any node. On SQLite that is always so.

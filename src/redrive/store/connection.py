@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import cast
 
 from redrive.core.errors import Bug, Conflict, UserError
@@ -74,8 +74,15 @@ class SqliteDatabase:
         if changed != 1:
             raise Bug(f"a statement that must change one row changed {changed}: {sql} {params}")
 
+    def side_by_side(self, branches: Sequence[Callable[[], None]]) -> None:
+        for branch in branches:
+            branch()
+
     def reserve(self, *keys: str) -> None:
         """Nothing to do: one step runs at a time."""
+
+    def holds(self, key: str) -> bool:
+        return True
 
     def require(self, key: str) -> None:
         """Nothing to check: one step runs at a time."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 Row = tuple[Any, ...]
@@ -53,11 +53,22 @@ class Database(Protocol):
         """Run a statement with `?` parameters once for each row."""
         ...
 
+    def side_by_side(self, branches: Sequence[Callable[[], None]]) -> None:
+        """Run parts of a step that do not depend on each other. A store may let them wait for their answers together.
+
+        Errors: the first exception of a branch, after all have ended or run as far as they can.
+        """
+        ...
+
     def reserve(self, *keys: str) -> None:
         """Let no other step, on no node, reserve these keys until the transaction ends.
 
         A step reserves what it reads in order to write it, before it reads. A store with one writer needs none.
         """
+        ...
+
+    def holds(self, key: str) -> bool:
+        """Whether this step has reserved a key, or needs not to."""
         ...
 
     def require(self, key: str) -> None:

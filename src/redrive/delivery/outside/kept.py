@@ -36,6 +36,7 @@ class KeptAnswer:
     """An errand that was performed (without its input) and its result, each as its kind and JSON text."""
 
     KIND: ClassVar[str] = "delivery.kept_answer"
+    IS_STATE: ClassVar[bool] = True
 
     delivery_id: str
     fence: int

@@ -55,18 +55,19 @@ def will_age(tx: Transaction, timer: str, at: Instant) -> None:
     If the timer is not set, the sweep runs within the hour and finds out what else there is. Otherwise this usually
     runs no statement.
     """
-    known = tx.timers.next(timer)
-    if known is None:
+    if tx.timers.is_set_by(timer, at + HOUR_MS, tx.now):
+        return
+    if tx.timers.next(timer) is None:
         wake_sweep(tx, timer)
-    elif known > at + HOUR_MS:
+    else:
         tx.timers.set(timer, _EVERYWHERE, _next_hour(at))
         tx.notify("due")
 
 
 def wake_sweep(tx: Transaction, timer: str) -> None:
     """Run the sweep of this timer within the hour, because stored data may now expire earlier."""
-    known, at = tx.timers.next(timer), _next_hour(tx.now)
-    if known is None or known > at:
+    at = _next_hour(tx.now)
+    if not tx.timers.is_set_by(timer, at, tx.now):
         tx.timers.set(timer, _EVERYWHERE, at)
         tx.notify("due")
 

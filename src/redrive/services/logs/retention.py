@@ -50,6 +50,6 @@ def _sweep(tx: Transaction, scope: Scope, group: LogGroup, limit: int) -> int:
             first_at = tx.log_events.first_at(group.id, stream_name)
             stored = stream.stored_bytes - size
             tx.resources.put(scope, replace(stream, first_event_at=first_at, stored_bytes=stored))
-    if freed:
-        tx.resources.put(scope, replace(group, stored_bytes=group.stored_bytes - freed.total()))
+    if freed and (now := tx.resources.get(LogGroup, scope, group.name)) is not None:
+        tx.resources.put(scope, replace(now, stored_bytes=now.stored_bytes - freed.total()))
     return len(expired)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import cast
 
 import greenlet
@@ -20,11 +20,14 @@ class PostgresDatabase:
 
     is_shared = True
 
-    __slots__ = ("_answered", "_keys", "_locks", "has_changed_definitions", "pipeline")
+    __slots__ = ("_answered", "_branched", "_keys", "_locks", "has_changed_definitions", "pipeline")
 
-    def __init__(self, answered: Callable[[Work, Answer], None], locks: LocalLocks) -> None:
-        """`answered` resumes a step with the answer to its statement."""
+    def __init__(
+        self, answered: Callable[[Work, Answer], None], branched: Callable[[Sequence[Work]], None], locks: LocalLocks
+    ) -> None:  # fmt: skip
+        """`answered` resumes a step with the answer to its statement. `branched` starts branches of the step."""
         self._answered = answered
+        self._branched = branched
         self._locks = locks
         self._keys: set[str] = set()
         self.pipeline: Pipeline | None = None
@@ -66,6 +69,28 @@ class PostgresDatabase:
         for row in rows:
             queue(sql, row)
 
+    def side_by_side(self, branches: Sequence[Callable[[], None]]) -> None:
+        work = _current()
+        if work.is_alone or len(branches) < 2:
+            for branch in branches:
+                branch()
+            return
+        failures: list[BaseException] = []
+
+        def run(branch: Callable[[], None]) -> None:
+            try:
+                branch()
+            except Exception as error:  # noqa: BLE001 - raised below, in the step itself.
+                failures.append(error)
+
+        made = [Work(partial(run, branch), is_alone=False, within=work) for branch in branches]
+        work.branches_left = len(made)
+        self._branched(made)
+        work.park()
+        work.written += sum(one.written for one in made)
+        if failures:
+            raise failures[0]
+
     def reserve(self, *keys: str) -> None:
         work = _current()
         if work.is_alone:
@@ -77,9 +102,12 @@ class PostgresDatabase:
                 work.park()
             self._keys.add(key)
 
-    def require(self, key: str) -> None:
+    def holds(self, key: str) -> bool:
         work = _current()
-        if not work.is_alone and key not in work.held:
+        return work.is_alone or key in work.held or (work.within is not None and key in work.within.held)
+
+    def require(self, key: str) -> None:
+        if not self.holds(key):
             raise NeedsToBeAlone
 
     def be_alone(self) -> None:

@@ -82,7 +82,7 @@ class Lane:
     def __init__(self, pipeline: Callable[[Callable[[Exception], None]], Pipeline], transaction: MakeTransaction, *,
                  resources_max: int) -> None:  # fmt: skip
         self._locks = LocalLocks()
-        self._database = PostgresDatabase(self._answered, self._locks)
+        self._database = PostgresDatabase(self._answered, self._branch, self._locks)
         self.tables = Tables(self._database, resources_max=resources_max)
         self.pipeline = pipeline(self._failed)
         self._transaction = transaction
@@ -199,6 +199,12 @@ class Lane:
             if batch.is_guarded:
                 database.write("RELEASE step", ())
 
+    def _branch(self, branches: Sequence[Work]) -> None:
+        assert self._batch is not None
+        self._batch.works.extend(branches)
+        self._batch.unfinished += len(branches)
+        self._ready.extend([(branch, ()) for branch in branches])
+
     def _answered(self, work: Work, answer: Answer) -> None:
         self._ready.append((work, (answer,)))
 
@@ -233,6 +239,10 @@ class Lane:
             return
         if work.dead:
             batch.unfinished -= 1
+            if work.within is not None:
+                work.within.branches_left -= 1
+                if not work.within.branches_left:
+                    self._ready.append((work.within, ()))
             self._ready.extend([(heir, ()) for heir in self._locks.release(work)])
 
     def _commit(self, batch: Batch) -> None:

@@ -13,8 +13,12 @@ from redrive.store.api import StartAnew
 class Work(greenlet.greenlet):
     """One step, or the steps of a batch that run one after another. `run` is called at the first `switch`."""
 
-    def __init__(self, run: Callable[[], None], *, is_alone: bool) -> None:
-        super().__init__(run)
+    def __init__(self, run: Callable[[], None], *, is_alone: bool, within: Work | None = None) -> None:
+        """`within` is the step of which this is a branch. What that step holds, its branches may use."""
+        # Whoever creates a greenlet is its parent; but a branch has to park where its step does.
+        super().__init__(run, None if within is None else within.parent)
+        self.within = within
+        self.branches_left = 0
         self.is_alone = is_alone
         """Whether no other step runs in the store meanwhile, on any node."""
         self.written = 0
@@ -48,6 +52,8 @@ class LocalLocks:
         holder = self._holders.setdefault(key, work)
         if holder is work:
             work.held.add(key)
+            return True
+        if holder is work.within:
             return True
         self._waiting.setdefault(key, deque()).append(work)
         return False

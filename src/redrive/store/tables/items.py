@@ -59,11 +59,13 @@ class RangeKeys(NamedTuple):
 class ItemTable:
     """The items of all tables."""
 
-    __slots__ = ("_database", "_earliest")
+    __slots__ = ("_database", "_earliest", "_reserved")
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._earliest = Earliest(database, _SQL["next_expiry"])
+        # What the transaction of a shared store has reserved and knows: nobody else can write these items now.
+        self._reserved: dict[str, bytes | None] = {}
 
     def reserve(self, table_id: str, *keys: ItemKey) -> None:
         """Let nobody else write these items until the transaction ends. Call it before reading what will be written."""
@@ -77,14 +79,20 @@ class ItemTable:
 
     def get(self, table_id: str, key: ItemKey) -> bytes | None:
         """The item with this key, or None."""
+        lock = _lock_of(table_id, key) if self._database.is_shared else ""
+        if lock in self._reserved:
+            return self._reserved[lock]
         row = self._database.one(_SQL["get"], _located(table_id, key))
-        return None if row is None else bytes(row[0])
+        item = None if row is None else bytes(row[0])
+        if lock and self._database.holds(lock):
+            self._reserved[lock] = item
+        return item
 
     def put(self, table_id: str, stored: StoredItem, *, expires_at: Instant | None) -> None:
         """Store an item; replaces the item with the same key."""
         self._earliest.forget()
         if self._database.is_shared:
-            self._database.require(_lock_of(table_id, stored.key))
+            self._require(table_id, stored.key, stored.item)
         self._database.write(
             _SQL["put"],
             {
@@ -97,7 +105,7 @@ class ItemTable:
         """Delete the item with this key. Returns the old item, or None."""
         self._earliest.forget()
         if self._database.is_shared:
-            self._database.require(_lock_of(table_id, key))
+            self._require(table_id, key, None)
         row = self._database.one(_SQL["take"], _located(table_id, key))
         return None if row is None else bytes(row[0])
 
@@ -175,8 +183,15 @@ class ItemTable:
         return self._database.run(_SQL["expire"], {"before": before, "limit": limit})
 
     def forget(self) -> None:
-        """Clear the cache after a rollback."""
+        """Clear the cache after a rollback, and before a transaction."""
         self._earliest.forget()
+        self._reserved.clear()
+
+    def _require(self, table_id: str, key: ItemKey, item: bytes | None) -> None:
+        """Make sure that an item may be written beside other nodes. The next step of the batch then need not read it."""
+        lock = _lock_of(table_id, key)
+        self._database.require(lock)
+        self._reserved[lock] = item
 
     def _all(self, table_id: str, bytes_max: int) -> Iterator[StoredItem]:
         after: ItemKey | None = None

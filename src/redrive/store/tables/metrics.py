@@ -232,6 +232,15 @@ class MetricTable:
         return self._database.run(_SQL["sweep"], {"before": before, "limit": limit})
 
     @property
+    def accumulator(self) -> Accumulator:
+        """Where counts go at the commit."""
+        return self._accumulator
+
+    def take(self, other: MetricTable) -> None:
+        """Take over what a part of this transaction has counted."""
+        self._counted += other._counted
+
+    @property
     def mark(self) -> int:
         """The position to `rewind` to if later counts are rolled back."""
         return len(self._counted)

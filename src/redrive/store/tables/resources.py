@@ -160,7 +160,7 @@ class ResourceTable:
     def _change(self, cls: type[Resource], key: _Key) -> None:
         """Make sure that a resource may be written now, beside other nodes."""
         if _is_state(cls):
-            self._database.require(_lock_of(key))
+            self._database.reserve(_lock_of(key))
         else:
             self._database.change_definitions()
 

@@ -23,7 +23,7 @@ _RESTING: Instant = -1
 class TimerTable:
     """At most one timer per (kind, name). Names contain their scope: `account/region/…`."""
 
-    __slots__ = ("_database", "_earliest", "_hastened", "_may_be_hastened", "version")
+    __slots__ = ("_database", "_earliest", "_hastened", "_may_be_hastened", "_remembered", "version")
 
     def __init__(self, database: Database) -> None:
         self.version = 0
@@ -31,6 +31,8 @@ class TimerTable:
         self._database = database
         self._may_be_hastened = True
         self._earliest = Earliest(database, _SQL["next"])
+        # Of a shared store: when timers are due, unless somebody has hastened them.
+        self._remembered: dict[str, Instant] = {}
         # For each hastened timer, an instant from which on hastening has no effect.
         self._hastened: dict[tuple[str, str], Instant] = {}
 
@@ -98,6 +100,22 @@ class TimerTable:
         self._take_wake_ups()
         return self._earliest.of(kind)
 
+    def is_set_by(self, kind: str, at: Instant, now: Instant) -> bool:
+        """Whether the only timer of this kind is due by an instant. Runs no statement where that is remembered.
+
+        Only for timers that move to a later instant when they are due, and not before.
+        """
+        if not self._database.is_shared:
+            known = self._earliest.of(kind)
+            return known is not None and known <= at
+        remembered = self._remembered.get(kind)
+        if remembered is None or not now < remembered <= at:
+            remembered = self.next(kind)
+            if remembered is None:
+                return False
+            self._remembered[kind] = remembered
+        return remembered <= at
+
     def next_after(self, kind: str, after: Instant) -> Instant | None:
         """The earliest timer of this kind after this instant, or None. Runs a statement."""
         self._take_wake_ups()
@@ -106,6 +124,11 @@ class TimerTable:
 
     def forget(self) -> None:
         """Clear the cache after a rollback."""
+        self._remembered.clear()
+        self.forget_hints()
+
+    def forget_hints(self) -> None:
+        """Clear what other nodes may have changed."""
         self.version += 1
         self._earliest.forget()
         self._hastened.clear()

@@ -30,6 +30,7 @@ class LogGroup:
     """A log group. `id` distinguishes it from an earlier group of the same name."""
 
     KIND: ClassVar[str] = "log-group"
+    IS_STATE: ClassVar[bool] = True
 
     name: str
     id: str
@@ -79,6 +80,7 @@ class LogStream:
     """A log stream. Its resource name begins with its group's id, so that a group's streams sort together."""
 
     KIND: ClassVar[str] = "log-stream"
+    IS_STATE: ClassVar[bool] = True
 
     group_id: str
     stream_name: str

@@ -23,6 +23,7 @@ class InvocationQuota:
     """
 
     KIND: ClassVar[str] = "scheduler.invocation_quota"
+    IS_STATE: ClassVar[bool] = True
     NAME: ClassVar[str] = "invocations"
 
     used_until: Instant = 0

@@ -83,6 +83,7 @@ class Schedule:
     """
 
     KIND: ClassVar[str] = "scheduler.schedule"
+    IS_STATE: ClassVar[bool] = True
 
     group_name: str
     schedule_name: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from redrive.core.clock import Instant
 from redrive.core.errors import Bug
@@ -56,16 +56,22 @@ class ScheduleWorker(_TimerWorker):
     def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
         """Fire one occurrence of each due schedule; a schedule that is behind is due again at once."""
         admission = _Admission(tx)
-        for timer, at in tx.timers.due(OCCURRENCE_TIMER, tx.now, self._per_claim):
+        due = tx.timers.due(OCCURRENCE_TIMER, tx.now, self._per_claim)
+        admission.prepare(scope_and_name(timer)[0] for timer, _ in due)
+
+        def fire(part: Transaction, timed: tuple[str, Instant]) -> None:
+            timer, at = timed
             scope, name = scope_and_name(timer)
-            schedule = tx.resources.get(Schedule, scope, name)
+            schedule = part.resources.get(Schedule, scope, name)
             if schedule is not None and schedule.next_at is not None:
-                moved, upcoming = _fire(tx, scope, schedule, Occurrence(schedule.next_at, at), admission)
-                store_schedule(tx, scope, moved, upcoming)
+                moved, upcoming = _fire(part, scope, schedule, Occurrence(schedule.next_at, at), admission)
+                store_schedule(part, scope, moved, upcoming)
             else:
-                tx.timers.clear(OCCURRENCE_TIMER, timer)
+                part.timers.clear(OCCURRENCE_TIMER, timer)
                 if schedule is not None:
-                    remove_if_completed(tx, scope, schedule, open_max=0)
+                    remove_if_completed(part, scope, schedule, open_max=0)
+
+        tx.side_by_side(due, fire)
         admission.keep()
         return ()
 
@@ -123,9 +129,16 @@ class _Admission:
         """Return when the account's next invocation may go out."""
         if self._tx.services.limits is Limits.RELAXED:
             return self._tx.now
-        quota = self._quotas.get(scope) or self._tx.resources.get(InvocationQuota, scope, InvocationQuota.NAME)
-        self._quotas[scope], at = (quota or InvocationQuota()).admit(self._tx.now)
+        self.prepare((scope,))
+        self._quotas[scope], at = self._quotas[scope].admit(self._tx.now)
         return at
+
+    def prepare(self, scopes: Iterable[Scope]) -> None:
+        """Read the quotas of these accounts."""
+        if self._tx.services.limits is not Limits.RELAXED:
+            for scope in set(scopes) - self._quotas.keys():
+                quota = self._tx.resources.get(InvocationQuota, scope, InvocationQuota.NAME)
+                self._quotas[scope] = quota or InvocationQuota()
 
     def keep(self) -> None:
         """Store the used quotas."""
