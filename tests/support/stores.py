@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import NoReturn, cast
 
 import psycopg
@@ -18,8 +19,9 @@ import pytest
 from redrive.core.clock import Clock
 from redrive.core.entropy import Entropy
 from redrive.core.knobs import Knobs
+from redrive.store.api import Step
 from redrive.store.postgres.lane import Lane
-from redrive.store.postgres.store import PostgresStore
+from redrive.store.postgres.store import PostgresStore, run_on
 from redrive.store.postgres.url import parse_url
 from redrive.store.sqlite import SqliteStore
 from redrive.testing.world import World
@@ -98,11 +100,46 @@ class Databases:
         self._free.append(url)
 
 
+class PostgresWorld(World):
+    """A world that is a node of a store in PostgreSQL, beside others of the same database."""
+
+    def __init__(self, url: str, *, seed: int = 0) -> None:
+        self._url = url
+        self._lanes: list[Lane] = []
+        super().__init__(seed=seed)
+
+    def open_store(self, knobs: Knobs) -> SqliteStore:
+        return cast(SqliteStore, WorldStore(self._url, clock=self.clock, entropy=self.entropy, knobs=knobs))
+
+    def together(self, *steps: Step[object]) -> list[object]:
+        """Run steps in one batch on a lane of the store. Returns the result or the exception of each."""
+        if not self._lanes:
+            self._lanes.append(cast(WorldStore, self.store).lane())
+        return run_on(self._lanes[0], steps)[0]
+
+    def calls(self, service: str, operation: str, all_params: Sequence[Mapping[str, object]]) -> list[object]:
+        """Run an operation many times in one batch. Returns the answer or the exception of each."""
+        steps = [
+            partial(self.engine.registry.begin, caller=self.caller(), service=service, operation=operation, params=one)
+            for one in all_params
+        ]
+        return self.together(*steps)
+
+    def close(self) -> None:
+        for lane in self._lanes:
+            lane.pipeline.close()
+        super().close()
+
+
 @contextmanager
 def on_postgresql(server_url: str) -> Iterator[None]:
     """Every world that is made inside has its store in a database of this server."""
     databases = Databases(server_url)
+
+    def open_store(world: World, knobs: Knobs) -> SqliteStore:
+        return databases.open(world, knobs)
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(World, "open_store", lambda *given: databases.open(*given))
+        patch.setattr(World, "open_store", open_store)
         yield
     databases.drop()
