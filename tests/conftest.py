@@ -1,12 +1,14 @@
 """How property tests run here and in CI: without deadlines, and in CI with the same examples every time.
 
-And the fixtures that rooms share.
+And the fixtures that rooms share, and the store that the worlds of a run have.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import settings
 
 from tests.support.postgresql import postgresql_store_url, postgresql_url
@@ -16,3 +18,22 @@ __all__ = ["postgresql_store_url", "postgresql_url"]
 settings.register_profile("here", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--store", choices=("sqlite", "postgresql"), default="sqlite",
+        help="where the worlds of the tests keep what they store; tests that look into SQLite are skipped elsewhere",
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _store_of_worlds(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The store that `--store` names, for every World."""
+    if request.config.getoption("--store") == "sqlite":
+        yield
+        return
+    from tests.support.stores import on_postgresql  # noqa: PLC0415 - few runs need it.
+
+    with on_postgresql(request.getfixturevalue("postgresql_url")):
+        yield

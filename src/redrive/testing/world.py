@@ -68,7 +68,7 @@ class World:
         self.region = region
         log = LineLog(self.clock)
         models = _models()
-        self.store = SqliteStore(None, clock=self.clock, entropy=self.entropy, knobs=knobs)
+        self.store = self.open_store(knobs)
         issuer = Issuer(self.store.secret)
         self.functions = InlineInvoker(
             self._load_code, endpoint_url=ENDPOINT_URL, clock=self.clock, entropy=self.entropy.fork("functions"),
@@ -84,6 +84,10 @@ class World:
         self.gateway = Gateway(self.engine, models, identity=identity, entropy=self.entropy.fork("gateway"), log=log)
         self._reachable = within.world = Reachable(self.gateway, account, self._own_url)
         self._time = VirtualTime(self.engine, self.clock, stops_max=knobs.stops_per_transaction)
+
+    def open_store(self, knobs: Knobs) -> SqliteStore:
+        """A new store in memory. Tests of redrive itself put another store in its place."""
+        return SqliteStore(None, clock=self.clock, entropy=self.entropy, knobs=knobs)
 
     @property
     def now(self) -> Instant:

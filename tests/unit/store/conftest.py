@@ -1,9 +1,11 @@
-"""A store on real SQLite, with a clock that the test moves."""
+"""Stores on real SQLite and on real PostgreSQL, with a clock that the test moves."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +15,9 @@ from redrive.core.entropy import SeededEntropy
 from redrive.core.leniency import OnUnknown
 from redrive.core.limits import Limits
 from redrive.core.scope import Caller
-from redrive.store.api import NO_CONTEXT, Transaction
+from redrive.store.api import NO_CONTEXT, Step, Transaction
+from redrive.store.postgres.store import PostgresStore, run_on
+from redrive.store.postgres.url import parse_url
 from redrive.store.sqlite import SqliteStore
 from redrive.store.tables.attempts import AttemptRecord, RunRecord, RunState
 
@@ -63,6 +67,45 @@ def open_store(path: Path | None, clock: VirtualClock | None = None, *, defers_s
     store = SqliteStore(path, clock=clock or VirtualClock(1_000), entropy=SeededEntropy(1), defers_sync=defers_sync)
     store.bind(NoServices())
     return store
+
+
+def open_postgres(url: str, clock: VirtualClock | None = None, *, seed: int = 1) -> PostgresStore:
+    """A bound store in PostgreSQL: one of the nodes that use the database."""
+    store = PostgresStore(parse_url(url), clock=clock or VirtualClock(1_000), entropy=SeededEntropy(seed))
+    store.bind(NoServices())
+    return store
+
+
+@dataclass(frozen=True, slots=True)
+class AnyStore:
+    """A store of any kind, as the tests use it that hold for all of them."""
+
+    store: SqliteStore | PostgresStore
+
+    def run(self, step: Step[Any]) -> Any:
+        """Run one step."""
+        return self.store.run(step)
+
+    def batch(self, *steps: Step[object]) -> list[object]:
+        """Run steps in one transaction, if they do not prevent it. Returns the result or the exception of each."""
+        if isinstance(self.store, SqliteStore):
+            return self.store.commit(steps)[0]
+        lane = self.store.lane()
+        try:
+            return run_on(lane, steps)[0]
+        finally:
+            lane.pipeline.close()
+
+
+@pytest.fixture(params=["file", "memory", "postgresql"])
+def any_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[AnyStore]:
+    """The same test on each kind of store."""
+    if request.param == "postgresql":
+        opened: SqliteStore | PostgresStore = open_postgres(request.getfixturevalue("postgresql_store_url"))
+    else:
+        opened = open_store(tmp_path / "redrive.sqlite" if request.param == "file" else None)
+    yield AnyStore(opened)
+    opened.close()
 
 
 @pytest.fixture

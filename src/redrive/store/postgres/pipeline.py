@@ -70,6 +70,10 @@ class _Expected(NamedTuple):
     round: int
 
 
+_Queued = tuple[bytes, "list[bytes | None]", "list[pq.Format] | None", "Receiver | None"]
+"""A statement's text, its parameters as PostgreSQL reads them, their formats, and who gets the answer."""
+
+
 class Pipeline:
     """Queues statements and reads their answers. `failed` is called with the first failure since `recover`.
 
@@ -89,7 +93,7 @@ class Pipeline:
         self._has_failed = False
         self._names: dict[bytes, bytes] = {}
         self._numbers = count()
-        self._queued: list[tuple[Statement, Params, Receiver | None]] = []
+        self._queued: list[_Queued] = []
         self._expected: deque[_Expected] = deque()
         self._mark = 0
         self._round = 0
@@ -110,8 +114,11 @@ class Pipeline:
         return bool(self._queued)
 
     def queue(self, sql: str, params: Params, receiver: Receiver | None = None) -> None:
-        """Queue a statement. Without a receiver, only its failure matters."""
-        self._queued.append((statement_of(sql), params, receiver))
+        """Queue a statement. Without a receiver, only its failure matters.
+
+        Errors: whatever a parameter raises that is no value for a database. It is the error of the step that gives it.
+        """
+        self._queued.append(_queued(statement_of(sql), params, receiver))
 
     def mark(self) -> None:
         """What is queued so far stays before what `queue_first` queues."""
@@ -119,7 +126,7 @@ class Pipeline:
 
     def queue_first(self, sql: str, params: Params) -> None:
         """Queue a statement before all that are queued since the mark."""
-        self._queued.insert(self._mark, (statement_of(sql), params, None))
+        self._queued.insert(self._mark, _queued(statement_of(sql), params, None))
 
     def flush(self) -> None:
         """Send what is queued. Errors: ConnectionLost."""
@@ -128,8 +135,8 @@ class Pipeline:
         queued, self._queued = self._queued, []
         self._mark = 0
         try:
-            for statement, params, receiver in queued:
-                self._send(statement, params, receiver)
+            for one in queued:
+                self._send(one)
             self._synchronize()
             self.pgconn.flush()
         except psycopg.OperationalError as error:
@@ -207,17 +214,14 @@ class Pipeline:
             self._has_failed = True
             self._failed(failure_of(result))
 
-    def _send(self, statement: Statement, params: Params, receiver: Receiver | None) -> None:
-        name = self._names.get(statement.text)
+    def _send(self, one: _Queued) -> None:
+        text, values, formats, receiver = one
+        name = self._names.get(text)
         if name is None:
-            name = self._names[statement.text] = b"s%d" % next(self._numbers)
-            self.pgconn.send_prepare(name, statement.text)
-            self._expected.append(_Expected(None, statement.text, False, self._round))
-        values = [params[key] for key in statement.keys]  # type: ignore[index]
-        encoded = [_encoded(value) for value in values]
-        has_bytes = bytes in map(type, values)
-        formats = [_BINARY if type(value) is bytes else _TEXT for value in values] if has_bytes else None
-        self.pgconn.send_query_prepared(name, encoded, formats, _BINARY)
+            name = self._names[text] = b"s%d" % next(self._numbers)
+            self.pgconn.send_prepare(name, text)
+            self._expected.append(_Expected(None, text, False, self._round))
+        self.pgconn.send_query_prepared(name, values, formats, _BINARY)
         self._expected.append(_Expected(receiver, None, False, self._round))
 
     def _synchronize(self) -> None:
@@ -225,13 +229,24 @@ class Pipeline:
         self._expected.append(_Expected(None, None, True, self._round))
 
 
+def _queued(statement: Statement, params: Params, receiver: Receiver | None) -> _Queued:
+    values = [params[key] for key in statement.keys]  # type: ignore[index]
+    has_bytes = bytes in map(type, values)
+    formats = [_BINARY if type(value) is bytes else _TEXT for value in values] if has_bytes else None
+    return statement.text, [_encoded(value) for value in values], formats, receiver
+
+
 def _encoded(value: object) -> bytes | None:
-    """A value as PostgreSQL reads it, for a parameter whose type the server infers."""
+    """A value as PostgreSQL reads it, for a parameter whose type the server infers.
+
+    PostgreSQL's texts have no NUL, and libpq would end the text there. U+FFFD stands for it.
+    """
     kind = type(value)
     if kind is int:
         return b"%d" % cast(int, value)
     if kind is str:
-        return cast(str, value).encode()
+        encoded = cast(str, value).encode()
+        return encoded.replace(b"\0", b"\xef\xbf\xbd") if b"\0" in encoded else encoded
     if value is None or kind is bytes:
         return cast("bytes | None", value)
     if kind is bool:  # Columns of truth values are integers, as in SQLite.

@@ -12,6 +12,7 @@ from redrive.core.entropy import Entropy
 from redrive.core.errors import Bug, UserError
 from redrive.core.knobs import PRODUCTION, Knobs
 from redrive.store.api import Services, Step, Tables, Transaction
+from redrive.store.database import Row
 from redrive.store.files.life import GENERATION
 from redrive.store.postgres.lane import POSTPONED, STORE_LOCK, Batch, Lane
 from redrive.store.postgres.migrate import migrate
@@ -132,6 +133,11 @@ class PostgresStore:
             ).fetchall()
             connection.execute("TRUNCATE " + ", ".join(table for (table,) in tables))
             connection.execute("UPDATE store_state SET generation = generation + 1")
+
+    def rows(self, tables: Sequence[str]) -> list[list[Row]]:
+        """All rows of these tables, to compare two stores."""
+        with connect(self.url) as connection:
+            return [connection.execute(f"SELECT * FROM {table}".encode()).fetchall() for table in tables]  # noqa: S608 - ours
 
     def close(self) -> None:
         with self._lock:

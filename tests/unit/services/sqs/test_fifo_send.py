@@ -208,8 +208,7 @@ def test_sweep_forgets_sends_and_receives_that_are_over(world: World, call, fifo
 
     world.advance(hours=1)
 
-    for table in ("dedup_sends", "dedup_receives"):
-        assert world.store.connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
+    assert world.store.rows(["dedup_sends", "dedup_receives"]) == [[], []]
 
 
 def test_default_attributes_of_a_fifo_queue(call, fifo):

@@ -184,7 +184,7 @@ def test_messages_of_a_deleted_queue_take_no_room(world, call, queue):
 
     call("DeleteQueue", QueueUrl=queue)
 
-    assert world.store.connection.execute("SELECT count(*) FROM messages").fetchone() == (0,)
+    assert world.store.rows(["messages"]) == [[]]
 
 
 def test_deleting_a_queue_wakes_those_who_wait_for_it(world, call, queue):

@@ -8,8 +8,7 @@ from redrive.testing.world import START, World
 
 
 def stored(world: World) -> int:
-    count: int = world.store.connection.execute("SELECT count(*) FROM messages").fetchone()[0]
-    return count
+    return len(world.store.rows(["messages"])[0])
 
 
 def next_sweep(world: World) -> int | None:
@@ -82,5 +81,5 @@ def test_sends_that_a_fifo_queue_remembers_are_forgotten_within_the_hour(world, 
 
     world.advance(hours=1)
 
-    assert world.store.connection.execute("SELECT count(*) FROM dedup_sends").fetchone() == (0,)
+    assert world.store.rows(["dedup_sends"]) == [[]]
     assert next_sweep(world) == START + 4 * DAY_MS + HOUR_MS

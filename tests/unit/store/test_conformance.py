@@ -1,0 +1,591 @@
+"""What every store does alike: a SQLite file, SQLite in memory, PostgreSQL. The verbs run in real transactions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import pytest
+
+from redrive.core.errors import Bug, Conflict
+from redrive.core.retry import Backoff, RetryPolicy
+from redrive.core.scope import Scope
+from redrive.store.api import Transaction
+from redrive.store.tables.dedup import RememberedReceive
+from redrive.store.tables.deliveries import INSIDE, OUTSIDE, Delivery
+from redrive.store.tables.items import ItemKey, RangeKeys, StoredItem
+from redrive.store.tables.log_events import NewLogEvent, Place
+from redrive.store.tables.messages import MessageCounts, NewMessage
+from redrive.store.tables.tokens import UsedToken
+from tests.unit.store.conftest import AnyStore
+
+HERE = Scope("000000000000", "us-east-1")
+POLICY = RetryPolicy(retries_max=3, backoff=Backoff(steps_ms=(60_000,)))
+MB = 1_000_000
+LARGEST = 2**63 - 1
+ODD_TEXTS = [
+    "",
+    " ",
+    "\n",
+    "'",
+    '"',
+    "\\",
+    "\\x41",
+    "%s $1 :name ?",
+    "é",
+    "e\u0301",
+    "\U0010ffff",
+    "\ufffd",
+    "{}",
+    "NULL",
+]
+IN_ORDER_OF_BYTES = ["", "A", "Z", "a", "a ", "a!", "aa", "b", "z", "~", "ß", "é", "中", "\uffff", "😀"]
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    KIND: ClassVar[str] = "test.thing"
+    name: str
+    size: int = 0
+
+
+def message(body: str, *, queue: str = "q", group: str | None = None, at: int = 1_000) -> NewMessage:
+    return NewMessage(
+        queue, f"id-{body[:20]}", body, "md5", "sender", at, at, 10**15, group_id=group,
+        deduplication_id=body if group else None,
+    )  # fmt: skip
+
+
+def send(tx: Transaction, body: str) -> None:
+    tx.messages.put_many([message(body)])
+
+
+def send_in_order(tx: Transaction, body: str, group: str = "g") -> int | None:
+    tx.messages.reserve_in_order("q")
+    seq = tx.messages.put_in_order(message(body, group=group), remembered_by="q", scope="")
+    if seq is not None:
+        tx.dedup.remember_send("q", "", body, message_id=body, seq=seq, expires_at=10_000)
+    return seq
+
+
+def receive(tx: Transaction, *, receipt: str = "r", limit: int = 10, now: int = 1_000) -> list[str]:
+    return [one.body for one in tx.messages.claim_visible("q", now, visible_at=5_000, receipt=receipt, limit=limit)]
+
+
+def receive_in_order(
+    tx: Transaction, *, receipt: str = "r", limit: int = 10, now: int = 1_000
+) -> list[tuple[int, str]]:
+    tx.messages.reserve_in_order("q")
+    found = tx.messages.claim_in_order("q", now, visible_at=5_000, receipt=receipt, limit=limit)
+    return [(one.seq, one.body) for one in found]
+
+
+def store_item(
+    tx: Transaction, hash_key: bytes, range_key: bytes, item: bytes, *, expires_at: int | None = None
+) -> None:
+    key = ItemKey(hash_key, range_key)
+    tx.items.reserve("t", key)
+    tx.items.put("t", StoredItem(key, len(item), item), expires_at=expires_at)
+
+
+def promise(id: str, *, place: str = INSIDE, due_at: int = 1_000, function: str = "") -> Delivery:
+    return Delivery(
+        id, HERE, "test", "arn:source", "arn:target", {"n": 1}, POLICY, place, due_at, due_at, function=function
+    )
+
+
+def fail_after(write: Callable[[Transaction], object], tx: Transaction) -> None:
+    write(tx)
+    raise LookupError("as the test wants")
+
+
+# Transactions.
+
+WRITES: dict[str, Callable[[Transaction], object]] = {
+    "resources": lambda tx: tx.resources.put(HERE, Thing("failed")),
+    "timers": lambda tx: tx.timers.set("kind", "failed", 1),
+    "messages": lambda tx: send(tx, "failed"),
+    "items": lambda tx: store_item(tx, b"failed", b"", b"{}"),
+    "tokens": lambda tx: tx.tokens.keep("kind", HERE, "failed", UsedToken("d", {}), expires_at=9_000),
+    "deliveries": lambda tx: tx.deliveries.put(promise("failed")),
+    "blobs": lambda tx: tx.blobs.put("failed", b"1"),
+    "log_events": lambda tx: tx.log_events.put_many([NewLogEvent("g", "s", 1, 1, "failed")]),
+    "dedup_sends": lambda tx: tx.dedup.remember_send("q", "", "failed", message_id="m", seq=1, expires_at=9_000),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("table", WRITES)
+def test_step_that_fails_after_a_write_leaves_no_row(any_store: AnyStore, table: str) -> None:
+    with pytest.raises(LookupError):
+        any_store.run(partial(fail_after, WRITES[table]))
+
+    assert any_store.store.rows([table]) == [[]]
+
+
+@pytest.mark.parametrize("table", WRITES)
+def test_failing_step_takes_nothing_of_its_neighbours_along(any_store: AnyStore, table: str) -> None:
+    first, failed, last = any_store.batch(
+        lambda tx: tx.timers.set("kind", "first", 1), partial(fail_after, WRITES[table]), lambda tx: send(tx, "last")
+    )
+
+    assert (first, last) == (None, None)
+    assert isinstance(failed, LookupError)
+    assert any_store.run(lambda tx: (tx.timers.due("kind", 10, 10), receive(tx))) == ([("first", 1)], ["last"])
+
+
+@pytest.mark.parametrize("table", WRITES)
+def test_savepoint_rolls_back_what_was_written_inside(any_store: AnyStore, table: str) -> None:
+    def step(tx: Transaction) -> None:
+        tx.facts.set("before", b"1")
+        with suppress(LookupError), tx.savepoint():
+            fail_after(WRITES[table], tx)
+        tx.facts.set("after", b"2")
+
+    any_store.run(step)
+
+    assert any_store.store.rows([table]) == [[]]
+    assert any_store.run(lambda tx: (tx.facts.get("before"), tx.facts.get("after"))) == (b"1", b"2")
+
+
+def test_savepoints_nest(any_store: AnyStore) -> None:
+    def step(tx: Transaction) -> None:
+        with suppress(LookupError), tx.savepoint():
+            tx.facts.set("outer", b"1")
+            with suppress(LookupError), tx.savepoint():
+                fail_after(lambda tx: tx.facts.set("inner", b"1"), tx)
+            tx.facts.set("behind", b"1")
+        with suppress(LookupError), tx.savepoint():
+            with tx.savepoint():
+                tx.facts.set("released", b"1")
+            fail_after(lambda tx: tx.facts.set("undone", b"1"), tx)
+
+    any_store.run(step)
+
+    names = ("outer", "inner", "behind", "released", "undone")
+    assert any_store.run(lambda tx: [tx.facts.get(name) for name in names]) == [b"1", None, b"1", None, None]
+
+
+def test_step_sees_what_it_has_written(any_store: AnyStore) -> None:
+    def step(tx: Transaction) -> tuple[object, ...]:
+        tx.resources.put(HERE, Thing("a", 1))
+        tx.timers.set("kind", "a", 5)
+        send(tx, "a")
+        store_item(tx, b"h", b"r", b"{}")
+        tx.deliveries.put(promise("a"))
+        return (
+            tx.resources.get(Thing, HERE, "a"), tx.timers.next("kind"), receive(tx),
+            tx.items.get("t", ItemKey(b"h", b"r")), tx.deliveries.next([INSIDE]),
+        )  # fmt: skip
+
+    assert any_store.run(step) == (Thing("a", 1), 5, ["a"], b"{}", 1_000)
+
+
+def test_caches_forget_what_was_rolled_back(any_store: AnyStore) -> None:
+    any_store.run(lambda tx: tx.resources.put(HERE, Thing("a", 1)))
+
+    def step(tx: Transaction) -> None:
+        tx.resources.put(HERE, Thing("a", 2))
+        tx.resources.put(HERE, Thing("b", 2))
+        tx.timers.set("kind", "a", 5)
+        tx.deliveries.put(promise("a"))
+        assert tx.resources.get(Thing, HERE, "a") == Thing("a", 2)
+        assert (tx.timers.next("kind"), tx.deliveries.next([INSIDE])) == (5, 1_000)
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        any_store.run(step)
+
+    assert any_store.run(lambda tx: [tx.resources.get(Thing, HERE, name) for name in "ab"]) == [Thing("a", 1), None]
+    assert any_store.run(lambda tx: (tx.timers.next("kind"), tx.deliveries.next([INSIDE]))) == (None, None)
+    assert any_store.run(lambda tx: list(tx.resources.everywhere(Thing))) == [(HERE, Thing("a", 1))]
+
+
+def test_conflict_of_a_step_is_its_answer_and_its_writes_are_gone(any_store: AnyStore) -> None:
+    def step(tx: Transaction) -> None:
+        send(tx, "a")
+        raise Conflict("as the test wants")
+
+    with pytest.raises(Conflict):
+        any_store.run(step)
+
+    assert any_store.run(receive) == []
+
+
+def test_topics_of_a_failed_step_are_not_told(any_store: AnyStore) -> None:
+    told: list[frozenset[str]] = []
+    any_store.store.on_commit(told.append)
+
+    def step(tx: Transaction, topic: str, error: Exception | None) -> None:
+        tx.notify(topic)
+        if error is not None:
+            raise error
+
+    with pytest.raises(LookupError):
+        any_store.run(partial(step, topic="lost", error=LookupError()))
+    any_store.run(partial(step, topic="kept", error=None))
+
+    assert told == [frozenset({"kept"})]
+
+
+def test_many_failing_steps_of_one_batch_fail_alone(any_store: AnyStore) -> None:
+    def step(tx: Transaction, number: int) -> int:
+        send(tx, f"{number:02}")
+        if number % 3 == 0:
+            raise LookupError(number)
+        return number
+
+    results = any_store.batch(*[partial(step, number=number) for number in range(20)])
+
+    assert [isinstance(result, LookupError) for result in results] == [number % 3 == 0 for number in range(20)]
+    assert sorted(any_store.run(partial(receive, limit=50))) == [f"{n:02}" for n in range(20) if n % 3]
+
+
+# Values.
+
+
+@pytest.mark.parametrize("text", ODD_TEXTS)
+def test_text_is_kept_as_it_was_given(any_store: AnyStore, text: str) -> None:
+    def step(tx: Transaction) -> tuple[object, ...]:
+        send(tx, text)
+        tx.resources.put(HERE, Thing(text))
+        tx.timers.set("kind", text, 1)
+        tx.log_events.put_many([NewLogEvent("g", text, 1, 1, text)])
+        return receive(tx), tx.timers.due("kind", 1, 1)
+
+    assert any_store.run(step) == ([text], [(text, 1)])
+    found = any_store.run(lambda tx: list(tx.log_events.after("g", Place(0, 0), stream=text, limit=2)))
+    assert [(one.stream, one.message) for one in found] == [(text, text)]
+    assert any_store.run(lambda tx: tx.resources.get(Thing, HERE, text)) == Thing(text)
+
+
+@pytest.mark.parametrize("content", [b"", b"\0", b"\\x41", b"\xff\xfe", bytes(range(256)), b"\0" * MB])
+def test_bytes_are_kept_as_they_were_given(any_store: AnyStore, content: bytes) -> None:
+    any_store.run(lambda tx: tx.blobs.put("digest", content))
+    any_store.run(lambda tx: store_item(tx, b"h", b"\0", content))
+
+    assert any_store.run(lambda tx: tx.blobs.get("digest")) == content
+    assert any_store.run(lambda tx: tx.items.get("t", ItemKey(b"h", b"\0"))) == content
+
+
+def test_body_of_a_megabyte_is_kept(any_store: AnyStore) -> None:
+    bodies = [letter * MB for letter in "ab"] + ["é" * (MB // 2)]
+
+    any_store.batch(*[partial(send, body=body) for body in bodies])
+
+    assert sorted(any_store.run(receive)) == sorted(bodies)
+
+
+def test_largest_and_smallest_numbers_are_kept(any_store: AnyStore) -> None:
+    any_store.run(lambda tx: (tx.timers.set("kind", "late", LARGEST), tx.timers.set("kind", "early", -LARGEST - 1)))
+
+    assert any_store.run(lambda tx: tx.timers.due("kind", LARGEST, 10)) == [("early", -LARGEST - 1), ("late", LARGEST)]
+
+
+def test_value_that_no_store_can_hold_fails_its_step_alone(any_store: AnyStore) -> None:
+    """A number beyond 64 bits; a text with half of a surrogate pair. The store goes on."""
+    too_large, half, kept = any_store.batch(
+        lambda tx: tx.timers.set("kind", "late", LARGEST + 1),
+        lambda tx: send(tx, "\ud800"),
+        lambda tx: send(tx, "kept"),
+    )
+
+    assert isinstance(too_large, Exception)
+    assert isinstance(half, Exception)
+    assert kept is None
+    assert any_store.run(receive) == ["kept"]
+
+
+def test_nul_in_a_text_takes_nothing_else_along(any_store: AnyStore) -> None:
+    """PostgreSQL has no such character in its texts: it is replaced there. What follows it is kept."""
+    any_store.run(lambda tx: tx.log_events.put_many([NewLogEvent("g", "s", 1, 1, "before\0after")]))
+
+    (found,) = any_store.run(lambda tx: list(tx.log_events.after("g", Place(0, 0), limit=2)))
+    assert found.message in ("before\0after", "before\ufffdafter")
+
+
+def test_text_is_ordered_by_its_bytes(any_store: AnyStore) -> None:
+    def step(tx: Transaction) -> None:
+        for text in reversed(IN_ORDER_OF_BYTES):
+            tx.resources.put(HERE, Thing(text))
+            tx.timers.set("kind", text, 1)
+
+    any_store.run(step)
+
+    assert [one.name for one in any_store.run(lambda tx: tx.resources.list(Thing, HERE, after="a!"))] == [
+        text for text in IN_ORDER_OF_BYTES if text > "a!"
+    ]
+    assert [one.name for one in any_store.run(lambda tx: tx.resources.list(Thing, HERE, prefix="a"))] == [
+        "a", "a ", "a!", "aa",
+    ]  # fmt: skip
+    assert [name for name, _ in any_store.run(lambda tx: tx.timers.due("kind", 1, 50))] == IN_ORDER_OF_BYTES
+
+
+# Resources, timers, tokens, remembered sends and receives.
+
+
+def test_resource_is_replaced_counted_and_deleted(any_store: AnyStore) -> None:
+    for size in (1, 2):
+        any_store.run(lambda tx, size=size: tx.resources.put(HERE, Thing("a", size)))
+    any_store.run(lambda tx: tx.resources.put(Scope("1", "other"), Thing("a", 9)))
+
+    assert any_store.run(lambda tx: (tx.resources.count(Thing, HERE), tx.resources.get(Thing, HERE, "a"))) == (
+        1, Thing("a", 2),
+    )  # fmt: skip
+    assert any_store.run(lambda tx: tx.resources.delete(Thing, HERE, "a")) is True
+    assert any_store.run(lambda tx: tx.resources.delete(Thing, HERE, "a")) is False
+    assert any_store.run(lambda tx: list(tx.resources.everywhere(Thing))) == [(Scope("1", "other"), Thing("a", 9))]
+
+
+def test_timer_is_moved_hastened_and_cleared(any_store: AnyStore) -> None:
+    any_store.run(lambda tx: tx.timers.set("kind", "a", 50))
+    any_store.run(lambda tx: tx.timers.hasten("kind", "a", 70))
+    assert any_store.run(lambda tx: tx.timers.next("kind")) == 50
+    any_store.run(lambda tx: tx.timers.hasten("kind", "a", 20))
+    any_store.run(lambda tx: tx.timers.hasten("kind", "new", 30))
+
+    assert any_store.run(lambda tx: tx.timers.due("kind", 30, 10)) == [("a", 20), ("new", 30)]
+    assert any_store.run(lambda tx: tx.timers.due("kind", 100, 1)) == [("a", 20)]
+    assert any_store.run(lambda tx: tx.timers.next_after("kind", 20)) == 30
+    any_store.run(lambda tx: tx.timers.clear("kind", "a"))
+    assert any_store.run(lambda tx: (tx.timers.get("kind", "a"), tx.timers.next("kind"))) == (None, 30)
+
+
+def test_token_is_found_until_it_expires_and_then_swept(any_store: AnyStore) -> None:
+    used = UsedToken("digest", {"Answer": ["é", 1.5, None, True]})
+    any_store.run(lambda tx: tx.tokens.keep("kind", HERE, "token", UsedToken("older", {}), expires_at=50))
+    any_store.run(lambda tx: tx.tokens.keep("kind", HERE, "token", used, expires_at=100))
+
+    assert any_store.run(lambda tx: tx.tokens.find("kind", HERE, "token", 99)) == used
+    assert any_store.run(lambda tx: tx.tokens.find("kind", HERE, "token", 100)) is None
+    assert any_store.run(lambda tx: tx.tokens.find("kind", Scope("1", "r"), "token", 99)) is None
+    assert any_store.run(lambda tx: (tx.tokens.next(), tx.tokens.sweep(99, 10), tx.tokens.sweep(100, 10))) == (
+        100,
+        0,
+        1,
+    )
+
+
+def test_receive_is_remembered_until_it_expires(any_store: AnyStore) -> None:
+    receive = RememberedReceive("r", (1, 2, LARGEST), 5_000, 6_000)
+    any_store.run(lambda tx: tx.dedup.remember_receive("q", "a", receive))
+
+    assert any_store.run(lambda tx: tx.dedup.find_receive("q", "a", 5_999)) == receive
+    assert any_store.run(lambda tx: (tx.dedup.find_receive("q", "a", 6_000), tx.dedup.next())) == (None, 6_000)
+    assert any_store.run(lambda tx: (tx.dedup.sweep(6_000, limit=9), tx.dedup.next())) == (1, None)
+
+
+# Messages.
+
+
+def test_message_is_received_once_hidden_and_received_again(any_store: AnyStore) -> None:
+    any_store.batch(*[partial(send, body=str(number)) for number in range(5)])
+
+    assert any_store.run(partial(receive, limit=3)) == ["0", "1", "2"]
+    assert any_store.run(lambda tx: tx.messages.counts("q", 1_000)) == MessageCounts(2, 3, 0)
+    assert any_store.run(partial(receive, receipt="s")) == ["3", "4"]
+    assert any_store.run(partial(receive, receipt="t")) == []
+    assert any_store.run(partial(receive, receipt="u", now=5_000)) == ["0", "1", "2", "3", "4"]
+
+
+def test_only_the_newest_receipt_deletes(any_store: AnyStore) -> None:
+    any_store.run(partial(send, body="a"))
+    (old,) = any_store.run(lambda tx: tx.messages.claim_visible("q", 1_000, visible_at=2_000, receipt="old", limit=1))
+    (new,) = any_store.run(lambda tx: tx.messages.claim_visible("q", 2_000, visible_at=3_000, receipt="new", limit=1))
+
+    assert any_store.run(lambda tx: tx.messages.held("q", new.seq)) == (3_000, 2_000, "new")
+    assert any_store.run(lambda tx: tx.messages.delete("q", old.seq, "old")) is False
+    assert any_store.run(lambda tx: tx.messages.delete("q", new.seq, "new")) is True
+    assert any_store.run(lambda tx: tx.messages.held("q", new.seq)) is None
+
+
+def test_message_received_too_often_moves_in_the_claim(any_store: AnyStore) -> None:
+    any_store.run(partial(send, body="a"))
+
+    def claim(tx: Transaction, now: int, receipt: str) -> int:
+        tx.messages.claim_visible("q", now, visible_at=now + 10, receipt=receipt, limit=10)
+        return tx.messages.dead_letter(
+            "q", now, visible_at=now + 10, receipt=receipt, receive_count_max=1, dead_letter_queue="dlq",
+            retention_ms=1_000_000, source_queue_arn="arn:q",
+        )  # fmt: skip
+
+    assert [any_store.run(partial(claim, now=now, receipt=str(now))) for now in (1_000, 1_010)] == [0, 1]
+    counts = any_store.run(lambda tx: [tx.messages.counts(queue, 1_010) for queue in ("q", "dlq")])
+    assert counts == [MessageCounts(0, 0, 0), MessageCounts(1, 0, 0)]
+
+
+def test_group_waits_behind_its_message_in_flight(any_store: AnyStore) -> None:
+    any_store.batch(*[partial(send_in_order, body=f"{group}{n}", group=group) for n in range(3) for group in "ab"])
+
+    first = any_store.run(partial(receive_in_order, limit=2))
+    second = any_store.run(partial(receive_in_order, receipt="s"))
+    assert [body for _, body in first] == ["a0", "a1"]
+    assert [body for _, body in second] == ["b0", "b1", "b2"]
+    assert any_store.run(partial(receive_in_order, receipt="t")) == []
+
+    def settle(tx: Transaction) -> list[bool]:
+        tx.messages.reserve_in_order("q")
+        return [tx.messages.delete_in_order("q", seq, "r", 1_000) for seq, _ in first]
+
+    assert any_store.run(settle) == [True, True]
+    assert [body for _, body in any_store.run(partial(receive_in_order, receipt="u"))] == ["a2"]
+
+
+def test_send_that_is_remembered_is_a_duplicate(any_store: AnyStore) -> None:
+    results = any_store.batch(*[partial(send_in_order, body="same") for _ in range(5)])
+
+    assert [result is None for result in results] == [False, True, True, True, True]
+    assert any_store.run(lambda tx: tx.messages.counts("q", 1_000)) == MessageCounts(1, 0, 0)
+
+
+def test_remembered_receive_is_repeated_unless_a_message_has_changed(any_store: AnyStore) -> None:
+    any_store.batch(*[partial(send_in_order, body=body) for body in "ab"])
+    found = any_store.run(receive_in_order)
+    seqs = tuple(seq for seq, _ in found)
+
+    def again(tx: Transaction, visible_at: int) -> list[str]:
+        tx.messages.reserve_in_order("q")
+        held = tx.messages.hold_again("q", 1_000, seqs=seqs, receipt="r", was_visible_at=visible_at, visible_at=6_000)
+        return [one.body for one in held]
+
+    assert any_store.run(partial(again, visible_at=4_999)) == []
+    assert any_store.run(partial(again, visible_at=5_000)) == ["a", "b"]
+
+
+def test_expired_messages_free_their_groups(any_store: AnyStore) -> None:
+    def put(tx: Transaction) -> None:
+        tx.messages.reserve_in_order("q")
+        for body, expires_at in (("old", 1_500), ("young", 9_000)):
+            one = message(body, group="g")._replace(expires_at=expires_at)
+            tx.messages.put_in_order(one, remembered_by="q", scope="")
+
+    def expire(tx: Transaction) -> int:
+        tx.messages.reserve_in_order("q")
+        return tx.messages.expire_in_order("q", 1_500)
+
+    any_store.run(put)
+    assert any_store.run(expire) == 1
+    assert [body for _, body in any_store.run(partial(receive_in_order, now=1_500))] == ["young"]
+
+
+@pytest.mark.parametrize("limit", [0, 1, 7, 100])
+def test_no_verb_takes_more_than_its_limit(any_store: AnyStore, limit: int) -> None:
+    def fill(tx: Transaction) -> None:
+        for number in range(10):
+            send(tx, str(number))
+            tx.timers.set("kind", str(number), number)
+            tx.deliveries.put(promise(str(number), place=OUTSIDE, function="f"))
+            store_item(tx, b"h", bytes([number]), b"{}", expires_at=number)
+            tx.log_events.put_many([NewLogEvent("g", "s", number, 1, str(number))])
+
+    any_store.run(fill)
+    expected = min(limit, 10)
+
+    assert len(any_store.run(lambda tx: tx.timers.due("kind", 100, limit))) == expected
+    assert len(any_store.run(lambda tx: tx.deliveries.claim_due(OUTSIDE, 1_000, lease_ms=1, limit=limit))) == expected
+    assert any_store.run(lambda tx: tx.items.expire(100, limit=limit)) == expected
+    assert any_store.run(lambda tx: tx.items.drop("t", limit=limit)) == min(limit, 10 - expected)
+    assert len(any_store.run(partial(receive, limit=limit))) == expected
+    assert any_store.run(lambda tx: tx.messages.purge("q", limit=limit)) == expected
+    assert len(any_store.run(lambda tx: tx.log_events.expire("g", 100, limit=limit))) == expected
+
+
+# Deliveries.
+
+
+def test_delivery_is_put_once_and_settled_by_its_latest_holder(any_store: AnyStore) -> None:
+    assert any_store.batch(*[lambda tx: tx.deliveries.put(promise("a", place=OUTSIDE)) for _ in range(3)]) == [
+        True, False, False,
+    ]  # fmt: skip
+
+    (first,) = any_store.run(lambda tx: tx.deliveries.claim_due(OUTSIDE, 1_000, lease_ms=500, limit=9))
+    (second,) = any_store.run(lambda tx: tx.deliveries.claim_due(OUTSIDE, 1_500, lease_ms=500, limit=9))
+    assert (first.fence, second.fence, second.attempts, second.leases) == (1, 2, 2, 2)
+    assert any_store.run(lambda tx: tx.deliveries.held("a", first.fence)) is None
+    any_store.run(lambda tx: tx.deliveries.delete("a", second.fence))
+    assert any_store.run(lambda tx: tx.deliveries.next([OUTSIDE])) is None
+
+
+def test_settling_under_a_stale_fence_is_refused_and_rolled_back(any_store: AnyStore) -> None:
+    any_store.run(lambda tx: tx.deliveries.put(promise("a", place=OUTSIDE)))
+    any_store.run(lambda tx: tx.deliveries.claim_due(OUTSIDE, 1_000, lease_ms=500, limit=9))
+
+    def settle(tx: Transaction) -> None:
+        send(tx, "letter")
+        tx.deliveries.delete("a", 0)
+
+    with pytest.raises((Bug, Conflict)):
+        any_store.run(settle)
+
+    assert any_store.run(lambda tx: tx.deliveries.held("a", 1)) is not None
+    assert any_store.run(receive) == []
+
+
+def test_deliveries_of_one_function_are_claimed_apart(any_store: AnyStore) -> None:
+    def put(tx: Transaction) -> None:
+        for number, function in enumerate("fgf"):
+            tx.deliveries.put(promise(str(number), place=OUTSIDE, due_at=1_000 - number, function=function))
+
+    any_store.run(put)
+
+    assert any_store.run(lambda tx: tx.deliveries.outside_by_function()) == [("f", 998), ("g", 999)]
+    claimed = any_store.run(lambda tx: tx.deliveries.claim_outside("f", 1_000, lease_ms=9, limit=9))
+    assert [one.id for one in claimed] == ["2", "0"]
+
+
+# Items and log events.
+
+
+def test_items_are_read_in_the_order_of_their_bytes(any_store: AnyStore) -> None:
+    keys = [b"", b"\0", b"\0\0", b"\x01", b"a", b"a\0", b"\x7f", b"\x80", b"\xff", b"\xff\xff"]
+    any_store.batch(*[partial(store_item, hash_key=b"h", range_key=key, item=b"{}") for key in reversed(keys)])
+
+    def read(tx: Transaction, forward: bool, limit: int | None) -> list[bytes]:
+        page = tx.items.query("t", b"h", RangeKeys(b"\0\0", b"\xff\xff"), forward=forward, limit=limit, bytes_max=MB)
+        return [one.key.range_key for one in page.items]
+
+    assert any_store.run(partial(read, forward=True, limit=None)) == keys[2:-1]
+    assert any_store.run(partial(read, forward=False, limit=3)) == keys[-2:-5:-1]
+
+
+def test_scan_in_segments_reads_each_item_once(any_store: AnyStore) -> None:
+    keys = [(bytes([number]), b"r") for number in range(100)]
+    any_store.batch(*[partial(store_item, hash_key=h, range_key=r, item=b"{}") for h, r in keys])
+
+    def read(tx: Transaction) -> Iterator[ItemKey]:
+        for segment in range(3):
+            after, complete = None, False
+            while not complete:
+                items, complete = tx.items.scan("t", after=after, segment=segment, segments=3, limit=7, bytes_max=MB)
+                yield from (one.key for one in items)
+                after = items[-1].key if items else after
+
+    assert sorted(any_store.run(lambda tx: list(read(tx)))) == keys
+    assert any_store.run(lambda tx: tx.items.totals("t")) == (100, 200)
+    assert any_store.run(lambda tx: tx.items.totals("other")) == (0, 0)
+
+
+def test_item_is_replaced_and_taken(any_store: AnyStore) -> None:
+    key = ItemKey(b"h", b"r")
+    for item in (b"1", b"2"):
+        any_store.run(partial(store_item, hash_key=b"h", range_key=b"r", item=item))
+
+    def take(tx: Transaction) -> bytes | None:
+        tx.items.reserve("t", key)
+        return tx.items.take("t", key)
+
+    assert [any_store.run(take) for _ in range(2)] == [b"2", None]
+
+
+def test_log_events_of_one_instant_keep_their_order_forwards_and_backwards(any_store: AnyStore) -> None:
+    events = [NewLogEvent("g", "s", at, 1, f"{at}/{number}") for at in (2, 1, 1) for number in range(3)]
+    any_store.run(lambda tx: tx.log_events.put_many(events))
+
+    forwards = any_store.run(lambda tx: list(tx.log_events.after("g", Place(0, 0), limit=20)))
+    backwards = any_store.run(lambda tx: list(tx.log_events.until("g", Place(9, 0), stream="s", limit=20)))
+    assert [one.message for one in forwards] == [
+        "1/0", "1/1", "1/2", "1/0", "1/1", "1/2", "2/0", "2/1", "2/2",
+    ]  # fmt: skip
+    assert [one.message for one in backwards] == [one.message for one in reversed(forwards)]
