@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import orjson
 
-from redrive.languages.event_pattern.automaton import Automaton, State
+from redrive.languages.event_pattern.automaton import Automaton
 from redrive.languages.event_pattern.conjunction import satisfies
 from redrive.languages.event_pattern.pattern import Pattern
+from redrive.languages.event_pattern.states import State
 
 LAYER_SIZES = (32, 512)
 """How many patterns the newest layers have at most. The oldest layer has all others."""

@@ -50,7 +50,7 @@ def test_matcher_after_changes_is_the_matcher_of_what_is_left(
 
 
 @settings(max_examples=60)
-@given(st.lists(WIDE_PATTERNS, min_size=30, max_size=60), st.lists(WIDE_EVENTS, min_size=1, max_size=5))
+@given(st.lists(WIDE_PATTERNS, min_size=16, max_size=24), st.lists(WIDE_EVENTS, min_size=1, max_size=3))
 def test_matcher_of_many_patterns_asks_for_keys_first_and_finds_the_same(
     patterns: list[Pattern | None], events: list[dict[str, Any]]
 ) -> None:
