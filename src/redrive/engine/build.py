@@ -64,6 +64,11 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "time_to_live",
         "transactions",
     ),
+    "events": _operations(
+        "events",
+        "buses",
+        "events",
+    ),
     "iam": _operations(
         "iam",
         "access_keys",
