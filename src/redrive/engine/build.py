@@ -25,6 +25,8 @@ from redrive.invoke.http_calls import HttpCalls
 from redrive.services.cloudformation.workers.macros import MacroWorker
 from redrive.services.cloudformation.workers.stacks import StackWorker
 from redrive.services.dynamodb.workers.expiry import ExpiryWorker
+from redrive.services.events.workers.connections import ConnectionWorker
+from redrive.services.events.workers.replays import ReplayWorker
 from redrive.services.iam.warnings import log_unknown
 from redrive.services.lambda_.queue_events import QueueEvents
 from redrive.services.lambda_.source import LambdaSource
@@ -66,8 +68,12 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
     ),
     "events": _operations(
         "events",
+        "api_destinations",
+        "archives",
         "buses",
+        "connections",
         "events",
+        "replays",
     ),
     "iam": _operations(
         "iam",
@@ -176,12 +182,14 @@ def build_workers(
         DeliveryWorker(sources, log, per_claim=knobs.deliveries_per_claim),
         # In alphabetical order.
         CleaningWorker(),
+        ConnectionWorker(),
         ExpiryWorker(),
         GroupDeletionWorker(),
         MacroWorker(),
         MappingWorker([queues], log),
         MetricsWorker([QueueSampler()]),
         MoveTaskWorker(),
+        ReplayWorker(),
         ScheduleWorker(per_claim=knobs.occurrences_per_claim),
         StackWorker(is_strict=settings.strict_templates, real_time=real_time),
         UpkeepWorker(AGEING, per_claim=knobs.rows_swept_per_claim),

@@ -19,6 +19,7 @@ from redrive.services.events.model.targets import place_of
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import Delivery
 
+
 def publish(
     tx: Transaction, bus: BusReference, events: Sequence[Event], *, chosen: Collection[str] | None = None
 ) -> None:  # fmt: skip

@@ -7,7 +7,7 @@ from redrive.core.scope import Scope
 REPLAY_TIMER = "events.replay"
 CONNECTION_TIMER = "events.connection"
 CALL_TIMER = "events.call"
-"""Nobody waits for this timer: it holds when a delayed call to an API destination may go out. Its name is a delivery's."""
+"""No worker waits for this timer: it holds when a delayed call to an API destination may go out, by delivery."""
 
 
 def timer_name(scope: Scope, name: str) -> str:

@@ -1,7 +1,7 @@
 """Archived events, by minute of the events' own time.
 
-An archive is named by its id. A `Place` is a position between two events of an archive, so a replay that continues there
-neither repeats nor skips an event, whatever was archived or has expired meanwhile.
+An archive is named by its id. A `Place` is a position between two events of an archive, so a replay that continues
+there neither repeats nor skips an event, whatever was archived or has expired meanwhile.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class ArchiveTable:
         return len(rows)
 
     def delete(self, archive: str, *, limit: int) -> int:
-        """Delete up to `limit` events of an archive, and as many minutes. Returns how many rows were deleted at most."""
+        """Delete up to `limit` events of an archive, and as many minutes. Returns the larger number of the two."""
         events = self._database.run(_SQL["delete_events"], {"archive": archive, "limit": limit})
         minutes = self._database.run(_SQL["delete_minutes"], {"archive": archive, "limit": limit})
         return max(events, minutes)

@@ -89,7 +89,7 @@ class Headers:
 
 
 def filled_path(endpoint: str, values: list[str]) -> str:
-    """An endpoint in which each `*` of the path is replaced by the next value, encoded. Without a value, a `*` stays."""
+    """An endpoint in which each `*` of the path is replaced by the next value, encoded, as long as there are values."""
     url = urlsplit(endpoint)
     pieces = url.path.split("*")
     path = pieces[0]

@@ -37,9 +37,9 @@ ACTIVE = CANCELLABLE | {ReplayState.CANCELLING}
 class Replay:
     """A replay of the events of an archive whose time is in [start_at, end_at].
 
-    `uid` differs from that of an earlier replay of the same name. `destination` is AWS's own document. The events up to the position (`minute`, `seq`) were published. `seq_last` is
-    the number of the last event that was archived before the replay started: a function that answers a replayed event
-    with a new event cannot prolong the replay.
+    `uid` differs from that of an earlier replay of the same name. `destination` is AWS's own document. The events up to
+    the position (`minute`, `seq`) were published. `seq_last` is the number of the last event that was archived before
+    the replay started: a function that answers a replayed event with a new event cannot prolong the replay.
     """
 
     KIND: ClassVar[str] = "events.replay"

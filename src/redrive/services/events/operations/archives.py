@@ -117,12 +117,13 @@ def list_archives(
     """
     tx.services.authorize(tx, caller, "events:ListArchives", archive_arn(caller.scope, "*"))
     if sum(value is not None for value in (name_prefix, event_source_arn, state)) > 1:
-        raise invalid("At most one filter is allowed for ListArchives. Use either : State, EventSourceArn, or NamePrefix.")
+        raise invalid(
+            "At most one filter is allowed for ListArchives. Use either : State, EventSourceArn, or NamePrefix."
+        )
     found = [
         archive
         for archive in tx.resources.list(Archive, caller.scope, prefix=name_prefix or "")
-        if event_source_arn in (None, bus_arn(caller.scope, archive.bus_name))
-        and state in (None, archive.state.value)
+        if event_source_arn in (None, bus_arn(caller.scope, archive.bus_name)) and state in (None, archive.state.value)
     ]
     asked = ("ListArchives", name_prefix, event_source_arn, state)
     page, token = page_of(found, limit or limits.PAGE_MAX, next_token, *asked)

@@ -107,7 +107,9 @@ def list_replays(
     """
     tx.services.authorize(tx, caller, "events:ListReplays", replay_arn(caller.scope, "*"))
     if sum(value is not None for value in (name_prefix, event_source_arn, state)) > 1:
-        raise invalid("At most one filter is allowed for ListReplays. Use either : State, EventSourceArn, or NamePrefix.")
+        raise invalid(
+            "At most one filter is allowed for ListReplays. Use either : State, EventSourceArn, or NamePrefix."
+        )
     found = [
         replay
         for replay in tx.resources.list(Replay, caller.scope, prefix=name_prefix or "")

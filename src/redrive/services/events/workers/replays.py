@@ -1,7 +1,7 @@
 """The worker of replays: publishes archived events again, minute by minute, in pieces.
 
-The events of a piece, the promises of their deliveries and the replay's progress share a transaction. So a replay that was
-interrupted goes on where it was: no event is lost, and none is replayed twice.
+The events of a piece, the promises of their deliveries and the replay's progress share a transaction. So a replay that
+was interrupted goes on where it was: no event is lost, and none is replayed twice.
 Source: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-replay-archived-event.html
 """
 
