@@ -25,6 +25,7 @@ from redrive.invoke.http_calls import HttpCalls
 from redrive.services.cloudformation.workers.macros import MacroWorker
 from redrive.services.cloudformation.workers.stacks import StackWorker
 from redrive.services.dynamodb.workers.expiry import ExpiryWorker
+from redrive.services.events.source import EventsSource
 from redrive.services.iam.warnings import log_unknown
 from redrive.services.lambda_.queue_events import QueueEvents
 from redrive.services.lambda_.source import LambdaSource
@@ -168,6 +169,7 @@ def build_workers(
     """All workers of an engine. Each engine over a store needs its own."""
     sources: list[Source] = [
         # One for each kind of source, in alphabetical order.
+        EventsSource(),
         LambdaSource(),
         SchedulerSource(settings.execution_ids),
     ]
