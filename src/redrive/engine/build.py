@@ -25,6 +25,8 @@ from redrive.invoke.http_calls import HttpCalls
 from redrive.services.cloudformation.workers.macros import MacroWorker
 from redrive.services.cloudformation.workers.stacks import StackWorker
 from redrive.services.dynamodb.workers.expiry import ExpiryWorker
+from redrive.services.events.api_calls import ApiCalls
+from redrive.services.events.source import EventsSource
 from redrive.services.events.workers.connections import ConnectionWorker
 from redrive.services.events.workers.replays import ReplayWorker
 from redrive.services.iam.warnings import log_unknown
@@ -174,6 +176,7 @@ def build_workers(
     """All workers of an engine. Each engine over a store needs its own."""
     sources: list[Source] = [
         # One for each kind of source, in alphabetical order.
+        EventsSource(ApiCalls()),
         LambdaSource(),
         SchedulerSource(settings.execution_ids),
     ]

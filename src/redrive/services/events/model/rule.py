@@ -18,6 +18,9 @@ from redrive.services.events.model.bus import DEFAULT_BUS
 SOURCE = "events"
 """The `Delivery.source` of what a rule delivers."""
 
+PRINCIPAL = "events.amazonaws.com"
+"""EventBridge, as policies name it."""
+
 _VERSION_DIGITS = 32
 
 

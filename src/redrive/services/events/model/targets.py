@@ -15,6 +15,7 @@ from typing import NamedTuple
 from redrive.core.arn import Arn
 from redrive.core.documents import Document, dump_json, load_json
 from redrive.delivery.sources.targets import queue_url
+from redrive.languages.json_path import MISSING, find, parse_path
 from redrive.store.tables.deliveries import INSIDE, OUTSIDE
 
 TARGETS_KEPT = 4_096
@@ -85,7 +86,7 @@ def _send_message(given: Given) -> Document:
 
 def _put_record(given: Given) -> Document:
     path = (given.target.get("KinesisParameters") or {}).get("PartitionKeyPath")
-    key = given.event["id"] if path is None else _plain(value_at(given.event, path))
+    key = given.event["id"] if path is None else _partition_key(given.event, path)
     return {"StreamARN": str(given.arn), "PartitionKey": key, "Data": given.input.encode()}
 
 
@@ -106,16 +107,12 @@ def _submit_job(given: Given) -> Document:
     }  # fmt: skip
 
 
-def _plain(value: object) -> str:
+def _partition_key(event: Document, path: str) -> str:
+    """The text at a path of the event; the event's id if nothing is there."""
+    value = find(event, parse_path(path))
+    if value is MISSING:
+        return str(event["id"])
     return value if isinstance(value, str) else dump_json(value)
-
-
-def value_at(event: object, path: str) -> object:
-    """The value at a simple path such as `$.detail.id`; None if there is none."""
-    value = event
-    for name in path.removeprefix("$").strip(".").split("."):
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
 
 
 def _input_of(name: str, key: str) -> Callable[[Given], Document]:
