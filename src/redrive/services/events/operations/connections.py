@@ -52,7 +52,8 @@ def create_connection(
         name, new_uuid(tx.entropy), tx.entropy.hex(_SECRET_SUFFIX_LENGTH), kind, auth_parameters,
         ConnectionState.AUTHORIZED, tx.now, tx.now, None, description, kms_key_identifier,
     )  # fmt: skip
-    return _answer(scope, _authorized(tx, scope, connection))
+    created = _answer(scope, _authorized(tx, scope, connection))
+    return {key: value for key, value in created.items() if key != "LastAuthorizedTime"}
 
 
 @operation("UpdateConnection")
