@@ -26,6 +26,7 @@ from redrive.services.cloudformation.workers.macros import MacroWorker
 from redrive.services.cloudformation.workers.stacks import StackWorker
 from redrive.services.dynamodb.workers.expiry import ExpiryWorker
 from redrive.services.events.source import EventsSource
+from redrive.services.events.workers.schedules import RuleScheduleWorker
 from redrive.services.iam.warnings import log_unknown
 from redrive.services.lambda_.queue_events import QueueEvents
 from redrive.services.lambda_.source import LambdaSource
@@ -68,7 +69,14 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
     "events": _operations(
         "events",
         "buses",
+        "endpoints",
         "events",
+        "partners",
+        "patterns",
+        "permissions",
+        "rules",
+        "tags",
+        "targets",
     ),
     "iam": _operations(
         "iam",
@@ -184,6 +192,7 @@ def build_workers(
         MappingWorker([queues], log),
         MetricsWorker([QueueSampler()]),
         MoveTaskWorker(),
+        RuleScheduleWorker(per_claim=knobs.occurrences_per_claim),
         ScheduleWorker(per_claim=knobs.occurrences_per_claim),
         StackWorker(is_strict=settings.strict_templates, real_time=real_time),
         UpkeepWorker(AGEING, per_claim=knobs.rows_swept_per_claim),
