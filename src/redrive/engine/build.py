@@ -29,6 +29,7 @@ from redrive.services.events.api_calls import ApiCalls
 from redrive.services.events.source import EventsSource
 from redrive.services.events.workers.connections import ConnectionWorker
 from redrive.services.events.workers.replays import ReplayWorker
+from redrive.services.events.workers.schedules import RuleScheduleWorker
 from redrive.services.iam.warnings import log_unknown
 from redrive.services.lambda_.queue_events import QueueEvents
 from redrive.services.lambda_.source import LambdaSource
@@ -74,8 +75,15 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "archives",
         "buses",
         "connections",
+        "endpoints",
         "events",
+        "partners",
+        "patterns",
+        "permissions",
         "replays",
+        "rules",
+        "tags",
+        "targets",
     ),
     "iam": _operations(
         "iam",
@@ -193,6 +201,7 @@ def build_workers(
         MetricsWorker([QueueSampler()]),
         MoveTaskWorker(),
         ReplayWorker(),
+        RuleScheduleWorker(per_claim=knobs.occurrences_per_claim),
         ScheduleWorker(per_claim=knobs.occurrences_per_claim),
         StackWorker(is_strict=settings.strict_templates, real_time=real_time),
         UpkeepWorker(AGEING, per_claim=knobs.rows_swept_per_claim),

@@ -27,7 +27,7 @@ from redrive.services.events.model.api_destination import (
 from redrive.services.events.model.connection import Connection, ConnectionState, name_of_arn
 from redrive.services.events.model.http_answer import UNAUTHORIZED, judge_call
 from redrive.services.events.model.http_request import destination_call
-from redrive.services.events.timers import CALL_TIMER
+from redrive.services.events.model.timers import CALL_TIMER
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import Delivery
 

@@ -10,7 +10,7 @@ from redrive.core.scope import Scope
 from redrive.services.events.limits import TOKEN_WAITS_MS
 from redrive.services.events.model.connection import RENEWED_BEFORE_MS, Connection, ConnectionState
 from redrive.services.events.model.http_answer import Token
-from redrive.services.events.timers import CONNECTION_TIMER, timer_name
+from redrive.services.events.model.timers import CONNECTION_TIMER, timer_name
 from redrive.store.api import Transaction
 
 _REASON_LENGTH_MAX = 512

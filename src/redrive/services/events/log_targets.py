@@ -6,7 +6,6 @@ Source: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-targets.html
 from __future__ import annotations
 
 import hashlib
-from uuid import UUID
 
 from redrive.core.arn import Arn
 from redrive.core.documents import Document, load_json
@@ -53,5 +52,5 @@ def _transformed(text: str) -> tuple[int, str]:
 
 def _stream_name(rule_arn: str, target_id: str) -> str:
     """A name in the form of AWS's: a UUID, the same for all events of a target."""
-    digest = hashlib.sha256(f"{rule_arn}#{target_id}".encode()).digest()
-    return str(UUID(bytes=digest[:16], version=4))
+    digits = hashlib.sha256(f"{rule_arn}#{target_id}".encode()).hexdigest()
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:32]))

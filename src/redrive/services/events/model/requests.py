@@ -40,4 +40,10 @@ def limit_exceeded(message: str = "The requested resource exceeds the maximum nu
 
 def unsupported(what: str) -> ServiceError:
     """Build the error for what AWS has and redrive refuses by name."""
-    return ServiceError("OperationDisabledException", f"redrive does not implement {what} of EventBridge.")
+    message = f"redrive does not implement {what} of EventBridge."
+    return ServiceError("OperationDisabledException", message, http_status=400)
+
+
+def managed(rule_name: str) -> ServiceError:
+    """Build the error for a change of a rule that belongs to an AWS service."""
+    return ServiceError("ManagedRuleException", f"Rule {rule_name} is managed by an AWS service and cannot be changed.")

@@ -21,7 +21,7 @@ from redrive.services.events.model.connection import (
 )
 from redrive.services.events.model.pages import page_of
 from redrive.services.events.model.requests import exists_already, invalid, limit_exceeded, not_found, unsupported
-from redrive.services.events.timers import CONNECTION_TIMER, timer_name
+from redrive.services.events.model.timers import CONNECTION_TIMER, timer_name
 from redrive.store.api import Transaction
 
 _SECRET_SUFFIX_LENGTH = 6

@@ -17,9 +17,9 @@ from redrive.services.events.model.bus import reference_of
 from redrive.services.events.model.pages import page_of
 from redrive.services.events.model.replay import CANCELLABLE, Replay, ReplayState, replay_arn
 from redrive.services.events.model.requests import exists_already, invalid, limit_exceeded, no_such_bus, not_found
+from redrive.services.events.model.timers import REPLAY_TIMER, timer_name
 from redrive.services.events.operations.archives import find_archive
 from redrive.services.events.operations.buses import find_bus
-from redrive.services.events.timers import REPLAY_TIMER, timer_name
 from redrive.store.api import Transaction
 from redrive.store.tables.archives import minute_of
 

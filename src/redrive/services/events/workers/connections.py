@@ -18,7 +18,7 @@ from redrive.services.events.limits import TOKEN_LEASE_MS
 from redrive.services.events.model.connection import Connection
 from redrive.services.events.model.http_answer import read_token
 from redrive.services.events.model.http_request import token_call
-from redrive.services.events.timers import CONNECTION_TIMER, scope_and_name
+from redrive.services.events.model.timers import CONNECTION_TIMER, scope_and_name
 from redrive.store.api import Transaction
 
 

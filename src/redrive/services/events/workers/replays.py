@@ -24,8 +24,8 @@ from redrive.services.events.model.bus import DEFAULT_BUS, BusReference, EventBu
 from redrive.services.events.model.event import Event, replayed
 from redrive.services.events.model.replay import Replay, ReplayState
 from redrive.services.events.model.rule import rule_arn
+from redrive.services.events.model.timers import REPLAY_TIMER, scope_and_name
 from redrive.services.events.publish import publish
-from redrive.services.events.timers import REPLAY_TIMER, scope_and_name
 from redrive.store.api import Transaction
 from redrive.store.tables.archives import ArchivedEvent, Place
 
