@@ -29,6 +29,9 @@ from redrive.services.events.publish import publish
 from redrive.store.api import Transaction
 from redrive.store.tables.archives import ArchivedEvent, Place
 
+_DIGITS = 16
+"""The digits of a number in a key, so that keys sort as the numbers do."""
+
 
 class ReplayWorker:
     """Continues each replay by a bounded number of events in each transaction."""
@@ -86,9 +89,13 @@ class ReplayWorker:
 
 
 def _event(replay: Replay, archived: ArchivedEvent) -> Event:
-    """An archived event under its own id; the key tells its deliveries from those of the first time."""
-    document = load_json(archived.event)
-    return Event(f"{replay.uid}.{archived.seq}", replayed(document, replay.name))
+    """An archived event under its own id.
+
+    The key tells its deliveries from those of the first time. Deliveries that are due at one instant go out in the order
+    of their keys.
+    """
+    key = f"{replay.uid}.{archived.minute:0{_DIGITS}}.{archived.seq:0{_DIGITS}}"
+    return Event(key, replayed(load_json(archived.event), replay.name))
 
 
 def _chosen(bus: BusReference, replay: Replay) -> frozenset[str] | None:
