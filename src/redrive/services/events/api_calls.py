@@ -26,7 +26,7 @@ from redrive.services.events.model.api_destination import (
 )
 from redrive.services.events.model.connection import Connection, ConnectionState, name_of_arn
 from redrive.services.events.model.http_answer import UNAUTHORIZED, judge_call
-from redrive.services.events.model.http_request import destination_call
+from redrive.services.events.model.http_request import destination_call, is_writable
 from redrive.services.events.model.timers import CALL_TIMER
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import Delivery
@@ -43,8 +43,8 @@ class ApiCalls:
         """The call of this attempt, or when to ask again.
 
         Errors: AccessDeniedException (the target's role may not call the API destination); ResourceNotFoundException
-        (the API destination or its connection is gone); CONNECTION_FAILURE, which is retried (the connection is not
-        authorized).
+        (the API destination or its connection is gone); InvalidParameter (a header from the event);
+        CONNECTION_FAILURE, which is retried (the connection is not authorized).
         """
         target, scope = delivery.document["target"], delivery.scope
         destination = _destination(tx, scope, delivery.target_arn)
@@ -63,7 +63,11 @@ class ApiCalls:
         if at > tx.now:
             return Later(at)
         given = _resolved(target.get("HttpParameters") or {}, delivery.document["event"])
-        return destination_call(destination, connection, given, input)
+        call = destination_call(destination, connection, given, input)
+        unwritable = [name for name, value in call.headers if not is_writable(value)]
+        if unwritable:
+            raise ServiceError("InvalidParameter", f"The value of {unwritable[0]} fits into no header.")
+        return call
 
     def outcome(self, result: HttpResult) -> Outcome:
         """The outcome of a call."""
