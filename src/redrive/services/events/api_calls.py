@@ -31,6 +31,7 @@ from redrive.services.events.model.timers import CALL_TIMER
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import Delivery
 
+_CALL = "events:InvokeApiDestination"
 _JSON_PATH = "$."
 _AWAITING = frozenset({ConnectionState.AUTHORIZED, ConnectionState.AUTHORIZING})
 """The states in which a token has been requested, if there is none."""
@@ -48,7 +49,7 @@ class ApiCalls:
         """
         target, scope = delivery.document["target"], delivery.scope
         destination = _destination(tx, scope, delivery.target_arn)
-        tx.services.authorize(tx, caller, "events:InvokeApiDestination", delivery.target_arn)
+        _authorize(tx, caller, delivery.target_arn)
         connection = connection_of(tx, scope, destination.connection_arn)
         if connection is None:
             raise _gone(f"Connection '{name_of_arn(destination.connection_arn)}' does not exist.")
@@ -102,6 +103,17 @@ def _destination(tx: Transaction, scope: Scope, arn: str) -> ApiDestination:
     if destination is None or destination.arn(scope) != arn:
         raise _gone(f"An api-destination '{name_of_arn(arn)}' does not exist.")
     return destination
+
+
+def _authorize(tx: Transaction, caller: Caller, arn: str) -> None:
+    """Ask for the permission to call: policies name an API destination by its ARN, or by the ARN without its last part.
+
+    Errors: AccessDeniedException.
+    """
+    try:
+        tx.services.authorize(tx, caller, _CALL, arn)
+    except ServiceError:
+        tx.services.authorize(tx, caller, _CALL, arn.rpartition("/")[0])
 
 
 def _gone(message: str) -> ServiceError:
