@@ -34,7 +34,7 @@ from redrive.delivery.operation import OutsideNeeded
 from redrive.delivery.outside.errand import Errand, Result
 from redrive.delivery.outside.invocation import InvocationResult
 from redrive.delivery.outside.kept import KEPT, due_answers, forget_answer, keep_answer, put_off_again
-from redrive.delivery.sources.call import Call, Inside
+from redrive.delivery.sources.call import Call, Inside, Later
 from redrive.delivery.sources.source import Source
 from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.store.api import Cause, Transaction
@@ -231,6 +231,8 @@ class DeliveryWorker:
         outcome: Outcome
         try:
             rendered = _rendered(tx, source, delivery)
+            if isinstance(rendered, Later):
+                return self._postponed(tx, delivery, rendered)
             if not isinstance(rendered, Call | Inside):
                 return (Attempt(self.name, delivery.id, delivery.fence, rendered),)
             outcome = Succeeded(_called(tx, rendered))
@@ -240,6 +242,12 @@ class DeliveryWorker:
             outside = needed.outside
             return (Attempt(self.name, delivery.id, delivery.fence, outside.invocation, outside.resume),)
         self._conclude(tx, source, origin, delivery, outcome)
+        return ()
+
+    def _postponed(self, tx: Transaction, delivery: Delivery, later: Later) -> Sequence[Attempt]:
+        """Release a delivery whose source has asked for a later attempt. There are no attempts now."""
+        uncounted = delivery._replace(attempts=delivery.attempts - 1)
+        tx.deliveries.release(uncounted, place=delivery.place, due_at=max(later.at, tx.now + 1), counted=False)
         return ()
 
     def _gave_up_by_age(self, tx: Transaction, source: Source, origin: Origin, delivery: Delivery) -> bool:
@@ -307,7 +315,7 @@ def _ran(result: Result) -> Ran:
     return Ran(log_stream=result.log_stream) if isinstance(result, InvocationResult) else NOTHING_RAN
 
 
-def _rendered(tx: Transaction, source: Source, delivery: Delivery) -> Call | Inside | Errand:
+def _rendered(tx: Transaction, source: Source, delivery: Delivery) -> Call | Inside | Errand | Later:
     """The work that the source asks for. Errors: ServiceError."""
     try:
         return source.render(tx, delivery)

@@ -25,7 +25,10 @@ from redrive.invoke.http_calls import HttpCalls
 from redrive.services.cloudformation.workers.macros import MacroWorker
 from redrive.services.cloudformation.workers.stacks import StackWorker
 from redrive.services.dynamodb.workers.expiry import ExpiryWorker
+from redrive.services.events.api_calls import ApiCalls
 from redrive.services.events.source import EventsSource
+from redrive.services.events.workers.connections import ConnectionWorker
+from redrive.services.events.workers.replays import ReplayWorker
 from redrive.services.events.workers.schedules import RuleScheduleWorker
 from redrive.services.iam.warnings import log_unknown
 from redrive.services.lambda_.queue_events import QueueEvents
@@ -68,12 +71,16 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
     ),
     "events": _operations(
         "events",
+        "api_destinations",
+        "archives",
         "buses",
+        "connections",
         "endpoints",
         "events",
         "partners",
         "patterns",
         "permissions",
+        "replays",
         "rules",
         "tags",
         "targets",
@@ -177,7 +184,7 @@ def build_workers(
     """All workers of an engine. Each engine over a store needs its own."""
     sources: list[Source] = [
         # One for each kind of source, in alphabetical order.
-        EventsSource(),
+        EventsSource(ApiCalls()),
         LambdaSource(),
         SchedulerSource(settings.execution_ids),
     ]
@@ -186,12 +193,14 @@ def build_workers(
         DeliveryWorker(sources, log, per_claim=knobs.deliveries_per_claim),
         # In alphabetical order.
         CleaningWorker(),
+        ConnectionWorker(),
         ExpiryWorker(),
         GroupDeletionWorker(),
         MacroWorker(),
         MappingWorker([queues], log),
         MetricsWorker([QueueSampler()]),
         MoveTaskWorker(),
+        ReplayWorker(),
         RuleScheduleWorker(per_claim=knobs.occurrences_per_claim),
         ScheduleWorker(per_claim=knobs.occurrences_per_claim),
         StackWorker(is_strict=settings.strict_templates, real_time=real_time),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from redrive.core.clock import DAY_MS, MINUTE_MS, SECOND_MS
+
 # Source: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-quota.html
 BUSES_MAX = 100
 RULES_PER_BUS_MAX = 300
@@ -35,3 +37,21 @@ BUS_HOPS_MAX = 1
 # Ours: how many matchers of buses are kept compiled, and how many rules are read at a time.
 MATCHERS_KEPT = 256
 RULES_READ_PAGE = 1_000
+
+# Source: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-replay-archived-event.html
+REPLAYS_MAX = 10
+REPLAYS_KEPT_MS = 90 * DAY_MS
+
+# Source: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-quota.html
+CONNECTIONS_MAX = 3_000
+API_DESTINATIONS_MAX = 3_000
+
+# Ours: how many events of a replay one transaction publishes, and how many replays share a transaction.
+REPLAYED_PER_CLAIM_MAX = 100
+REPLAYS_PER_CLAIM_MAX = 10
+
+# Ours: a request for a token counts as lost after its lease, and is repeated at these intervals if nobody answers it.
+TOKEN_LEASE_MS = MINUTE_MS
+TOKEN_WAITS_MS = (SECOND_MS, 2 * SECOND_MS, 4 * SECOND_MS)
+TOKEN_POLL_MS = 100
+"""How long a call waits between two looks whether its token has come."""

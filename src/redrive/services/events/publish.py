@@ -6,9 +6,10 @@ in the transaction that accepts the event.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 
 from redrive.core.scope import Scope
+from redrive.services.events.archiving import keep_events
 from redrive.services.events.matchers import BusRules, rules_of
 from redrive.services.events.model import metrics
 from redrive.services.events.model.bus import BusReference
@@ -18,19 +19,12 @@ from redrive.services.events.model.targets import place_of
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import Delivery
 
-Keeper = Callable[[Transaction, BusReference, Sequence[Event]], None]
-"""Is told of all events that a bus accepts, before they are matched, in the same transaction."""
-
-KEEPERS: tuple[Keeper, ...] = ()
-"""Archives."""
-
 
 def publish(
     tx: Transaction, bus: BusReference, events: Sequence[Event], *, chosen: Collection[str] | None = None
 ) -> None:  # fmt: skip
     """Accept events on a bus that exists. `chosen`: the names of the only rules that get them; None for all rules."""
-    for keep in KEEPERS:
-        keep(tx, bus, events)
+    keep_events(tx, bus, events)
     active = rules_of(tx, bus)
     if active is None:
         return

@@ -13,7 +13,7 @@ from redrive.core.scope import Caller, Scope
 from redrive.delivery.history.records import End, Origin
 from redrive.delivery.outside.errand import Errand, Result
 from redrive.delivery.outside.http_call import HttpCall, HttpResult
-from redrive.delivery.sources.call import Call, Inside
+from redrive.delivery.sources.call import Call, Inside, Later
 from redrive.delivery.sources.letters import Unwritten, Written, retries_made, write_letter
 from redrive.delivery.sources.roles import RoleSession
 from redrive.delivery.sources.source import Source
@@ -26,14 +26,14 @@ from redrive.services.events.model.inputs import Matched, render_input
 from redrive.services.events.model.rule import PRINCIPAL, SOURCE, name_of_arn
 from redrive.services.events.model.targets import API_DESTINATION, BUS, LOGS, Given, find_kind
 from redrive.store.api import Transaction
-from redrive.store.tables.deliveries import Delivery
+from redrive.store.tables.deliveries import OUTSIDE, Delivery
 
 
 class ApiDestinations(Protocol):
     """How deliveries reach API destinations: by HTTP, outside of transactions."""
 
-    def render(self, tx: Transaction, delivery: Delivery, input: str) -> HttpCall:
-        """The request of this attempt. Errors: ServiceError."""
+    def render(self, tx: Transaction, delivery: Delivery, caller: Caller, input: str) -> HttpCall | Later:
+        """The request of this attempt, or when to ask again. Errors: ServiceError."""
         ...
 
     def outcome(self, result: HttpResult) -> Outcome:
@@ -42,6 +42,10 @@ class ApiDestinations(Protocol):
 
     def answered(self, tx: Transaction, delivery: Delivery, errand: Errand, result: Result) -> None:
         """Keep what an answer brings. Called before its outcome is known."""
+        ...
+
+    def ended(self, tx: Transaction, delivery: Delivery) -> None:
+        """Forget what was kept for a delivery that ends."""
         ...
 
 
@@ -54,7 +58,7 @@ class EventsSource(Source):
         """`destinations` sends to API destinations; without it they are refused."""
         self._destinations = destinations
 
-    def render(self, tx: Transaction, delivery: Delivery) -> Call | Inside | Errand:
+    def render(self, tx: Transaction, delivery: Delivery) -> Call | Inside | Errand | Later:
         """Build this attempt. Errors: AccessDenied (the role cannot be assumed); INVALID_JSON (the input)."""
         target = delivery.document["target"]
         kind = find_kind(delivery.target_arn)
@@ -67,7 +71,7 @@ class EventsSource(Source):
         if kind.name == API_DESTINATION:
             if self._destinations is None:
                 raise ServiceError("UnknownOperationException", "redrive sends to no API destinations.")
-            return self._destinations.render(tx, delivery, text)
+            return self._destinations.render(tx, delivery, _caller(tx, delivery, target, arn.region), text)
         caller = _caller(tx, delivery, target, arn.region)
         if kind.name == LOGS:
             return Inside(lambda: write_log(tx, caller, delivery, text))
@@ -109,6 +113,8 @@ class EventsSource(Source):
     def settled(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Delivered | GiveUp) -> End:
         """Count the end, and write the dead letter of a delivery that was given up."""
         took_ms = tx.now - delivery.first_at
+        if self._destinations is not None and delivery.place == OUTSIDE:
+            self._destinations.ended(tx, delivery)
         if isinstance(verdict, Delivered):
             if delivery.attempts == 1:
                 _count(tx, delivery, *_DELIVERED_AT_ONCE)

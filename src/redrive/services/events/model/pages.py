@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
 
 from redrive.services.events.model.requests import invalid
 
@@ -30,3 +32,21 @@ def decode_token(token: str | None, *asked: str | None) -> str:
 
 def _digest(asked: tuple[str | None, ...]) -> str:
     return hashlib.sha256(repr(asked).encode()).hexdigest()[:_DIGEST_LENGTH]
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+N = TypeVar("N", bound=_Named)
+
+
+def page_of(
+    found: Sequence[N], size: int, token: str | None, *asked: str | None
+) -> tuple[Sequence[N], str | None]:  # fmt: skip
+    """The page after a token of a list sorted by name, and the token of the next page. Errors: ValidationException."""
+    after = decode_token(token, *asked)
+    left = [one for one in found if one.name > after]
+    page = left[:size]
+    return page, encode_token(page[-1].name, *asked) if len(left) > size else None
