@@ -21,9 +21,9 @@ class Caller:
     """The caller of an operation.
 
     With `role_arn`, the caller is a session of that role; with `user_arn`, that IAM user or a session of the user:
-    their policies decide. With `service` (`events.amazonaws.com`), an AWS service calls for the resource `source_arn` in
-    the account: only the policy of what it calls decides. With none of them, the caller is the account itself, which may
-    do everything in the account.
+    their policies decide. With `service` (`events.amazonaws.com`), an AWS service calls for the resource `source_arn`
+    in the account: only the policy of what it calls decides. With none of them, the caller is the account itself,
+    which may do everything in the account.
     `host` is the host name in the caller's request, for answers that contain URLs. `trace_header` is X-Ray's; empty if
     there is none.
     """

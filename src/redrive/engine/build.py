@@ -113,7 +113,7 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "settings",
         "tags",
     ),
-    "logs": _operations("logs", "events", "groups", "streams", "tags"),
+    "logs": _operations("logs", "events", "groups", "resource_policies", "streams", "tags"),
     # Our own surface. Operations about a service's resources live in that service's package.
     "redrive": (
         *_operations("redrive", "assets", "clock", "faults", "runs", "server", "store"),

@@ -22,7 +22,7 @@ ALL: Final = object()
 MISSING: Final = object()
 """What a path finds where nothing is."""
 
-Step = str | int | object
+PathStep = str | int | object
 
 _STEP = re.compile(
     r"""\.(?P<name>[^.\[\]*'"\s]+) | (?P<all>\.\*|\[\*\]) | \[(?P<index>[0-9]{1,9})\]
@@ -36,11 +36,11 @@ class MalformedPath(ValueError):
 
 
 @lru_cache(PATHS_KEPT)
-def parse_path(text: str) -> tuple[Step, ...]:
+def parse_path(text: str) -> tuple[PathStep, ...]:
     """The steps of a path: names, indices, or ALL. Errors: MalformedPath."""
     if not text.startswith("$"):
         raise MalformedPath("it must begin with $")
-    steps: list[Step] = []
+    steps: list[PathStep] = []
     at = 1
     while at < len(text):
         found = _STEP.match(text, at)
@@ -51,7 +51,7 @@ def parse_path(text: str) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def find(value: object, steps: tuple[Step, ...]) -> object:
+def find(value: object, steps: tuple[PathStep, ...]) -> object:
     """The value at a path, or MISSING. With ALL in the path, the array of what is found."""
     for position, step in enumerate(steps):
         if step is ALL:
@@ -69,7 +69,7 @@ def find(value: object, steps: tuple[Step, ...]) -> object:
     return value
 
 
-def _step(found: re.Match[str]) -> Step:
+def _step(found: re.Match[str]) -> PathStep:
     if found["all"] is not None:
         return ALL
     if found["index"] is not None:

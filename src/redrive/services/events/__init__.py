@@ -1,4 +1,4 @@
-"""Amazon EventBridge: event buses, rules and their targets. Accepted events are matched, delivered, retried, dead-lettered.
+"""Amazon EventBridge: event buses, rules and their targets. Events really reach targets, or dead letters.
 
 AWS documents it at https://docs.aws.amazon.com/eventbridge/latest/APIReference/Welcome.html. The layout:
 

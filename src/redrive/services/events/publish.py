@@ -1,7 +1,7 @@
 """The one way onto a bus: events are kept by archives, matched by rules, and promised to the rules' targets.
 
-PutEvents, buses as targets, schedules of rules, and replays call `publish`, each in its own transaction. All promises of
-an event are in the transaction that accepts the event.
+PutEvents, buses as targets, and replays call `publish`; schedules of rules call `trigger`. All promises of an event are
+in the transaction that accepts the event.
 """
 
 from __future__ import annotations

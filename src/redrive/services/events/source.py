@@ -9,7 +9,7 @@ from redrive.core.documents import Document, load_json
 from redrive.core.entropy import new_uuid
 from redrive.core.errors import ServiceError
 from redrive.core.retry import Delivered, Failed, GiveUp, Outcome, Succeeded, Verdict
-from redrive.core.scope import Caller
+from redrive.core.scope import Caller, Scope
 from redrive.delivery.history.records import End, Origin
 from redrive.delivery.outside.errand import Errand, Result
 from redrive.delivery.outside.http_call import HttpCall, HttpResult
@@ -59,7 +59,7 @@ class EventsSource(Source):
         self._destinations = destinations
 
     def render(self, tx: Transaction, delivery: Delivery) -> Call | Inside | Errand | Later:
-        """Build this attempt. Errors: AccessDenied (the role cannot be assumed); INVALID_JSON (the transformed input)."""
+        """Build this attempt. Errors: AccessDenied (the role cannot be assumed); INVALID_JSON (the input)."""
         target = delivery.document["target"]
         kind = find_kind(delivery.target_arn)
         if kind is None:
@@ -179,9 +179,8 @@ def _caller(tx: Transaction, delivery: Delivery, target: Document, region: str) 
 
 
 def _service_caller(tx: Transaction, delivery: Delivery, region: str) -> Caller:
-    scope = delivery.scope if region == delivery.scope.region else type(delivery.scope)(delivery.scope.account, region)
     return Caller(
-        scope, new_uuid(tx.entropy), service=PRINCIPAL, source_arn=delivery.source_arn,
+        Scope(delivery.scope.account, region), new_uuid(tx.entropy), service=PRINCIPAL, source_arn=delivery.source_arn,
         trace_header=str(delivery.document.get("trace", "")),
     )  # fmt: skip
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from redrive.core.clock import SECOND_MS, Instant, format_instant
-from redrive.core.documents import Document, dump_json
+from redrive.core.documents import Document
 from redrive.core.scope import Scope
+from redrive.store.documents import document_text
 
 
 class Event(NamedTuple):
@@ -37,7 +38,7 @@ class Event(NamedTuple):
     @property
     def text(self) -> str:
         """The event as JSON, with AWS's order of keys."""
-        return dump_json(self.document)
+        return document_text(self.document)
 
 
 def envelope(

@@ -46,8 +46,7 @@ def error_code(failed: Failed, target_arn: str) -> str:
     if code in _DENIED:
         if "sts:AssumeRole" in failed.message:
             return "FAILED_TO_ASSUME_ROLE"
-        kind = find_kind(target_arn)
-        return NO_RESOURCE if kind is not None and kind.service == "sqs" else NO_PERMISSIONS
+        return NO_RESOURCE if _is_queue(target_arn) else NO_PERMISSIONS
     if code in _MISSING:
         return NO_RESOURCE
     if code in _LIMITS:
@@ -75,8 +74,20 @@ def letter_of(
         names.source: rule_arn,
         names.target: target_arn,
         names.code: error_code(failed, target_arn),
-        names.message: (failed.message or failed.code)[:ERROR_MESSAGE_LENGTH_MAX],
+        names.message: _message(failed, target_arn)[:ERROR_MESSAGE_LENGTH_MAX],
         **({names.exhausted: exhausted.value} if exhausted else {}),
         names.retries: str(retries),
     }
     return Letter(names, writable(event), {name: attribute(value) for name, value in values.items()})
+
+
+def _message(failed: Failed, target_arn: str) -> str:
+    """The text of the failure; a queue that refuses says the same as a queue that is missing."""
+    if failed.code in _DENIED and _is_queue(target_arn) and "sts:AssumeRole" not in failed.message:
+        return "The specified queue does not exist or you do not have access to it."
+    return failed.message or failed.code
+
+
+def _is_queue(target_arn: str) -> bool:
+    kind = find_kind(target_arn)
+    return kind is not None and kind.service == "sqs"

@@ -15,7 +15,9 @@ from redrive.services.events.model.requests import limit_exceeded
 def check_pattern(text: str, quotas: Limits = Limits.RELAXED) -> Pattern:
     """Parse a pattern. Errors: InvalidEventPatternException; LimitExceededException (longer than the quota)."""
     if quotas is Limits.STRICT and len(text) > PATTERN_CHARACTERS_MAX:
-        raise limit_exceeded(f"Event pattern exceeds the maximum number of {PATTERN_CHARACTERS_MAX} characters allowed.")
+        raise limit_exceeded(
+            f"Event pattern exceeds the maximum number of {PATTERN_CHARACTERS_MAX} characters allowed."
+        )
     try:
         return parse(text)
     except PatternError as error:

@@ -108,8 +108,15 @@ def retry_policy(target: Document) -> RetryPolicy:
 
     Source: https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_RetryPolicy.html
     """
-    chosen = target.get("RetryPolicy") or {}
+    chosen = target.get("RetryPolicy")
+    if not chosen:
+        return _DEFAULT_POLICY
     return RetryPolicy(
         retries_max=chosen.get("MaximumRetryAttempts", limits.RETRIES_DEFAULT),
         age_ms_max=chosen.get("MaximumEventAgeInSeconds", limits.EVENT_AGE_S_DEFAULT) * SECOND_MS,
     )
+
+
+_DEFAULT_POLICY = RetryPolicy(
+    retries_max=limits.RETRIES_DEFAULT, age_ms_max=limits.EVENT_AGE_S_DEFAULT * SECOND_MS
+)  # fmt: skip

@@ -57,32 +57,32 @@ def _check_blocks(target: Document, kind: Kind) -> None:
 
 
 def _check_input(target: Document) -> None:
-    id = target["Id"]
+    target_id = target["Id"]
     if sum(name in target for name in _INPUTS) > 1:
-        raise invalid(f"Only one of Input, InputPath, or InputTransformer must be provided for target {id}.")
+        raise invalid(f"Only one of Input, InputPath, or InputTransformer must be provided for target {target_id}.")
     if "Input" in target:
         try:
             load_json(target["Input"])
         except ValueError as error:
-            raise invalid(f"JSON syntax error in input for target {id}.") from error
+            raise invalid(f"JSON syntax error in input for target {target_id}.") from error
     if "InputPath" in target:
-        _check_path(target["InputPath"], f"InputPath for target {id}")
+        _check_path(target["InputPath"], f"InputPath for target {target_id}")
     if "InputTransformer" in target:
-        _check_transformer(target["InputTransformer"], id)
+        _check_transformer(target["InputTransformer"], target_id)
 
 
-def _check_transformer(transformer: Document, id: str) -> None:
+def _check_transformer(transformer: Document, target_id: str) -> None:
     paths = transformer.get("InputPathsMap") or {}
     for name, path in paths.items():
         if name.upper().startswith("AWS"):
-            raise invalid(f"InputPathsMap for target {id} contains the reserved key {name}.")
-        _check_path(path, f"InputPathsMap for target {id}")
+            raise invalid(f"InputPathsMap for target {target_id} contains the reserved key {name}.")
+        _check_path(path, f"InputPathsMap for target {target_id}")
     template = parse_template(transformer["InputTemplate"])
     for name in template.names:
         if name not in paths and name not in RESERVED:
-            raise invalid(f"InputTemplate for target {id} contains invalid placeholder {name}.")
+            raise invalid(f"InputTemplate for target {target_id} contains invalid placeholder {name}.")
     if template.has_key:
-        raise invalid(f"InputTemplate for target {id} contains a placeholder as the key of an object.")
+        raise invalid(f"InputTemplate for target {target_id} contains a placeholder as the key of an object.")
 
 
 def _check_path(path: str, where: str) -> None:

@@ -1,5 +1,7 @@
 """Global endpoints: a machine has no second region to fail over to, so they are refused by name."""
 
+# ruff: noqa: ARG001 - parameters are those of AWS; nothing here depends on them.
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -64,11 +64,11 @@ def remove_targets(
     left = {target["Id"]: target for target in found.targets}
     failed = [
         {
-            "TargetId": id, "ErrorCode": "ResourceNotFoundException",
-            "ErrorMessage": f"Rule {rule} does not have a target with the Id {id}.",
+            "TargetId": target_id, "ErrorCode": "ResourceNotFoundException",
+            "ErrorMessage": f"Rule {rule} does not have a target with the Id {target_id}.",
         }
-        for id in ids
-        if left.pop(id, None) is None
+        for target_id in ids
+        if left.pop(target_id, None) is None
     ]  # fmt: skip
     if len(left) < len(found.targets):
         _store(tx, bus.scope, found, left)
@@ -122,4 +122,4 @@ def list_rule_names_by_target(
 
 
 def _store(tx: Transaction, scope: Scope, rule: Rule, targets: dict[str, Document]) -> None:
-    store_rule(tx, scope, replace(rule, targets=tuple(targets[id] for id in sorted(targets))))
+    store_rule(tx, scope, replace(rule, targets=tuple(target for _, target in sorted(targets.items()))))
