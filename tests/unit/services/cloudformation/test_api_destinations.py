@@ -27,8 +27,9 @@ def archive(world: World, **properties: Any) -> dict[str, Any]:
 
 def caller(*, rate: int | None = None, method: str = "POST", key: dict[str, Any] = KEY) -> dict[str, Any]:
     settings = {} if rate is None else {"InvocationRateLimitPerSecond": rate}
+    authorization = {"AuthorizationType": "API_KEY", "AuthParameters": key}
     return {
-        "Key": {"Type": "AWS::Events::Connection", "Properties": {"AuthorizationType": "API_KEY", "AuthParameters": key}},
+        "Key": {"Type": "AWS::Events::Connection", "Properties": authorization},
         "Hook": {
             "Type": "AWS::Events::ApiDestination",
             "Properties": {
