@@ -14,12 +14,15 @@ import pytest
 from botocore.exceptions import ClientError
 
 from redrive.core.limits import Limits
-from redrive.core.retry import Failed, RetryPolicy
+from redrive.core.retry import Failed, FailureKind, RetryPolicy
 from redrive.core.scope import Scope
 from redrive.delivery.outside.http_call import HttpCall, HttpEnding, HttpResult
 from redrive.engine.build import Settings
 from redrive.services.events.api_calls import ApiCalls
+from redrive.services.events.model.api_destination import ApiDestination
+from redrive.services.events.model.connection import AuthorizationType, Connection, ConnectionState
 from redrive.services.events.model.http_answer import judge_call
+from redrive.services.events.model.http_request import destination_call
 from redrive.store.tables.deliveries import OUTSIDE, Delivery
 from redrive.testing.world import World
 from tests.unit.services.events.http_server import Answer, LocalServer
@@ -546,3 +549,28 @@ def test_refusals_have_the_recorded_sentences(setting: Setting) -> None:
     setting.events.create_api_destination(**create, ConnectionArn=arn)
     code, _ = refused(setting.events.create_api_destination, **create, ConnectionArn=arn)
     assert code == "ResourceAlreadyExistsException"
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS"])
+def test_methods_without_a_body_send_none(setting: Setting, method: str) -> None:
+    setting.target(setting.destination(setting.connect(), method=method))
+
+    setting.put({"n": 1})
+
+    (request,) = setting.server.requests
+    assert (request.method, request.body) == (method, b"")
+
+
+def test_calls_have_five_seconds() -> None:
+    """The bound of the whole call, which `tests/unit/invoke/test_http_calls.py` proves to hold."""
+    destination = ApiDestination("d", "u", "arn", "https://example.com/", "POST", 0, 0)
+    state = ConnectionState.AUTHORIZED
+    connection = Connection("c", "u", "s", AuthorizationType.API_KEY, API_KEY, state, 0, 0)
+
+    assert destination_call(destination, connection, {}, "{}").timeout_ms == 5_000
+
+
+def test_timeout_of_a_call_is_retried() -> None:
+    outcome = judge_call(HttpResult(HttpEnding.TIMED_OUT, error="No answer within 5000 ms."))
+
+    assert outcome == Failed("TIMEOUT", "No answer within 5000 ms.", FailureKind.TRANSIENT)
