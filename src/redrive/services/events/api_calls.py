@@ -26,11 +26,12 @@ from redrive.services.events.model.api_destination import (
 )
 from redrive.services.events.model.connection import Connection, ConnectionState, name_of_arn
 from redrive.services.events.model.http_answer import UNAUTHORIZED, judge_call
-from redrive.services.events.model.http_request import destination_call
+from redrive.services.events.model.http_request import destination_call, is_writable
 from redrive.services.events.model.timers import CALL_TIMER
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import Delivery
 
+_CALL = "events:InvokeApiDestination"
 _JSON_PATH = "$."
 _AWAITING = frozenset({ConnectionState.AUTHORIZED, ConnectionState.AUTHORIZING})
 """The states in which a token has been requested, if there is none."""
@@ -43,12 +44,12 @@ class ApiCalls:
         """The call of this attempt, or when to ask again.
 
         Errors: AccessDeniedException (the target's role may not call the API destination); ResourceNotFoundException
-        (the API destination or its connection is gone); CONNECTION_FAILURE, which is retried (the connection is not
-        authorized).
+        (the API destination or its connection is gone); InvalidParameter (a header from the event);
+        CONNECTION_FAILURE, which is retried (the connection is not authorized).
         """
         target, scope = delivery.document["target"], delivery.scope
         destination = _destination(tx, scope, delivery.target_arn)
-        tx.services.authorize(tx, caller, "events:InvokeApiDestination", delivery.target_arn)
+        _authorize(tx, caller, delivery.target_arn)
         connection = connection_of(tx, scope, destination.connection_arn)
         if connection is None:
             raise _gone(f"Connection '{name_of_arn(destination.connection_arn)}' does not exist.")
@@ -63,7 +64,11 @@ class ApiCalls:
         if at > tx.now:
             return Later(at)
         given = _resolved(target.get("HttpParameters") or {}, delivery.document["event"])
-        return destination_call(destination, connection, given, input)
+        call = destination_call(destination, connection, given, input)
+        unwritable = [name for name, value in call.headers if not is_writable(value)]
+        if unwritable:
+            raise ServiceError("InvalidParameter", f"The value of {unwritable[0]} fits into no header.")
+        return call
 
     def outcome(self, result: HttpResult) -> Outcome:
         """The outcome of a call."""
@@ -98,6 +103,17 @@ def _destination(tx: Transaction, scope: Scope, arn: str) -> ApiDestination:
     if destination is None or destination.arn(scope) != arn:
         raise _gone(f"An api-destination '{name_of_arn(arn)}' does not exist.")
     return destination
+
+
+def _authorize(tx: Transaction, caller: Caller, arn: str) -> None:
+    """Ask for the permission to call: policies name an API destination by its ARN, or by the ARN without its last part.
+
+    Errors: AccessDeniedException.
+    """
+    try:
+        tx.services.authorize(tx, caller, _CALL, arn)
+    except ServiceError:
+        tx.services.authorize(tx, caller, _CALL, arn.rpartition("/")[0])
 
 
 def _gone(message: str) -> ServiceError:

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import NamedTuple
+from typing import NamedTuple, Self
+
+WAIT_S_MAX = 60
 
 
 @dataclass(frozen=True)
@@ -35,12 +37,18 @@ class LocalServer:
         self.requests: list[Request] = []
         self.answers: list[Answer] = []
         self.always = Answer()
+        self.arrived = threading.Condition()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self.url = f"http://127.0.0.1:{self._server.server_port}"
 
-    def __enter__(self) -> LocalServer:
+    def __enter__(self) -> Self:
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
         return self
+
+    def wait_for(self, count: int) -> None:
+        """Return when this many requests have come."""
+        with self.arrived:
+            assert self.arrived.wait_for(lambda: len(self.requests) >= count, WAIT_S_MAX), "no request comes"
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -51,10 +59,12 @@ class LocalServer:
 
 def _handler(server: LocalServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
-        def _answer(self) -> None:
+        def answer(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
             headers = {name.lower(): value for name, value in self.headers.items()}
-            server.requests.append(Request(self.command, self.path, headers, body))
+            with server.arrived:
+                server.requests.append(Request(self.command, self.path, headers, body))
+                server.arrived.notify_all()
             answer = server.answers.pop(0) if server.answers else server.always
             content = answer.body.encode()
             self.send_response(answer.status)
@@ -65,9 +75,9 @@ def _handler(server: LocalServer) -> type[BaseHTTPRequestHandler]:
             if self.command != "HEAD":
                 self.wfile.write(content)
 
-        do_DELETE = do_GET = do_HEAD = do_OPTIONS = do_PATCH = do_POST = do_PUT = _answer
-
         def log_message(self, format: str, *args: object) -> None:
             """The requests are kept, not printed."""
 
+    for method in ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"):
+        setattr(Handler, f"do_{method}", Handler.answer)
     return Handler

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -118,7 +118,7 @@ def test_events_of_long_ago_are_kept_as_long_as_others(events: Any, world: World
     """The retention counts from the archiving, not from the event's own time."""
     events.create_archive(ArchiveName="all", EventSourceArn=BUS_ARN, RetentionDays=2)
 
-    put(events, Time=datetime(2020, 1, 1))
+    put(events, Time=datetime(2020, 1, 1, tzinfo=UTC))
     world.advance(days=1)
 
     assert held(events) == 1

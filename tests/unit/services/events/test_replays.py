@@ -315,7 +315,7 @@ def test_refused_replays_have_the_recorded_codes_and_sentences(bus: Bus) -> None
     bus.start()
     assert bus.refused() == ("ResourceAlreadyExistsException", "Replay again already exists.")
     for call in (bus.events.describe_replay, bus.events.cancel_replay):
-        with pytest.raises(ClientError, match="Replay no does not exist."):
+        with pytest.raises(ClientError, match=r"Replay no does not exist\."):
             call(ReplayName="no")
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
+from redrive.services.cloudformation.types.api_destinations import API_DESTINATION, CONNECTION
+from redrive.services.cloudformation.types.archives import ARCHIVE
 from redrive.services.cloudformation.types.cloudformation import CDK_METADATA
 from redrive.services.cloudformation.types.custom import custom_type, is_custom
 from redrive.services.cloudformation.types.dynamodb import TABLE
@@ -28,7 +30,10 @@ from redrive.services.cloudformation.types.waits import WAIT_CONDITION, WAIT_CON
 
 _ALL: tuple[ResourceType, ...] = (
     ACCESS_KEY,
+    API_DESTINATION,
+    ARCHIVE,
     CDK_METADATA,
+    CONNECTION,
     EVENT_INVOKE_CONFIG,
     EVENT_SOURCE_MAPPING,
     FUNCTION,

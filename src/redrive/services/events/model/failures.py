@@ -25,9 +25,7 @@ _MISSING = frozenset(
     {"ResourceNotFoundException", "QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue", "NotFoundException"}
 )
 _DENIED = frozenset({"AccessDenied", "AccessDeniedException", "KmsAccessDenied"})
-_OWN_CODES = frozenset(
-    {HOP_DETECTED, INVALID_JSON, "CONNECTION_FAILURE", "ERROR_FROM_TARGET", "THROTTLING", "TIMEOUT"}
-)
+_OWN_CODES = frozenset({HOP_DETECTED, INVALID_JSON, "CONNECTION_FAILURE", "ERROR_FROM_TARGET", "THROTTLING", "TIMEOUT"})
 _LIMITS = frozenset({"LimitExceededException", "OverLimit"})
 _BY_CODE: Mapping[str, str] = {
     "HttpNotAnswered": "CONNECTION_FAILURE", "SerializationException": "SDK_CLIENT_ERROR",

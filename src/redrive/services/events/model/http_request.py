@@ -88,6 +88,11 @@ class Headers:
         return tuple(self._headers.values())
 
 
+def is_writable(value: str) -> bool:
+    """Whether a value fits into a header: visible characters of ASCII, blanks and tabs."""
+    return value.isascii() and value.replace("\t", " ").isprintable()
+
+
 def filled_path(endpoint: str, values: list[str]) -> str:
     """An endpoint in which each `*` of the path is replaced by the next value, encoded, as long as there are values."""
     url = urlsplit(endpoint)

@@ -91,8 +91,8 @@ class ReplayWorker:
 def _event(replay: Replay, archived: ArchivedEvent) -> Event:
     """An archived event under its own id.
 
-    The key tells its deliveries from those of the first time. Deliveries that are due at one instant go out in the order
-    of their keys.
+    The key tells its deliveries from those of the first time. Deliveries that are due at one instant go out in the
+    order of their keys.
     """
     key = f"{replay.uid}.{archived.minute:0{_DIGITS}}.{archived.seq:0{_DIGITS}}"
     return Event(key, replayed(load_json(archived.event), replay.name))
