@@ -12,9 +12,9 @@ Source: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-event-patter
 from __future__ import annotations
 
 from redrive.languages.event_pattern.errors import PatternError
-from redrive.languages.event_pattern.explanation import Explanation, explain
+from redrive.languages.event_pattern.explanation import Explanation, FieldExplanation, explain
 from redrive.languages.event_pattern.matcher import Matcher, matches
 from redrive.languages.event_pattern.pattern import Pattern
 from redrive.languages.event_pattern.reading import parse
 
-__all__ = ["Explanation", "Matcher", "Pattern", "PatternError", "explain", "matches", "parse"]
+__all__ = ["Explanation", "FieldExplanation", "Matcher", "Pattern", "PatternError", "explain", "matches", "parse"]

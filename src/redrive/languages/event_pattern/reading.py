@@ -6,6 +6,10 @@ Source: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-create-patte
 
 from __future__ import annotations
 
+import itertools
+import math
+from dataclasses import dataclass
+
 from redrive.languages.event_pattern.conditions import Condition, Equals, Scalar
 from redrive.languages.event_pattern.errors import PatternError
 from redrive.languages.event_pattern.operators import RESERVED, read_match_expression
@@ -15,9 +19,20 @@ from redrive.languages.event_pattern.tokens import DEPTH_MAX, Kind, Tokens
 ALTERNATIVES_MAX = 1_000
 """How many alternatives the `$or`s of a pattern may make together."""
 
+TERMS_MAX = 50_000
+"""How many fields these alternatives may have together."""
+
 OR = "$or"
 
 Path = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What was read of a pattern: its alternatives, and all paths in them."""
+
+    alternatives: tuple[Alternative, ...]
+    paths: frozenset[Path]
 
 
 def parse(text: str) -> Pattern:
@@ -25,23 +40,30 @@ def parse(text: str) -> Pattern:
     tokens = Tokens(text)
     if tokens.next() is not Kind.OBJECT:
         tokens.fail("Filter is not an object")
-    alternatives = _read_object(tokens, ())
+    part = _read_object(tokens, ())
     if tokens.next() is not Kind.END:
         tokens.fail("Unexpected content after the pattern")
-    return Pattern(text, alternatives)
+    return Pattern(text, part.alternatives)
 
 
-def _read_object(tokens: Tokens, path: Path) -> tuple[Alternative, ...]:
-    alternatives: tuple[Alternative, ...] = ((),)
+def _read_object(tokens: Tokens, path: Path) -> _Part:
+    parts: list[_Part] = []
+    paths: set[Path] = set()
     while tokens.next() is not Kind.OBJECT_END:
-        read = _read_or(tokens, path) if tokens.name == OR and _is_or(tokens) else _read_field(tokens, path)
-        alternatives = _joined(tokens, alternatives, read)
-    if alternatives == ((),):
+        part = _read_or(tokens, path) if tokens.name == OR and _is_or(tokens) else _read_field(tokens, path)
+        if not paths.isdisjoint(part.paths):
+            twice = min(paths & part.paths)
+            tokens.fail(f"Path `{'.'.join(twice)}` cannot be allowed multiple times")
+        paths |= part.paths
+        parts.append(part)
+        _refuse_too_many(tokens, math.prod(len(one.alternatives) for one in parts), len(paths))
+    if not parts:
         tokens.fail("Empty objects are not allowed")
-    return alternatives
+    combined = itertools.product(*(part.alternatives for part in parts))
+    return _Part(tuple(tuple(itertools.chain(*chosen)) for chosen in combined), frozenset(paths))
 
 
-def _read_field(tokens: Tokens, path: Path) -> tuple[Alternative, ...]:
+def _read_field(tokens: Tokens, path: Path) -> _Part:
     name = tokens.name
     path = (*path, *name.split("."))
     if len(path) > DEPTH_MAX:
@@ -51,7 +73,7 @@ def _read_field(tokens: Tokens, path: Path) -> tuple[Alternative, ...]:
         return _read_object(tokens, path)
     if kind is not Kind.ARRAY:
         tokens.fail(f'"{name}" must be an object or an array')
-    return ((_read_values(tokens, path),),)
+    return _Part(((_read_values(tokens, path),),), frozenset([path]))
 
 
 def _read_values(tokens: Tokens, path: Path) -> Field:
@@ -83,13 +105,16 @@ def _scalar(tokens: Tokens, kind: Kind) -> Scalar:
     return {Kind.TRUE: True, Kind.FALSE: False}.get(kind)
 
 
-def _read_or(tokens: Tokens, path: Path) -> tuple[Alternative, ...]:
+def _read_or(tokens: Tokens, path: Path) -> _Part:
     alternatives: list[Alternative] = []
+    paths: set[Path] = set()
     tokens.next()
     while tokens.next() is not Kind.ARRAY_END:
-        alternatives += _read_object(tokens, path)
-        _refuse_too_many(tokens, len(alternatives))
-    return tuple(alternatives)
+        part = _read_object(tokens, path)
+        alternatives += part.alternatives
+        paths |= part.paths
+        _refuse_too_many(tokens, len(alternatives), 1)
+    return _Part(tuple(alternatives), frozenset(paths))
 
 
 def _is_or(tokens: Tokens) -> bool:
@@ -116,17 +141,8 @@ def _is_or(tokens: Tokens) -> bool:
     return count >= 2
 
 
-def _joined(tokens: Tokens, first: tuple[Alternative, ...], second: tuple[Alternative, ...]) -> tuple[Alternative, ...]:
-    """Each alternative of the first together with each of the second."""
-    _refuse_too_many(tokens, len(first) * len(second))
-    for one in first:
-        paths = {field.path for field in one}
-        for field in (field for other in second for field in other):
-            if field.path in paths:
-                tokens.fail(f"Path `{field.name}` cannot be allowed multiple times")
-    return tuple(one + other for one in first for other in second)
-
-
-def _refuse_too_many(tokens: Tokens, count: int) -> None:
-    if count > ALTERNATIVES_MAX:
+def _refuse_too_many(tokens: Tokens, alternatives: int, fields: int) -> None:
+    if alternatives > ALTERNATIVES_MAX:
         tokens.fail(f"The $or conditions make more than {ALTERNATIVES_MAX} combinations")
+    if alternatives > 1 and alternatives * fields > TERMS_MAX:
+        tokens.fail(f"The combinations of the $or conditions have more than {TERMS_MAX} fields together")
