@@ -479,6 +479,18 @@ def test_deleted_destination_is_a_missing_resource(setting: Setting) -> None:
     assert setting.letters()[0]["ERROR_CODE"] == "NO_RESOURCE"
 
 
+def test_connection_of_the_same_name_as_a_deleted_one_is_not_used(setting: Setting) -> None:
+    setting.target(setting.destination(setting.connect()))
+    setting.events.delete_connection(Name="c")
+    setting.connect()
+
+    setting.put({})
+
+    assert setting.server.requests == []
+    assert setting.letters()[0]["ERROR_CODE"] == "NO_RESOURCE"
+    assert setting.events.describe_api_destination(Name="d")["ApiDestinationState"] == "INACTIVE"
+
+
 def refused(call: Any, **params: object) -> tuple[str, str]:
     with pytest.raises(ClientError) as error:
         call(**params)

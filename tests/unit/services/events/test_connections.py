@@ -11,6 +11,13 @@ from urllib.parse import parse_qs
 import pytest
 from botocore.exceptions import ClientError
 
+from redrive.core.scope import Scope
+from redrive.delivery.outside.http_call import HttpEnding, HttpResult
+from redrive.delivery.worker import ONE
+from redrive.services.events.connections import renew_if_due
+from redrive.services.events.model.connection import Connection
+from redrive.services.events.workers.connections import ConnectionWorker
+from redrive.store.api import Transaction
 from redrive.testing.world import World
 from tests.unit.services.events.http_server import Answer, LocalServer
 
@@ -254,3 +261,45 @@ def test_name_in_use_is_refused(events: Any) -> None:
     assert refused(events.create_connection, **create) == (
         "ResourceAlreadyExistsException", "Connection c already exists.",
     )  # fmt: skip
+
+
+SCOPE = Scope("000000000000", "us-east-1")
+
+
+def stored(world: World) -> Connection:
+    connection = world.store.run(lambda tx: tx.resources.get(Connection, SCOPE, "c"))
+    assert connection is not None
+    return connection
+
+
+def test_answer_to_an_earlier_request_for_a_token_is_ignored(events: Any, server: LocalServer, world: World) -> None:
+    server.answers = [token("first")]
+    events.create_connection(Name="c", AuthorizationType="OAUTH_CLIENT_CREDENTIALS", AuthParameters=oauth(server))
+    worker = ConnectionWorker()
+    (attempt,) = world.store.run(lambda tx: worker.claim(tx, free=ONE))
+    events.update_connection(Name="c", AuthParameters=oauth(server))
+
+    late = HttpResult(HttpEnding.ANSWERED, 200, body=b'{"access_token": "late"}')
+    world.store.run(lambda tx: worker.settle(tx, attempt, late))
+
+    assert (stored(world).token, stored(world).state.value) == ("", "AUTHORIZING")
+
+
+def test_calls_that_come_while_a_token_is_renewed_do_not_renew_it_again(
+    events: Any, server: LocalServer, world: World
+) -> None:  # fmt: skip
+    server.answers = [token("short", expires_in=1)]
+    events.create_connection(Name="c", AuthorizationType="OAUTH_CLIENT_CREDENTIALS", AuthParameters=oauth(server))
+    world.settle()
+    before = stored(world).fence
+
+    for _ in range(3):
+        world.store.run(lambda tx: renew_if_due(tx, SCOPE, stored_in(tx)))
+
+    assert stored(world).fence == before + 1
+
+
+def stored_in(tx: Transaction) -> Connection:
+    connection = tx.resources.get(Connection, SCOPE, "c")
+    assert connection is not None
+    return connection

@@ -312,6 +312,9 @@ def test_refused_replays_have_the_recorded_codes_and_sentences(bus: Bus) -> None
     assert bus.refused(Destination={"Arn": BUS_ARN.replace("default", "no")}) == (
         "ResourceNotFoundException", "Event bus no does not exist.",
     )  # fmt: skip
+    for arn in ("arn:aws:events", "default", BUS_ARN.replace("event-bus/", "rule/"), BUS_ARN + "\n"):
+        code, message = bus.refused(Destination={"Arn": arn})
+        assert (code, message.partition(" is")[0]) == ("ValidationException", "Parameter Destination.Arn")
     bus.start()
     assert bus.refused() == ("ResourceAlreadyExistsException", "Replay again already exists.")
     for call in (bus.events.describe_replay, bus.events.cancel_replay):

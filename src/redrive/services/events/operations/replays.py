@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from redrive.core.clock import Instant
@@ -23,6 +24,8 @@ from redrive.services.events.operations.buses import find_bus
 from redrive.store.api import Transaction
 from redrive.store.tables.archives import minute_of
 
+_BUS_ARN = re.compile(r"arn:aws[a-z-]*:events:[a-z0-9-]+:[0-9]{12}:event-bus/[/._A-Za-z0-9-]+")
+
 
 @operation("StartReplay")
 def start_replay(
@@ -37,6 +40,8 @@ def start_replay(
     """
     scope, arn = caller.scope, replay_arn(caller.scope, replay_name)
     tx.services.authorize(tx, caller, "events:StartReplay", arn)
+    if _BUS_ARN.fullmatch(destination["Arn"]) is None:
+        raise invalid("Parameter Destination.Arn is not valid. Reason: Provided Arn is not in correct format.")
     bus = reference_of(scope, destination["Arn"])
     if bus.scope != scope or find_bus(tx, bus) is None:
         raise no_such_bus(bus.name)
