@@ -33,6 +33,9 @@ FIELDS_BY_VALUE_MAX: Final = 12
 FEW: Final = 4
 """So few alternatives are asked for all their fields at once."""
 
+SPREAD_MAX: Final = 64
+"""A field of which more values are told apart makes no states: there would be one for each value."""
+
 OWN_INDEX_MAX: Final = 64
 """A state with at most so many alternatives has an index of their own."""
 
@@ -125,15 +128,16 @@ class Automaton:
         asked = self._asked(candidates, done)
         if not asked:
             return self.end(candidates)
-        best = max(asked, key=lambda number: (asked[number], self.fields[number].spread, -number))
-        if self.fields[best].spread > 1 and 2 * asked[best] >= candidates.bit_count() > FEW:
-            return ByValue(self, candidates, done, best)
+        count = candidates.bit_count()
+        apart = [one for one in asked if 1 < self.fields[one].spread <= SPREAD_MAX and 2 * asked[one] >= count > FEW]
+        if apart:
+            return ByValue(self, candidates, done, max(apart, key=lambda one: (asked[one], -one)))
         if len(asked) > FIELDS_BY_VALUE_MAX:
             path, wanted = self._widest(asked, done)
             if len(wanted) > FIELDS_BY_VALUE_MAX:
                 return ByKeys(self, candidates, done, path, wanted)
         order = sorted(asked, key=lambda number: -asked[number])
-        if candidates.bit_count() > OWN_INDEX_MAX:
+        if count > OWN_INDEX_MAX:
             return ByFields(self, candidates, [self.fields[number] for number in order])
         return ByFields(self, candidates, [self._own_index(number, candidates) for number in order])
 

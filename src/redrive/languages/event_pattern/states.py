@@ -14,6 +14,7 @@ TEXTS_KEPT_MAX: Final = 1_024
 TEXT_LENGTH_MAX: Final = 128
 """Of each state, the texts whose next state is known without a search: how many, and how long."""
 
+ENDS_KEPT_MAX: Final = 256
 TEXTS_OF_FIELD_MAX: Final = 256
 """As TEXTS_KEPT_MAX, for each field of a state that asks for several."""
 
@@ -190,8 +191,10 @@ class ByFields:
                 break
         end = self._ends.get(left)
         if end is None:
-            end = self._ends[left] = self._states.end(left)
-            self._states.weigh(1)
+            end = self._states.end(left)
+            if len(self._ends) < ENDS_KEPT_MAX:
+                self._ends[left] = end
+                self._states.weigh(1)
         return end
 
     def forget(self) -> None:

@@ -211,7 +211,7 @@ class TestOr:
         assert not found(pattern, {"s": "x", "b": 1})
         assert not found(pattern, {"a": 1})
 
-    def test_alternatives_nest(self) -> None:
+    def test_alternatives_may_stand_in_alternatives(self) -> None:
         pattern = {"d": {"$or": [{"a": [1]}, {"$or": [{"b": [1]}, {"c": [{"exists": False}]}]}]}}
 
         assert found(pattern, {"d": {"c": 1, "b": 1}})

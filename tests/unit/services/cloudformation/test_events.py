@@ -75,7 +75,8 @@ def test_events_of_a_sam_function_run_it(stacks: Stacks, world: World) -> None:
     world.functions.register("worker", lambda event, _: seen.append(event["detail-type"]))
     pattern = {"source": ["shop"]}
     properties = {
-        "FunctionName": "worker", "Handler": "index.handler", "Runtime": "python3.12", "InlineCode": "def handler(e, c): pass",
+        "FunctionName": "worker", "Handler": "index.handler", "Runtime": "python3.12",
+        "InlineCode": "def handler(e, c): pass",
         "Events": {
             "Ordered": {"Type": "EventBridgeRule", "Properties": {"Pattern": pattern}},
             "Old": {"Type": "CloudWatchEvent", "Properties": {"Pattern": {"source": ["old"]}}},

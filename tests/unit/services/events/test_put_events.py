@@ -27,11 +27,12 @@ def test_envelope_is_written_as_aws_writes_it(bus_desk: Any) -> None:
 
     event_id = bus_desk.put({"name": "Zoë", "n": [1, 2.5]}, Time="2024-12-31T23:59:59.9Z", Resources=["a", "b"])
 
-    assert bus_desk.bodies() == [
+    text = (
         f'{{"version":"0","id":"{event_id}","detail-type":"Order","source":"shop","account":"000000000000",'
         '"time":"2024-12-31T23:59:59Z","region":"us-east-1","resources":["a","b"],'
         '"detail":{"name":"Zoë","n":[1,2.5]}}'
-    ]
+    )
+    assert bus_desk.bodies() == [text]
 
 
 def test_event_without_time_and_resources_has_the_time_of_the_call(bus_desk: Any) -> None:

@@ -51,7 +51,7 @@ _TARGET = group(
     RetryPolicy=group(MaximumEventAgeInSeconds=INTEGER, MaximumRetryAttempts=INTEGER),
     RoleArn=TEXT,
     SqsParameters=group(MessageGroupId=required(TEXT)),
-    **{name: JSON for name in _PARAMETER_BLOCKS},
+    **dict.fromkeys(_PARAMETER_BLOCKS, JSON),
 )
 
 
