@@ -195,6 +195,44 @@ EXAMPLES: Mapping[tuple[str, str], Mapping[str, object]] = {
         "TableName": "orders",
         "TimeToLiveSpecification": {"Enabled": True, "AttributeName": "at"},
     },
+    ("events", "CreateEventBus"): {
+        "Name": "orders",
+        "LogConfig": {"Level": "INFO", "IncludeDetail": "FULL"},
+        "Tags": [{"Key": "a", "Value": "b"}],
+    },
+    ("events", "PutEvents"): {
+        "Entries": [
+            {"Source": "shop", "DetailType": "Order", "Detail": '{"a":1}', "Resources": ["r"]},
+            {"Source": "shop", "DetailType": "Order", "Detail": "{}", "EventBusName": BUS},
+        ]
+    },
+    ("events", "PutRule"): {
+        "Name": "r",
+        "EventPattern": '{"source":["shop"]}',
+        "ScheduleExpression": "rate(5 minutes)",
+        "Tags": [{"Key": "a", "Value": "b"}],
+    },
+    ("events", "PutTargets"): {
+        "Rule": "r",
+        "Targets": [
+            {
+                "Id": "1",
+                "Arn": QUEUE,
+                "InputTransformer": {"InputPathsMap": {"a": "$.detail.a[0]"}, "InputTemplate": '{"a": <a>}'},
+                "RetryPolicy": {"MaximumRetryAttempts": 1, "MaximumEventAgeInSeconds": 60},
+                "DeadLetterConfig": {"Arn": DLQ},
+            },
+            {"Id": "2", "Arn": FUNCTION, "InputPath": "$.detail"},
+        ],
+    },
+    ("events", "PutPermission"): {
+        "Action": "events:PutEvents",
+        "Principal": "111111111111",
+        "StatementId": "s",
+        "Condition": {"Type": "StringEquals", "Key": "aws:PrincipalOrgID", "Value": "o-1"},
+    },
+    ("events", "TestEventPattern"): {"EventPattern": '{"source":["shop"]}', "Event": '{"source":"shop"}'},
+    ("events", "TagResource"): {"ResourceARN": BUS, "Tags": [{"Key": "a", "Value": "b"}]},
     ("events", "CreateArchive"): {
         "ArchiveName": "all",
         "EventSourceArn": BUS,

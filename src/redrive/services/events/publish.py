@@ -6,11 +6,12 @@ in the transaction that accepts the event.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 
 from redrive.core.scope import Scope
 from redrive.services.events.archiving import keep_events
-from redrive.services.events.matchers import BusRules, rules_of
+from redrive.services.events.matchers import rules_of
 from redrive.services.events.model import metrics
 from redrive.services.events.model.bus import BusReference
 from redrive.services.events.model.event import Event
@@ -28,18 +29,31 @@ def publish(
     active = rules_of(tx, bus)
     if active is None:
         return
+    triggered: Counter[str] = Counter()
+    sources: Counter[str] = Counter()
     for event in events:
         names = active.matcher.matching(event.document)
         if chosen is not None:
             names = names.intersection(chosen)
         if names:
-            _matched(tx, bus, active, event, names)
+            sources[event.source] += 1
+            triggered.update(names)
+            for name in sorted(names):
+                _promise(tx, bus.scope, active.rules[name], event)
+    for source, times in sources.items():
+        tx.metrics.count(metrics.of_bus(bus.scope, bus.name, source, metrics.MATCHED), tx.now, times=times)
+    for name, times in triggered.items():
+        _count(tx, bus.scope, active.rules[name], times)
 
 
 def trigger(tx: Transaction, scope: Scope, rule: Rule, event: Event) -> None:
     """Promise an event to all targets of a rule, due at once."""
+    _promise(tx, scope, rule, event)
+    _count(tx, scope, rule, 1)
+
+
+def _promise(tx: Transaction, scope: Scope, rule: Rule, event: Event) -> None:
     arn, text = rule.arn(scope), event.text
-    tx.metrics.count(metrics.of_rule(scope, rule.bus_name, rule.rule_name, metrics.TRIGGERED), tx.now)
     for target in rule.targets:
         tx.deliveries.put(
             Delivery(
@@ -48,16 +62,17 @@ def trigger(tx: Transaction, scope: Scope, rule: Rule, event: Event) -> None:
                 place=place_of(target["Arn"]), due_at=tx.now, first_at=tx.now,
             )
         )  # fmt: skip
+
+
+def _count(tx: Transaction, scope: Scope, rule: Rule, times: int) -> None:
+    """Count how often a rule was triggered, and what that has promised."""
+    tx.metrics.count(
+        metrics.of_rule(scope, rule.bus_name, rule.rule_name, metrics.TRIGGERED), tx.now, times=times
+    )  # fmt: skip
     if rule.targets:
         created = metrics.of_rule(scope, rule.bus_name, rule.rule_name, metrics.CREATED)
-        tx.metrics.count(created, tx.now, times=len(rule.targets))
+        tx.metrics.count(created, tx.now, times=times * len(rule.targets))
         tx.notify("due")
-
-
-def _matched(tx: Transaction, bus: BusReference, active: BusRules, event: Event, names: Collection[str]) -> None:
-    tx.metrics.count(metrics.of_bus(bus.scope, bus.name, event.source, metrics.MATCHED), tx.now)
-    for name in sorted(names):
-        trigger(tx, bus.scope, active.rules[name], event)
 
 
 def _document(tx: Transaction, event: Event, text: str, target: dict[str, object]) -> dict[str, object]:

@@ -129,6 +129,7 @@ class EventsSource(Source):
         return _bury(tx, delivery, outcome, verdict)
 
 
+_TRANSFORMED = frozenset({"Input", "InputPath", "InputTransformer"})
 _DELIVERED_AT_ONCE = (metrics.ATTEMPTS, metrics.SUCCESSFUL_ATTEMPTS, metrics.INVOCATIONS)
 _LATENCIES_AT_ONCE = (metrics.START_LATENCY, metrics.COMPLETE_LATENCY, metrics.SUCCESS_LATENCY)
 
@@ -158,6 +159,8 @@ def _bury(tx: Transaction, delivery: Delivery, failed: Failed, verdict: GiveUp) 
 
 def _input(delivery: Delivery, target: Document) -> str:
     """The input of this delivery's target. Errors: ServiceError INVALID_JSON."""
+    if _TRANSFORMED.isdisjoint(target):
+        return str(delivery.document["event"])
     rule_name = name_of_arn(delivery.source_arn).rsplit("/", 1)[-1]
     matched = Matched(delivery.document["event"], delivery.first_at, delivery.source_arn, rule_name)
     try:
@@ -186,5 +189,4 @@ def _service_caller(tx: Transaction, delivery: Delivery, region: str) -> Caller:
 
 
 def _count(tx: Transaction, delivery: Delivery, *names: str, value: float = 1.0) -> None:
-    bus_name, _, rule_name = name_of_arn(delivery.source_arn).rpartition("/")
-    tx.metrics.count(metrics.of_rule(delivery.scope, bus_name, rule_name, *names), tx.now, value)
+    tx.metrics.count(metrics.of_rule_arn(delivery.scope, delivery.source_arn, *names), tx.now, value)

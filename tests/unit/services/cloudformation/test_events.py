@@ -74,7 +74,7 @@ def test_events_of_a_sam_function_run_it(stacks: Stacks, world: World) -> None:
     seen: list[str] = []
     world.functions.register("worker", lambda event, _: seen.append(event["detail-type"]))
     pattern = {"source": ["shop"]}
-    properties = {
+    properties: dict[str, Any] = {
         "FunctionName": "worker", "Handler": "index.handler", "Runtime": "python3.12",
         "InlineCode": "def handler(e, c): pass",
         "Events": {
@@ -83,7 +83,7 @@ def test_events_of_a_sam_function_run_it(stacks: Stacks, world: World) -> None:
             "Daily": {"Type": "Schedule", "Properties": {"Schedule": "rate(1 day)"}},
         },
     }  # fmt: skip
-    template = {
+    template: dict[str, Any] = {
         "Transform": "AWS::Serverless-2016-10-31",
         "Resources": {"Worker": {"Type": "AWS::Serverless::Function", "Properties": properties}},
     }

@@ -107,7 +107,7 @@ class BusDesk:
             Period=86_400, Statistics=["Sum"],
             Dimensions=[{"Name": key, "Value": value} for key, value in dimensions.items()],
         )["Datapoints"]  # fmt: skip
-        return sum(point["Sum"] for point in found)
+        return float(sum(point["Sum"] for point in found))
 
 
 def refused(call: Any, /, **params: Any) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from redrive.core.scope import Scope
 from redrive.services.events.model.bus import DEFAULT_BUS
+from redrive.services.events.model.rule import name_of_arn
 from redrive.store.tables.metrics import Series, SeriesGroup, Watched, dimensions_text
 
 NAMESPACE = "AWS/Events"
@@ -76,6 +77,13 @@ def of_rule(scope: Scope, bus_name: str, rule_name: str, *names: str) -> SeriesG
     """Return the series of these metrics for a rule, its bus and its account, as far as AWS has them."""
     named = {"RuleName": rule_name} if bus_name == DEFAULT_BUS else {"EventBusName": bus_name, "RuleName": rule_name}
     return _group(scope, names, {_ACCOUNT: {}, _BUS: {"EventBusName": bus_name}, _RULE: named})
+
+
+@functools.lru_cache(maxsize=SERIES_KEPT)
+def of_rule_arn(scope: Scope, rule_arn: str, *names: str) -> SeriesGroup:
+    """Return the same for the rule with this ARN."""
+    bus_name, _, rule_name = name_of_arn(rule_arn).rpartition("/")
+    return of_rule(scope, bus_name, rule_name, *names)
 
 
 @functools.lru_cache(maxsize=SERIES_KEPT)
