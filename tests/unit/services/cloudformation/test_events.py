@@ -72,7 +72,11 @@ def test_rule_of_a_known_name_fails_its_stack(stacks: Stacks, world: World) -> N
 def test_events_of_a_sam_function_run_it(stacks: Stacks, world: World) -> None:
     """SAM makes a rule and a permission of each event: a pattern of either name, and a schedule."""
     seen: list[str] = []
-    world.functions.register("worker", lambda event, _: seen.append(event["detail-type"]))
+
+    def note(event: Any, _: object) -> None:
+        seen.append(event["detail-type"])
+
+    world.functions.register("worker", note)
     pattern = {"source": ["shop"]}
     properties: dict[str, Any] = {
         "FunctionName": "worker", "Handler": "index.handler", "Runtime": "python3.12",
