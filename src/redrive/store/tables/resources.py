@@ -10,6 +10,7 @@ from redrive.core.knobs import PRODUCTION
 from redrive.core.scope import Scope
 from redrive.store.database import Database
 from redrive.store.documents import dataclass_text
+from redrive.store.memo import Memo
 from redrive.store.queries import load_queries
 
 _SQL = load_queries("resources")
@@ -76,12 +77,14 @@ class ResourceCache:
 class ResourceTable:
     """Documents by (kind, scope, name)."""
 
-    __slots__ = ("_cache", "_database", "_is_shared")
+    __slots__ = ("_cache", "_database", "_is_shared", "memo")
 
     def __init__(self, database: Database, cache: ResourceCache) -> None:
         self._database = database
         self._is_shared = database.is_shared
         self._cache = cache
+        self.memo = Memo()
+        """What services have computed from resources, such as the matchers of event buses."""
 
     @property
     def cache(self) -> ResourceCache:
