@@ -24,7 +24,7 @@ from benchmarks.kill.cluster import Node, Weather, nodes_on
 from benchmarks.kill.load import ORDERED_VISIBILITY_S, VISIBILITY_S, Load
 from benchmarks.kill.memory import Memory
 from benchmarks.report import machine
-from benchmarks.travel import MAY_SEND, ROLE, TRUST
+from benchmarks.travel import ROLE, TRUST
 from scripts.postgresql import serving
 
 SETTLE_S_MAX = 120

@@ -59,6 +59,7 @@ class CallRate:
     """
 
     KIND: ClassVar[str] = "events.call_rate"
+    IS_STATE: ClassVar[bool] = True
 
     name: str
     used_until_us: int = 0

@@ -43,6 +43,7 @@ class Replay:
     """
 
     KIND: ClassVar[str] = "events.replay"
+    IS_STATE: ClassVar[bool] = True
 
     name: str
     uid: str
