@@ -9,6 +9,7 @@ from redrive.core.documents import Document, load_json
 from redrive.core.entropy import new_uuid
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
+from redrive.services.events.at_once import deliver_or_promise
 from redrive.services.events.limits import ENTRIES_BYTES_END
 from redrive.services.events.model import metrics
 from redrive.services.events.model.bus import BusReference, reference_of
@@ -55,7 +56,7 @@ def put_events(
             fault = {"ErrorCode": "MalformedDetail", "ErrorMessage": "Detail is malformed."}
         answers.append(fault)
     for bus, events in accepted.items():
-        publish(tx, bus, events)
+        publish(tx, bus, events, promise=deliver_or_promise)
     failed = sum("ErrorCode" in answer for answer in answers)
     _count(tx, caller, answers, failed, size)
     return {"FailedEntryCount": failed, "Entries": answers}
