@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from redrive.delivery.faults import Fault, add_fault, clear_faults
-from redrive.delivery.history.runs import run_of
+from redrive.delivery.history.runs import Run, run_of
 from redrive.services.events.limits import AT_ONCE_MAX
 from redrive.store.api import Transaction
 from redrive.store.tables.attempts import RunState
@@ -43,15 +43,15 @@ def test_messages_of_a_call_belong_to_the_executions_of_their_own_events(bus_des
 
     ids = publish(bus_desk, 3)
 
-    def facts(tx: Transaction) -> list[tuple[str, RunState, int]]:
-        runs = [run_of(tx, f"{one}/r/1") for one in ids]
-        assert None not in runs
-        return [(run.facts.execution_id, run.state, run.records[0].attempt) for run in runs if run is not None]
+    def recorded(tx: Transaction) -> list[Run]:
+        return [run for one in ids if (run := run_of(tx, f"{one}/r/1")) is not None]
 
-    assert bus_desk.world.store.run(facts) == [(one, RunState.DELIVERED, 1) for one in ids]
-    led_to = bus_desk.world.store.run(lambda tx: [run_of(tx, f"{one}/r/1").records[0].led_to for one in ids])
+    runs = bus_desk.world.store.run(recorded)
+    assert [(run.facts.execution_id, run.state, run.records[0].attempt) for run in runs] == [
+        (one, RunState.DELIVERED, 1) for one in ids
+    ]
     bodies = {message["MessageId"]: json.loads(message["Body"])["id"] for message in bus_desk.take()}
-    assert [bodies[one] for one in led_to] == ids
+    assert [bodies[run.records[0].led_to] for run in runs] == ids
 
 
 def test_messages_of_a_call_are_caused_by_their_own_events(bus_desk: Any) -> None:
