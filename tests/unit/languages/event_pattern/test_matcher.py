@@ -67,3 +67,13 @@ def test_event_as_text_matches_what_its_object_matches(pattern: Pattern, event: 
 
     assert matcher.matching_json(json.dumps(event)) == matcher.matching_json(json.dumps(event).encode())
     assert matcher.matching_json(json.dumps(event)) == matcher.matching(event)
+
+
+def test_pattern_of_a_large_bus_that_is_replaced_matches_as_the_new_one_alone() -> None:
+    many = {str(number): parse(f'{{"a": ["v{number}"]}}') for number in range(600)}
+
+    replaced = Matcher.of(many).with_pattern("7", parse('{"a": ["new"]}'))
+    rounds = [(replaced.matching({"a": "v7"}), replaced.matching({"a": "new"})) for _ in range(700)]
+
+    assert rounds == [(frozenset(), frozenset({"7"}))] * 700
+    assert replaced.without("7").matching({"a": "new"}) == frozenset()
