@@ -149,6 +149,17 @@ def test_basic_connection_sends_its_credentials(setting: Setting) -> None:
     assert request.headers["authorization"] == "Basic " + base64.b64encode(b"ann:pa ss").decode()
 
 
+def test_api_key_with_a_blank_in_its_name_costs_no_body(setting: Setting) -> None:
+    """AWS accepts such names, and public templates have them; many servers stop to read headers there."""
+    key = {"ApiKeyAuthParameters": {"ApiKeyName": "Own Authorization", "ApiKeyValue": "value"}}
+    setting.target(setting.destination(setting.connect("API_KEY", key)))
+
+    setting.put({"n": 1})
+
+    (request,) = setting.server.requests
+    assert json.loads(request.body)["detail"] == {"n": 1}
+
+
 def test_parameters_of_the_connection_win_over_those_of_the_target(setting: Setting) -> None:
     http = {
         "HeaderParameters": [{"Key": "X-Both", "Value": "connection"}, {"Key": "x-one", "Value": "1"}],
