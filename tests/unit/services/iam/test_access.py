@@ -27,6 +27,7 @@ class NoDatabase:
     """A database that nobody may ask anything."""
 
     written = 0
+    is_shared = False
 
     def all(self, sql: str, params: Params) -> list[Row]:
         raise AssertionError(sql)
