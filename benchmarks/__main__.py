@@ -1,4 +1,4 @@
-"""The command: `python -m benchmarks [startup|time|schedules|lag|handler|prove|sqs|all]`; `--help` says the rest."""
+"""The command: `python -m benchmarks [SUITE]`; `--help` names the suites and says the rest."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tempfile import TemporaryDirectory
 
 from rich.console import Console
 
-from benchmarks import handler, lag, prove, schedules, startup, stores, travel
+from benchmarks import handler, lag, patterns, prove, schedules, startup, stores, travel
 from benchmarks.dialects import Dialect, JsonDialect
 from benchmarks.peers import PEERS, running
 from benchmarks.processes import ENVIRONMENT, NotStarted, ServerProcess, free_port, redrive_command, serving
 from benchmarks.report import Figure, Row, machine, show_figures, show_ratios, show_rows, write_json
 from benchmarks.sqs import Measured
 
-SUITES = ("startup", "time", "schedules", "lag", "handler", "prove", "sqs", "stores")
+SUITES = ("startup", "time", "schedules", "lag", "handler", "patterns", "prove", "sqs", "stores")
 WIDTH_OF_PAPER = 150
 
 
@@ -43,6 +43,9 @@ def main() -> None:
     if "handler" in wanted:
         results["handler"] = figures = list(handler.measure())
         show_figures(console, "Handlers, CPU over that of the bare handler", figures)
+    if "patterns" in wanted:
+        results["patterns"] = figures = list(patterns.measure())
+        show_figures(console, "Event patterns, CPU", figures)
     if "prove" in wanted:
         results["prove"] = figures = list(prove.measure(arguments.faults))
         show_figures(console, "Proving a handler", figures)
@@ -53,9 +56,9 @@ def main() -> None:
     if "stores" in wanted:
         for name, opened in (("in a file", stores.in_file), ("in PostgreSQL", stores.in_postgresql)):
             with opened() as (server, database):
-                rows = list(stores.Measured(server, database).rows(arguments.seconds))
-            results[f"stores, {name}"] = rows
-            show_rows(console, f"A durable store {name}", rows)
+                measured = list(stores.Measured(server, database).rows(arguments.seconds))
+            results[f"stores, {name}"] = measured
+            show_rows(console, f"A durable store {name}", measured)
     if arguments.json:
         write_json(arguments.json, results)
 

@@ -47,10 +47,14 @@ def programs() -> Path | None:
 
 @contextmanager
 def running(*, durable: bool = False) -> Iterator[str]:
-    """Run a server while the block runs. Gives the URL of its database `postgres`, as its superuser.
+    """As `serving`; gives the URL alone."""
+    with serving(durable=durable) as server:
+        yield server.url
 
-    Without `durable`, nothing waits for the disk. Errors: NoServer.
-    """
+
+@contextmanager
+def serving(*, durable: bool = False) -> Iterator[Server]:
+    """Run a server while the block runs. Without `durable`, nothing waits for the disk. Errors: NoServer."""
     folder = Path(tempfile.mkdtemp(prefix="redrive-postgresql-"))
     try:
         found = programs()
@@ -58,21 +62,23 @@ def running(*, durable: bool = False) -> Iterator[str]:
             raise NoServer(
                 f"No PostgreSQL is installed here: run make setup, or name a folder of programs in {VARIABLE}."
             )
-        server = _Server(found, folder)
+        server = Server(found, folder)
         server.start({**SETTINGS, **({} if durable else WITHOUT_SYNC)})
         try:
-            yield f"postgresql://{USER}@/postgres?host={folder}"
+            yield server
         finally:
             server.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-class _Server:
+class Server:
     """The programs of a server, run in a folder as a user that PostgreSQL accepts."""
 
     def __init__(self, found: Path, folder: Path) -> None:
         self._folder = folder
+        self.url = f"postgresql://{USER}@/postgres?host={folder}"
+        """The URL of its database `postgres`, as its superuser."""
         self._other = pwd.getpwnam(NOBODY) if os.geteuid() == 0 else None
         if self._other is not None:
             os.chown(folder, self._other.pw_uid, self._other.pw_gid)
@@ -84,10 +90,20 @@ class _Server:
             for name, value in {**settings, "unix_socket_directories": str(self._folder)}.items():
                 written.write(f"{name} = '{value}'\n")
         (self._folder / "data" / "pg_hba.conf").write_text(WHO_MAY_CONNECT)
+        self.start_again()
+
+    def start_again(self) -> None:
+        """Start a server that was stopped."""
         self._run("pg_ctl", "start", "--wait", "--silent", "--log", str(self._folder / "log"))
 
     def stop(self) -> None:
+        """Stop as in a crash: nothing is written any more, and clients are not waited for."""
         self._run("pg_ctl", "stop", "--wait", "--silent", "--mode=immediate")
+
+    def restart(self) -> None:
+        """Crash, and start again."""
+        self.stop()
+        self.start_again()
 
     def _run(self, program: str, *options: str) -> None:
         said = self._folder / "said"

@@ -7,8 +7,13 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
+import psycopg
+
+from redrive.store.postgres.opening import connect_alone
+from redrive.store.postgres.url import parse_url
 from tests.e2e.conftest import ROOT, ServerProcess
 
 
@@ -52,6 +57,43 @@ def test_data_path_that_is_a_file_is_refused(tmp_path: Path) -> None:
     path.write_text("hello")
 
     assert "cannot be used" in refused("--port", "0", "--data", str(path))
+
+
+def test_database_that_does_not_answer_is_named_without_its_password(tmp_path: Path) -> None:
+    said = refused("--port", "0", "--store", f"postgresql://me:hush@/jobs?host={tmp_path}")
+
+    assert "There is no answer from postgresql://me@/jobs" in said
+    assert "hush" not in said
+
+
+def test_foreign_database_is_refused_and_left_as_it_is(postgresql_store_url: str) -> None:
+    with psycopg.connect(postgresql_store_url, autocommit=True) as connection:
+        connection.execute("CREATE TABLE customers (id int)")
+
+        said = refused("--port", "0", "--store", postgresql_store_url)
+
+        tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
+    assert "tables that are not redrive's (customers)" in said
+    assert tables == [("customers",)]
+
+
+def test_database_of_a_newer_redrive_is_refused(postgresql_store_url: str, start: Callable[..., ServerProcess]) -> None:
+    start("--store", postgresql_store_url).stop()
+    with psycopg.connect(postgresql_store_url, autocommit=True) as connection:
+        connection.execute("UPDATE store_state SET schema_version = schema_version + 1")
+        start("--store", postgresql_store_url).stop()  # One version of overlap.
+        connection.execute("UPDATE store_state SET schema_version = schema_version + 1")
+
+        said = refused("--port", "0", "--store", postgresql_store_url)
+
+    assert "was written by a newer redrive" in said
+
+
+def test_database_that_is_being_copied_is_refused(postgresql_store_url: str) -> None:
+    with closing(connect_alone(parse_url(postgresql_store_url))):
+        said = refused("--port", "0", "--store", postgresql_store_url)
+
+    assert "is being copied" in said
 
 
 def test_stopped_server_ends_well(start: Callable[..., ServerProcess]) -> None:

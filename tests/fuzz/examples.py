@@ -19,6 +19,7 @@ _KEY = {"id": {"S": "1"}, "at": {"N": "1"}}
 _VALUES = {":a": {"S": "1"}, ":b": {"N": "1"}}
 _METRIC = {"Namespace": "Shop", "MetricName": "Orders", "Dimensions": [{"Name": "a", "Value": "b"}]}
 _SPAN = {"StartTime": Moment(1_735_680_000), "EndTime": Moment(1_735_700_000)}
+BUS = "arn:aws:events:us-east-1:000000000000:event-bus/default"
 QUEUE_POLICY = {
     "Version": "2012-10-17",
     "Statement": [{"Effect": "Allow", "Principal": "*", "Action": "sqs:SendMessage", "Resource": QUEUE}],
@@ -193,6 +194,74 @@ EXAMPLES: Mapping[tuple[str, str], Mapping[str, object]] = {
     ("dynamodb", "UpdateTimeToLive"): {
         "TableName": "orders",
         "TimeToLiveSpecification": {"Enabled": True, "AttributeName": "at"},
+    },
+    ("events", "CreateEventBus"): {
+        "Name": "orders",
+        "LogConfig": {"Level": "INFO", "IncludeDetail": "FULL"},
+        "Tags": [{"Key": "a", "Value": "b"}],
+    },
+    ("events", "PutEvents"): {
+        "Entries": [
+            {"Source": "shop", "DetailType": "Order", "Detail": '{"a":1}', "Resources": ["r"]},
+            {"Source": "shop", "DetailType": "Order", "Detail": "{}", "EventBusName": BUS},
+        ]
+    },
+    ("events", "PutRule"): {
+        "Name": "r",
+        "EventPattern": '{"source":["shop"]}',
+        "ScheduleExpression": "rate(5 minutes)",
+        "Tags": [{"Key": "a", "Value": "b"}],
+    },
+    ("events", "PutTargets"): {
+        "Rule": "r",
+        "Targets": [
+            {
+                "Id": "1",
+                "Arn": QUEUE,
+                "InputTransformer": {"InputPathsMap": {"a": "$.detail.a[0]"}, "InputTemplate": '{"a": <a>}'},
+                "RetryPolicy": {"MaximumRetryAttempts": 1, "MaximumEventAgeInSeconds": 60},
+                "DeadLetterConfig": {"Arn": DLQ},
+            },
+            {"Id": "2", "Arn": FUNCTION, "InputPath": "$.detail"},
+        ],
+    },
+    ("events", "PutPermission"): {
+        "Action": "events:PutEvents",
+        "Principal": "111111111111",
+        "StatementId": "s",
+        "Condition": {"Type": "StringEquals", "Key": "aws:PrincipalOrgID", "Value": "o-1"},
+    },
+    ("events", "TestEventPattern"): {"EventPattern": '{"source":["shop"]}', "Event": '{"source":"shop"}'},
+    ("events", "TagResource"): {"ResourceARN": BUS, "Tags": [{"Key": "a", "Value": "b"}]},
+    ("events", "CreateArchive"): {
+        "ArchiveName": "all",
+        "EventSourceArn": BUS,
+        "EventPattern": '{"source":["shop"]}',
+        "RetentionDays": 1,
+    },
+    ("events", "UpdateArchive"): {"ArchiveName": "all", "EventPattern": '{"source":["shop"]}', "RetentionDays": 2},
+    ("events", "StartReplay"): {
+        "ReplayName": "again",
+        "EventSourceArn": BUS.replace("event-bus/default", "archive/all"),
+        "EventStartTime": Moment(1_735_680_000),
+        "EventEndTime": Moment(1_735_700_000),
+        "Destination": {"Arn": BUS},
+    },
+    ("events", "CreateConnection"): {
+        "Name": "c",
+        "AuthorizationType": "API_KEY",
+        "AuthParameters": {"ApiKeyAuthParameters": {"ApiKeyName": "x-key", "ApiKeyValue": "value"}},
+    },
+    ("events", "UpdateConnection"): {
+        "Name": "c",
+        "AuthParameters": {"InvocationHttpParameters": {"HeaderParameters": [{"Key": "a", "Value": "b"}]}},
+    },
+    ("events", "CreateApiDestination"): {
+        "Name": "d",
+        "ConnectionArn": BUS.replace("event-bus/default", "connection/c/0"),
+        "InvocationEndpoint": "https://hooks.example.com/*",
+        "HttpMethod": "POST",
+        "InvocationRateLimitPerSecond": 1,
     },
     ("iam", "CreateRole"): {"RoleName": "fresh", "AssumeRolePolicyDocument": json.dumps(TRUST), "Path": "/a/"},
     ("iam", "CreatePolicyVersion"): {

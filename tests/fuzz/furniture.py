@@ -64,12 +64,20 @@ def _furniture() -> Snapshot:
     _schedules(world)
     _table(world)
     _logs(world)
+    _bus(world)
     world.client("cloudwatch").put_metric_data(Namespace="Shop", MetricData=[{"MetricName": "Orders", "Value": 3}])
     world.client("cloudformation").create_stack(StackName="shop", TemplateBody=TEMPLATE)
     world.settle()
     saved = world.store.save()
     world.close()
     return saved
+
+
+def _bus(world: World) -> None:
+    """A rule that sends what the shop says to the queue and to the function."""
+    events = world.client("events")
+    events.put_rule(Name="r", EventPattern='{"source":["shop"]}', ScheduleExpression="rate(1 day)")
+    events.put_targets(Rule="r", Targets=[{"Id": "1", "Arn": QUEUE}, {"Id": "2", "Arn": FUNCTION}])
 
 
 def known() -> Mapping[str, tuple[object, ...]]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from redrive.core.documents import load_json
 from redrive.core.errors import ServiceError
-from redrive.languages import dynamo, iam, log_filter, schedule, template
+from redrive.languages import dynamo, event_pattern, iam, log_filter, schedule, template
 from redrive.testing.world import START
 from redrive.wire.message import HttpRequest
 from redrive.wire.model.files import Models
@@ -34,6 +34,13 @@ MESSAGES = (
     "\0",
     "𝄞" * 40,
     "[" * 90,
+)
+
+
+EVENTS: tuple[dict[str, object], ...] = (
+    {"a": {"b": [1, "x", None, {"c": True}]}, "b": "aab", "c": "10.0.0.1"},
+    {"a": [{"b": 1, "c": 2}, {"b": 2}], "$or": "a", "a.b": 3},
+    {},
 )
 
 
@@ -85,6 +92,19 @@ def _read_filter(text: str) -> object:
     return [matches(message) for message in MESSAGES]
 
 
+def _read_event_pattern(text: str) -> object:
+    pattern = event_pattern.parse(text)
+    matcher = event_pattern.Matcher.of({"pattern": pattern})
+    for event in EVENTS:
+        assert (matcher.matching(event) != frozenset()) is event_pattern.matches(pattern, event)
+        event_pattern.explain(pattern, event).text().encode()
+    return pattern
+
+
+def _read_event(text: str) -> object:
+    return _MATCHER.matching_json(text)
+
+
 def _read_template(text: str) -> object:
     read = template.load_template(text)
     pseudo = template.PseudoParameters("000000000000", "us-east-1", "made", "arn:made")
@@ -125,6 +145,7 @@ def _latin(text: str) -> str:
     return text.encode("utf-8", "surrogatepass").decode("latin-1")
 
 
+_MATCHER = event_pattern.Matcher.of({"pattern": event_pattern.parse('{"a":{"b":[1]},"c":[{"exists":false}]}')})
 _MODELS = Models()
 _ROUTER = Router(_MODELS)
 _PATHS = PathTable(_MODELS.service("lambda").operations.values())
@@ -183,6 +204,43 @@ LANGUAGES = {
             "٣",
         ),
         sentences.schedule,
+    ),
+    "event pattern": Language(
+        _read_event_pattern,
+        (event_pattern.PatternError,),
+        (
+            '{"a":[',
+            '{"b":{',
+            '{"$or":[',
+            '{"a":["x"]},{"b":[1]}',
+            "]}",
+            "}",
+            "]",
+            ",",
+            '"',
+            "\\",
+            "\ud800",
+            " ",
+            '{"prefix":"a"}',
+            '{"suffix":{"equals-ignore-case":"B"}}',
+            '{"anything-but":',
+            '["x",',
+            '{"wildcard":"*a*"}',
+            '{"numeric":[">",0,"<=",5]}',
+            '{"cidr":"10.0.0.0/8"}',
+            '{"exists":false}',
+            "null",
+            "true",
+            "-1e999",
+            "1.5",
+            '{"a":["x",1,null,{"prefix":"a"}]}',
+            '{"a":{"b":[{"anything-but":{"wildcard":["*x","a*"]}}]}}',
+            "a.b",
+            ":",
+        ),
+    ),
+    "event": Language(
+        _read_event, (ValueError,), ('{"a":', '{"b":', "}", "[", "]", "1", ",", '"c":1', "null", "\\ud800", '"a.b":1')
     ),
     "zone": Language(
         _read_zone, (schedule.InvalidTimezone,), ("Europe", "/", "Paris", "..", "UTC", "Etc/GMT+1", ".", "\0", "posix")

@@ -36,7 +36,7 @@ COMMANDS = {
     "serve": ("redrive.cli.serve", "Serve AWS's APIs from this machine."),
     "sim": ("redrive.cli.sim", "Run the engine under bad weather, from a seed."),
     "status": ("redrive.cli.status", "Show a server: its clock and store, what is due, and what failed lately."),
-    "store": ("redrive.cli.store", "Check a store, or make a backup of it."),
+    "store": ("redrive.cli.store", "Check a store, make a backup of it, or copy it elsewhere."),
     "version": ("redrive.cli.version", "Print the version."),
 }
 

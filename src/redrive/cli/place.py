@@ -51,7 +51,14 @@ def place_of(store: str | None, data: Path | None = None) -> Place | None:
 
 def named_place(text: str) -> Place:
     """The place that an argument names: a directory, with sqlite: before it or not, or a URL. Errors: UserError."""
-    return parse_url(text) if is_postgresql(text) else Path(text.removeprefix("sqlite:"))
+    if is_postgresql(text):
+        return parse_url(text)
+    path = text.removeprefix("sqlite:")
+    if not path:
+        raise UserError(
+            "The name of the store is empty.", next_step=f"Name a directory, or {EXAMPLE}.", exit_code=USAGE
+        )
+    return Path(path)
 
 
 def directory_of(text: str, command: str, instead: str) -> Path:

@@ -1,15 +1,15 @@
-"""`redrive store check|backup|accept`: checks a store, copies it, or continues after a loss."""
+"""`redrive store check|backup|copy|accept`: checks a store, copies it, moves it, or continues after a loss."""
 
 from __future__ import annotations
 
 import json
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
-from typing import cast
+from typing import Any
 
 import click
 from rich.console import Console
@@ -17,8 +17,10 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from redrive.cli.endpoint import endpoint_option
-from redrive.cli.surface import Backup, StoreReport, Surface
+from redrive.cli.place import directory_of, named_place
+from redrive.cli.surface import Backup, Surface
 from redrive.core.errors import UserError
+from redrive.store.copying.copy import copy_place
 from redrive.store.files.accept import accept_loss
 from redrive.store.files.backup import check_copy, copy_store, partial_of, put_in_place, refuse_existing
 from redrive.store.files.directory import DataDirectory, InUse, create_private, take_existing
@@ -30,23 +32,29 @@ FINDING = 1
 
 @click.group()
 def command() -> None:
-    """Check a store, or make a backup of it."""
+    """Check a store, make a backup of it, or copy it to where another one shall be."""
 
 
 @command.command()
-@click.argument("directory", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
+@click.argument("place", metavar="[DIR|URL]", required=False)
 @endpoint_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, as to a pipe.")
-def check(directory: Path | None, endpoint_url: str, as_json: bool) -> None:
+def check(place: str | None, endpoint_url: str, as_json: bool) -> None:
     """Read the whole store in the data directory DIR, or that of a running server, and say what is wrong with it.
 
-    Nothing is changed. Exit code 1 if anything was found.
+    Of a PostgreSQL database, named by its URL, the rows are counted, also while servers use it; its pages are the
+    business of PostgreSQL. Nothing is changed. Exit code 1 if anything was found.
     """
-    if directory is None:
-        report: StoreReport = Surface(endpoint_url).get_store_report()
+    named = None if place is None else named_place(place)
+    if named is None:
+        report: Mapping[str, Any] = Surface(endpoint_url).get_store_report()
+    elif isinstance(named, Path):
+        with _held(named) as data:
+            report = report_on(data.store)
     else:
-        with _held(directory) as data:
-            report = cast(StoreReport, report_on(data.store))
+        from redrive.store.postgres.report import report_on_database
+
+        report = report_on_database(named)
     if as_json or not sys.stdout.isatty():
         click.echo(json.dumps(report, indent=2))
     else:
@@ -57,9 +65,9 @@ def check(directory: Path | None, endpoint_url: str, as_json: bool) -> None:
 
 @command.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--data", type=click.Path(path_type=Path), help="Copy from this directory, of a server that is stopped.")
+@click.option("--data", metavar="DIR", help="Copy from this directory, of a server that is stopped.")
 @endpoint_option
-def backup(file: Path, data: Path | None, endpoint_url: str) -> None:
+def backup(file: Path, data: str | None, endpoint_url: str) -> None:
     """Copy the store of a running server, as it is at one instant, into the new file FILE, and check the copy.
 
     To restore it, put it as redrive.sqlite into an empty directory, and start a server with that as --data.
@@ -70,7 +78,8 @@ def backup(file: Path, data: Path | None, endpoint_url: str) -> None:
         if data is None:
             _fetch(endpoint_url, part, progress)
         else:
-            with _held(data) as held:
+            directory = directory_of(data, "backup", "Make a backup of a database by: pg_dump --format=custom URL")
+            with _held(directory) as held:
                 _refuse_damaged(held)
                 bar = progress.add_task("", total=None, what="copying")
                 copy_store(
@@ -83,13 +92,39 @@ def backup(file: Path, data: Path | None, endpoint_url: str) -> None:
 
 
 @command.command()
-@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
-def accept(directory: Path) -> None:
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, as to a pipe.")
+def copy(source: str, target: str, as_json: bool) -> None:
+    """Copy the whole store in FROM to TO, which must be empty: data directories, or URLs of PostgreSQL databases.
+
+    No server may use FROM meanwhile. The rows of each table are counted on both sides. What is interrupted leaves no
+    store in TO, and FROM as it was.
+    """
+    with _progress() as progress:
+        bar = progress.add_task("", total=None, what="reading")
+
+        def follow(table: str, done: int, total: int) -> None:
+            progress.update(bar, completed=done, total=max(total, 1), what=table)
+
+        copied = copy_place(named_place(source), named_place(target), progress=follow)
+    if as_json or not sys.stdout.isatty():
+        document = {"from": copied.source, "to": copied.target, "rows": copied.rows, "tables": dict(copied.tables)}
+        click.echo(json.dumps(document, indent=2))
+    else:
+        console = Console()
+        console.print(_counted(copied.tables))
+        console.print(f"{copied.rows} rows from {copied.source} to {copied.target}", markup=False)
+
+
+@command.command()
+@click.argument("place", metavar="DIR")
+def accept(place: str) -> None:
     """Go on with what is left of a store whose log was damaged or lost. A copy of the log is kept.
 
     Only after `redrive store check` has said what is missing, and where there is no backup.
     """
-    with _held(directory) as data:
+    with _held(directory_of(place, "accept", "A database has its own means; restore a backup of it.")) as data:
         finding = accept_loss(data.store)
     click.echo(f"accepted: {finding}" if finding else "There is nothing to accept: the store is as it was left.")
 
@@ -161,17 +196,22 @@ def _meanwhile(work: Callable[[], Backup], look: Callable[[], None]) -> Backup:
     return done.result()
 
 
-def _show(report: StoreReport) -> None:
+def _show(report: Mapping[str, Any]) -> None:
     console = Console()
-    table = Table("table", "rows")
-    for name, count in report["tables"].items():
-        table.add_row(name, "cannot be read" if count is None else str(count))
-    console.print(table)
-    console.print(f"{report['store']}: schema {report['schema']}, {report['bytes']} bytes, log {report['log_bytes']}")
+    console.print(_counted(report["tables"]))
+    rest = f"PostgreSQL {report['server']}" if "server" in report else f"log {report['log_bytes']}"
+    console.print(f"{report['store']}: schema {report['schema']}, {report['bytes']} bytes, {rest}", markup=False)
     for finding in report["findings"]:
         console.print(f"found: {finding}", markup=False)
     if report["ok"]:
         console.print("ok: nothing was found")
+
+
+def _counted(tables: Mapping[str, int | None]) -> Table:
+    shown = Table("table", "rows")
+    for name, count in tables.items():
+        shown.add_row(name, "cannot be read" if count is None else str(count))
+    return shown
 
 
 def _progress() -> Progress:

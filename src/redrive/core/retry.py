@@ -29,11 +29,15 @@ class Succeeded:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The target did not accept the delivery: the code and message of its error."""
+    """The target did not accept the delivery: the code and message of its error.
+
+    The target has asked for a wait of at least `wait_ms` before the next attempt.
+    """
 
     code: str
     message: str
     kind: FailureKind
+    wait_ms: int = 0
 
 
 Outcome = Succeeded | Failed
@@ -127,13 +131,13 @@ def decide(
             return Delivered()
         case Failed(kind=FailureKind.PERMANENT):
             return GiveUp(None)
-        case Failed(kind=kind):
+        case Failed(kind=kind, wait_ms=wait_ms):
             throttled = kind is FailureKind.THROTTLED
             counted = policy.throttles_count or not throttled
             if counted and failures >= policy.retries_max:
                 return GiveUp(Exhausted.ATTEMPTS)
             backoff = policy.throttle_backoff if throttled and policy.throttle_backoff else policy.backoff
-            at = now + backoff.wait_ms(failures + 1 if counted else attempts, spread)
+            at = now + max(wait_ms, backoff.wait_ms(failures + 1 if counted else attempts, spread))
             if at > first_at + policy.age_ms_max:
                 return GiveUp(Exhausted.AGE)
             return RetryAt(at, counted)

@@ -21,7 +21,9 @@ class Caller:
     """The caller of an operation.
 
     With `role_arn`, the caller is a session of that role; with `user_arn`, that IAM user or a session of the user:
-    their policies decide. With neither, the caller is the account itself, which may do everything in the account.
+    their policies decide. With `service` (`events.amazonaws.com`), an AWS service calls for the resource `source_arn`
+    in the account: only the policy of what it calls decides. With none of them, the caller is the account itself,
+    which may do everything in the account.
     `host` is the host name in the caller's request, for answers that contain URLs. `trace_header` is X-Ray's; empty if
     there is none.
     """
@@ -33,11 +35,13 @@ class Caller:
     host: str = "127.0.0.1:4566"
     user_arn: str | None = None
     trace_header: str = ""
+    service: str = ""
+    source_arn: str = ""
 
     @property
     def is_account(self) -> bool:
         """Whether the caller is the account itself, its root."""
-        return self.role_arn is None and self.user_arn is None
+        return self.role_arn is None and self.user_arn is None and not self.service
 
     @property
     def account(self) -> str:
@@ -49,7 +53,9 @@ class Caller:
 
     @property
     def principal_arn(self) -> str:
-        """The caller's name in AWS's messages: the account's root, a user, or `…:assumed-role/ROLE/SESSION`."""
+        """The caller's name in AWS's messages: the account's root, a user, `…:assumed-role/ROLE/SESSION`, a service."""
+        if self.service:
+            return self.service
         if self.role_arn is None:
             return self.user_arn or f"arn:aws:iam::{self.account}:root"
         role_name = self.role_arn.rsplit("/", 1)[-1]

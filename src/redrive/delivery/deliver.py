@@ -34,7 +34,7 @@ from redrive.delivery.operation import OutsideNeeded
 from redrive.delivery.outside.errand import Errand, Result
 from redrive.delivery.outside.invocation import InvocationResult
 from redrive.delivery.outside.kept import KEPT, due_answers, forget_answer, keep_answer, put_off_again
-from redrive.delivery.sources.call import Call
+from redrive.delivery.sources.call import Call, Inside, Later
 from redrive.delivery.sources.source import Source
 from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.store.api import Cause, Transaction
@@ -203,7 +203,7 @@ class DeliveryWorker:
         outcome: Outcome
         try:
             call = _rendered(tx, source, delivery)
-            if not isinstance(call, Call):
+            if not isinstance(call, Call | Inside):
                 raise Bug(f"{delivery.source} renders an errand for a delivery inside the store")
             if fault is not None:
                 raise fault.error
@@ -234,7 +234,9 @@ class DeliveryWorker:
         outcome: Outcome
         try:
             rendered = _rendered(tx, source, delivery)
-            if not isinstance(rendered, Call):
+            if isinstance(rendered, Later):
+                return self._postponed(tx, delivery, rendered)
+            if not isinstance(rendered, Call | Inside):
                 return (Attempt(self.name, delivery.id, delivery.fence, rendered),)
             outcome = Succeeded(_called(tx, rendered))
         except ServiceError as error:
@@ -243,6 +245,12 @@ class DeliveryWorker:
             outside = needed.outside
             return (Attempt(self.name, delivery.id, delivery.fence, outside.invocation, outside.resume),)
         self._conclude(tx, source, origin, delivery, outcome)
+        return ()
+
+    def _postponed(self, tx: Transaction, delivery: Delivery, later: Later) -> Sequence[Attempt]:
+        """Release a delivery whose source has asked for a later attempt. There are no attempts now."""
+        uncounted = delivery._replace(attempts=delivery.attempts - 1)
+        tx.deliveries.release(uncounted, place=delivery.place, due_at=max(later.at, tx.now + 1), counted=False)
         return ()
 
     def _gave_up_by_age(self, tx: Transaction, source: Source, origin: Origin, delivery: Delivery) -> bool:
@@ -310,7 +318,7 @@ def _ran(result: Result) -> Ran:
     return Ran(log_stream=result.log_stream) if isinstance(result, InvocationResult) else NOTHING_RAN
 
 
-def _rendered(tx: Transaction, source: Source, delivery: Delivery) -> Call | Errand:
+def _rendered(tx: Transaction, source: Source, delivery: Delivery) -> Call | Inside | Errand | Later:
     """The work that the source asks for. Errors: ServiceError."""
     try:
         return source.render(tx, delivery)
@@ -320,14 +328,18 @@ def _rendered(tx: Transaction, source: Source, delivery: Delivery) -> Call | Err
         raise _failure_of_ours(f"render a delivery of {source.name}", defect) from defect
 
 
-def _called(tx: Transaction, call: Call) -> Document:
+def _called(tx: Transaction, call: Call | Inside) -> Document:
     """The target's answer. Errors: ServiceError; OutsideNeeded if the call cannot be answered inside a transaction."""
     try:
+        if isinstance(call, Inside):
+            with tx.savepoint():
+                return call.perform()
         return tx.services.call(tx, call.caller, call.service, call.operation, call.params())
     except _EXPECTED:
         raise
     except Exception as defect:
-        raise _failure_of_ours(f"run {call.service} {call.operation}", defect) from defect
+        what = "perform a delivery" if isinstance(call, Inside) else f"run {call.service} {call.operation}"
+        raise _failure_of_ours(what, defect) from defect
 
 
 def _failure_of_ours(what: str, defect: Exception) -> ServiceError:

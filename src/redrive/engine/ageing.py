@@ -6,10 +6,13 @@ from redrive.core.clock import DAY_MS, MINUTE_MS
 from redrive.delivery.upkeep.metrics import KEPT_MS as METRICS_KEPT_MS
 from redrive.delivery.upkeep.metrics import MetricSweep
 from redrive.delivery.upkeep.worker import RUNS_KEPT_MS, Ageing, RunSweep, TokenSweep
+from redrive.services.events.archiving import ArchiveSweep
+from redrive.services.events.limits import REPLAYS_KEPT_MS
 from redrive.services.logs.retention import LogSweep
 from redrive.services.sqs.limits import DEDUPLICATION_MS
 from redrive.services.sqs.retention import MessageSweep
 
+_ARCHIVES = ArchiveSweep()
 _MESSAGES = MessageSweep()
 _RUNS = RunSweep()
 
@@ -26,4 +29,6 @@ AGEING: tuple[Ageing, ...] = (
     ),
     Ageing("data points of metrics", f"{METRICS_KEPT_MS // DAY_MS} days", MetricSweep()),
     Ageing("log events", "the retention of their group, if it has one", LogSweep()),
+    Ageing("archived events", "the retention of their archive, if it has one", _ARCHIVES),
+    Ageing("replays", f"{REPLAYS_KEPT_MS // DAY_MS} days after their end", _ARCHIVES),
 )  # fmt: skip

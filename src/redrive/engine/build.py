@@ -25,6 +25,11 @@ from redrive.invoke.http_calls import HttpCalls
 from redrive.services.cloudformation.workers.macros import MacroWorker
 from redrive.services.cloudformation.workers.stacks import StackWorker
 from redrive.services.dynamodb.workers.expiry import ExpiryWorker
+from redrive.services.events.api_calls import ApiCalls
+from redrive.services.events.source import EventsSource
+from redrive.services.events.workers.connections import ConnectionWorker
+from redrive.services.events.workers.replays import ReplayWorker
+from redrive.services.events.workers.schedules import RuleScheduleWorker
 from redrive.services.iam.warnings import log_unknown
 from redrive.services.lambda_.queue_events import QueueEvents
 from redrive.services.lambda_.source import LambdaSource
@@ -64,6 +69,22 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "time_to_live",
         "transactions",
     ),
+    "events": _operations(
+        "events",
+        "api_destinations",
+        "archives",
+        "buses",
+        "connections",
+        "endpoints",
+        "events",
+        "partners",
+        "patterns",
+        "permissions",
+        "replays",
+        "rules",
+        "tags",
+        "targets",
+    ),
     "iam": _operations(
         "iam",
         "access_keys",
@@ -92,7 +113,7 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "settings",
         "tags",
     ),
-    "logs": _operations("logs", "events", "groups", "streams", "tags"),
+    "logs": _operations("logs", "events", "groups", "resource_policies", "streams", "tags"),
     # Our own surface. Operations about a service's resources live in that service's package.
     "redrive": (
         *_operations("redrive", "assets", "clock", "faults", "runs", "server", "store"),
@@ -163,6 +184,7 @@ def build_workers(
     """All workers of an engine. Each engine over a store needs its own."""
     sources: list[Source] = [
         # One for each kind of source, in alphabetical order.
+        EventsSource(ApiCalls()),
         LambdaSource(),
         SchedulerSource(settings.execution_ids),
     ]
@@ -171,12 +193,15 @@ def build_workers(
         DeliveryWorker(sources, log, per_claim=knobs.deliveries_per_claim),
         # In alphabetical order.
         CleaningWorker(),
+        ConnectionWorker(),
         ExpiryWorker(),
         GroupDeletionWorker(),
         MacroWorker(),
         MappingWorker([queues], log),
         MetricsWorker([QueueSampler()]),
         MoveTaskWorker(),
+        ReplayWorker(),
+        RuleScheduleWorker(per_claim=knobs.occurrences_per_claim),
         ScheduleWorker(per_claim=knobs.occurrences_per_claim),
         StackWorker(is_strict=settings.strict_templates, real_time=real_time),
         UpkeepWorker(AGEING, per_claim=knobs.rows_swept_per_claim),

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
 from redrive.core.clock import Clock, Instant, VirtualClock
-from redrive.core.errors import Conflict
+from redrive.core.errors import Conflict, Unavailable, UserError
 from redrive.core.log import Log
 from redrive.delivery.outside.errand import Result
 from redrive.delivery.worker import Attempt, FreeSlots
@@ -25,6 +25,10 @@ DRAIN_S = 10
 """How long a node of a shared store lets its attempts end before it stops."""
 FAILED_ROUND_PAUSE_MS = 1_000
 """How long to wait after a failed round (a full disk, a defect) before the next one."""
+
+
+SETTLEMENTS_MAX = 30
+"""How often a settlement is tried while the store is away or its answer is missing."""
 
 
 class Driver(Protocol):
@@ -108,6 +112,9 @@ class RealTime:
                 step = self._round
             except Conflict as conflict:
                 self._log.warning("round conflicted", error=conflict)
+            except Unavailable as away:
+                self._log.warning("round waited for the store", error=away.what)
+                self._sleep(FAILED_ROUND_PAUSE_MS)
             except Exception as error:  # noqa: BLE001 - the one supervisor: failures are logged and retried.
                 self._log.error("round failed", error=repr(error))
                 self._sleep(FAILED_ROUND_PAUSE_MS)
@@ -138,11 +145,27 @@ class RealTime:
                 self._condition.notify()
 
     def _settle(self, attempt: Attempt, result: Result) -> None:
-        """Settle; retry once after a conflict. The retry is harmless, and faster than the end of the lease."""
-        try:
-            self._engine.settle(attempt, result)
-        except Conflict:
-            self._engine.settle(attempt, result)
+        """Settle; try again after a conflict, and while the store is away.
+
+        To settle again is harmless, also if the first time was not in vain: a stale fence settles nothing. It is faster
+        than the end of the lease, after which the attempt would be repeated.
+        """
+        for _ in range(SETTLEMENTS_MAX - 1):
+            try:
+                self._engine.settle(attempt, result)
+            except Conflict:
+                continue
+            except UserError as error:
+                self._log.warning("settlement waited for the store", key=attempt.key, error=error.what)
+                self._pause(FAILED_ROUND_PAUSE_MS)
+            else:
+                return
+        self._engine.settle(attempt, result)
+
+    def _pause(self, duration_ms: int) -> None:
+        """Wait, unless the driver stops."""
+        with self._condition:
+            self._condition.wait_for(lambda: self._stopping, duration_ms / 1000)
 
     def _sleep(self, duration_ms: int) -> None:
         with self._condition:

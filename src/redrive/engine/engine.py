@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar, assert_never
 
 from redrive.core.clock import Instant
 from redrive.core.documents import Document
-from redrive.core.errors import Conflict, ServiceError
+from redrive.core.errors import Conflict, ServiceError, Unavailable
 from redrive.core.log import Log
 from redrive.core.scope import Caller
 from redrive.delivery.operation import Answer, ByNode, Outside, Wait
@@ -96,7 +96,7 @@ class Engine:
         """
         try:
             return self.run(lambda tx: self.claim_in(tx, free, expected=expected))
-        except Conflict:
+        except (Conflict, Unavailable):
             raise
         except Exception:  # noqa: BLE001 - repeated worker by worker, so that the others can go on.
             return self._claim_apart(free)
@@ -151,7 +151,7 @@ class Engine:
             claim = partial(self._round, workers=[worker], free=left)
             try:
                 ahead = self.run(claim)
-            except Conflict:
+            except (Conflict, Unavailable):
                 if not attempts:
                     raise
                 break  # Attempts that are already claimed must be performed; the rest is due in the next round.
@@ -169,7 +169,14 @@ class Engine:
 
     def _look(self, tx: Transaction, free: FreeSlots) -> tuple[Instant | None, Sequence[Worker]]:
         """The first due instant, and the workers with work that is due now or, if none is, at that instant."""
-        asked = [(at, worker) for worker in self._by_asking if (at := worker.next_due(tx, free=free)) is not None]
+        asked: list[tuple[Instant, Worker]] = []
+
+        def ask(part: Transaction, worker: Worker) -> None:
+            at = worker.next_due(part, free=free)
+            if at is not None:
+                asked.append((at, worker))
+
+        tx.side_by_side(self._by_asking, ask)
         asked += self._by_timers(tx)
         if not asked:
             return None, ()
@@ -189,6 +196,7 @@ class Engine:
         """The workers with a timer, and when it is due. Cached, because most calls find the timers unchanged."""
         version = tx.timers.version
         if self._timers[0] != version:
+            tx.timers.look_up([timer for timer, _ in self._by_timer])
             due = [(at, worker) for timer, worker in self._by_timer if (at := tx.timers.next(timer)) is not None]
             self._timers = (version, due)
         return self._timers[1]

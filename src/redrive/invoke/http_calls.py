@@ -118,10 +118,11 @@ def _exchange(connection: http.client.HTTPConnection, url: SplitResult, call: Ht
     path = (url.path or "/") + (f"?{url.query}" if url.query else "")
     connection.putrequest(call.method, path, skip_host=True, skip_accept_encoding=True)
     connection.putheader("Host", url.netloc.rpartition("@")[2])
-    for name, value in call.headers:
-        connection.putheader(name, value)
+    # The length comes before the caller's headers: a server may stop to read headers at a name that it cannot parse.
     if call.body or call.method in ("PATCH", "POST", "PUT"):
         connection.putheader("Content-Length", str(len(call.body)))
+    for name, value in call.headers:
+        connection.putheader(name, value)
     connection.endheaders(call.body)
     answer = connection.getresponse()
     body = answer.read(call.answer_bytes_max + 1)

@@ -49,3 +49,12 @@ LAMBDA = LetterNames(code="ErrorCode", message="ErrorMessage", id="RequestID")
 
 Source: https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-retain-records.html
 """
+
+RULES = LetterNames(
+    code="ERROR_CODE", message="ERROR_MESSAGE", source="RULE_ARN", target="TARGET_ARN", retries="RETRY_ATTEMPTS",
+    exhausted="EXHAUSTED_RETRY_CONDITION",
+)  # fmt: skip
+"""The names for rules of EventBridge.
+
+Source: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-rule-dlq.html
+"""

@@ -21,6 +21,7 @@ from redrive.core.leniency import OnUnknown
 from redrive.core.limits import Limits
 from redrive.core.scope import Caller
 from redrive.store.database import Database
+from redrive.store.tables.archives import ArchiveTable
 from redrive.store.tables.attempts import AttemptTable
 from redrive.store.tables.blobs import BlobTable
 from redrive.store.tables.dedup import DedupTable
@@ -145,8 +146,8 @@ class Tables:
     """The gateways without state of a transaction. A store creates them once, not for each step."""
 
     __slots__ = (
-        "attempts", "blobs", "database", "dedup", "deliveries", "facts", "items", "log_events", "messages",
-        "resources", "runs", "timers", "tokens",
+        "archives", "attempts", "blobs", "database", "dedup", "deliveries", "facts", "items", "log_events",
+        "messages", "resources", "runs", "timers", "tokens",
     )  # fmt: skip
 
     def __init__(self, database: Database, *, resources_max: int = PRODUCTION.cached_resources) -> None:
@@ -164,6 +165,7 @@ class Tables:
         self.blobs = BlobTable(database)
         self.log_events = LogEventTable(database)
         self.facts = FactTable(database)
+        self.archives = ArchiveTable(database)
 
     def undone(self) -> None:
         """Clear the gateways' caches after a rollback."""
@@ -220,9 +222,9 @@ class Transaction:
     """
 
     __slots__ = (
-        "_depth", "_is_guarded", "_tables", "attempts", "blobs", "cause", "dedup", "deliveries", "entropy", "facts",
-        "items", "log_events", "messages", "metrics", "now", "resources", "runs", "services", "timers", "tokens",
-        "topics",
+        "_depth", "_is_guarded", "_tables", "archives", "attempts", "blobs", "cause", "dedup", "deliveries",
+        "entropy", "facts", "items", "log_events", "messages", "metrics", "now", "resources", "runs", "services",
+        "timers", "tokens", "topics",
     )  # fmt: skip
 
     def __init__(
@@ -250,16 +252,22 @@ class Transaction:
         self.blobs = tables.blobs
         self.log_events = tables.log_events
         self.facts = tables.facts
+        self.archives = tables.archives
 
     def move_to(self, now: Instant) -> None:
         """Continue at another instant. Only for virtual time, which has no work to do until then."""
         self.now = now
 
     def side_by_side(self, items: Sequence[Item], work: Callable[[Transaction, Item], None]) -> None:
-        """Do the same for many items that do not depend on each other. Each has a transaction object of its own.
+        """Do the same for many items that do not depend on each other. Errors: the first exception.
 
-        A store of many nodes lets all of them wait for their answers together. Errors: the first exception.
+        A store of many nodes lets all of them wait for their answers together; then each item has a transaction object
+        of its own. A store with one writer does one after another, in this transaction object.
         """
+        if not self._tables.database.is_shared:
+            for item in items:
+                work(self, item)
+            return
         made = [self._branch() for _ in items]
         pairs = zip(made, items, strict=True)
         self._tables.database.side_by_side([partial(work, branch, item) for branch, item in pairs])

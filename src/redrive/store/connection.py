@@ -74,7 +74,7 @@ class SqliteDatabase:
         if changed != 1:
             raise Bug(f"a statement that must change one row changed {changed}: {sql} {params}")
 
-    def side_by_side(self, branches: Sequence[Callable[[], None]]) -> None:
+    def side_by_side(self, branches: Sequence[Callable[[], object]]) -> None:
         for branch in branches:
             branch()
 

@@ -53,7 +53,7 @@ class Database(Protocol):
         """Run a statement with `?` parameters once for each row."""
         ...
 
-    def side_by_side(self, branches: Sequence[Callable[[], None]]) -> None:
+    def side_by_side(self, branches: Sequence[Callable[[], object]]) -> None:
         """Run parts of a step that do not depend on each other. A store may let them wait for their answers together.
 
         Errors: the first exception of a branch, after all have ended or run as far as they can.

@@ -223,6 +223,7 @@ SERVICES: tuple[ServiceSpec, ...] = (
         signs_as="monitoring",
         error_namespace="com.amazonaws.cloudwatch",
     ),
+    ServiceSpec(name="events", protocols=("json",), target_prefix="AWSEvents"),
 )
 """AWS's services of the wire. A service's name is also its folder's name among botocore's models."""
 

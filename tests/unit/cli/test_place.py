@@ -9,13 +9,14 @@ from click.testing import CliRunner, Result
 
 from redrive.cli.main import main
 from redrive.cli.place import named_place
+from redrive.core.errors import UserError
 from redrive.store.postgres.url import StoreUrl
 
 
 def serve(*options: str, **environment: str) -> Result:
     """Start a server at an address that no machine has, so that it ends at once, if nothing else ends it before."""
     return CliRunner().invoke(
-        main, ["serve", "--host", "192.0.2.1", "--key", "some:a secret of many characters", *options], env=environment
+        main, ["serve", "--host", "192.0.2.1", "--key", "some:a-secret-of-many-characters", *options], env=environment
     )
 
 
@@ -67,6 +68,12 @@ def test_demo_does_not_take_the_store_of_the_environment(tmp_path: Path) -> None
 @pytest.mark.parametrize(("text", "expected"), [("here", Path("here")), ("sqlite:here", Path("here"))])
 def test_directory_is_named_with_its_scheme_or_without(text: str, expected: Path) -> None:
     assert named_place(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "sqlite:"])
+def test_empty_name_is_not_the_working_directory(text: str) -> None:
+    with pytest.raises(UserError, match="is empty"):
+        named_place(text)
 
 
 def test_database_is_named_by_its_url() -> None:

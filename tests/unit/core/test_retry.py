@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -169,3 +171,18 @@ def test_throttles_wait_by_their_own_curve_if_there_is_one(outcome: Failed, wait
     verdict = decide(policy, failures=0, attempts=1, first_at=START, now=START, outcome=outcome, spread=0)
 
     assert verdict == RetryAt(START + wait_ms, counted=True)
+
+
+@given(policies, spreads, st.integers(0, 2 * DAY_MS))
+def test_wait_that_a_target_asks_for_bounds_the_next_attempt_from_below(
+    policy: RetryPolicy, spread: float, wait_ms: int
+) -> None:
+    """The backoff alone decides where it is longer. An attempt that would then come too late is not made."""
+    policy = replace(policy, retries_max=max(1, policy.retries_max))
+    outcome = Failed("Http503", "", FailureKind.TRANSIENT, wait_ms=wait_ms)
+
+    verdict = decide(policy, failures=0, attempts=1, first_at=START, now=START, outcome=outcome, spread=spread)
+
+    longer_ms = max(wait_ms, policy.backoff.wait_ms(1, spread))
+    is_late = longer_ms > policy.age_ms_max
+    assert verdict == (GiveUp(Exhausted.AGE) if is_late else RetryAt(START + longer_ms, counted=True))

@@ -15,6 +15,7 @@ from redrive.core.scope import Scope
 from redrive.delivery.deliver import DeliveryWorker
 from redrive.delivery.history.runs import Run, run_of
 from redrive.delivery.outside.http_call import HttpCall, HttpEnding, HttpResult
+from redrive.delivery.sources.call import Later
 from redrive.delivery.sources.classify import judge_answer
 from redrive.delivery.sources.source import Source
 from redrive.engine.engine import Engine
@@ -33,7 +34,14 @@ class Hooks(Source):
 
     name = "hooks"
 
-    def render(self, tx: Transaction, delivery: Delivery) -> HttpCall:
+    def __init__(self) -> None:
+        self.asked_to_wait: list[int] = []
+        self.waits_ms: list[int] = []
+
+    def render(self, tx: Transaction, delivery: Delivery) -> HttpCall | Later:
+        if self.waits_ms:
+            self.asked_to_wait.append(delivery.attempts)
+            return Later(tx.now + self.waits_ms.pop(0))
         return HttpCall(delivery.target_arn, headers=(("X-Attempt", str(delivery.attempts)),), body=b"event")
 
 
@@ -69,20 +77,25 @@ class Fixture:
         self.url = f"http://127.0.0.1:{self.server.server_port}/"
         self.world = World(seed=1)
         store, made = self.world.store, self.world.engine
-        workers = [DeliveryWorker([Hooks()], SilentLog())]
+        self.source = Hooks()
+        workers = [DeliveryWorker([self.source], SilentLog())]
         engine = Engine(store.run, made.registry, workers, made.invoker, SilentLog(), http=HttpCalls())
         self.time = VirtualTime(engine, self.world.clock)
 
     def deliver(self, url: str, *, minutes: int = 0) -> Run:
         """Promise a call, let time pass, and answer the history."""
+        self.deliver_later(url, minutes=minutes)
+        run = self.world.store.run(lambda tx: run_of(tx, "call"))
+        assert run is not None
+        return run
+
+    def deliver_later(self, url: str, *, minutes: int = 0) -> None:
+        """Promise a call, which may have no history yet, and let time pass."""
         now = self.world.now
         scope = Scope("000000000000", "us-east-1")
         delivery = Delivery("call", scope, "hooks", "arn:topic", url, {}, POLICY, OUTSIDE, due_at=now, first_at=now)
         self.world.store.run(lambda tx: tx.deliveries.put(delivery))
         self.time.advance_to(now + minutes * MINUTE_MS)
-        run = self.world.store.run(lambda tx: run_of(tx, "call"))
-        assert run is not None
-        return run
 
     def close(self) -> None:
         self.server.shutdown()
@@ -106,6 +119,35 @@ def test_call_that_fails_is_made_again_until_it_succeeds(hooks: Fixture) -> None
     assert [record.code for record in run.records] == ["Http503", "Http429", ""]
     assert run.records[0].message == "said"
     assert run.state is RunState.DELIVERED
+
+
+def test_source_that_asks_to_be_asked_later_uses_up_no_attempt(hooks: Fixture) -> None:
+    """Not even with a policy that allows no retry: nothing was tried yet."""
+    hooks.source.waits_ms = [MINUTE_MS] * 5
+
+    run = hooks.deliver(hooks.url, minutes=5)
+
+    assert hooks.source.asked_to_wait == [1] * 5
+    assert hooks.handler.seen == [("1", b"event")]
+    assert [record.ended_at for record in run.records] == [hooks.world.now]
+
+
+def test_source_that_always_asks_to_be_asked_later_ends_with_the_age_of_the_delivery(hooks: Fixture) -> None:
+    hooks.source.waits_ms = [10 * MINUTE_MS] * 1_000
+
+    run = hooks.deliver(hooks.url, minutes=25 * 60)
+
+    assert hooks.handler.seen == []
+    assert [record.code for record in run.records] == ["MaximumEventAgeInSeconds"]
+
+
+def test_source_is_asked_once_in_an_instant(hooks: Fixture) -> None:
+    """Even if it asks to be asked at once: time has to pass, or the worker would turn for ever."""
+    hooks.source.waits_ms = [0, -1, 0, 0]
+
+    hooks.deliver_later(hooks.url)
+
+    assert hooks.source.asked_to_wait == [1]
 
 
 def test_call_to_another_machine_is_given_up_without_being_made(hooks: Fixture) -> None:

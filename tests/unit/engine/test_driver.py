@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from redrive.core.clock import Instant, VirtualClock
-from redrive.core.errors import Bug
+from redrive.core.errors import Bug, Unavailable
 from redrive.core.log import SilentLog
 from redrive.delivery.outside.errand import Result
 from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus
@@ -102,6 +102,60 @@ def test_function_that_hangs_keeps_no_other_functions_event_waiting() -> None:
 
     assert is_answered
     assert hanging <= 8
+
+
+class Away:
+    """An invoker that counts its runs; the store is away when each thread that ran a function asks for the next step."""
+
+    def __init__(self) -> None:
+        self.runs = 0
+        self.refused = 0
+        self.settled = threading.Event()
+        self._missing: set[int] = set()
+
+    def invoke(self, invocation: Invocation) -> InvocationResult:
+        self.runs += 1
+        self._missing.add(threading.get_ident())
+        return InvocationResult(InvocationStatus.OK, payload=b"null")
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+    def check(self) -> None:
+        """Errors: Unavailable, once after each function that this thread ran."""
+        if threading.get_ident() in self._missing:
+            self._missing.discard(threading.get_ident())
+            self.refused += 1
+            raise Unavailable("The store is away.")
+        if self.refused:
+            self.settled.set()
+
+
+def test_attempt_that_ended_while_the_store_was_away_is_settled_and_not_repeated() -> None:
+    world = World()
+    role = world.client("iam").create_role(RoleName="work", AssumeRolePolicyDocument=json.dumps(TRUST))["Role"]["Arn"]
+    world.client("lambda").create_function(
+        FunctionName="work", Role=role, Runtime="python3.12", Handler="app.handler", Code={"ZipFile": archive()}
+    )
+    world.client("lambda").invoke(FunctionName="work", InvocationType="Event", Payload=b"{}")
+    invoker = Away()
+    guard = threading.Lock()
+
+    def run(step: Step[T]) -> T:
+        with guard:
+            if threading.current_thread().name.startswith("redrive-attempt"):
+                invoker.check()
+            return world.store.run(step)
+
+    engine = Engine(run, world.engine.registry, build_workers(log=SilentLog()), invoker, SilentLog())
+    driver = RealTime(engine, world.clock, SilentLog(), slots=4)
+    driver.start()
+    invoker.settled.wait(timeout=60)
+    driver.stop()
+    left = world.store.run(lambda tx: tx.deliveries.next([OUTSIDE]))
+
+    assert (invoker.runs, invoker.refused) == (1, 1)
+    assert left is None
 
 
 class Defective:

@@ -62,7 +62,7 @@ def test_call_is_sent_as_it_was_asked_for_and_answered_whole(listener: Listener)
 
     head, _, body = listener.received.partition(b"\r\n\r\n")
     assert head.split(b"\r\n") == [
-        b"PUT /hook?a=1 HTTP/1.1", f"Host: 127.0.0.1:{listener.port}".encode(), b"X-One: 1", b"Content-Length: 8",
+        b"PUT /hook?a=1 HTTP/1.1", f"Host: 127.0.0.1:{listener.port}".encode(), b"Content-Length: 8", b"X-One: 1",
     ]  # fmt: skip
     assert body == b"body!end"
     assert (result.ending, result.status, result.body) == (HttpEnding.ANSWERED, 200, b"hi")

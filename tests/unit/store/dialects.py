@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 
 from redrive.store.dialect import numbered
-from redrive.store.queries import load_queries, postgresql_text
+from redrive.store.queries import load_queries, postgresql_queries, postgresql_text
 
 Row = tuple[Any, ...]
 Params = Mapping[str, object] | Sequence[object]
@@ -21,6 +21,9 @@ PINNED = {
     "enable_mergejoin": "off", "enable_bitmapscan": "off", "jit": "off",
 }  # fmt: skip
 """The planner's settings in the store's sessions."""
+
+ONLY_THERE = {"wake_ups"}
+"""The tables with statements that SQLite does not have."""
 
 
 def tables() -> list[str]:
@@ -37,6 +40,12 @@ def sql_files(*folders: str) -> list[Any]:
 def statements() -> list[tuple[str, str]]:
     """(table, name) of every statement."""
     return [(table, name) for table in tables() for name in load_queries(table)]
+
+
+def statements_of_postgresql() -> list[tuple[str, str, str]]:
+    """(table, name, text) of every statement as PostgreSQL runs it, also of the tables that SQLite does not have."""
+    shared = [(table, name, postgresql_text(load_queries(table)[name])) for table, name in statements()]
+    return shared + [(table, name, sql) for table in ONLY_THERE for name, sql in postgresql_queries(table).items()]
 
 
 @contextmanager
@@ -78,6 +87,12 @@ class Both:
             self._sqlite.execute(sql, row)
             self._there(sql, row)
 
+    def restart(self, table: str, column: str, number: int) -> None:
+        """Draw the next number of a column from `number` on, in both."""
+        self._sqlite.execute("DELETE FROM sqlite_sequence WHERE name = ?", (table,))
+        self._sqlite.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", (table, number - 1))
+        self._postgresql.execute(f"ALTER TABLE {table} ALTER {column} RESTART WITH {number}".encode())
+
     @contextmanager
     def undone(self) -> Iterator[None]:
         """Undo in both what the block does."""
@@ -91,7 +106,7 @@ class Both:
 
     def _there(self, sql: str, params: Params) -> list[Row]:
         text, places = numbered(postgresql_text(sql))
-        values = [params[place] for place in places]  # type: ignore[index, call-overload]
+        values = [params[place] for place in places]  # type: ignore[index]
         cursor = self._postgresql.execute(text.encode(), [as_text(value) for value in values])
         return cursor.fetchall() if cursor.description else [(cursor.rowcount,)]
 

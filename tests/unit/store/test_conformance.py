@@ -279,7 +279,8 @@ def test_body_of_a_megabyte_is_kept(any_store: AnyStore) -> None:
 
 
 def test_largest_and_smallest_numbers_are_kept(any_store: AnyStore) -> None:
-    any_store.run(lambda tx: (tx.timers.set("kind", "late", LARGEST), tx.timers.set("kind", "early", -LARGEST - 1)))
+    any_store.run(lambda tx: tx.timers.set("kind", "late", LARGEST))
+    any_store.run(lambda tx: tx.timers.set("kind", "early", -LARGEST - 1))
 
     assert any_store.run(lambda tx: tx.timers.due("kind", LARGEST, 10)) == [("early", -LARGEST - 1), ("late", LARGEST)]
 
@@ -327,8 +328,8 @@ def test_text_is_ordered_by_its_bytes(any_store: AnyStore) -> None:
 
 
 def test_resource_is_replaced_counted_and_deleted(any_store: AnyStore) -> None:
-    for size in (1, 2):
-        any_store.run(lambda tx, size=size: tx.resources.put(HERE, Thing("a", size)))
+    any_store.run(lambda tx: tx.resources.put(HERE, Thing("a", 1)))
+    any_store.run(lambda tx: tx.resources.put(HERE, Thing("a", 2)))
     any_store.run(lambda tx: tx.resources.put(Scope("1", "other"), Thing("a", 9)))
 
     assert any_store.run(lambda tx: (tx.resources.count(Thing, HERE), tx.resources.get(Thing, HERE, "a"))) == (

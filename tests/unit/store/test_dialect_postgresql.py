@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from hashlib import sha512
 from typing import Any
 
 import psycopg
 import pytest
 from psycopg import sql
 
+from redrive.core.documents import dump_json
 from redrive.store.dialect import numbered
 from redrive.store.queries import load_queries, postgresql_text
+from redrive.store.tables.items import ItemKey
 from tests.support.postgresql import database
-from tests.unit.store.dialects import Row, postgresql, statements
+from tests.unit.store.dialects import Row, as_text, postgresql, statements_of_postgresql
 from tests.unit.store.test_hot_statements import HOT
 
 PLAIN = {"int8", "int4", "text", "bytea", "float8"}
@@ -39,7 +42,7 @@ FILL = {
     "items": """INSERT INTO items SELECT 't' || n % 50, n % 7, decode(lpad(to_hex(n % 7), 8, '0'), 'hex'),
         decode(lpad(to_hex(n), 8, '0'), 'hex'), 1, n, '' FROM numbers""",
     "log_events": """INSERT INTO log_events (log_group, stream, at, ingested_at, message)
-        SELECT 'g' || n % 50, 's' || n % 100, n, n, '' FROM numbers""",
+        SELECT 'g' || n % 50, 's' || n % 100, n, n, n::text FROM numbers""",
     "metrics": """INSERT INTO metrics SELECT '', 'n', 'm' || n % 50, '{}', 'Count', n, 1, 1, 1, 1
         FROM numbers""",
     "runs": """INSERT INTO runs (delivery_id, scope, kind, source_arn, target_arn, execution_id, cause, state, first_at)
@@ -86,9 +89,9 @@ def fill(connection: psycopg.Connection[Row]) -> None:
         connection.execute(statement.encode())
 
 
-def described(server: psycopg.Connection[Row], table: str, name: str) -> tuple[list[str], list[str]]:
+def described(server: psycopg.Connection[Row], statement: str) -> tuple[list[str], list[str]]:
     """The types of a statement's parameters, and of the columns that it returns."""
-    text, _ = numbered(postgresql_text(load_queries(table)[name]))
+    text, _ = numbered(statement)
     prepared = server.pgconn.prepare(b"tried", text.encode())
     assert not prepared.error_message, prepared.error_message.decode()
     found = server.pgconn.describe_prepared(b"tried")
@@ -104,9 +107,11 @@ def type_named(server: psycopg.Connection[Row], oid: int) -> str:
     return str(oid) if known is None else known.name
 
 
-@pytest.mark.parametrize(("table", "name"), statements())
-def test_statement_prepares_with_plain_types(server: psycopg.Connection[Row], table: str, name: str) -> None:
-    parameters, columns = described(server, table, name)
+@pytest.mark.parametrize(
+    "statement", [pytest.param(text, id=f"{table}-{name}") for table, name, text in statements_of_postgresql()]
+)
+def test_statement_prepares_with_plain_types(server: psycopg.Connection[Row], statement: str) -> None:
+    parameters, columns = described(server, statement)
 
     assert set(parameters) <= BINDABLE
     assert set(columns) <= PLAIN
@@ -128,8 +133,9 @@ def test_hot_statement_reads_no_whole_table(filled: psycopg.Connection[Row], tab
 
 def planned(server: psycopg.Connection[Row], table: str, name: str) -> list[dict[str, Any]]:
     """The steps of a statement's generic plan that read a table, with what they read when the statement ran."""
-    parameters, _ = described(server, table, name)
-    text, places = numbered(postgresql_text(load_queries(table)[name]))
+    statement = postgresql_text(load_queries(table)[name])
+    parameters, _ = described(server, statement)
+    text, places = numbered(statement)
     values = [given(place, kind) for place, kind in zip(places, parameters, strict=True)]
     with server.transaction(force_rollback=True):
         server.execute(f"PREPARE tried AS {text}".encode())
@@ -158,6 +164,64 @@ def given(place: str | int, kind: str) -> object:
     if place in GIVEN:
         return GIVEN[str(place)]
     return {"text": "1", "bytea": b"1"}.get(kind, 1)
+
+
+def test_item_with_the_longest_key_is_stored(server: psycopg.Connection[Row]) -> None:
+    noise = b"".join(sha512(bytes([n])).digest() for n in range(48))  # The server could compress a repeated digest.
+    key = ItemKey(noise[:2048], noise[2048:])
+    with server.transaction(force_rollback=True):
+        store_item(server, key, b"old")
+        store_item(server, key, b"new")
+
+        found = run(server, "items", "get", located(key))
+
+    assert found == [(b"new",)]
+
+
+def test_scan_goes_on_among_hash_keys_of_one_slot(server: psycopg.Connection[Row]) -> None:
+    keys = {ItemKey(hash_key, range_key) for hash_key in (b"a", b"b", b"c") for range_key in (b"", b"1", b"2")}
+    found: list[ItemKey] = []
+    with server.transaction(force_rollback=True):
+        for key in keys:
+            store_item(server, key, b"")
+
+        after = ItemKey(b"", b"")
+        for _ in keys:
+            [(hash_key, range_key, *_)] = run(server, "items", "scan", {**located(after), "slot_end": 8, "limit": 1})
+            after = ItemKey(bytes(hash_key), bytes(range_key))
+            found.append(after)
+        rest = run(server, "items", "scan", {**located(after), "slot_end": 8, "limit": 1})
+
+    assert (sorted(found), rest) == (sorted(keys), [])
+
+
+def test_metric_with_long_dimensions_is_stored_once(server: psycopg.Connection[Row]) -> None:
+    """Thirty dimensions, with values that the server cannot compress."""
+    dimensions = dump_json({f"name{n}": sha512(bytes([n])).hexdigest() for n in range(30)})
+    row = {"scope": "", "namespace": "n", "name": "m", "dimensions": dimensions, "unit": "Count", "minute": 1}
+    values = {"sum": 1.5, "count": 1, "min": 1.5, "max": 1.5, "samples": None}
+    with server.transaction(force_rollback=True):
+        run(server, "metrics", "put", {**row, **values})
+        run(server, "metrics", "put", {**row, **values})
+        run(server, "metrics", "add", {**row, **values, "min": 0.5})
+
+        found = run(server, "metrics", "between", {**row, "start": 0, "end": 5})
+
+    assert found == [(1, 3.0, 2.0, 0.5, 1.5, None)]
+
+
+def store_item(server: psycopg.Connection[Row], key: ItemKey, item: bytes) -> None:
+    run(server, "items", "put", {**located(key), "size_bytes": 1, "expires_at": None, "item": item})
+
+
+def located(key: ItemKey) -> dict[str, object]:
+    return {"table_id": "table", "slot": 7, "hash_key": key.hash_key, "range_key": key.range_key}
+
+
+def run(server: psycopg.Connection[Row], table: str, name: str, params: dict[str, object]) -> list[Row]:
+    text, places = numbered(postgresql_text(load_queries(table)[name]))
+    cursor = server.execute(text.encode(), [as_text(params[str(place)]) for place in places])
+    return cursor.fetchall() if cursor.description else []
 
 
 def test_the_fill_is_large_enough(server: psycopg.Connection[Row]) -> None:

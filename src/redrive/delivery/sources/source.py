@@ -14,7 +14,7 @@ from redrive.core.retry import Delivered, Failed, GiveUp, Outcome, Verdict
 from redrive.delivery.history.records import End, Origin
 from redrive.delivery.outside.errand import Errand, Result
 from redrive.delivery.outside.http_call import HttpResult
-from redrive.delivery.sources.call import Call
+from redrive.delivery.sources.call import Call, Inside, Later
 from redrive.delivery.sources.classify import classify, judge_answer
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import Delivery
@@ -31,8 +31,10 @@ class Source(ABC):
     lease_ms: int = MINUTE_MS
 
     @abstractmethod
-    def render(self, tx: Transaction, delivery: Delivery) -> Call | Errand:
+    def render(self, tx: Transaction, delivery: Delivery) -> Call | Inside | Errand | Later:
         """The work of this attempt. If the operation of a Call needs the outside, the Call continues there.
+
+        `Later` is for deliveries outside: a rate is used up, or something that the attempt needs is on its way.
 
         Errors: ServiceError, which becomes the attempt's failure (the role cannot be assumed, the target does not
         exist).

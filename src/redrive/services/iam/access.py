@@ -95,10 +95,14 @@ def authorize(
     """Refuse a call that the caller's policies, the resource's `policy` or a boundary denies, or that none allows.
 
     The account itself needs no policy in its own account, but a Deny applies to it, too. A deleted role or user may do
-    nothing. `context` holds condition keys from the calling service.
+    nothing. An AWS service may do what the resource's policy allows to it. `context` holds condition keys from the
+    calling service.
     Errors: AccessDeniedException, with AWS's message.
     """
     if caller.is_account and not policy and account_of(resource) in ("", caller.scope.account):
+        return
+    if caller.service:
+        _authorize_service(tx, caller, action, resource, context, policy)
         return
     holder = _holder(tx, caller)
     if holder is None and not caller.is_account:
@@ -124,7 +128,7 @@ def authorize_unserved(
     Only the service itself knows which resource a call means. If the parameters contain exactly one ARN of the service,
     the refusal names that ARN. Errors: AccessDeniedException, or the service's own error code for it.
     """
-    if caller.is_account:
+    if caller.is_account or caller.service:
         return
     holder = _holder(tx, caller)
     documents = () if holder is None else tuple(documents_of(tx, holder).values())
@@ -141,6 +145,20 @@ def authorize_unserved(
     code = denied_code(service)
     # For the usual code, the wire knows the HTTP status of each protocol.
     raise ServiceError(code, message, http_status=None if code == "AccessDeniedException" else 403)
+
+
+def _authorize_service(
+    tx: Transaction, caller: Caller, action: str, resource: str, context: Context, policy: str
+) -> None:  # fmt: skip
+    """Refuse what the resource's policy does not allow to an AWS service. Errors: AccessDeniedException."""
+    if _always_serves(policy, caller.service, action, resource):
+        return
+    source = _source(caller.source_arn) if caller.source_arn else NO_CONTEXT
+    keys = {**moment(tx.now, caller.region), **source, **context}
+    request = AccessRequest(action, resource, PrincipalInfo.aws_service(caller.service), keys)
+    decision = decide(request, (), _resource_policy(policy))
+    if not isinstance(decision, Allowed):
+        raise _refusal(caller, action, resource, decision)
 
 
 def _holder(tx: Transaction, caller: Caller) -> Holder | None:
@@ -191,6 +209,14 @@ def _always_allows(
     request = AccessRequest(action, resource, _principal(account, holder_arn, "any"))
     all_policies = policies if around is None else [*policies, around]
     return all(map(_ignores_context, all_policies)) and isinstance(decide(request, policies, around), Allowed)
+
+
+@functools.lru_cache(maxsize=limits.DECISIONS_KEPT_MAX)
+def _always_serves(policy: str, service: str, action: str, resource: str) -> bool:
+    """Whether a resource's policy allows an action to a service in every context; False also if the context decides."""
+    around = _resource_policy(policy)
+    request = AccessRequest(action, resource, PrincipalInfo.aws_service(service))
+    return around is not None and _ignores_context(around) and isinstance(decide(request, (), around), Allowed)
 
 
 def _ignores_context(policy: Policy) -> bool:

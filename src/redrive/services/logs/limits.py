@@ -32,6 +32,9 @@ RETENTION_DAYS = (
 )  # fmt: skip
 DELIVERY_RETENTION_DAYS = 1
 
+# https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutResourcePolicy.html
+RESOURCE_POLICIES_MAX = 10
+
 # https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_TagResource.html
 TAGS_MAX = 50
 

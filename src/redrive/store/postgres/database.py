@@ -10,7 +10,7 @@ from typing import cast
 import greenlet
 
 from redrive.store.database import Params, Row
-from redrive.store.postgres.pipeline import STATEMENTS_KEPT, Answer, Pipeline
+from redrive.store.postgres.pipeline import STATEMENTS_KEPT, Answer, Pipeline, statement_of
 from redrive.store.postgres.work import LocalLocks, NeedsToBeAlone, Work
 from redrive.store.queries import postgresql_text
 
@@ -69,7 +69,7 @@ class PostgresDatabase:
         for row in rows:
             queue(sql, row)
 
-    def side_by_side(self, branches: Sequence[Callable[[], None]]) -> None:
+    def side_by_side(self, branches: Sequence[Callable[[], object]]) -> None:
         work = _current()
         if work.is_alone or len(branches) < 2:
             for branch in branches:
@@ -77,7 +77,7 @@ class PostgresDatabase:
             return
         failures: list[BaseException] = []
 
-        def run(branch: Callable[[], None]) -> None:
+        def run(branch: Callable[[], object]) -> None:
             try:
                 branch()
             except Exception as error:  # noqa: BLE001 - raised below, in the step itself.
@@ -141,7 +141,7 @@ class PostgresDatabase:
         work = _current()
         self._sending.queue(sql, params, lambda answer: self._answered(work, answer))
         answer = cast(Answer, work.park())
-        if answer.changed and not sql.startswith("SELECT"):
+        if answer.changed and not statement_of(sql).only_reads:
             work.written += 1
         return answer
 

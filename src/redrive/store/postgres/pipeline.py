@@ -7,12 +7,13 @@ Nothing here waits. An event loop, or a thread that has nothing else to do, tell
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import psycopg
 from psycopg import Connection, pq
@@ -38,6 +39,7 @@ class Statement:
 
     text: bytes
     keys: tuple[str | int, ...]
+    only_reads: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,8 @@ Receiver = Callable[[Answer], None]
 def statement_of(sql: str) -> Statement:
     """What PostgreSQL runs for a statement of the tables."""
     text, keys = numbered(postgresql_text(sql))
-    return Statement(text.encode(), keys)
+    without_comments = re.sub(r"^--.*$", "", text, flags=re.MULTILINE)
+    return Statement(text.encode(), keys, only_reads=without_comments.lstrip().startswith("SELECT"))
 
 
 class _Expected(NamedTuple):
@@ -67,7 +70,7 @@ class _Expected(NamedTuple):
     round: int
 
 
-_Queued = tuple[bytes, "list[bytes | None]", "list[pq.Format]", "Receiver | None"]
+_Queued = tuple[bytes, "list[bytes | None]", "list[pq.Format] | None", "Receiver | None"]
 """A statement's text, its parameters as PostgreSQL reads them, their formats, and who gets the answer."""
 
 
@@ -228,7 +231,8 @@ class Pipeline:
 
 def _queued(statement: Statement, params: Params, receiver: Receiver | None) -> _Queued:
     values = [params[key] for key in statement.keys]  # type: ignore[index]
-    formats = [_BINARY if type(value) is bytes else _TEXT for value in values]
+    has_bytes = bytes in map(type, values)
+    formats = [_BINARY if type(value) is bytes else _TEXT for value in values] if has_bytes else None
     return statement.text, [_encoded(value) for value in values], formats, receiver
 
 
@@ -237,12 +241,14 @@ def _encoded(value: object) -> bytes | None:
 
     PostgreSQL's texts have no NUL, and libpq would end the text there. U+FFFD stands for it.
     """
-    if value is None:
-        return None
-    if isinstance(value, str):
-        return (value.replace("\0", "\ufffd") if "\0" in value else value).encode()
-    if isinstance(value, bytes):
-        return value
-    if isinstance(value, bool):  # Columns of truth values are integers, as in SQLite.
+    kind = type(value)
+    if kind is int:
+        return b"%d" % cast(int, value)
+    if kind is str:
+        encoded = cast(str, value).encode()
+        return encoded.replace(b"\0", b"\xef\xbf\xbd") if b"\0" in encoded else encoded
+    if value is None or kind is bytes:
+        return cast("bytes | None", value)
+    if kind is bool:  # Columns of truth values are integers, as in SQLite.
         return b"1" if value else b"0"
     return str(value).encode()

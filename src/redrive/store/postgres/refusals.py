@@ -53,7 +53,7 @@ _REFUSALS = (
     _Refusal(
         ("53300",), r"too many clients|too many connections|remaining connection slots|max_client_conn",
         "The server of {url} has no connection left",
-        f"Raise max_connections, or run fewer servers: each redrive serve holds about {CONNECTIONS_PER_NODE}.",
+        f"Raise max_connections, or run fewer servers: each redrive serve needs up to {CONNECTIONS_PER_NODE}.",
     ),
     _Refusal(
         ("57P03", "57P01", "57P02"), r"the database system is",

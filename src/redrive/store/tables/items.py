@@ -59,39 +59,36 @@ class RangeKeys(NamedTuple):
 class ItemTable:
     """The items of all tables."""
 
-    __slots__ = ("_database", "_earliest", "_reserved")
+    __slots__ = ("_database", "_earliest", "_is_shared", "_reserved")
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._is_shared = database.is_shared
         self._earliest = Earliest(database, _SQL["next_expiry"])
         # What the transaction of a shared store has reserved and knows: nobody else can write these items now.
         self._reserved: dict[str, bytes | None] = {}
 
     def reserve(self, table_id: str, *keys: ItemKey) -> None:
         """Let nobody else write these items until the transaction ends. Call it before reading what will be written."""
-        if self._database.is_shared:
+        if self._is_shared:
             self._database.reserve(*[_lock_of(table_id, key) for key in keys])
 
     def reserve_all(self, places: Iterable[tuple[str, ItemKey]]) -> None:
         """As `reserve`, for items of several tables."""
-        if self._database.is_shared:
+        if self._is_shared:
             self._database.reserve(*[_lock_of(table_id, key) for table_id, key in places])
 
     def get(self, table_id: str, key: ItemKey) -> bytes | None:
         """The item with this key, or None."""
-        lock = _lock_of(table_id, key) if self._database.is_shared else ""
-        if lock in self._reserved:
-            return self._reserved[lock]
+        if self._is_shared:
+            return self._get_beside_others(table_id, key)
         row = self._database.one(_SQL["get"], _located(table_id, key))
-        item = None if row is None else bytes(row[0])
-        if lock and self._database.holds(lock):
-            self._reserved[lock] = item
-        return item
+        return None if row is None else bytes(row[0])
 
     def put(self, table_id: str, stored: StoredItem, *, expires_at: Instant | None) -> None:
         """Store an item; replaces the item with the same key."""
         self._earliest.forget()
-        if self._database.is_shared:
+        if self._is_shared:
             self._require(table_id, stored.key, stored.item)
         self._database.write(
             _SQL["put"],
@@ -104,7 +101,7 @@ class ItemTable:
     def take(self, table_id: str, key: ItemKey) -> bytes | None:
         """Delete the item with this key. Returns the old item, or None."""
         self._earliest.forget()
-        if self._database.is_shared:
+        if self._is_shared:
             self._require(table_id, key, None)
         row = self._database.one(_SQL["take"], _located(table_id, key))
         return None if row is None else bytes(row[0])
@@ -187,8 +184,18 @@ class ItemTable:
         self._earliest.forget()
         self._reserved.clear()
 
+    def _get_beside_others(self, table_id: str, key: ItemKey) -> bytes | None:
+        lock = _lock_of(table_id, key)
+        if lock in self._reserved:
+            return self._reserved[lock]
+        row = self._database.one(_SQL["get"], _located(table_id, key))
+        item = None if row is None else bytes(row[0])
+        if self._database.holds(lock):
+            self._reserved[lock] = item
+        return item
+
     def _require(self, table_id: str, key: ItemKey, item: bytes | None) -> None:
-        """Make sure that an item may be written beside other nodes. The next step of the batch then need not read it."""
+        """Make sure that an item may be written beside other nodes. Later steps of the batch need not read it."""
         lock = _lock_of(table_id, key)
         self._database.require(lock)
         self._reserved[lock] = item

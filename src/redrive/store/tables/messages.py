@@ -98,10 +98,11 @@ class MessageCounts:
 class MessageTable:
     """The messages of all queues."""
 
-    __slots__ = ("_database",)
+    __slots__ = ("_database", "_is_shared")
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._is_shared = database.is_shared
 
     def put_many(self, messages: Sequence[NewMessage]) -> None:
         """Store new messages of standard queues, in this order."""
@@ -240,7 +241,7 @@ class MessageTable:
 
     def reserve_in_order(self, *queues: str) -> None:
         """Let nobody else use these FIFO queues until the transaction ends. Call it before the first read of them."""
-        if self._database.is_shared:
+        if self._is_shared:
             self._database.reserve(*map(_lock_of, queues))
 
     def put_in_order(
@@ -355,7 +356,7 @@ class MessageTable:
         return self._database.one(_SQL["exists"], {"queue": queue, "seq": seq}) is not None
 
     def _require(self, queue: str) -> None:
-        if self._database.is_shared:
+        if self._is_shared:
             self._database.require(_lock_of(queue))
 
     def _promote(self, queue: str, group_id: str) -> None:

@@ -10,6 +10,7 @@ from redrive.core.knobs import PRODUCTION
 from redrive.core.scope import Scope
 from redrive.store.database import Database
 from redrive.store.documents import dataclass_text
+from redrive.store.memo import Memo
 from redrive.store.queries import load_queries
 
 _SQL = load_queries("resources")
@@ -76,11 +77,14 @@ class ResourceCache:
 class ResourceTable:
     """Documents by (kind, scope, name)."""
 
-    __slots__ = ("_cache", "_database")
+    __slots__ = ("_cache", "_database", "_is_shared", "memo")
 
     def __init__(self, database: Database, cache: ResourceCache) -> None:
         self._database = database
+        self._is_shared = database.is_shared
         self._cache = cache
+        self.memo = Memo()
+        """What services have computed from resources, such as the matchers of event buses."""
 
     @property
     def cache(self) -> ResourceCache:
@@ -94,7 +98,7 @@ class ResourceTable:
     def get(self, cls: type[R], scope: Scope, name: str) -> R | None:
         """The resource with that name, or None. Runs no statement on a cache hit."""
         key = (cls.KIND, str(scope), name)
-        if self._database.is_shared and _is_state(cls):
+        if self._is_shared and _is_state(cls):
             self._database.reserve(_lock_of(key))
             row = self._database.one(_SQL["get"], key)
             return None if row is None else load_dataclass(cls, row[0])
@@ -109,7 +113,7 @@ class ResourceTable:
     def put(self, scope: Scope, value: Resource) -> None:
         """Store a resource; replaces one with the same name."""
         key = (value.KIND, str(scope), value.name)
-        if self._database.is_shared:
+        if self._is_shared:
             self._change(type(value), key)
         self._database.write(_SQL["put"], (*key, dataclass_text(value)))
         self._remember(type(value), key, value)
@@ -117,7 +121,7 @@ class ResourceTable:
     def delete(self, cls: type[R], scope: Scope, name: str) -> bool:
         """Delete a resource. Returns whether it existed."""
         key = (cls.KIND, str(scope), name)
-        if self._database.is_shared:
+        if self._is_shared:
             self._change(cls, key)
         changed = self._database.run(_SQL["delete"], key)
         self._remember(cls, key, None)
@@ -141,7 +145,7 @@ class ResourceTable:
             return cast("Sequence[tuple[Scope, R]]", known)
         rows = self._database.all(_SQL["everywhere"], {"kind": cls.KIND})
         found = [(Scope(*scope.split("/", 1)), load_dataclass(cls, document)) for scope, _, document in rows]
-        if len(found) <= self._cache.EVERYWHERE_MAX and not (self._database.is_shared and _is_state(cls)):
+        if len(found) <= self._cache.EVERYWHERE_MAX and not (self._is_shared and _is_state(cls)):
             self._cache.everywhere[cls.KIND] = found
         return found
 
@@ -154,7 +158,7 @@ class ResourceTable:
         return int(row[0]) if row else 0
 
     def _remember(self, cls: type[Resource], key: _Key, value: object | None) -> None:
-        if not (self._database.is_shared and _is_state(cls)):
+        if not (self._is_shared and _is_state(cls)):
             self._cache.wrote(key, value)
 
     def _change(self, cls: type[Resource], key: _Key) -> None:

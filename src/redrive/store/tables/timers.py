@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 from redrive.core.clock import Instant
 from redrive.store.database import Database
 from redrive.store.earliest import Earliest
@@ -23,12 +26,13 @@ _RESTING: Instant = -1
 class TimerTable:
     """At most one timer per (kind, name). Names contain their scope: `account/region/…`."""
 
-    __slots__ = ("_database", "_earliest", "_hastened", "_may_be_hastened", "_remembered", "version")
+    __slots__ = ("_database", "_earliest", "_hastened", "_is_shared", "_may_be_hastened", "_remembered", "version")
 
     def __init__(self, database: Database) -> None:
         self.version = 0
         """Changes whenever `next` may return another instant."""
         self._database = database
+        self._is_shared = database.is_shared
         self._may_be_hastened = True
         self._earliest = Earliest(database, _SQL["next"])
         # Of a shared store: when timers are due, unless somebody has hastened them.
@@ -56,7 +60,7 @@ class TimerTable:
             self._hastened.clear()
         self._hastened[kind, name] = at
         params = {"kind": kind, "name": name, "at": at}
-        if self._database.is_shared:
+        if self._is_shared:
             # A row of its own: senders on all nodes would otherwise wait for each other at the timer's row.
             self._database.write(_WAKE_UPS["put"], params)
             self._may_be_hastened = True
@@ -100,12 +104,18 @@ class TimerTable:
         self._take_wake_ups()
         return self._earliest.of(kind)
 
+    def look_up(self, kinds: Sequence[str]) -> None:
+        """Ask for the earliest timers of these kinds at once, where each answer takes a round trip."""
+        if self._is_shared:
+            self._take_wake_ups()
+            self._database.side_by_side([partial(self._earliest.of, kind) for kind in kinds])
+
     def is_set_by(self, kind: str, at: Instant, now: Instant) -> bool:
         """Whether the only timer of this kind is due by an instant. Runs no statement where that is remembered.
 
         Only for timers that move to a later instant when they are due, and not before.
         """
-        if not self._database.is_shared:
+        if not self._is_shared:
             known = self._earliest.of(kind)
             return known is not None and known <= at
         remembered = self._remembered.get(kind)
@@ -136,6 +146,6 @@ class TimerTable:
 
     def _take_wake_ups(self) -> None:
         """Move the timers that were hastened. Only a store of many nodes has wake-ups of their own."""
-        if self._may_be_hastened and self._database.is_shared:
+        if self._may_be_hastened and self._is_shared:
             self._database.write(_WAKE_UPS["take"], {"limit": WAKE_UPS_PER_STATEMENT})
         self._may_be_hastened = False

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+import sqlite3
+from collections.abc import Callable
 
 import pytest
 
@@ -12,7 +13,7 @@ from redrive.core.scope import Caller, Scope
 from redrive.services.iam import access
 from redrive.services.iam.model.role import Role, home
 from redrive.store.api import Transaction
-from redrive.store.database import Params, Row
+from redrive.store.connection import SqliteDatabase
 from redrive.store.tables.resources import ResourceCache, ResourceTable
 from redrive.testing.world import World
 
@@ -21,31 +22,6 @@ QUEUE = "arn:aws:sqs:us-east-1:000000000000:orders"
 SESSION = "arn:aws:sts::000000000000:assumed-role/worker/run-1"
 
 Authorize = Callable[..., str]
-
-
-class NoDatabase:
-    """A database that nobody may ask anything."""
-
-    written = 0
-    is_shared = False
-
-    def all(self, sql: str, params: Params) -> list[Row]:
-        raise AssertionError(sql)
-
-    def each(self, sql: str, params: Params) -> Iterator[Row]:
-        raise AssertionError(sql)
-
-    def one(self, sql: str, params: Params) -> Row | None:
-        raise AssertionError(sql)
-
-    def run(self, sql: str, params: Params) -> int:
-        raise AssertionError(sql)
-
-    def insert(self, sql: str, params: Params) -> int | None:
-        raise AssertionError(sql)
-
-    def run_many(self, sql: str, rows: Sequence[Row]) -> None:
-        raise AssertionError(sql)
 
 
 def caller(role_arn: str = ROLE, session_name: str = "run-1", region: str = "us-east-1") -> Caller:
@@ -257,7 +233,7 @@ def test_decision_costs_no_statement_once_the_role_is_known(world, iam, role, al
         where = home("000000000000")
         known = ResourceCache()
         known.remember((Role.KIND, str(where), "worker"), tx.resources.get(Role, where, "worker"))
-        tx.resources = ResourceTable(NoDatabase(), known)
+        tx.resources = ResourceTable(SqliteDatabase(sqlite3.connect(":memory:")), known)  # It has no tables to ask.
         access.authorize(tx, caller(), "sqs:SendMessage", QUEUE)
 
     world.store.run(step)

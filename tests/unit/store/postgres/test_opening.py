@@ -112,7 +112,7 @@ def test_exhausted_connections_are_said_with_how_many_a_server_holds(new_user: N
         said = refused(user)
 
     assert "no connection left" in said.what
-    assert "about 5" in said.next_step
+    assert "up to 5" in said.next_step
 
 
 def test_database_with_exhausted_connections_is_refused(admin: psycopg.Connection, new_user: NewUser) -> None:

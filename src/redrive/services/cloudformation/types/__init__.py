@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
+from redrive.services.cloudformation.types.api_destinations import API_DESTINATION, CONNECTION
+from redrive.services.cloudformation.types.archives import ARCHIVE
 from redrive.services.cloudformation.types.cloudformation import CDK_METADATA
 from redrive.services.cloudformation.types.custom import custom_type, is_custom
 from redrive.services.cloudformation.types.dynamodb import TABLE
+from redrive.services.cloudformation.types.events import EVENT_BUS, EVENT_BUS_POLICY, RULE
 from redrive.services.cloudformation.types.iam import MANAGED_POLICY, POLICY, ROLE
 from redrive.services.cloudformation.types.iam_groups import GROUP, INSTANCE_PROFILE, USER_TO_GROUP_ADDITION
 from redrive.services.cloudformation.types.iam_users import ACCESS_KEY, USER
@@ -28,7 +31,12 @@ from redrive.services.cloudformation.types.waits import WAIT_CONDITION, WAIT_CON
 
 _ALL: tuple[ResourceType, ...] = (
     ACCESS_KEY,
+    API_DESTINATION,
+    ARCHIVE,
     CDK_METADATA,
+    CONNECTION,
+    EVENT_BUS,
+    EVENT_BUS_POLICY,
     EVENT_INVOKE_CONFIG,
     EVENT_SOURCE_MAPPING,
     FUNCTION,
@@ -47,6 +55,7 @@ _ALL: tuple[ResourceType, ...] = (
     QUEUE_INLINE_POLICY,
     QUEUE_POLICY,
     ROLE,
+    RULE,
     SCHEDULE,
     SCHEDULE_GROUP,
     TABLE,

@@ -56,11 +56,12 @@ def invocable_reference(
 ) -> FunctionReference:
     """Return the function that a caller may invoke; the function's own policy can give the permission.
 
-    Within an account the policy is not required, so only the caller's own permissions are checked.
+    Within an account the policy is not required, so only the caller's own permissions are checked. An AWS service has
+    none of its own: the policy decides.
     Errors: as `authorized_reference`.
     """
     reference = parse_reference(function_name, qualifier, caller.scope)
-    if reference.scope.account == caller.account:
+    if reference.scope.account == caller.account and not caller.service:
         return authorized_reference(tx, caller, "lambda:InvokeFunction", function_name, qualifier)
     function = tx.resources.get(Function, reference.scope, reference.name)
     policy = policy_document(function.statements) if function is not None and function.statements else ""

@@ -19,6 +19,7 @@ from redrive.services.logs.model.group import LogGroup, LogStream, group_name_of
 from redrive.services.logs.model.tokens import Position, event_id, read_position
 from redrive.services.logs.operations.groups import existing_group
 from redrive.services.logs.operations.streams import existing_stream, streams_of
+from redrive.services.logs.permissions import service_policy
 from redrive.services.logs.retention import RETENTION
 from redrive.store.api import Transaction
 from redrive.store.tables.log_events import END_OF_TIME, LogEvent, NewLogEvent, Place
@@ -43,7 +44,7 @@ def put_log_events(
     Source: https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutLogEvents.html
     """
     arn = policy_arn(caller.scope, log_group_name, log_stream_name)
-    tx.services.authorize(tx, caller, "logs:PutLogEvents", arn)
+    tx.services.authorize(tx, caller, "logs:PutLogEvents", arn, policy=service_policy(tx, caller))
     group = existing_group(tx, caller, log_group_name)
     stream = existing_stream(tx, caller, group, log_stream_name)
     batch = sort_out(log_events, now=tx.now, kept_since=group.kept_since(tx.now))

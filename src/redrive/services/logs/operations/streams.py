@@ -20,6 +20,7 @@ from redrive.services.logs.model.group import (
 )
 from redrive.services.logs.model.tokens import list_token, read_list_token
 from redrive.services.logs.operations.groups import check_unprotected, existing_group
+from redrive.services.logs.permissions import service_policy
 from redrive.store.api import Transaction
 from redrive.store.tables.resources import PAGE_MAX
 
@@ -35,7 +36,7 @@ def create_log_stream(tx: Transaction, caller: Caller, *, log_group_name: str, l
     Source: https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_CreateLogStream.html
     """
     arn = policy_arn(caller.scope, log_group_name, log_stream_name)
-    tx.services.authorize(tx, caller, "logs:CreateLogStream", arn)
+    tx.services.authorize(tx, caller, "logs:CreateLogStream", arn, policy=service_policy(tx, caller))
     group = existing_group(tx, caller, log_group_name)
     if tx.resources.get(LogStream, caller.scope, stream_key(group.id, log_stream_name)) is not None:
         raise ServiceError("ResourceAlreadyExistsException", "The specified log stream already exists")

@@ -77,11 +77,14 @@ CREATE TABLE dedup_receives (
 );
 CREATE INDEX dedup_receives_by_expiry ON dedup_receives (expires_at);
 
+-- An index's entry has at most 2,704 bytes, and DynamoDB's hash key up to 2,048, its range key up to 1,024. So the hash key
+-- stands in the index by its digest, behind the range key: a slot nearly always has one hash key, and its items are read
+-- in the order of their range keys.
 CREATE TABLE items (
   table_id text COLLATE "C" NOT NULL, slot bigint NOT NULL, hash_key bytea NOT NULL, range_key bytea NOT NULL,
-  size_bytes bigint NOT NULL, expires_at bigint, item bytea NOT NULL,
-  PRIMARY KEY (table_id, slot, hash_key, range_key)
+  size_bytes bigint NOT NULL, expires_at bigint, item bytea NOT NULL
 );
+CREATE UNIQUE INDEX items_by_key ON items (table_id, slot, range_key, sha256(hash_key));
 CREATE INDEX items_by_expiry ON items (expires_at) WHERE expires_at IS NOT NULL;
 
 CREATE TABLE blobs (digest text COLLATE "C" PRIMARY KEY, content bytea NOT NULL);
@@ -93,13 +96,16 @@ CREATE TABLE log_events (
 CREATE INDEX log_events_by_stream ON log_events (log_group, stream, at, seq);
 CREATE INDEX log_events_by_time ON log_events (log_group, at, seq);
 
+-- Thirty dimensions do not fit into an index, so their digest stands there. A text becomes bytes by a cast, which takes two
+-- backslashes for one: `convert_to` is not allowed in an index.
 CREATE TABLE metrics (
   scope text COLLATE "C" NOT NULL, namespace text COLLATE "C" NOT NULL, name text COLLATE "C" NOT NULL,
   dimensions text COLLATE "C" NOT NULL, unit text COLLATE "C" NOT NULL, minute bigint NOT NULL,
   sum double precision NOT NULL, count double precision NOT NULL,
-  min double precision NOT NULL, max double precision NOT NULL, samples text COLLATE "C",
-  PRIMARY KEY (scope, namespace, name, dimensions, unit, minute)
+  min double precision NOT NULL, max double precision NOT NULL, samples text COLLATE "C"
 );
+CREATE UNIQUE INDEX metrics_by_series
+ON metrics (scope, namespace, name, sha256(replace(dimensions, '\', '\\')::bytea), unit, minute);
 CREATE INDEX metrics_by_minute ON metrics (minute);
 
 CREATE TABLE runs (

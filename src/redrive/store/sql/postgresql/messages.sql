@@ -88,7 +88,7 @@ RETURNING seq, message_id, body, body_md5, attributes, system_attributes, sender
 
 -- name: claim_of_other_groups
 -- PostgreSQL has no LIMIT in a recursion, so the groups are counted. The messages are chosen first and locked then, so
--- that no more than the limit are locked; a message that another node has locked is skipped.
+-- that no more than the limit are locked. More are chosen, because those that other nodes have locked are skipped.
 UPDATE messages SET visible_at = :visible_at, receive_count = receive_count + 1, receipt = :receipt,
   received_at = :now, first_received_at = coalesce(first_received_at, :now)
 WHERE seq = ANY(ARRAY(
@@ -105,9 +105,9 @@ WHERE seq = ANY(ARRAY(
           ORDER BY seq LIMIT :limit
         ) AS chosen
         WHERE groups.id <> ALL(ARRAY(SELECT json_array_elements_text(CAST(:groups AS text)::json)))
-        ORDER BY chosen.visible_at, chosen.seq LIMIT :limit
+        ORDER BY chosen.visible_at, chosen.seq LIMIT 4::bigint * :limit
       )) AND queue || '' = :queue AND +visible_at <= :now
-    ORDER BY seq FOR UPDATE SKIP LOCKED
+    ORDER BY visible_at, seq LIMIT :limit FOR UPDATE SKIP LOCKED
   )) AND queue || '' = :queue AND +visible_at <= :now
 RETURNING seq, message_id, body, body_md5, attributes, system_attributes, sender_id, group_id, deduplication_id, sent_at,
   receive_count, first_received_at, receipt, source_queue_arn, cause;

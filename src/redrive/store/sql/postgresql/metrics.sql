@@ -1,9 +1,40 @@
+-- `dimensions` is compared twice: by the digest, which stands in the unique index, and itself.
+
+-- name: put
+-- The unique index has the dimensions' digest, because thirty dimensions do not fit into an index.
+INSERT INTO metrics (scope, namespace, name, dimensions, unit, minute, sum, count, min, max, samples)
+VALUES (:scope, :namespace, :name, :dimensions, :unit, :minute, :sum, :count, :min, :max, :samples)
+ON CONFLICT (scope, namespace, name, sha256(replace(dimensions, '\', '\\')::bytea), unit, minute) DO NOTHING;
+
+-- name: add
+-- The unique index has the dimensions' digest.
+UPDATE metrics SET sum = sum + :sum, count = count + :count, samples = :samples,
+  min = CASE WHEN min < :min THEN min ELSE :min END, max = CASE WHEN max > :max THEN max ELSE :max END
+WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions
+  AND sha256(replace(dimensions, '\', '\\')::bytea) = sha256(replace(:dimensions, '\', '\\')::bytea)
+  AND unit = :unit AND minute = :minute;
+
 -- name: samples
--- The caller adds to the samples that it reads: no other node may add to them in between.
+-- The caller adds to the samples that it reads: no other node may add to them in between. The index has the dimensions' digest.
 SELECT samples FROM metrics
-WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions AND unit = :unit
-  AND minute = :minute
+WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions
+  AND sha256(replace(dimensions, '\', '\\')::bytea) = sha256(replace(:dimensions, '\', '\\')::bytea)
+  AND unit = :unit AND minute = :minute
 FOR UPDATE;
+
+-- name: between
+-- The unique index has the dimensions' digest.
+SELECT minute, sum, count, min, max, samples FROM metrics
+WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions
+  AND sha256(replace(dimensions, '\', '\\')::bytea) = sha256(replace(:dimensions, '\', '\\')::bytea)
+  AND unit = :unit AND minute >= :start AND minute < :end ORDER BY minute;
+
+-- name: units
+-- The unique index has the dimensions' digest.
+SELECT DISTINCT unit FROM metrics
+WHERE scope = :scope AND namespace = :namespace AND name = :name AND dimensions = :dimensions
+  AND sha256(replace(dimensions, '\', '\\')::bytea) = sha256(replace(:dimensions, '\', '\\')::bytea)
+ORDER BY unit;
 
 -- name: sweep
 -- Several nodes share the work. Rows are named by their place (ctid), which is computed once and needs no index.

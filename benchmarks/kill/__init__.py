@@ -1,0 +1,7 @@
+"""Nodes of one store are killed under load, and their database too; then what is left is held against what was answered.
+
+cluster    the nodes and the database as processes, and who ends them
+client     requests that go round the nodes; an answer, a refusal, or a doubt
+load       what the clients do, and what they remember of it
+checks     what has to be true of the memory and of what is left
+"""

@@ -1,0 +1,87 @@
+"""The one way onto a bus: events are kept by archives, matched by rules, and promised to the rules' targets.
+
+PutEvents, buses as targets, and replays call `publish`; schedules of rules call `trigger`. All promises of an event are
+in the transaction that accepts the event.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+
+from redrive.core.scope import Scope
+from redrive.services.events.archiving import keep_events
+from redrive.services.events.matchers import rules_of
+from redrive.services.events.model import metrics
+from redrive.services.events.model.bus import BusReference
+from redrive.services.events.model.event import Event
+from redrive.services.events.model.rule import SOURCE, Rule, retry_policy
+from redrive.services.events.model.targets import place_of
+from redrive.store.api import Transaction
+from redrive.store.tables.deliveries import Delivery
+
+
+def publish(
+    tx: Transaction, bus: BusReference, events: Sequence[Event], *, chosen: Collection[str] | None = None
+) -> None:  # fmt: skip
+    """Accept events on a bus that exists. `chosen`: the names of the only rules that get them; None for all rules."""
+    keep_events(tx, bus, events)
+    active = rules_of(tx, bus)
+    if active is None:
+        return
+    triggered: Counter[str] = Counter()
+    sources: Counter[str] = Counter()
+    for event in events:
+        names = active.matcher.matching(event.document)
+        if chosen is not None:
+            names = names.intersection(chosen)
+        if names:
+            sources[event.source] += 1
+            triggered.update(names)
+            for name in sorted(names):
+                _promise(tx, bus.scope, active.rules[name], event)
+    for source, times in sources.items():
+        tx.metrics.count(metrics.of_bus(bus.scope, bus.name, source, metrics.MATCHED), tx.now, times=times)
+    for name, times in triggered.items():
+        _count(tx, bus.scope, active.rules[name], times)
+
+
+def trigger(tx: Transaction, scope: Scope, rule: Rule, event: Event) -> None:
+    """Promise an event to all targets of a rule, due at once."""
+    _promise(tx, scope, rule, event)
+    _count(tx, scope, rule, 1)
+
+
+def _promise(tx: Transaction, scope: Scope, rule: Rule, event: Event) -> None:
+    arn, text = rule.arn(scope), event.text
+    for target in rule.targets:
+        tx.deliveries.put(
+            Delivery(
+                id=f"{event.key}/{rule.rule_name}/{target['Id']}", scope=scope, source=SOURCE, source_arn=arn,
+                target_arn=target["Arn"], document=_document(tx, event, text, target), policy=retry_policy(target),
+                place=place_of(target["Arn"]), due_at=tx.now, first_at=tx.now,
+            )
+        )  # fmt: skip
+
+
+def _count(tx: Transaction, scope: Scope, rule: Rule, times: int) -> None:
+    """Count how often a rule was triggered, and what that has promised."""
+    tx.metrics.count(
+        metrics.of_rule(scope, rule.bus_name, rule.rule_name, metrics.TRIGGERED), tx.now, times=times
+    )  # fmt: skip
+    if rule.targets:
+        created = metrics.of_rule(scope, rule.bus_name, rule.rule_name, metrics.CREATED)
+        tx.metrics.count(created, tx.now, times=times * len(rule.targets))
+        tx.notify("due")
+
+
+def _document(tx: Transaction, event: Event, text: str, target: dict[str, object]) -> dict[str, object]:
+    """What the delivery keeps: the event and the target as they are now."""
+    document: dict[str, object] = {"event": text, "target": target}
+    if event.hops:
+        document["hops"] = event.hops
+    if event.trace:
+        document["trace"] = event.trace
+    if tx.cause is not None:
+        document |= {"execution": tx.cause.execution_id, "cause": tx.cause.delivery_id}
+    return document

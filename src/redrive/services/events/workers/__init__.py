@@ -1,0 +1,1 @@
+"""The work that events does without a request."""

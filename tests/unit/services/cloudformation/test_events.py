@@ -1,0 +1,104 @@
+"""Rules, buses and policies of buses in stacks, also those that SAM makes of a function's events."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from redrive.testing.world import World
+from tests.unit.services.cloudformation.conftest import Stacks
+
+QUEUE = "arn:aws:sqs:us-east-1:000000000000:q"
+
+
+def rule(**properties: Any) -> dict[str, Any]:
+    target = {"Id": "1", "Arn": QUEUE, "RetryPolicy": {"MaximumRetryAttempts": "3"}}
+    return {"Type": "AWS::Events::Rule", "Properties": {"Targets": [target], **properties}}
+
+
+def test_rule_comes_changes_and_goes_with_its_stack(stacks: Stacks, world: World) -> None:
+    events = world.client("events")
+    first = rule(EventPattern={"source": ["shop"]}, Description="d", Tags=[{"Key": "a", "Value": "1"}])
+    second = {**rule(ScheduleExpression="rate(1 day)"), "Properties": {
+        "ScheduleExpression": "rate(1 day)", "Targets": [{"Id": "2", "Arn": QUEUE, "Input": "1"}],
+    }}  # fmt: skip
+
+    stacks.create("bus", {"R": first}, outputs={"Arn": {"Value": {"Fn::GetAtt": ["R", "Arn"]}}})
+
+    name = stacks.physical_id("bus", "R")
+    shown = events.describe_rule(Name=name)
+    assert (shown["Arn"], shown["EventPattern"]) == (stacks.outputs("bus")["Arn"], '{"source":["shop"]}')
+    assert events.list_targets_by_rule(Rule=name)["Targets"][0]["RetryPolicy"] == {"MaximumRetryAttempts": 3}
+    stacks.update("bus", {"R": second})
+    changed = events.describe_rule(Name=name)
+    assert "EventPattern" not in changed
+    assert [one["Id"] for one in events.list_targets_by_rule(Rule=name)["Targets"]] == ["2"]
+    stacks.delete("bus")
+    assert events.list_rules()["Rules"] == []
+
+
+def test_bus_with_rule_and_policy_in_one_stack(stacks: Stacks, world: World) -> None:
+    events = world.client("events")
+    statement = {"Effect": "Allow", "Principal": {"AWS": "111111111111"}, "Action": "events:PutEvents", "Resource": "*"}
+    parts = {
+        "Bus": {"Type": "AWS::Events::EventBus", "Properties": {"Name": "orders"}},
+        "R": rule(EventPattern={"source": ["shop"]}, EventBusName={"Ref": "Bus"}),
+        "A": {"Type": "AWS::Events::EventBusPolicy", "Properties": {
+            "EventBusName": {"Ref": "Bus"}, "StatementId": "a", "Statement": statement}},
+        "B": {"Type": "AWS::Events::EventBusPolicy", "DependsOn": "A", "Properties": {
+            "EventBusName": {"Ref": "Bus"}, "StatementId": "b", "Action": "events:PutEvents", "Principal": "*"}},
+    }  # fmt: skip
+
+    stacks.create("bus", parts)
+
+    assert stacks.status("bus") == "CREATE_COMPLETE"
+    assert stacks.physical_id("bus", "R").startswith("orders|")
+    policy = json.loads(events.describe_event_bus(Name="orders")["Policy"])
+    assert [one["Sid"] for one in policy["Statement"]] == ["a", "b"]
+    stacks.delete("bus")
+    assert [bus["Name"] for bus in events.list_event_buses()["EventBuses"]] == ["default"]
+
+
+def test_rule_of_a_known_name_fails_its_stack(stacks: Stacks, world: World) -> None:
+    world.client("events").put_rule(Name="taken", EventPattern='{"source":["a"]}')
+
+    stacks.create("bus", {"R": rule(Name="taken", EventPattern={"source": ["shop"]})})
+
+    assert stacks.status("bus") == "ROLLBACK_COMPLETE"
+    assert "already exists" in stacks.reason("bus", "R", "CREATE_FAILED")
+    assert world.client("events").describe_rule(Name="taken")["EventPattern"] == '{"source":["a"]}'
+
+
+def test_events_of_a_sam_function_run_it(stacks: Stacks, world: World) -> None:
+    """SAM makes a rule and a permission of each event: a pattern of either name, and a schedule."""
+    seen: list[str] = []
+
+    def note(event: Any, _: object) -> None:
+        seen.append(event["detail-type"])
+
+    world.functions.register("worker", note)
+    pattern = {"source": ["shop"]}
+    properties: dict[str, Any] = {
+        "FunctionName": "worker", "Handler": "index.handler", "Runtime": "python3.12",
+        "InlineCode": "def handler(e, c): pass",
+        "Events": {
+            "Ordered": {"Type": "EventBridgeRule", "Properties": {"Pattern": pattern}},
+            "Old": {"Type": "CloudWatchEvent", "Properties": {"Pattern": {"source": ["old"]}}},
+            "Daily": {"Type": "Schedule", "Properties": {"Schedule": "rate(1 day)"}},
+        },
+    }  # fmt: skip
+    template: dict[str, Any] = {
+        "Transform": "AWS::Serverless-2016-10-31",
+        "Resources": {"Worker": {"Type": "AWS::Serverless::Function", "Properties": properties}},
+    }
+    stacks.client.create_stack(
+        StackName="sam", TemplateBody=json.dumps(template), Capabilities=["CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"]
+    )
+    world.settle()
+
+    entries = [{"Source": source, "DetailType": source, "Detail": "{}"} for source in ("shop", "old", "other")]
+    world.client("events").put_events(Entries=entries)
+    world.advance(days=1)
+
+    assert stacks.status("sam") == "CREATE_COMPLETE"
+    assert sorted(seen) == ["Scheduled Event", "old", "shop"]
