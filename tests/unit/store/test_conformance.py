@@ -14,6 +14,7 @@ from redrive.core.errors import Bug, Conflict
 from redrive.core.retry import Backoff, RetryPolicy
 from redrive.core.scope import Scope
 from redrive.store.api import Transaction
+from redrive.store.tables.archives import NewArchivedEvent
 from redrive.store.tables.dedup import RememberedReceive
 from redrive.store.tables.deliveries import INSIDE, OUTSIDE, Delivery
 from redrive.store.tables.items import ItemKey, RangeKeys, StoredItem
@@ -113,6 +114,7 @@ WRITES: dict[str, Callable[[Transaction], object]] = {
     "deliveries": lambda tx: tx.deliveries.put(promise("failed")),
     "blobs": lambda tx: tx.blobs.put("failed", b"1"),
     "log_events": lambda tx: tx.log_events.put_many([NewLogEvent("g", "s", 1, 1, "failed")]),
+    "archived_events": lambda tx: tx.archives.put_many("failed", [NewArchivedEvent(1, 1, "{}")], now=1),
     "dedup_sends": lambda tx: tx.dedup.remember_send("q", "", "failed", message_id="m", seq=1, expires_at=9_000),
 }  # fmt: skip
 
@@ -578,6 +580,26 @@ def test_item_is_replaced_and_taken(any_store: AnyStore) -> None:
         return tx.items.take("t", key)
 
     assert [any_store.run(take) for _ in range(2)] == [b"2", None]
+
+
+@pytest.mark.parametrize("delete", ["take", "expire", "drop"])
+def test_item_that_is_deleted_behind_a_read_is_not_read_again(any_store: AnyStore, delete: str) -> None:
+    """Within one transaction, what was read of a reserved item is remembered."""
+    key = ItemKey(b"h", b"r")
+    any_store.run(partial(store_item, hash_key=b"h", range_key=b"r", item=b"1", expires_at=5))
+
+    def step(tx: Transaction) -> list[bytes | None]:
+        tx.items.reserve("t", key)
+        before = tx.items.get("t", key)
+        deletes: dict[str, Callable[[], object]] = {
+            "take": lambda: tx.items.take("t", key),
+            "expire": lambda: tx.items.expire(5, limit=9),
+            "drop": lambda: tx.items.drop("t", limit=9),
+        }
+        deletes[delete]()
+        return [before, tx.items.get("t", key)]
+
+    assert any_store.run(step) == [b"1", None]
 
 
 def test_log_events_of_one_instant_keep_their_order_forwards_and_backwards(any_store: AnyStore) -> None:
