@@ -1,10 +1,12 @@
-"""Servers that share a store in PostgreSQL: what one does, the others see; what happens when one of them, or the store, goes."""
+"""Servers that share a store in PostgreSQL: what one does, the others see; and what happens without the store."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -12,6 +14,7 @@ import pytest
 from botocore.exceptions import ClientError
 from psycopg.conninfo import conninfo_to_dict
 
+from redrive import __version__
 from redrive.core.clock import DAY_MS, SECOND_MS, Instant, format_instant, machine_ms
 from redrive.core.errors import UserError
 from redrive.core.log import SilentLog
@@ -148,6 +151,38 @@ def test_queue_that_a_node_did_not_find_is_found_once_the_other_has_made_it(pair
 
     assert missing == (400, "AWS.SimpleQueueService.NonExistentQueue")
     assert found == (200, "")
+
+
+def test_each_node_lists_all_nodes_until_they_have_left(url: StoreUrl) -> None:
+    with running(Options(port=0, data=url), SilentLog()) as one:
+        with running(Options(port=0, data=url, slots=5), SilentLog()) as two:
+            listed = until_listed(one, 2)
+            listed_by_two = until_listed(two, 2)
+        left = until_listed(one, 1)
+
+    assert [node["url"] for node in listed] == [one.endpoint_url, two.endpoint_url]
+    assert [node["slots"] for node in listed_by_two] == [32, 5]
+    assert all(node["process"] == os.getpid() and node["version"] == __version__ for node in listed)
+    assert all(node["silent_ms"] >= 0 and node["underway"] == 0 for node in listed)
+    assert [node["url"] for node in left] == [one.endpoint_url]
+
+
+def test_store_of_its_own_has_one_node(tmp_path: Path) -> None:
+    with running(Options(port=0, data=tmp_path), SilentLog()) as server:
+        _, answer = ask(server, "GET", "nodes")
+
+    assert [(node["url"], node["silent_ms"]) for node in answer["nodes"]] == [(server.endpoint_url, 0)]
+    assert (answer["due"], answer["leased"], answer["lag_ms"]) == (0, 0, 0)
+
+
+def until_listed(server: Server, count: int) -> list[dict[str, Any]]:
+    """What a server lists, once there are so many nodes."""
+    nodes: list[dict[str, Any]] = []
+    for _ in range(CALLS_MAX):
+        nodes = ask(server, "GET", "nodes")[1]["nodes"]
+        if len(nodes) == count:
+            break
+    return nodes
 
 
 def test_name_that_both_nodes_make_at_once_is_made_once(pair: tuple[Server, Server]) -> None:
