@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -212,6 +214,51 @@ def test_long_poll_gets_what_is_sent_through_another_node(pair: tuple[Server, Se
         received = polling.result()["Messages"]
 
     assert [message["Body"] for message in received] == ["hello"]
+
+
+def test_node_that_stops_lets_its_functions_end_and_keeps_what_they_did(url: StoreUrl, tmp_path: Path) -> None:
+    """Another node would otherwise wait for the lease, and run the function again."""
+    started = tmp_path / "started"
+    with running(Options(port=0, data=url), SilentLog()) as server:
+        sqs, queue_url = mapped(server, started)
+        sqs.send_message(QueueUrl=queue_url, MessageBody="hello")
+        until_true(started.exists, sqs.list_queues)
+    with running(Options(port=0, data=url), SilentLog()) as server:
+        asked = {"QueueUrl": queue_url, "AttributeNames": ["All"]}
+        left = client(server, "sqs").get_queue_attributes(**asked)["Attributes"]
+        _, work = ask(server, "GET", "nodes")
+
+    assert (left["ApproximateNumberOfMessages"], left["ApproximateNumberOfMessagesNotVisible"]) == ("0", "0")
+    assert (work["due"], work["leased"]) == (0, 0)
+    assert started.read_text() == "run\n"
+
+
+def mapped(server: Server, started: Path) -> tuple[Any, str]:
+    """A queue that a function takes a second for; it writes a line to a file when it starts."""
+    iam, sqs, functions = (client(server, service) for service in ("iam", "sqs", "lambda"))
+    role = iam.create_role(RoleName="f", AssumeRolePolicyDocument=TRUST)["Role"]["Arn"]
+    iam.put_role_policy(RoleName="f", PolicyName="all", PolicyDocument=ALLOWED)
+    queue_url = sqs.create_queue(QueueName="work")["QueueUrl"]
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        body = f"    open({str(started)!r}, 'a').write('run\\n')\n    time.sleep(1)\n"
+        archive.writestr("app.py", f"import time\ndef handler(event, context):\n{body}")
+    functions.create_function(
+        FunctionName="f", Role=role, Runtime="python3.12", Handler="app.handler", Code={"ZipFile": packed.getvalue()}
+    )
+    functions.create_event_source_mapping(
+        EventSourceArn="arn:aws:sqs:us-east-1:000000000000:work", FunctionName="f"
+    )  # fmt: skip
+    return sqs, queue_url
+
+
+def until_true(condition: Callable[[], bool], meanwhile: Callable[[], object]) -> None:
+    """Wait for a condition; `meanwhile` takes the time of a call."""
+    for _ in range(10 * CALLS_MAX):
+        if condition():
+            return
+        meanwhile()
+    raise AssertionError("the condition has not come true")
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["virtual", "real"])
