@@ -152,7 +152,7 @@ def test_savepoint_rolls_back_what_was_written_inside(any_store: AnyStore, table
     assert any_store.run(lambda tx: (tx.facts.get("before"), tx.facts.get("after"))) == (b"1", b"2")
 
 
-def test_savepoints_nest(any_store: AnyStore) -> None:
+def test_savepoint_inside_of_another_is_rolled_back_alone_and_with_it(any_store: AnyStore) -> None:
     def step(tx: Transaction) -> None:
         with suppress(LookupError), tx.savepoint():
             tx.facts.set("outer", b"1")
