@@ -47,7 +47,7 @@ def command(region: str, as_json: bool, endpoint_url: str) -> None:
         click.echo(f"{name:<9}{value}")
     if len(found["nodes"]) > 1:
         click.echo("\nServers on this store")
-        print_table(("host", "url", "process", "version", "seen", "under way"), map(_node, found["nodes"]))
+        print_table(("host", "url", "process", "version", "seen", "under way"), [_node(one) for one in found["nodes"]])
     if found["due"]:
         click.echo("\nDue next")
         due = [(_within(one["at"], now_ms), one["name"], one["what"]) for one in found["due"][:SHOWN]]

@@ -22,7 +22,7 @@ class StoppedError(Exception):
 
 
 class Node(Protocol):
-    """A server, as the operations of its own surface see it. All methods block, except `health`, `nodes` and `clock`."""
+    """A server, as the operations of its own surface see it. All methods but `health`, `nodes` and `clock` block."""
 
     def health(self) -> Document:
         """Facts about the server: its version, account and store."""

@@ -21,7 +21,7 @@ from redrive.store.api import Step
 from redrive.store.group import Answer
 from redrive.store.postgres.failures import ConnectionLost
 from redrive.store.postgres.lane import POSTPONED, Batch, Lane
-from redrive.store.postgres.watch import Watch
+from redrive.store.postgres.socket_events import SocketEvents
 
 T = TypeVar("T")
 
@@ -68,7 +68,7 @@ class ServedLane:
 
     def _connected(self, lane: Lane) -> None:
         self._lane = lane
-        self._watch = Watch(self._loop, lane.pipeline.socket, self._go_on)
+        self._events = SocketEvents(self._loop, lane.pipeline.socket, self._go_on)
 
     def _begin_soon(self) -> None:
         if not self._is_begun:
@@ -124,7 +124,7 @@ class ServedLane:
             self._refuse_all()
             threading.Thread(target=self._reconnect, name="redrive-reconnect", daemon=True).start()
         else:
-            self._watch.set_writing(not is_sent)
+            self._events.set_writing(not is_sent)
 
     def _refuse_all(self) -> None:
         while self._waiting:
@@ -142,7 +142,7 @@ class ServedLane:
             return
 
     def _let_go(self, lane: Lane) -> None:
-        self._watch.close()
+        self._events.close()
         lane.pipeline.close()
 
 

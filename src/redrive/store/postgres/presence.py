@@ -23,7 +23,7 @@ from redrive.core.errors import UserError
 from redrive.store.api import EVERYTHING
 from redrive.store.postgres.failures import ConnectionLost
 from redrive.store.postgres.pipeline import Answer, Pipeline
-from redrive.store.postgres.watch import Watch
+from redrive.store.postgres.socket_events import SocketEvents
 
 CHANNEL = "redrive"
 BEAT_S = 1.0
@@ -113,7 +113,7 @@ class Presence:
             self._beating.cancel()
         pipeline, self._pipeline = self._pipeline, None
         if pipeline is not None:
-            self._watch.close()
+            self._events.close()
             with contextlib.suppress(ConnectionLost):
                 pipeline.queue("DELETE FROM nodes WHERE id = ?", (self._id,))
                 pipeline.flush()
@@ -125,7 +125,7 @@ class Presence:
     def _connected(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline
         self._failure = None
-        self._watch = Watch(self._loop, pipeline.socket, self._read)
+        self._events = SocketEvents(self._loop, pipeline.socket, self._read)
         pipeline.queue(f"LISTEN {CHANNEL}", ())
         self._beat()
 
@@ -186,7 +186,7 @@ class Presence:
     def _lost(self) -> None:
         pipeline, self._pipeline = self._pipeline, None
         if pipeline is not None:
-            self._watch.close()
+            self._events.close()
             pipeline.close()
             threading.Thread(target=self._reconnect, name="redrive-presence", daemon=True).start()
 

@@ -16,7 +16,7 @@ from redrive.core.portable import USES_LINUX
 _HAS_EPOLL = USES_LINUX and hasattr(select, "epoll")
 
 
-class Watch:
+class SocketEvents:
     """Calls `ready` while a socket can be read. All methods are called on the loop's thread."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, socket: int, ready: Callable[[], None]) -> None:

@@ -1,4 +1,4 @@
-"""The watch over a socket: what has failed is reported until somebody has read it to its end."""
+"""The events of a socket: what has failed is reported until somebody has read it to its end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 import uvloop
 
-from redrive.store.postgres.watch import Watch
+from redrive.store.postgres.socket_events import SocketEvents
 
 LOOPS = [uvloop.new_event_loop, asyncio.new_event_loop]
 
@@ -29,11 +29,11 @@ async def read_to_its_end(mine: socket.socket) -> list[bytes]:
         if not pieces[-1] and not ended.done():
             ended.set_result(None)
 
-    watch = Watch(loop, mine.fileno(), ready)
+    events = SocketEvents(loop, mine.fileno(), ready)
     try:
         await asyncio.wait_for(ended, 10)
     finally:
-        watch.close()
+        events.close()
     return pieces
 
 
@@ -73,14 +73,14 @@ def test_writer_is_called_once_there_is_room(new_loop: Callable[[], asyncio.Abst
             if not room.done():
                 room.set_result(None)
 
-        watch = Watch(loop, mine.fileno(), ready)
-        watch.set_writing(True)
+        events = SocketEvents(loop, mine.fileno(), ready)
+        events.set_writing(True)
         await asyncio.sleep(0)
         assert not room.done()
         others.recv(1 << 20)
         await asyncio.wait_for(room, 10)
-        watch.set_writing(False)
-        watch.close()
+        events.set_writing(False)
+        events.close()
 
     with asyncio.Runner(loop_factory=new_loop) as runner, mine, others:
         runner.run(wait_for_room())
