@@ -4,6 +4,8 @@ processes   servers as processes of their own: pinned to a core, their CPU and m
 load        a closed loop of keep-alive connections
 dialects    SQS requests as bytes, and what their answers say
 sqs         one load after another against one endpoint
+events      EventBridge: loads, latency, fan-out
+patterns    event patterns, in process
 startup     from nothing to the first answer
 travel      a day of schedules in virtual time
 lag         what a schedule costs to make over the wire, and how late its message is

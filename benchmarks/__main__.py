@@ -9,16 +9,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from botocore.exceptions import BotoCoreError, ClientError
 from rich.console import Console
 
-from benchmarks import handler, lag, patterns, prove, schedules, startup, stores, travel
+from benchmarks import events, handler, lag, patterns, prove, schedules, startup, stores, travel
 from benchmarks.dialects import Dialect, JsonDialect
 from benchmarks.peers import PEERS, running
 from benchmarks.processes import ENVIRONMENT, NotStarted, ServerProcess, free_port, redrive_command, serving
 from benchmarks.report import Figure, Row, machine, show_figures, show_ratios, show_rows, write_json
 from benchmarks.sqs import Measured
 
-SUITES = ("startup", "time", "schedules", "lag", "handler", "patterns", "prove", "sqs", "stores")
+SUITES = ("startup", "time", "schedules", "lag", "handler", "patterns", "prove", "sqs", "events", "stores")
 WIDTH_OF_PAPER = 150
 
 
@@ -53,6 +54,8 @@ def main() -> None:
         rows = _sqs(console, arguments)
         show_ratios(console, rows)
         results |= rows
+    if "events" in wanted:
+        results |= _events(console, arguments)
     if "stores" in wanted:
         for name, opened in (("in a file", stores.in_file), ("in PostgreSQL", stores.in_postgresql)):
             with opened() as (server, database):
@@ -106,11 +109,39 @@ def _lag(console: Console, arguments: argparse.Namespace) -> dict[str, list[Row 
     return results
 
 
+def _events(console: Console, arguments: argparse.Namespace) -> dict[str, list[Row | Figure]]:
+    """Rows and figures of EventBridge by server, and the rows side by side."""
+    results: dict[str, list[Row | Figure]] = {}
+    compared: dict[str, list[Row]] = {}
+
+    def measure(name: str, server: ServerProcess) -> None:
+        measured = events.Measured(server, runs=arguments.runs)
+        compared[name] = rows = list(measured.rows(arguments.seconds))
+        show_rows(console, f"Events: {name}", rows)
+        figures = list(measured.figures())
+        show_figures(console, f"Events, how late they are: {name}", figures)
+        results[f"events, {name}"] = [*rows, *figures]
+
+    for name, durable in (("redrive, durable", True), ("redrive, in memory", False)):
+        with _redrive("--limits", "relaxed", durable=durable) as server:
+            measure(name, server)
+    with stores.in_postgresql() as (server, _):
+        measure("redrive, in PostgreSQL", server)
+    for peer in (peer for peer in PEERS if arguments.peers and peer.name in events.PEERS_WITH_RULES):
+        try:
+            with running(peer) as (server, _, version):
+                measure(f"{peer.name} {version}", server)
+        except (NotStarted, OSError, ValueError, BotoCoreError, ClientError) as error:
+            console.print(f"{peer.name} is left out: {error}")
+    show_ratios(console, compared)
+    return results
+
+
 @contextmanager
-def _redrive(*, durable: bool) -> Iterator[ServerProcess]:
+def _redrive(*options: str, durable: bool) -> Iterator[ServerProcess]:
     port = free_port()
     with TemporaryDirectory() as data:
-        command = redrive_command(port, *(["--data", data] if durable else []))
+        command = redrive_command(port, *options, *(["--data", data] if durable else []))
         with serving(command, port, probe=startup.HEALTH, env=ENVIRONMENT) as server:
             yield server
 

@@ -10,7 +10,7 @@ from typing import Protocol
 from urllib.parse import urlencode
 
 _SIGNATURE = (
-    "AWS4-HMAC-SHA256 Credential=test/20261120/us-east-1/sqs/aws4_request, "
+    "AWS4-HMAC-SHA256 Credential=test/20261120/us-east-1/{service}/aws4_request, "
     "SignedHeaders=content-type;host;x-amz-date;x-amz-target, Signature=" + "0" * 64
 )
 _VERSION = "2012-11-05"
@@ -132,9 +132,11 @@ def _path(queue_url: str) -> str:
     return "/" + queue_url.split("/", 3)[3]
 
 
-def request_of(host: str, path: str, headers: str, body: bytes) -> bytes:
+def request_of(host: str, path: str, headers: str, body: bytes, *, service: str = "sqs") -> bytes:
+    """A request as bytes, with a signature that names the service."""
+    signature = _SIGNATURE.format(service=service)
     head = (
-        f"POST {path} HTTP/1.1\r\nHost: {host}\r\nX-Amz-Date: 20261120T000000Z\r\nAuthorization: {_SIGNATURE}\r\n"
+        f"POST {path} HTTP/1.1\r\nHost: {host}\r\nX-Amz-Date: 20261120T000000Z\r\nAuthorization: {signature}\r\n"
         f"{headers}\r\nContent-Length: {len(body)}\r\n\r\n"
     )
     return head.encode() + body

@@ -27,7 +27,7 @@ from redrive.store.postgres.url import parse_url
 from redrive.store.sqlite import SqliteStore
 from redrive.testing.world import World
 
-OPEN_MAX = 30
+OPEN_MAX = 15
 """From this many databases on, worlds in cycles of references are looked for before another one is created."""
 
 _EMPTY = """

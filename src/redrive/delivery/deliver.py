@@ -207,7 +207,7 @@ class DeliveryWorker:
                 raise Bug(f"{delivery.source} renders an errand for a delivery inside the store")
             if fault is not None:
                 raise fault.error
-            outcome = Succeeded(_called(tx, call))
+            outcome = Succeeded(perform(tx, call))
         except ServiceError as error:
             outcome = source.failure(error)
         except OutsideNeeded as needed:
@@ -238,7 +238,7 @@ class DeliveryWorker:
                 return self._postponed(tx, delivery, rendered)
             if not isinstance(rendered, Call | Inside):
                 return (Attempt(self.name, delivery.id, delivery.fence, rendered),)
-            outcome = Succeeded(_called(tx, rendered))
+            outcome = Succeeded(perform(tx, rendered))
         except ServiceError as error:
             outcome = source.failure(error)
         except OutsideNeeded as needed:
@@ -328,8 +328,12 @@ def _rendered(tx: Transaction, source: Source, delivery: Delivery) -> Call | Ins
         raise _failure_of_ours(f"render a delivery of {source.name}", defect) from defect
 
 
-def _called(tx: Transaction, call: Call | Inside) -> Document:
-    """The target's answer. Errors: ServiceError; OutsideNeeded if the call cannot be answered inside a transaction."""
+def perform(tx: Transaction, call: Call | Inside) -> Document:
+    """Call a target inside the transaction, and return its answer.
+
+    Errors: ServiceError, also for a defect in redrive; OutsideNeeded if the call cannot be answered inside a
+    transaction.
+    """
     try:
         if isinstance(call, Inside):
             with tx.savepoint():

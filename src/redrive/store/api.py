@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
+from types import MappingProxyType
 from typing import NamedTuple, Protocol, TypeVar
 
 from redrive.core.clock import Instant
@@ -136,10 +137,18 @@ class Services(Protocol):
 
 
 class Cause(NamedTuple):
-    """What caused a step's writes: the execution, and its delivery that is attempted or ends."""
+    """What caused a step's writes: the execution, and its delivery that is attempted or ends.
+
+    A call with several entries may serve several executions: `of_entries` has the execution of an entry by its id.
+    """
 
     execution_id: str
     delivery_id: str
+    of_entries: Mapping[str, str] = MappingProxyType({})
+
+    def of_entry(self, entry_id: str) -> str:
+        """The execution that caused an entry of the call."""
+        return self.of_entries.get(entry_id, self.execution_id)
 
 
 class Tables:

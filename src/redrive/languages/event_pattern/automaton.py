@@ -105,6 +105,8 @@ class Automaton:
         self._weight += weight
         if self._weight > WEIGHT_MAX:
             self._weight = 0
+            for field in self.fields:
+                field.texts.clear()
             for state in list(self._states.values()):
                 if not isinstance(state, End):
                     state.forget()
@@ -137,9 +139,9 @@ class Automaton:
             if len(wanted) > FIELDS_BY_VALUE_MAX:
                 return ByKeys(self, candidates, done, path, wanted)
         order = sorted(asked, key=lambda number: -asked[number])
-        if count > OWN_INDEX_MAX:
-            return ByFields(self, candidates, [self.fields[number] for number in order])
-        return ByFields(self, candidates, [self._own_index(number, candidates) for number in order])
+        wholes = [self.fields[number] for number in order]
+        owns = wholes if count > OWN_INDEX_MAX else [self._own_index(number, candidates) for number in order]
+        return ByFields(self, candidates, list(zip(wholes, owns, strict=True)))
 
     def _own_index(self, number: int, candidates: int) -> FieldIndex:
         """An index of a field for these candidates alone."""

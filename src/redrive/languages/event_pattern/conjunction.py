@@ -12,7 +12,7 @@ a value counts, shorter keys before longer ones.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from redrive.languages.event_pattern.conditions import Scalar
 from redrive.languages.event_pattern.pattern import Field
@@ -43,11 +43,17 @@ def values_at(value: object, path: Sequence[str], depth: int = 0) -> Iterator[Sc
             yield element  # type: ignore[misc] # JSON has no other kinds.
 
 
-def elements(value: object) -> Iterator[object]:
+def elements(value: object) -> Iterable[object]:
     """The elements of an array and of the arrays in it, at any depth; of any other value, the value."""
     if not isinstance(value, list):
-        yield value
-        return
+        return (value,)
+    for element in value:
+        if isinstance(element, list):
+            return _flattened(value)
+    return value  # Most arrays hold no arrays, and need no generator.
+
+
+def _flattened(value: list[object]) -> Iterator[object]:
     waiting = [iter(value)]
     while waiting:
         for element in waiting[-1]:

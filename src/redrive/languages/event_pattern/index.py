@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from redrive.languages.event_pattern.affixes import Affixes
 from redrive.languages.event_pattern.conditions import (
@@ -33,14 +34,20 @@ INTERVALS_KEPT_MAX = 4_096
 """Size of the cache of alternatives by interval."""
 
 
+EVERYTHING: Final = -1
+"""The set of all alternatives, however many there are: each bit of the integer -1 is set."""
+
+
 class FieldIndex:
     """All that the alternatives ask of one path.
 
-    `asking` are the alternatives with a field for this path, `optional` those whose field may be absent.
+    `asking` are the alternatives with a field for this path, `optional` those whose field may be absent. `texts` has
+    room for the alternatives that a text satisfies; who fills it also bounds and clears it.
     """
 
     def __init__(self, path: tuple[str, ...], fields: Iterable[tuple[int, Field]]) -> None:
         self.path = path
+        self.texts: dict[str, int] = {}
         self.asking = self.optional = self._existing = self._excluding = 0
         self._several: list[tuple[int, Field]] = []
         accepted: list[tuple[int, Condition]] = []

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from redrive.languages.event_pattern.conditions import Scalar
-from redrive.languages.event_pattern.index import FieldIndex, places
+from redrive.languages.event_pattern.index import EVERYTHING, FieldIndex, places
 from redrive.languages.event_pattern.searching import Path, keys_at, values_by_search
 
 TEXTS_KEPT_MAX: Final = 1_024
@@ -15,8 +15,8 @@ TEXT_LENGTH_MAX: Final = 128
 """Of each state, the texts whose next state is known without a search: how many, and how long."""
 
 ENDS_KEPT_MAX: Final = 256
-TEXTS_OF_FIELD_MAX: Final = 256
-"""As TEXTS_KEPT_MAX, for each field of a state that asks for several."""
+TEXTS_OF_FIELD_MAX: Final = 1_024
+"""As TEXTS_KEPT_MAX, for each field: what a text satisfies is the same in all states that ask for several fields."""
 
 
 class Reading:
@@ -161,17 +161,19 @@ class ByFields:
 
     __slots__ = ("_candidates", "_ends", "_fields", "_states")
 
-    def __init__(self, states: States, candidates: int, fields: Sequence[FieldIndex]) -> None:
+    def __init__(self, states: States, candidates: int, fields: Sequence[tuple[FieldIndex, FieldIndex]]) -> None:
+        """`fields`: for each field the index of all alternatives, and one that knows at least these candidates."""
         self._states = states
         self._candidates = candidates
-        texts: list[dict[str, int]] = [{} for _ in fields]
-        self._fields = [(field, field.path, candidates & ~field.asking, texts[at]) for at, field in enumerate(fields)]
+        self._fields = [
+            (own, whole, whole.path, candidates & ~whole.asking, whole.texts) for whole, own in fields
+        ]  # fmt: skip
         self._ends: dict[int, End] = {}
 
     def after_event(self, reading: Reading) -> State:
         """The end after an event."""
         left = self._candidates
-        for field, path, others, texts in self._fields:
+        for field, whole, path, others, texts in self._fields:
             value: object = reading.event
             try:
                 for key in path:
@@ -181,7 +183,7 @@ class ByFields:
             else:
                 if type(value) is str:
                     known = texts.get(value)
-                    bits = self._bits_of_text(field, value, texts) if known is None else known
+                    bits = self._bits_of_text(field, whole, value) if known is None else known
                 elif type(value) is dict or type(value) is list:
                     bits = _bits_by_search(field, reading, left)
                 else:
@@ -198,16 +200,16 @@ class ByFields:
         return end
 
     def forget(self) -> None:
-        """Forget all ends, and what is known of texts."""
+        """Forget all ends."""
         self._ends.clear()
-        for *_, texts in self._fields:
-            texts.clear()
 
-    def _bits_of_text(self, field: FieldIndex, value: str, texts: dict[str, int]) -> int:
-        bits = field.bits(value, self._candidates)
-        if len(texts) < TEXTS_OF_FIELD_MAX and len(value) <= TEXT_LENGTH_MAX:
-            texts[value] = bits
-            self._states.weigh(1)
+    def _bits_of_text(self, field: FieldIndex, whole: FieldIndex, value: str) -> int:
+        """The alternatives that a new text satisfies: all of them while there is room to keep them."""
+        texts = whole.texts
+        if len(texts) >= TEXTS_OF_FIELD_MAX or len(value) > TEXT_LENGTH_MAX:
+            return field.bits(value, self._candidates)
+        bits = texts[value] = whole.bits(value, EVERYTHING)
+        self._states.weigh(1 + bits.bit_length() // 512)
         return bits
 
 
@@ -218,8 +220,10 @@ def _bits_by_search(index: FieldIndex, reading: Reading, among: int) -> int:
     """The alternatives that an event's values satisfy, or may satisfy, where it does not lead straight to one."""
     found, is_unsure = values_by_search(reading.event, index.path)
     bits = 0
+    texts = index.texts
     for value in found:
-        bits |= index.bits(value, among)
+        known = texts.get(value) if type(value) is str else None
+        bits |= index.bits(value, among) if known is None else known
     if is_unsure:
         reading.doubt(index)
     return bits | index.optional if is_unsure or not found else bits

@@ -38,6 +38,12 @@ BUS_HOPS_MAX = 1
 MATCHERS_KEPT = 256
 RULES_READ_PAGE = 1_000
 
+# Ours: how many deliveries one call of PutEvents makes itself. The worker makes the others, in transactions of its own.
+AT_ONCE_MAX = 100
+
+# Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html
+SENT_TOGETHER_MAX = 10
+
 # Source: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-replay-archived-event.html
 REPLAYS_MAX = 10
 REPLAYS_KEPT_MS = 90 * DAY_MS

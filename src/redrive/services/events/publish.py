@@ -1,13 +1,13 @@
 """The one way onto a bus: events are kept by archives, matched by rules, and promised to the rules' targets.
 
 PutEvents, buses as targets, and replays call `publish`; schedules of rules call `trigger`. All promises of an event are
-in the transaction that accepts the event.
+in the transaction that accepts the event; PutEvents keeps some of them at once (at_once.py).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from redrive.core.scope import Scope
 from redrive.services.events.archiving import keep_events
@@ -20,9 +20,21 @@ from redrive.services.events.model.targets import place_of
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import Delivery
 
+Promise = Callable[[Transaction, Sequence[Delivery]], None]
+"""Takes over the deliveries of events: stores them, or makes them."""
+
+
+def store_promises(tx: Transaction, deliveries: Sequence[Delivery]) -> None:
+    """Store deliveries, for the delivery worker."""
+    for delivery in deliveries:
+        tx.deliveries.put(delivery)
+    if deliveries:
+        tx.notify("due")
+
 
 def publish(
-    tx: Transaction, bus: BusReference, events: Sequence[Event], *, chosen: Collection[str] | None = None
+    tx: Transaction, bus: BusReference, events: Sequence[Event], *, chosen: Collection[str] | None = None,
+    promise: Promise = store_promises,
 ) -> None:  # fmt: skip
     """Accept events on a bus that exists. `chosen`: the names of the only rules that get them; None for all rules."""
     keep_events(tx, bus, events)
@@ -31,6 +43,7 @@ def publish(
         return
     triggered: Counter[str] = Counter()
     sources: Counter[str] = Counter()
+    promised: list[Delivery] = []
     for event in events:
         names = active.matcher.matching(event.document)
         if chosen is not None:
@@ -38,30 +51,33 @@ def publish(
         if names:
             sources[event.source] += 1
             triggered.update(names)
+            text = event.text
             for name in sorted(names):
-                _promise(tx, bus.scope, active.rules[name], event)
+                promised += _deliveries(tx, bus.scope, active.rules[name], event, text)
     for source, times in sources.items():
         tx.metrics.count(metrics.of_bus(bus.scope, bus.name, source, metrics.MATCHED), tx.now, times=times)
     for name, times in triggered.items():
         _count(tx, bus.scope, active.rules[name], times)
+    promise(tx, promised)
 
 
 def trigger(tx: Transaction, scope: Scope, rule: Rule, event: Event) -> None:
     """Promise an event to all targets of a rule, due at once."""
-    _promise(tx, scope, rule, event)
+    store_promises(tx, _deliveries(tx, scope, rule, event, event.text))
     _count(tx, scope, rule, 1)
 
 
-def _promise(tx: Transaction, scope: Scope, rule: Rule, event: Event) -> None:
-    arn, text = rule.arn(scope), event.text
-    for target in rule.targets:
-        tx.deliveries.put(
-            Delivery(
-                id=f"{event.key}/{rule.rule_name}/{target['Id']}", scope=scope, source=SOURCE, source_arn=arn,
-                target_arn=target["Arn"], document=_document(tx, event, text, target), policy=retry_policy(target),
-                place=place_of(target["Arn"]), due_at=tx.now, first_at=tx.now,
-            )
-        )  # fmt: skip
+def _deliveries(tx: Transaction, scope: Scope, rule: Rule, event: Event, text: str) -> list[Delivery]:
+    """The deliveries of an event to the targets of a rule, due at once. `text` is the event as JSON."""
+    arn = rule.arn(scope)
+    return [
+        Delivery(
+            id=f"{event.key}/{rule.rule_name}/{target['Id']}", scope=scope, source=SOURCE, source_arn=arn,
+            target_arn=target["Arn"], document=_document(tx, event, text, target), policy=retry_policy(target),
+            place=place_of(target["Arn"]), due_at=tx.now, first_at=tx.now,
+        )
+        for target in rule.targets
+    ]  # fmt: skip
 
 
 def _count(tx: Transaction, scope: Scope, rule: Rule, times: int) -> None:
@@ -72,7 +88,6 @@ def _count(tx: Transaction, scope: Scope, rule: Rule, times: int) -> None:
     if rule.targets:
         created = metrics.of_rule(scope, rule.bus_name, rule.rule_name, metrics.CREATED)
         tx.metrics.count(created, tx.now, times=times * len(rule.targets))
-        tx.notify("due")
 
 
 def _document(tx: Transaction, event: Event, text: str, target: dict[str, object]) -> dict[str, object]:

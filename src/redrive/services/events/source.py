@@ -5,25 +5,22 @@ from __future__ import annotations
 from typing import Protocol
 
 from redrive.core.arn import Arn
-from redrive.core.documents import Document, load_json
-from redrive.core.entropy import new_uuid
+from redrive.core.documents import load_json
 from redrive.core.errors import ServiceError
 from redrive.core.retry import Delivered, Failed, GiveUp, Outcome, Succeeded, Verdict
-from redrive.core.scope import Caller, Scope
+from redrive.core.scope import Caller
 from redrive.delivery.history.records import End, Origin
 from redrive.delivery.outside.errand import Errand, Result
 from redrive.delivery.outside.http_call import HttpCall, HttpResult
 from redrive.delivery.sources.call import Call, Inside, Later
 from redrive.delivery.sources.letters import Unwritten, Written, retries_made, write_letter
-from redrive.delivery.sources.roles import RoleSession
 from redrive.delivery.sources.source import Source
-from redrive.languages.input_transformer import UnusableOutput
+from redrive.services.events.calls import caller_of, input_of, origin_of, service_caller
 from redrive.services.events.forwarding import forward
 from redrive.services.events.log_targets import write_log
 from redrive.services.events.model import metrics
-from redrive.services.events.model.failures import HOP_DETECTED, INVALID_JSON, letter_of
-from redrive.services.events.model.inputs import Matched, render_input
-from redrive.services.events.model.rule import PRINCIPAL, SOURCE, name_of_arn
+from redrive.services.events.model.failures import HOP_DETECTED, letter_of
+from redrive.services.events.model.rule import SOURCE
 from redrive.services.events.model.targets import API_DESTINATION, BUS, LOGS, Given, find_kind
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import OUTSIDE, Delivery
@@ -67,12 +64,12 @@ class EventsSource(Source):
         if kind.name == BUS:
             return Inside(lambda: forward(tx, delivery, target.get("RoleArn")))
         arn = Arn.parse(delivery.target_arn)
-        text = _input(delivery, target)
+        text = input_of(delivery, target)
         if kind.name == API_DESTINATION:
             if self._destinations is None:
                 raise ServiceError("UnknownOperationException", "redrive sends to no API destinations.")
-            return self._destinations.render(tx, delivery, _caller(tx, delivery, target, arn.region), text)
-        caller = _caller(tx, delivery, target, arn.region)
+            return self._destinations.render(tx, delivery, caller_of(tx, delivery, target, arn.region), text)
+        caller = caller_of(tx, delivery, target, arn.region)
         if kind.name == LOGS:
             return Inside(lambda: write_log(tx, caller, delivery, text))
         call = kind.call
@@ -85,8 +82,7 @@ class EventsSource(Source):
 
     def origin(self, delivery: Delivery) -> Origin:
         """The execution that caused the event; otherwise all deliveries of an event are one execution, its id."""
-        document = delivery.document
-        return Origin(document.get("execution") or delivery.id.split("/", 1)[0], document.get("cause") or "")
+        return origin_of(delivery)
 
     def outcome(self, result: Result) -> Outcome:
         """The outcome of a call of an API destination."""
@@ -117,8 +113,8 @@ class EventsSource(Source):
             self._destinations.ended(tx, delivery)
         if isinstance(verdict, Delivered):
             if delivery.attempts == 1:
-                _count(tx, delivery, *_DELIVERED_AT_ONCE)
-                _count(tx, delivery, *_LATENCIES_AT_ONCE, value=took_ms)
+                _count(tx, delivery, *metrics.DELIVERED_AT_ONCE)
+                _count(tx, delivery, *metrics.LATENCIES_AT_ONCE, value=took_ms)
             else:
                 _count(tx, delivery, metrics.INVOCATIONS)
                 _count(tx, delivery, metrics.COMPLETE_LATENCY, metrics.SUCCESS_LATENCY, value=took_ms)
@@ -127,11 +123,6 @@ class EventsSource(Source):
         _count(tx, delivery, metrics.INVOCATIONS, metrics.LOOPED if outcome.code == HOP_DETECTED else metrics.FAILED)
         _count(tx, delivery, metrics.COMPLETE_LATENCY, value=took_ms)
         return _bury(tx, delivery, outcome, verdict)
-
-
-_TRANSFORMED = frozenset({"Input", "InputPath", "InputTransformer"})
-_DELIVERED_AT_ONCE = (metrics.ATTEMPTS, metrics.SUCCESSFUL_ATTEMPTS, metrics.INVOCATIONS)
-_LATENCIES_AT_ONCE = (metrics.START_LATENCY, metrics.COMPLETE_LATENCY, metrics.SUCCESS_LATENCY)
 
 
 def _bury(tx: Transaction, delivery: Delivery, failed: Failed, verdict: GiveUp) -> End:
@@ -147,7 +138,7 @@ def _bury(tx: Transaction, delivery: Delivery, failed: Failed, verdict: GiveUp) 
         document["event"], failed, rule_arn=delivery.source_arn, target_arn=delivery.target_arn,
         exhausted=verdict.exhausted, retries=retries_made(delivery, failed),
     )  # fmt: skip
-    match write_letter(tx, letter, queue_arn, lambda region: _service_caller(tx, delivery, region)):
+    match write_letter(tx, letter, queue_arn, lambda region: service_caller(tx, delivery, region)):
         case Unwritten(error=error):
             _count(tx, delivery, metrics.DEAD_LETTER_FAILED)
             why = f"the dead letter to {queue_arn} failed with {error.code}: {error.message}"
@@ -155,37 +146,6 @@ def _bury(tx: Transaction, delivery: Delivery, failed: Failed, verdict: GiveUp) 
         case Written(message_id=message_id):
             _count(tx, delivery, metrics.DEAD_LETTERED)
             return End.dead_lettered(queue_arn, message_id)
-
-
-def _input(delivery: Delivery, target: Document) -> str:
-    """The input of this delivery's target. Errors: ServiceError INVALID_JSON."""
-    if _TRANSFORMED.isdisjoint(target):
-        return str(delivery.document["event"])
-    rule_name = name_of_arn(delivery.source_arn).rsplit("/", 1)[-1]
-    matched = Matched(delivery.document["event"], delivery.first_at, delivery.source_arn, rule_name)
-    try:
-        return render_input(target, matched)
-    except UnusableOutput as error:
-        raise ServiceError(INVALID_JSON, str(error)) from error
-
-
-def _caller(tx: Transaction, delivery: Delivery, target: Document, region: str) -> Caller:
-    """Who calls the target: the target's role, or EventBridge, whom the target's own policy has to allow.
-
-    Errors: ServiceError AccessDenied (the role cannot be assumed).
-    """
-    role_arn = target.get("RoleArn")
-    if role_arn is None:
-        return _service_caller(tx, delivery, region)
-    session = RoleSession(role_arn, PRINCIPAL, delivery.id.split("/", 1)[0][:64], delivery.source_arn)
-    return session.caller(tx, region)
-
-
-def _service_caller(tx: Transaction, delivery: Delivery, region: str) -> Caller:
-    return Caller(
-        Scope(delivery.scope.account, region), new_uuid(tx.entropy), service=PRINCIPAL, source_arn=delivery.source_arn,
-        trace_header=str(delivery.document.get("trace", "")),
-    )  # fmt: skip
 
 
 def _count(tx: Transaction, delivery: Delivery, *names: str, value: float = 1.0) -> None:

@@ -9,6 +9,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from redrive.languages.event_pattern import Matcher, Pattern, matches, parse
+from redrive.languages.event_pattern.automaton import Automaton
+from redrive.languages.event_pattern.states import TEXTS_OF_FIELD_MAX
+from tests.unit.languages.counting import lines_run
 from tests.unit.languages.event_pattern.strategies import EVENTS, PATTERNS, WIDE_EVENTS, WIDE_PATTERNS
 
 NAMES = st.sampled_from("pqrstuvw")
@@ -77,3 +80,34 @@ def test_pattern_of_a_large_bus_that_is_replaced_matches_as_the_new_one_alone() 
 
     assert rounds == [(frozenset(), frozenset({"7"}))] * 700
     assert replaced.without("7").matching({"a": "new"}) == frozenset()
+
+
+def test_texts_that_are_kept_for_a_field_are_bounded_and_all_texts_match() -> None:
+    """Each event has a text of its own, as names of files are."""
+    patterns = {f"{kind}{number}": parse(f'{{"type": ["{kind}"], "file": [{{"suffix": ".{number}"}}]}}')
+                for kind in "abcde" for number in range(3)}  # fmt: skip
+    automaton = Automaton(patterns)
+    start = automaton.start()
+
+    found = [
+        automaton.names(start, {"type": "abcde"[at % 5], "file": f"{at}.{at % 3}"})
+        for at in range(2 * TEXTS_OF_FIELD_MAX)
+    ]
+
+    assert found == [{f"{'abcde'[at % 5]}{at % 3}"} for at in range(2 * TEXTS_OF_FIELD_MAX)]
+    assert max(len(field.texts) for field in automaton.fields) == TEXTS_OF_FIELD_MAX
+
+
+def test_text_that_one_state_has_met_is_known_to_the_others() -> None:
+    patterns = {f"{kind}{number}": parse(f'{{"type": ["{kind}"], "file": [{{"wildcard": "*{number}*x"}}]}}')
+                for kind in "abcde" for number in range(9)}  # fmt: skip
+    automaton = Automaton(patterns)
+    start = automaton.start()
+    for kind in "ab":
+        automaton.names(start, {"type": kind, "file": "warm"})
+
+    first = lines_run(automaton.names, start, {"type": "a", "file": "1x"})
+    automaton.names(start, {"type": "a", "file": "2x"})
+    second = lines_run(automaton.names, start, {"type": "b", "file": "2x"})
+
+    assert 2 * second < first

@@ -21,16 +21,14 @@ def test_hundred_rules_hit_by_one_event_are_a_hundred_deliveries_in_one_commit(b
     queue = bus_desk.queue("q")
     for number in range(100):
         bus_desk.rule(queue, name=f"r{number}")
-    seen: list[int] = []
+    commits: list[object] = []
     entry = {"Source": "shop", "DetailType": "Order", "Detail": "{}"}
 
-    bus_desk.world.store.on_commit(lambda topics: seen.append(len(topics)) if "due" in topics else None)
+    bus_desk.world.store.on_commit(commits.append)
     bus_desk.events.put_events(Entries=[entry])
-    promised = bus_desk.world.store.run(lambda tx: len(tx.deliveries.due("inside", tx.now, limit=1_000)))
-    bus_desk.world.settle()
+    during_the_call = len(commits)
 
-    assert promised == 100
-    assert len(seen) == 1
+    assert during_the_call == 1
     assert len(bus_desk.bodies()) == 100
 
 

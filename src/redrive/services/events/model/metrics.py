@@ -40,6 +40,10 @@ ENTRIES = "PutEventsEntriesCount"
 ENTRIES_FAILED = "PutEventsFailedEntriesCount"
 REQUEST_BYTES = "PutEventsRequestSize"
 
+DELIVERED_AT_ONCE = (ATTEMPTS, SUCCESSFUL_ATTEMPTS, INVOCATIONS)
+LATENCIES_AT_ONCE = (START_LATENCY, COMPLETE_LATENCY, SUCCESS_LATENCY)
+"""What a delivery counts whose first attempt succeeds: once each, and how long it took."""
+
 _ACCOUNT, _BUS, _RULE, _EVENT_SOURCE = "account", "bus", "rule", "event source"
 _EVERYWHERE = (_ACCOUNT, _BUS, _RULE)
 

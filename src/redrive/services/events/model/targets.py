@@ -25,6 +25,8 @@ LOGS = "log group"
 API_DESTINATION = "API destination"
 """Kinds that are no single call of an operation."""
 
+QUEUE = "queue"
+
 
 class Given(NamedTuple):
     """The inputs for a target's call: its ARN, its document, the rendered input, and the original event."""
@@ -126,7 +128,7 @@ def _named(name: str) -> Callable[[Given], Document]:
 
 
 KINDS: tuple[Kind, ...] = (
-    Kind("queue", "sqs", r"[^:/]+", "sqs", "SendMessage", _send_message, needs_role=False, block="SqsParameters"),
+    Kind(QUEUE, "sqs", r"[^:/]+", "sqs", "SendMessage", _send_message, needs_role=False, block="SqsParameters"),
     Kind(
         "function", "lambda", r"function:[^:]+(:[^:]+)?", "lambda", "Invoke",
         lambda given: {

@@ -9,6 +9,7 @@ from redrive.core.documents import Document, load_json
 from redrive.core.entropy import new_uuid
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
+from redrive.services.events.at_once import deliver_or_promise
 from redrive.services.events.limits import ENTRIES_BYTES_END
 from redrive.services.events.model import metrics
 from redrive.services.events.model.bus import BusReference, reference_of
@@ -37,9 +38,10 @@ def put_events(
         raise invalid("Total size of the entries in the request is over the limit.")
     answers: list[Document] = []
     accepted: dict[BusReference, list[Event]] = {}
+    is_open: dict[BusReference, bool] = {}
     for entry in entries:
         bus = reference_of(caller.scope, entry.get("EventBusName"))
-        found = _authorized_bus(tx, caller, bus, entry)
+        found = is_open.get(bus) or _authorized_bus(tx, caller, bus, entry, is_open)
         fault = fault_of(entry)
         if fault is None:
             try:
@@ -55,14 +57,19 @@ def put_events(
             fault = {"ErrorCode": "MalformedDetail", "ErrorMessage": "Detail is malformed."}
         answers.append(fault)
     for bus, events in accepted.items():
-        publish(tx, bus, events)
+        publish(tx, bus, events, promise=deliver_or_promise)
     failed = sum("ErrorCode" in answer for answer in answers)
     _count(tx, caller, answers, failed, size)
     return {"FailedEntryCount": failed, "Entries": answers}
 
 
-def _authorized_bus(tx: Transaction, caller: Caller, bus: BusReference, entry: Mapping[str, object]) -> bool:
-    """Whether the bus exists. Errors: AccessDeniedException."""
+def _authorized_bus(
+    tx: Transaction, caller: Caller, bus: BusReference, entry: Mapping[str, object], is_open: dict[BusReference, bool]
+) -> bool:
+    """Whether the bus exists. Notes in `is_open` that it takes all entries of this caller.
+
+    Errors: AccessDeniedException.
+    """
     found = find_bus(tx, bus)
     if found is None:
         # Nobody has given another account permission on a bus that does not exist.
@@ -73,6 +80,8 @@ def _authorized_bus(tx: Transaction, caller: Caller, bus: BusReference, entry: M
         if "DetailType" in entry:
             context["events:detail-type"] = (str(entry["DetailType"]),)
         tx.services.authorize(tx, caller, "events:PutEvents", bus.arn, context=context, policy=found.policy)
+    else:
+        is_open[bus] = True
     return True
 
 

@@ -32,6 +32,9 @@ from redrive.store.tables.messages import NewMessage
 
 _BATCH_ENTRY = "SendMessageBatchRequestEntry"
 
+_Caused = tuple[Draft, str | None]
+"""A message to send, and the execution that sends the message; None for a client."""
+
 
 @operation("SendMessage")
 def send_message(
@@ -66,7 +69,7 @@ def send_message(
     )  # fmt: skip
     if draft.size > queue.attributes.message_bytes_max:
         raise _too_long("One or more parameters are invalid.", queue)
-    (answer,) = _accept(tx, caller, queue, [draft])
+    (answer,) = _accept(tx, caller, queue, [(draft, None if tx.cause is None else tx.cause.execution_id)])
     return answer
 
 
@@ -102,14 +105,18 @@ def send_message_batch(tx: Transaction, caller: Caller, *, queue_url: str, entri
         if draft.size > queue.attributes.message_bytes_max:
             failed.append(failed_entry(entry_id, _too_long("One or more parameters cannot be validated.", queue)))
             del drafts[entry_id]
-    answers = _accept(tx, caller, queue, drafts.values())
+    cause = tx.cause
+    answers = _accept(
+        tx, caller, queue,
+        [(draft, None if cause is None else cause.of_entry(entry_id)) for entry_id, draft in drafts.items()],
+    )  # fmt: skip
     successful = [{"Id": entry_id, **answer} for entry_id, answer in zip(drafts, answers, strict=True)]
     return batch_answer(successful, failed)
 
 
-def _accept(tx: Transaction, caller: Caller, queue: Queue, drafts: Iterable[Draft]) -> list[Document]:
+def _accept(tx: Transaction, caller: Caller, queue: Queue, drafts: Iterable[_Caused]) -> list[Document]:
     """Store messages in this order, and return the answer for each."""
-    messages = [(_new_message(tx, caller, queue, draft), draft) for draft in drafts]
+    messages = [(_new_message(tx, caller, queue, draft, cause), draft) for draft, cause in drafts]
     if not messages:
         return []
     if queue.is_fifo:
@@ -152,8 +159,8 @@ def _draft_entry(queue: Queue, entry: Document, trace_header: str) -> Draft:
     )  # fmt: skip
 
 
-def _new_message(tx: Transaction, caller: Caller, queue: Queue, draft: Draft) -> NewMessage:
-    """Build the row of a message that is sent now."""
+def _new_message(tx: Transaction, caller: Caller, queue: Queue, draft: Draft, cause: str | None) -> NewMessage:
+    """Build the row of a message that is sent now. `cause` is the execution that sends the message."""
     settings = queue.attributes
     delay_s = settings.delay_s if draft.delay_s is None else draft.delay_s
     return NewMessage(
@@ -161,7 +168,7 @@ def _new_message(tx: Transaction, caller: Caller, queue: Queue, draft: Draft) ->
         attributes=draft.attributes, system_attributes=draft.system_attributes, sender_id=_sender_id(caller),
         group_id=draft.group_id, sent_at=tx.now, visible_at=tx.now + delay_s * SECOND_MS,
         expires_at=tx.now + settings.retention_ms, deduplication_id=draft.deduplication_id,
-        cause=None if tx.cause is None else tx.cause.execution_id,
+        cause=cause,
     )  # fmt: skip
 
 
