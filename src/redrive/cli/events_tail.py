@@ -15,7 +15,7 @@ import click
 from redrive.cli.clients import REGION
 from redrive.cli.endpoint import endpoint_option, is_missing
 from redrive.cli.schedules import region_option
-from redrive.cli.surface import Run, Surface, TailedEvent
+from redrive.cli.surface import Attempt, Run, Surface, TailedEvent
 from redrive.core.documents import Document
 from redrive.core.errors import UserError
 
@@ -30,11 +30,11 @@ _COLOURS = {"delivered": "green", "retrying": "yellow"}
 
 @dataclass(slots=True)
 class Followed:
-    """An event whose targets are not all settled, and what was shown of them: attempts and state by delivery."""
+    """An event whose targets are not all settled, and how many attempts were shown, by delivery."""
 
     told: TailedEvent
     event_id: str
-    shown: dict[str, tuple[int, str]] = field(default_factory=dict)
+    shown: dict[str, int] = field(default_factory=dict)
 
     def is_settled(self, runs: list[Run]) -> bool:
         """Whether nothing more will become of the event: a function that has accepted it has run, too."""
@@ -63,6 +63,7 @@ def tail(bus: str, count: int | None, output: str | None, region: str, endpoint_
     """
     show = _show_json if output == "jsonl" or (output is None and not sys.stdout.isatty()) else _show_text
     tailing = Tailing(Surface(endpoint_url), region or REGION, bus, count, _pause)
+    tailing.start()
     click.echo(f"Waiting for events of {f'the bus {bus}' if bus else 'all buses'} in {region}; Ctrl-C ends.", err=True)
     try:
         for document in tailing.documents():
@@ -85,27 +86,32 @@ class Tailing:
         self._count = count
         self._pause = pause
         self._followed: list[Followed] = []
+        self._tail = self._after = ""
+
+    def start(self) -> None:
+        """Have the server keep events from now on."""
+        started = self._server.start_tail(bus=self._bus, region=self._region)
+        self._tail, self._after = started["tail"], started["after"]
 
     def documents(self) -> Iterator[Document]:
-        """Events and outcomes, as they come: `type` is `event`, `outcome` or `gap`."""
-        started = self._server.start_tail(bus=self._bus, region=self._region)
-        name, after = started["tail"], started["after"]
+        """Events and outcomes since the start, as they come: `type` is `event`, `outcome` or `gap`."""
         left = self._count
         try:
             while left is None or left > 0 or self._followed:
                 limit = 100 if left is None else min(left, 100)
                 try:
-                    answer = self._server.get_tail(tail=name, after=after, limit=max(limit, 1), region=self._region)
+                    answer = self._server.get_tail(
+                        tail=self._tail, after=self._after, limit=max(limit, 1), region=self._region
+                    )
                 except UserError as error:
                     if not is_missing(error):
                         raise
                     # The server was reset, or more events came than a tail that nobody asks about outlives.
-                    started = self._server.start_tail(bus=self._bus, region=self._region)
-                    name, after = started["tail"], started["after"]
+                    self.start()
                     yield {"type": "gap", "why": "The server has ended the tail: some events are not shown."}
                     continue
                 events = [] if left == 0 else answer["events"]
-                after = answer["after"] if events else after
+                self._after = answer["after"] if events else self._after
                 for event in events:
                     yield self._told(event)
                 left = None if left is None else left - len(events)
@@ -114,7 +120,7 @@ class Tailing:
                     self._pause()
         finally:
             with suppress(UserError):
-                self._server.end_tail(tail=name, region=self._region)
+                self._server.end_tail(tail=self._tail, region=self._region)
 
     def _told(self, told: TailedEvent) -> Document:
         event = json.loads(told["event"])
@@ -135,10 +141,9 @@ class Tailing:
                 if _is_of(run, one.event_id)
             ]
             for run in runs:
-                state = (len(run["attempts"]), run["state"])
-                if run["attempts"] and one.shown.get(run["id"]) != state:
-                    one.shown[run["id"]] = state
-                    yield _outcome(one.event_id, run)
+                for attempt in run["attempts"][one.shown.get(run["id"], 0) :]:
+                    yield _outcome(one.event_id, run, attempt)
+                one.shown[run["id"]] = len(run["attempts"])
             if not one.is_settled(runs):
                 still.append(one)
         self._followed = still
@@ -149,13 +154,12 @@ def _is_of(run: Run, event_id: str) -> bool:
     return run["id"].startswith(event_id) or (run["cause"] or "").startswith(event_id)
 
 
-def _outcome(event_id: str, run: Run) -> Document:
-    last = run["attempts"][-1]
+def _outcome(event_id: str, run: Run, attempt: Attempt) -> Document:
     return {
-        "type": "outcome", "event_id": event_id, "at": last["at"], "kind": run["kind"],
+        "type": "outcome", "event_id": event_id, "at": attempt["at"], "kind": run["kind"],
         "rule": run["source"].rsplit("/", 1)[-1] if run["kind"] == "events" else None, "target": run["target"],
-        "state": run["state"], "attempt": last["attempt"], "error": last["error"], "message": last["message"],
-        "verdict": last["verdict"], "next": last["next"],
+        "state": attempt["state"], "attempt": attempt["attempt"], "error": attempt["error"],
+        "message": attempt["message"], "verdict": attempt["verdict"], "next": attempt["next"],
     }  # fmt: skip
 
 

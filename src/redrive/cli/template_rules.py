@@ -51,7 +51,9 @@ def rules_of_template(file: Path, parameters: Mapping[str, str], scope: Scope) -
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"The template {file} cannot be read: {error}.", exit_code=2) from error
     except (TemplateError, ServiceError) as error:
-        raise UserError(f"The template {file} cannot be used: {error.message}", exit_code=2) from error
+        step = "Give them with: --parameter NAME=VALUE" if "must have values" in error.message else ""
+        what = f"The template {file} cannot be used: {error.message}"
+        raise UserError(what, next_step=step, exit_code=2) from error
 
 
 def _plan(file: Path, parameters: Mapping[str, str], scope: Scope) -> Plan:
@@ -59,6 +61,7 @@ def _plan(file: Path, parameters: Mapping[str, str], scope: Scope) -> Plan:
     for local in local_code(root, file.resolve().parent, parameters):
         # SAM requires a location; nothing is packed.
         local.properties[local.kind.property] = {local.kind.bucket: "local", local.kind.key: "local"}
+    _leave_out_definitions(root)
     blueprint = expanded(Blueprint(dump_json(root), dict(parameters)), scope, STACK, STACK, is_reviewed=True)
     if blueprint.transform_failure:
         raise UserError(f"The template {file} cannot be used: {blueprint.transform_failure}", exit_code=2)
@@ -68,17 +71,28 @@ def _plan(file: Path, parameters: Mapping[str, str], scope: Scope) -> Plan:
     return make_plan(blueprint, scope, STACK, STACK)
 
 
+def _leave_out_definitions(root: Mapping[str, Node]) -> None:
+    """Name a location for local definitions of state machines, as SAM requires; nothing reads them."""
+    resources = root.get("Resources")
+    for resource in resources.values() if isinstance(resources, dict) else ():
+        properties = resource.get("Properties") if isinstance(resource, dict) else None
+        if isinstance(properties, dict) and isinstance(properties.get("DefinitionUri"), str):
+            properties["DefinitionUri"] = {"Bucket": "local", "Key": "local"}
+
+
 def _rule(file: Path, plan: Plan, logical_id: str) -> list[TemplateRule]:
     """The rule of a resource; none if it has no pattern."""
     properties = resolve(dict(plan.template.resources[logical_id].properties), _Names(plan))
     if not isinstance(properties, dict) or not properties.get("EventPattern"):
         return []
+    given = properties["EventPattern"]
+    text = given if isinstance(given, str) else dump_json(given)
     try:
-        pattern = parse(dump_json(properties["EventPattern"]))
+        pattern = parse(text)
     except PatternError as error:
         from redrive.cli.events_explain import pattern_hint
 
-        hint = pattern_hint(dump_json(properties["EventPattern"]))
+        hint = pattern_hint(text)
         what = f"{file}: the pattern of {logical_id} cannot be used. {error}"
         raise UserError(what, next_step=hint[:1].upper() + hint[1:], exit_code=2) from error
     bus = str(properties.get("EventBusName") or DEFAULT_BUS).rsplit("/", 1)[-1]

@@ -36,7 +36,9 @@ def told(terminal: Terminal, count: int, *between: Callable[[], object]) -> list
     def wait() -> None:
         next(happens, lambda: terminal.advance(300))()
 
-    return list(Tailing(Surface(terminal.endpoint_url), "us-east-1", "", count, wait).documents())
+    tailing = Tailing(Surface(terminal.endpoint_url), "us-east-1", "", count, wait)
+    tailing.start()
+    return list(tailing.documents())
 
 
 @pytest.fixture
@@ -62,7 +64,11 @@ def test_retries_are_shown_one_after_the_other(terminal: Terminal, queue: str) -
     put_rule(terminal, queue)
     ask(terminal.endpoint_url, "faults", {"target": queue, "error": "ThrottlingException", "times": 1})
 
-    _, first, second = told(terminal, 1, lambda: put_event(terminal))
+    def put_and_retry() -> None:
+        put_event(terminal)
+        terminal.advance(300)
+
+    _, first, second = told(terminal, 1, put_and_retry)
 
     assert (first["state"], first["attempt"], first["error"]) == ("retrying", 1, "ThrottlingException")
     assert first["next"] is not None
@@ -117,6 +123,7 @@ def test_tail_that_is_over_is_forgotten_by_the_server(terminal: Terminal, monkey
             return answer
 
     tailing = Tailing(Watched(terminal.endpoint_url), "us-east-1", "", 1, lambda: put_event(terminal))
+    tailing.start()
     list(tailing.documents())
 
     with pytest.raises(Exception, match="There is no tail"):

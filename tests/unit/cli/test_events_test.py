@@ -43,6 +43,12 @@ Resources:
       CodeUri: src/
       Events:
         Placed: { Type: EventBridgeRule, Properties: { Pattern: { detail-type: [Order] } } }
+  Flow:
+    Type: AWS::Serverless::StateMachine
+    Properties:
+      DefinitionUri: flow.asl.json
+      Events:
+        Placed: { Type: EventBridgeRule, Properties: { Pattern: { detail-type: [Order] } } }
 """
 
 
@@ -93,6 +99,22 @@ def test_event_that_hits_nothing_is_a_finding_with_the_nearest_rule(tried: Tried
     assert small["why"] == ['It would match if source were "shop", the nearest to "shpo".']
 
 
+def test_pattern_may_be_written_as_text(tried: Tried) -> None:
+    rule = {"Type": "AWS::Events::Rule", "Properties": {"EventPattern": '{"source": ["shop"]}'}}
+
+    done = tried.run({"Resources": {"R": rule}}, order=ORDER)
+
+    assert json.loads(done.stdout)["rules"] == {"R": 1}
+
+
+def test_parameter_without_a_value_is_asked_for(tried: Tried) -> None:
+    done = tried.run({**TEMPLATE, "Parameters": {"Source": {"Type": "String"}}}, order=ORDER)
+
+    assert done.exit_code == 2
+    assert "Parameters: [Source] must have values" in done.stderr
+    assert "--parameter NAME=VALUE" in done.stderr
+
+
 def test_parameters_are_those_of_the_template(tried: Tried) -> None:
     done = tried.run(TEMPLATE, "--parameter", "Source=bank", order=ORDER)
 
@@ -108,10 +130,11 @@ def test_reference_to_a_resource_is_its_name_or_its_logical_id(tried: Tried) -> 
     assert json.loads(done.stdout)["rules"] == {"All": 2, "large": 1, "Uploads": 1}
 
 
-def test_events_of_functions_in_sam_are_rules(tried: Tried) -> None:
+def test_events_of_functions_and_state_machines_in_sam_are_rules(tried: Tried) -> None:
+    """Neither code nor definitions have to be there."""
     done = tried.run(SAM, order=ORDER)
 
-    assert json.loads(done.stdout)["rules"] == {"WorkPlaced": 1}
+    assert json.loads(done.stdout)["rules"] == {"WorkPlaced": 1, "FlowPlaced": 1}
 
 
 def test_event_that_hits_more_rules_than_expected_is_a_finding(tried: Tried, tmp_path: Path) -> None:
