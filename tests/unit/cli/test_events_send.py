@@ -140,11 +140,13 @@ def test_letter_goes_back_to_the_bus_of_its_rule(bus: Bus) -> None:
     bus.events.put_events(Entries=[entry])
     bus.terminal.advance(1)
     bus.rule("orders", f"{ARN}:got", {"source": ["shop"]}, bus="orders")
+    bus.events.remove_targets(Rule="all", Ids=["1"])
 
     _, shown = bus.resend()
     code, _ = bus.resend("--yes")
 
     assert shown["shown"][0]["failed_with"] == "NO_RESOURCE"
+    assert shown["shown"][0]["entry"]["EventBusName"] == "orders"
     assert code == 0
     assert len(bus.take()) == 1
 
