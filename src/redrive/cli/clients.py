@@ -62,6 +62,11 @@ class Place:
         config = Config(retries={"total_max_attempts": 1})
         return session.client(service, endpoint_url=self.endpoint_url, config=config)
 
+    def check(self) -> None:
+        """Check that a server answers at the place. Errors: UserError."""
+        if self.endpoint_url is not None:
+            ask(self.endpoint_url, "health")
+
     def now(self) -> int:
         """The current time of the place, in milliseconds: a server's clock may be virtual. Errors: UserError."""
         if self.endpoint_url is None:
@@ -70,7 +75,18 @@ class Place:
 
 
 def place_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that choose its place, as its parameter `place`."""
+    """Give a command the options that choose its place, as its parameter `place`. A server there has to answer."""
+
+    @functools.wraps(function)
+    def given(*args: Any, place: Place, **options: Any) -> Any:
+        place.check()
+        return function(*args, place=place, **options)
+
+    return named_place_options(given)
+
+
+def named_place_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """As `place_options`, for commands that may need no place: the command itself calls `place.check`."""
 
     @endpoint_option
     @click.option("--aws", "is_aws", is_flag=True, help="Ask AWS itself, with the credentials that boto3 finds.")
@@ -80,8 +96,6 @@ def place_options(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def given(*args: Any, endpoint_url: str, is_aws: bool, region: str | None, **options: Any) -> Any:
         place = Place(None, region) if is_aws else Place(endpoint_url, region or REGION)
-        if not is_aws:
-            ask(endpoint_url, "health")
         with told(place):
             return function(*args, place=place, **options)
 

@@ -19,6 +19,10 @@ EXAMPLES = {
         "Programs with Celery, aioboto3, Powertools and the SDK for JavaScript, unchanged.",
         "Their README says what to install: {path}/README.md",
     ),
+    "events-dead-letters": (
+        "A file arrives, its function fails, the dead letter is sent again; and patterns that do not match.",
+        "Run it, with a server: python {path}/run.py",
+    ),
     "handlers": (
         "Handlers that use redrive.handler: charges, imports, streams, reports.",
         "Each says what it is for and what it needs. Begin with {path}/charge_once.py.",

@@ -25,6 +25,7 @@ COMMANDS = {
     "demo": ("redrive.cli.demo", "Find the bug in a handler, mend it, and run a day of work in which much goes wrong."),
     "deploy": ("redrive.cli.deploy", "Deploy a SAM or CloudFormation template, or a CDK app, to a server."),
     "env": ("redrive.cli.env", "Print the settings that point AWS tools at a server."),
+    "events": ("redrive.cli.events", "Show events and the rules that they match, say why one does not, send them."),
     "examples": ("redrive.cli.examples", "List the examples, or write one into this directory."),
     "fault": ("redrive.cli.fault", "Have calls to a target fail or be slow, to see what happens then."),
     "logs": ("redrive.cli.logs", "Print what a function has logged, and go on with it."),

@@ -283,6 +283,50 @@ class Asset(TypedDict):
     size_bytes: int | None
 
 
+class StartedTail(TypedDict):
+    """`StartedTail` of the model."""
+
+    tail: str
+    after: str
+
+
+class MatchedTarget(TypedDict):
+    """`MatchedTarget` of the model."""
+
+    id: str
+    arn: str
+
+
+class MatchedRule(TypedDict):
+    """`MatchedRule` of the model."""
+
+    name: str
+    targets: list[MatchedTarget]
+
+
+class TailedEvent(TypedDict):
+    """`TailedEvent` of the model."""
+
+    bus: str
+    execution_id: str
+    accepted: str
+    event: str
+    rules: list[MatchedRule]
+
+
+class TailAnswer(TypedDict):
+    """`TailAnswer` of the model."""
+
+    events: list[TailedEvent]
+    after: str
+
+
+class EndedTail(TypedDict):
+    """`EndedTail` of the model."""
+
+    ended: str
+
+
 class Surface:
     """A server's own surface. Errors of each method: UserError."""
 
@@ -485,3 +529,46 @@ class Surface:
     def get_asset(self, *, bucket: str, key: str, account: str | None = None) -> Asset:
         """Tell whether a file is there, by its digest and its size."""
         return cast(Asset, call(self._endpoint_url, "GetAsset", {"bucket": bucket, "key": key, "account": account}))
+
+    def start_tail(
+        self,
+        *,
+        bus: str | None = None,
+        region: str | None = None,
+        account: str | None = None,
+    ) -> StartedTail:
+        """Begin to keep the events that buses of EventBridge accept, with the rules that each matches."""
+        given: dict[str, object] = {
+            "bus": bus,
+            "region": region,
+            "account": account,
+        }
+        return cast(StartedTail, call(self._endpoint_url, "StartTail", given))
+
+    def get_tail(
+        self,
+        *,
+        tail: str,
+        after: str | None = None,
+        limit: int | None = None,
+        region: str | None = None,
+        account: str | None = None,
+    ) -> TailAnswer:
+        """List the events that came after those that were listed before."""
+        given: dict[str, object] = {
+            "tail": tail,
+            "after": after,
+            "limit": limit,
+            "region": region,
+            "account": account,
+        }
+        return cast(TailAnswer, call(self._endpoint_url, "GetTail", given))
+
+    def end_tail(self, *, tail: str, region: str | None = None, account: str | None = None) -> EndedTail:
+        """Forget a tail and what was kept for it."""
+        given: dict[str, object] = {
+            "tail": tail,
+            "region": region,
+            "account": account,
+        }
+        return cast(EndedTail, call(self._endpoint_url, "EndTail", given))

@@ -118,6 +118,7 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
     "redrive": (
         *_operations("redrive", "assets", "clock", "faults", "runs", "server", "store"),
         *_operations("cloudformation", "answers"),
+        *_operations("events", "tails"),
         *_operations("scheduler", "occurrences"),
     ),
     "scheduler": _operations("scheduler", "groups", "schedules"),

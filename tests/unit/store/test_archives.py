@@ -49,6 +49,16 @@ def test_pages_of_a_range_have_each_event_once_by_minute_and_arrival(
     assert found == sorted((at for at in ats if start <= at <= end), key=minute_of)
 
 
+def test_events_of_the_earliest_minutes_are_dropped_first(store: SqliteStore) -> None:
+    put(store, 2 * MINUTE_MS, 1, MINUTE_MS, 2)
+    put(store, 0, archive="b")
+
+    store.run(lambda tx: tx.archives.drop_oldest("a", limit=3))
+
+    assert [event.at for event in page(store, Place(0, 0))] == [2 * MINUTE_MS]
+    assert content(store) == Content(1, 7)
+
+
 def test_later_numbers_are_left_out(store: SqliteStore) -> None:
     put(store, 1, 2)
     last = store.run(lambda tx: tx.archives.last_seq())

@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from redrive.languages.event_pattern.conditions import Equals, Range, Scalar
 from redrive.languages.event_pattern.conjunction import satisfies, values_at
 from redrive.languages.event_pattern.pattern import Alternative, Field, Pattern
-from redrive.languages.event_pattern.resemblance import ALIKE, closeness, deepest, nearest_text, places_of
+from redrive.languages.event_pattern.resemblance import (
+    ALIKE,
+    NEARLY_THE_SAME,
+    closeness,
+    deepest,
+    nearest_text,
+    places_of,
+    places_of_text,
+)
 from redrive.languages.event_pattern.wording import either, in_words, shown
 
 ALTERNATIVES_EXPLAINED_MAX = 100
@@ -151,6 +159,10 @@ def _hint_for_absent(field: Field, event: Mapping[str, object]) -> tuple[str, fl
     if not objects:
         return f"{parent} is no object, so there is no {field.name}.{_elsewhere(elsewhere)}", 0.1
     nearest, alike = nearest_text(key, (other for one in objects for other in one))
+    texts = [one.value for one in field.conditions if isinstance(one, Equals) and isinstance(one.value, str)]
+    holding = [] if elsewhere else places_of_text(event, texts)
+    if holding and (nearest is None or alike < NEARLY_THE_SAME):
+        return f"There is no {shown(key)} {where}. The event has such a value at {either(holding)}.", 0.2
     if nearest is not None and alike >= ALIKE:
         return f"There is no {shown(key)} {where}; the nearest key is {shown(nearest)}.", 0.2 * alike
     return f"There is no {shown(key)} {where}.{_elsewhere(elsewhere)}", 0.1 * bool(elsewhere)

@@ -5,7 +5,7 @@ All searches are bounded: an event may be large, and an explanation is for peopl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from difflib import SequenceMatcher
 
 from redrive.languages.event_pattern.conditions import (
@@ -29,6 +29,9 @@ NODES_MAX = 2_000
 
 ALIKE = 0.6
 """From here on two names are taken for each other."""
+
+NEARLY_THE_SAME = 0.85
+"""From here on one of two names is taken for the other, misspelt."""
 
 
 def likeness(first: str, second: str) -> float:
@@ -90,6 +93,16 @@ def deepest(event: object, path: tuple[str, ...]) -> tuple[int, list[Mapping[str
 
 def places_of(event: object, name: str) -> list[str]:
     """The paths, up to three, at which an event has a key of this name."""
+    return _places(event, lambda key, _: key == name)
+
+
+def places_of_text(event: object, texts: Collection[str]) -> list[str]:
+    """The paths, up to three, at which an event has one of these texts as a value."""
+    return _places(event, lambda _, value: isinstance(value, str) and value in texts)
+
+
+def _places(event: object, is_wanted: Callable[[str, object], bool]) -> list[str]:
+    """The paths, up to three, of the members that are wanted."""
     found: list[str] = []
     waiting: list[tuple[str, object]] = [("", event)]
     for _ in range(NODES_MAX):
@@ -99,7 +112,7 @@ def places_of(event: object, name: str) -> list[str]:
         if isinstance(value, dict):
             for key, inner in value.items():
                 place = f"{path}.{key}" if path else key
-                if key == name and place not in found:
+                if is_wanted(key, inner) and place not in found:
                     found.append(place)
                 waiting.append((place, inner))
         elif isinstance(value, list):

@@ -61,3 +61,10 @@ TOKEN_LEASE_MS = MINUTE_MS
 TOKEN_WAITS_MS = (SECOND_MS, 2 * SECOND_MS, 4 * SECOND_MS)
 TOKEN_POLL_MS = 100
 """How long a call waits between two looks whether its token has come."""
+
+# Ours: how many can tail at once, how many events are kept for each, and after how many events a tail ends if nobody
+# asks for them.
+TAILS_MAX = 20
+TAIL_EVENTS_KEPT = 1_000
+TAIL_UNASKED_MAX = 10_000
+TAIL_PAGE = 100

@@ -17,6 +17,7 @@ from redrive.services.events.model.bus import BusReference
 from redrive.services.events.model.event import Event
 from redrive.services.events.model.rule import SOURCE, Rule, retry_policy
 from redrive.services.events.model.targets import place_of
+from redrive.services.events.tailing import is_tailed, show_to_tails
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import Delivery
 
@@ -39,7 +40,10 @@ def publish(
     """Accept events on a bus that exists. `chosen`: the names of the only rules that get them; None for all rules."""
     keep_events(tx, bus, events)
     active = rules_of(tx, bus)
+    has_tails = is_tailed(tx)
     if active is None:
+        for event in events if has_tails else ():
+            show_to_tails(tx, bus, event, {}, ())
         return
     triggered: Counter[str] = Counter()
     sources: Counter[str] = Counter()
@@ -48,6 +52,8 @@ def publish(
         names = active.matcher.matching(event.document)
         if chosen is not None:
             names = names.intersection(chosen)
+        if has_tails:
+            show_to_tails(tx, bus, event, active.rules, names)
         if names:
             sources[event.source] += 1
             triggered.update(names)
@@ -63,6 +69,8 @@ def publish(
 
 def trigger(tx: Transaction, scope: Scope, rule: Rule, event: Event) -> None:
     """Promise an event to all targets of a rule, due at once."""
+    if is_tailed(tx):
+        show_to_tails(tx, BusReference(scope, rule.bus_name), event, {rule.rule_name: rule}, (rule.rule_name,))
     store_promises(tx, _deliveries(tx, scope, rule, event, event.text))
     _count(tx, scope, rule, 1)
 

@@ -40,3 +40,9 @@ DELETE FROM archive_minutes WHERE archive = :archive AND minute IN (
 DELETE FROM archived_events WHERE seq IN (
   SELECT seq FROM archived_events WHERE archive = :archive ORDER BY minute, seq LIMIT :limit
 );
+
+-- name: drop_oldest
+DELETE FROM archived_events WHERE seq IN (
+    SELECT seq FROM archived_events WHERE archive = :archive ORDER BY minute, seq LIMIT :limit
+  )
+RETURNING minute, size;

@@ -106,6 +106,12 @@ class ArchiveTable:
             self._database.write(_SQL["forget_minutes"], {"archive": archive})
         return len(rows)
 
+    def drop_oldest(self, archive: str, *, limit: int) -> None:
+        """Delete the events of the earliest minutes."""
+        rows = self._database.all(_SQL["drop_oldest"], {"archive": archive, "limit": limit})
+        self._count(archive, [(int(minute), int(size)) for minute, size in rows], sign=-1)
+        self._database.write(_SQL["forget_minutes"], {"archive": archive})
+
     def delete(self, archive: str, *, limit: int) -> int:
         """Delete up to `limit` events of an archive, and as many minutes. Returns the larger number of the two."""
         events = self._database.run(_SQL["delete_events"], {"archive": archive, "limit": limit})

@@ -50,6 +50,7 @@ def test_explanation_agrees_with_the_definition(pattern: Pattern, event: dict[st
         ({"detail": {"object": {"size": [{"numeric": [">", 1]}]}}}, "detail.object.size", "only as a number"),
         ({"detail": {"object": {"key": [{"suffix": ".json"}]}}}, "detail.object.key", 'ends with ".json"'),
         ({"detail": {"objet": {"key": ["a"]}}}, "detail.objet.key", 'nearest key is "object"'),
+        ({"detail": {"bucketName": ["my-uplaods"]}}, "detail.bucketName", "has such a value at detail.bucket.name"),
         ({"bucket": {"name": ["x"]}}, "bucket.name", "The event has it at detail.bucket.name."),
         ({"detail": {"bucket": ["x"]}}, "detail.bucket", "holds an object"),
         ({"detail": {"tags": ["x"]}}, "detail.tags", "holds an empty array"),

@@ -21,3 +21,10 @@ DELETE FROM archive_minutes WHERE archive = :archive AND minute = ANY(ARRAY(
 DELETE FROM archived_events WHERE seq = ANY(ARRAY(
   SELECT seq FROM archived_events WHERE archive = :archive ORDER BY minute, seq LIMIT :limit
 ));
+
+-- name: drop_oldest
+-- An ARRAY is computed once: a join with the subquery could compute it again for each row.
+DELETE FROM archived_events WHERE seq = ANY(ARRAY(
+    SELECT seq FROM archived_events WHERE archive = :archive ORDER BY minute, seq LIMIT :limit
+  ))
+RETURNING minute, size;
