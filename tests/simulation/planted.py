@@ -495,5 +495,9 @@ ALSO_BROKEN: Mapping[Plant, tuple[str, ...]] = {
     changing_a_schedule_forgets_what_it_fired: (ScheduledInstants.rule, Executions.rule),
     # A node that takes a timer for set that another has cleared finds it due for ever, or never.
     remembering_what_others_changed: (TIME_MOVES, QUIET),
+    # Letters of rules are lost with those of schedules.
+    losing_letters_of_exhausted_retries: (RuleRetries.rule, RulesAndReplays.rule),
+    # A message is told as received, or an event as published, and the commit then fails.
+    answering_before_the_commit: (RulesAndReplays.rule, Ends.rule),
 }
 """Rules that a defect breaks as well, perhaps before the one above."""
