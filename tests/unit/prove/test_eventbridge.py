@@ -200,3 +200,11 @@ def test_the_letter_of_a_destination_holds_the_event_as_request_payload() -> Non
 
     assert json.loads(event_of(json.dumps(record))) == {"id": "a"}
     assert event_of('{"id":"a"}') == '{"id":"a"}'
+
+
+def test_what_redrive_does_not_serve_is_stood_in_for_in_a_template(tmp_path: Path) -> None:
+    template = written(tmp_path, DEAD_LETTERS)
+    text = template.read_text("utf-8").replace("  Letters:", "  Pictures: {Type: AWS::S3::Bucket}\n  Letters:")
+    template.write_text(text)
+
+    assert prove(None, Options(template=template, faults=0)).counterexample is None

@@ -28,6 +28,8 @@ STACK = "stack"
 _NOT_HERE = "# The handler is taken from elsewhere.\n"
 _FUNCTION = "AWS::Lambda::Function"
 _LAYER = "AWS::Lambda::LayerVersion"
+_STUBS = [{"Key": "redrive:on-unknown", "Value": "stub"}]
+"""What redrive does not serve is stood in for: the handler's calls of it are answered as of any service not served."""
 _CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"]
 
 
@@ -113,7 +115,7 @@ def _deploy(stage: Stage, file: Path, parameters: Document) -> dict[str, Path]:
     try:
         stage.call(
             "cloudformation", "CreateStack", StackName=STACK, TemplateBody=body, Parameters=given,
-            Capabilities=_CAPABILITIES,
+            Capabilities=_CAPABILITIES, Tags=_STUBS,
         )  # fmt: skip
     except ServiceError as error:
         raise UserError(f"The template {file} cannot be deployed: {error.message}") from error
