@@ -25,6 +25,16 @@ from redrive.engine.engine import Claimed, Engine
 from redrive.engine.services import BoundServices
 from redrive.languages.letters import LAMBDA
 from redrive.services.dynamodb.operations import items as dynamodb_items
+from redrive.services.events import publish as publishing
+from redrive.services.events import source as events_source
+from redrive.services.events.matchers import BusRules
+from redrive.services.events.model.bus import BusReference
+from redrive.services.events.model.event import Event as BusEvent
+from redrive.services.events.model.replay import Replay
+from redrive.services.events.model.rule import Rule
+from redrive.services.events.source import EventsSource
+from redrive.services.events.workers import replays as replay_workers
+from redrive.services.events.workers.replays import ReplayWorker
 from redrive.services.lambda_ import source as lambda_source
 from redrive.services.lambda_.workers import mappings as lambda_workers
 from redrive.services.scheduler.model import metrics
@@ -34,6 +44,7 @@ from redrive.services.scheduler.model.schedule import Schedule, Settings
 from redrive.services.scheduler.operations import schedules as api_schedules
 from redrive.services.scheduler.workers import schedules as scheduler_workers
 from redrive.sim.agenda import TIME_MOVES
+from redrive.sim.checkers.buses import RuleRetries, RulesAndReplays
 from redrive.sim.checkers.executions import Ends, Executions, Metrics
 from redrive.sim.checkers.groups import GroupsInOrder
 from redrive.sim.checkers.rules import Conservation, DeadLetters, EffectsOnce, Receives, Retries, Settlements, Slots
@@ -354,6 +365,84 @@ def forgetting_the_upkeep() -> AbstractContextManager[object]:
     return patch.object(Engine, "_look", look)
 
 
+def matching_twice() -> AbstractContextManager[object]:
+    """An event that matches a rule is promised to its targets once for the rule and once for its pattern."""
+    original: Callable[..., None] = vars(publishing)["_promise"]
+
+    def promise(tx: Transaction, scope: Scope, rule: Rule, event: BusEvent) -> None:
+        original(tx, scope, rule, event)
+        original(tx, scope, rule, event._replace(key=f"{event.key}-again"))
+
+    return patch.object(publishing, "_promise", promise)
+
+
+def losing_a_rule_that_is_changed() -> AbstractContextManager[object]:
+    """A rule that gets another pattern leaves the matcher, and comes back when the matcher is made anew."""
+    original = BusRules.with_rule
+
+    def with_rule(rules: BusRules, rule: Rule) -> BusRules:
+        is_known = rule.rule_name in rules.rules
+        return rules.without(rule.rule_name) if is_known else original(rules, rule)
+
+    return patch.object(BusRules, "with_rule", with_rule)
+
+
+def matching_by_the_former_pattern() -> AbstractContextManager[object]:
+    """The matcher of a bus is not told of changes of its rules until it is made anew."""
+    return patch.object(BusRules, "with_rule", lambda rules, _: rules)
+
+
+def telling_attempts_as_retries() -> AbstractContextManager[object]:
+    """The dead letter of a rule counts the first attempt as a retry."""
+    return patch.object(events_source, "retries_made", lambda delivery, _: delivery.attempts)
+
+
+def giving_up_before_the_retries_are_used() -> AbstractContextManager[object]:
+    """A target of a rule that is out of order for a moment counts as one that refuses for ever."""
+
+    def failure(source: EventsSource, error: ServiceError) -> Failed:
+        return replace(classify(error), kind=FailureKind.PERMANENT)
+
+    return patch.object(EventsSource, "failure", failure)
+
+
+def noting_a_replays_progress_before_its_events() -> AbstractContextManager[object]:
+    """A node notes how far a replay has come, and publishes the events with its next claim, or never if it crashes."""
+    original: Callable[..., Replay] = vars(ReplayWorker)["_moved"]
+    kept: dict[int, list[tuple[BusReference, list[BusEvent], Any]]] = {}
+
+    def moved(worker: ReplayWorker, tx: Transaction, scope: Scope, replay: Replay) -> Replay:
+        waiting = kept.setdefault(id(worker), [])
+        for bus, events, chosen in waiting:
+            publishing.publish(tx, bus, events, chosen=chosen)
+        waiting.clear()
+
+        def publish(_: Transaction, bus: BusReference, events: list[BusEvent], *, chosen: Any) -> None:
+            waiting.append((bus, events, chosen))
+
+        with patch.object(replay_workers, "publish", publish):
+            after = original(worker, tx, scope, replay)
+        for bus, events, chosen in [] if after.is_active else waiting:
+            publishing.publish(tx, bus, events, chosen=chosen)
+        return after
+
+    return patch.object(ReplayWorker, "_moved", moved)
+
+
+def noting_a_replays_progress_in_memory() -> AbstractContextManager[object]:
+    """A node remembers how far a replay has come, and writes it down when the replay ends."""
+    original: Callable[..., Replay] = vars(ReplayWorker)["_moved"]
+    known: dict[tuple[int, str], Replay] = {}
+
+    def moved(worker: ReplayWorker, tx: Transaction, scope: Scope, replay: Replay) -> Replay:
+        place = (id(worker), replay.uid)
+        after = original(worker, tx, scope, known.get(place, replay))
+        known[place] = after
+        return replay if after.is_active else after
+
+    return patch.object(ReplayWorker, "_moved", moved)
+
+
 def _delete(delete: Callable[[DeliveryTable, str, int], None], lease: tuple[str, int], tx: Transaction) -> None:
     delete(tx.deliveries, *lease)
 
@@ -391,6 +480,13 @@ PLANTS: Mapping[Plant, str] = {
     claiming_more_deliveries_than_a_transaction_may_hold: Slots.rule,
     forgetting_a_worker_whose_timer_is_set_later: TIME_MOVES,
     forgetting_the_upkeep: Metrics.rule,
+    matching_twice: RulesAndReplays.rule,
+    losing_a_rule_that_is_changed: RulesAndReplays.rule,
+    matching_by_the_former_pattern: RulesAndReplays.rule,
+    telling_attempts_as_retries: RuleRetries.rule,
+    giving_up_before_the_retries_are_used: RuleRetries.rule,
+    noting_a_replays_progress_before_its_events: RulesAndReplays.rule,
+    noting_a_replays_progress_in_memory: RulesAndReplays.rule,
 }
 """Each defect, and the rule that it breaks."""
 
@@ -399,5 +495,9 @@ ALSO_BROKEN: Mapping[Plant, tuple[str, ...]] = {
     changing_a_schedule_forgets_what_it_fired: (ScheduledInstants.rule, Executions.rule),
     # A node that takes a timer for set that another has cleared finds it due for ever, or never.
     remembering_what_others_changed: (TIME_MOVES, QUIET),
+    # Letters of rules are lost with those of schedules.
+    losing_letters_of_exhausted_retries: (RuleRetries.rule, RulesAndReplays.rule),
+    # A message is told as received, or an event as published, and the commit then fails.
+    answering_before_the_commit: (RulesAndReplays.rule, Ends.rule),
 }
 """Rules that a defect breaks as well, perhaps before the one above."""

@@ -30,8 +30,9 @@ EXIT_UNFINISHED = 3
 
 @click.command()
 @click.argument("handler", required=False, metavar="MODULE:HANDLER")
-@click.option("--event", type=click.Path(path_type=Path), help="The message, or an SQS event, in JSON.")
+@click.option("--event", type=click.Path(path_type=Path), help="The message or event, or an SQS event, in JSON.")
 @click.option("--faults", default=3, show_default=True, type=click.IntRange(0, 6), help="Up to how many faults.")
+@click.option("--trigger", type=click.Choice(["sqs", "eventbridge"]), help="What feeds it.")
 @click.option("--template", type=click.Path(path_type=Path), help="The template with queue and tables.")
 @click.option("-p", "--parameter", "parameters", multiple=True, metavar="KEY=VALUE", help="A parameter; repeatable.")
 @click.option("--config-env", help="The environment in samconfig.toml whose parameters hold.  [default: default]")
@@ -45,15 +46,16 @@ EXIT_UNFINISHED = 3
 @click.option("--export", type=click.Path(path_type=Path), help="Write a counterexample as a pytest file.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to print the result.")
 def command(
-    handler: str | None, event: Path | None, faults: int, template: Path | None, parameters: tuple[str, ...],
-    config_env: str | None, effects: tuple[str, ...], ignored: tuple[str, ...], ledgers: tuple[str, ...],
-    invariants: tuple[str, ...], stable_results: bool, seconds: float | None, seed: int, export: Path | None,
-    output: str,
+    handler: str | None, event: Path | None, faults: int, trigger: str | None, template: Path | None,
+    parameters: tuple[str, ...], config_env: str | None, effects: tuple[str, ...], ignored: tuple[str, ...],
+    ledgers: tuple[str, ...], invariants: tuple[str, ...], stable_results: bool, seconds: float | None,
+    seed: int, export: Path | None, output: str,
 ) -> None:  # fmt: skip
-    """Search for a history in which a handler of a queue's messages loses work, repeats it, or leaves it stuck.
+    """Search for a history in which a handler of messages or events loses work, repeats it, or leaves it stuck.
 
     The handler runs in this process; its boto3 calls are answered here, and nothing leaves it. In a history, runs
     crash, calls fail or lose their answers, messages come twice, at once or days later, and dead letters are redriven.
+    A queue feeds the handler; with --trigger eventbridge, or where the template has a rule for it, events invoke it.
     Without MODULE:HANDLER the code in the template is proved. Exit code 1 if there is such a history; 3 if the search
     was stopped by --seconds before it had played all of them.
 
@@ -62,7 +64,7 @@ def command(
     """
     from redrive.prove.proving import prove
     from redrive.prove.search.options import Options
-    from redrive.prove.stage.trigger import read_event
+    from redrive.prove.stage.trigger import Kind, read_event
     from redrive.prove.tell.export import as_test
 
     if handler is None and template is None:
@@ -70,7 +72,8 @@ def command(
     if export is not None and not export.absolute().parent.is_dir():
         raise UserError(f"There is no directory {export.parent}.", next_step=f"mkdir -p {export.parent}", exit_code=2)
     options = Options(
-        faults=faults, seed=seed, bodies=None if event is None else read_event(event), template=template,
+        faults=faults, seed=seed, trigger=None if trigger is None else Kind(trigger), template=template,
+        bodies=None if event is None else read_event(event),
         parameters=_configured(template, config_env) | _pairs(parameters), effects=effects, ignored=ignored,
         ledgers=ledgers, invariants=tuple(map(_invariant, invariants)), stable_results=stable_results,
     )  # fmt: skip

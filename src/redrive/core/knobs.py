@@ -44,6 +44,9 @@ class Knobs:
     This many schedules take 150 MB. 100,000 schedules that are due together are read once.
     """
 
+    events_replayed_per_claim: int = _knob(100, simulated=(1, 10))
+    """How many events of a replay one transaction publishes."""
+
 
 PRODUCTION = Knobs()
 

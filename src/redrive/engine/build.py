@@ -201,7 +201,7 @@ def build_workers(
         MappingWorker([queues], log),
         MetricsWorker([QueueSampler()]),
         MoveTaskWorker(),
-        ReplayWorker(),
+        ReplayWorker(per_claim=knobs.events_replayed_per_claim),
         RuleScheduleWorker(per_claim=knobs.occurrences_per_claim),
         ScheduleWorker(per_claim=knobs.occurrences_per_claim),
         StackWorker(is_strict=settings.strict_templates, real_time=real_time),

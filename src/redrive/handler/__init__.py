@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from redrive.handler.batch import BatchFailed, dynamodb_batch, kinesis_batch, sqs_batch
     from redrive.handler.breaker import CircuitBreaker
     from redrive.handler.effects import Effect, effect
+    from redrive.handler.envelopes import EventBridgeEvent, wrapped_event
     from redrive.handler.errors import (
         CircuitOpen,
         EffectRepeated,
@@ -92,6 +93,7 @@ __all__ = [
     "EffectRecord",
     "EffectRepeated",
     "EffectUncertain",
+    "EventBridgeEvent",
     "Execution",
     "Foreign",
     "Fresh",
@@ -151,6 +153,7 @@ __all__ = [
     "sqs_batch",
     "sqs_message_id",
     "stream_sequence",
+    "wrapped_event",
 ]
 
 # The imports above, for the running program.
@@ -162,6 +165,7 @@ _HOMES = {
         "CircuitOpen EffectRepeated EffectUncertain FunctionFailed HandlerError "
         "KeyRefused KeyShared LeaseLost OutsideExecution PayloadChanged RecordFull ResultNotStorable StillRunning"
     ),
+    "envelopes": "EventBridgeEvent wrapped_event",
     "events": "Left PutEventsReport Sent put_events put_events_async",
     "execution": "Execution current_execution",
     "failures": "Classes Kind classify",

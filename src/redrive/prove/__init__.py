@@ -24,8 +24,10 @@ The rooms, top to bottom; a room imports only rooms below it:
                ids.py        the ids of a history, and which of them do not matter any more
                tape.py       the engine's answers on a leg, for legs with the same beginning
                trigger.py    the queue, dead-letter queue, mapping and function in front of the handler, and its event
+               rules.py      the same for events that invoke the function: given, or a sample that a rule matches
                messages.py   the trigger's messages: sent, duplicated, redriven, left
                template.py   the same from a CloudFormation template
+               invoked.py    of a template the function that a rule invokes
                tables.py     undeclared tables and queues, made to fit the handler's calls
     effects    declared.py   effects that the user declared with redrive.handler
                contents.py   the contents of what is left behind

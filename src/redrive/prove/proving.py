@@ -25,11 +25,12 @@ from redrive.prove.process.threads import Unordered
 from redrive.prove.search.clean import ELSEWHERE_AFTER_MS, Clean, learn, left_elsewhere, play_clean, require_matches
 from redrive.prove.search.options import DEFAULTS, Options
 from redrive.prove.search.search import Found, Progress, Search, Searched
+from redrive.prove.stage.rules import events_of, usual_events
 from redrive.prove.stage.stage import SCOPE, Stage
 from redrive.prove.stage.tables import Improvised
 from redrive.prove.stage.tape import Saved
 from redrive.prove.stage.template import Declared, declared_trigger, has_inline_code, inline_subject, local_subject
-from redrive.prove.stage.trigger import SAMPLE_EVENT, Trigger, bodies_of, usual_trigger
+from redrive.prove.stage.trigger import SAMPLE_EVENT, Kind, Trigger, bodies_of, usual_trigger
 from redrive.prove.tell.story import advice_for, tell
 from redrive.prove.tell.verdict import Bounds, Counterexample, Verdict
 
@@ -105,16 +106,17 @@ def _prepared(subject: Subject | None, options: Options) -> Iterator[_World]:
     with contextlib.ExitStack() as stack:
         stack.enter_context(_unanswerable_told())
         stack.enter_context(remembered_clients())
-        sample = options.bodies or bodies_of(SAMPLE_EVENT)
+        sample = _sample(options)
         improvised = Improvised(sample) if options.template is None else None
         performance = Performance(subject, seed=options.seed, improvised=improvised)
         stack.callback(performance.close)
         if options.template is None:
-            trigger = usual_trigger(performance.stage, sample)
+            make = usual_events if options.trigger is Kind.EVENTBRIDGE else usual_trigger
+            trigger = make(performance.stage, sample)
         else:
             name = "" if subject is None else subject.name
             declared = declared_trigger(
-                performance.stage, options.template, name, dict(options.parameters), options.bodies
+                performance.stage, options.template, name, dict(options.parameters), options.bodies, options.trigger
             )  # fmt: skip
             trigger = declared.trigger
             if subject is None:
@@ -132,6 +134,13 @@ def _prepared(subject: Subject | None, options: Options) -> Iterator[_World]:
             performance.subject, trigger, saved, {} if improvised is None else improvised.assumptions, options.seed,
             _elsewhere(performance.subject, trigger, saved, options.seed),
         )  # fmt: skip
+
+
+def _sample(options: Options) -> tuple[str, ...]:
+    """What the handler is given if no template says otherwise."""
+    if options.trigger is Kind.EVENTBRIDGE:
+        return events_of(options.bodies, None)
+    return options.bodies or bodies_of(SAMPLE_EVENT)
 
 
 def _inline(stage: Stage, declared: Declared, template: Path, directory: Path) -> Subject:
@@ -215,7 +224,8 @@ def _verdict(
         effects=clean.effects,
         ledger=clean.judge.ledger.name,
         assumptions=world.assumptions,
-        bodies=world.trigger.bodies,
+        bodies=world.trigger.given or world.trigger.bodies,
+        trigger=world.trigger.kind,
         counterexample=example,
     )
 

@@ -11,7 +11,7 @@ from redrive.prove.judge.judge import Invariant
 from redrive.prove.play.faults import parse_history
 from redrive.prove.process.subject import GivenSubject, Subject, subject_of
 from redrive.prove.search.options import FAULTS_DEFAULT, Options
-from redrive.prove.stage.trigger import bodies_of
+from redrive.prove.stage.trigger import Kind, bodies_of
 from redrive.prove.tell.story import Step
 from redrive.prove.tell.verdict import Verdict
 
@@ -26,6 +26,7 @@ class Prove:
         handler: Handler = None,
         *,
         event: object = None,
+        trigger: str | None = None,
         faults: int = FAULTS_DEFAULT,
         template: str | Path | None = None,
         parameters: Mapping[str, str] | None = None,
@@ -43,11 +44,12 @@ class Prove:
                 redrive.testing.prove("app:handler", template="template.yaml")
 
         `handler` is `module:function`, importable from `root` (the working directory) and imported anew for each run;
-        or a callable, which is used as it is; or None for the code in the template. Returns the verdict with its
+        or a callable, which is used as it is; or None for the code in the template. `trigger` is `sqs` or
+        `eventbridge`; None takes the template's, or a queue. Returns the verdict with its
         bounds. Errors: AssertionError with the counterexample; UserError as in `redrive prove`.
         """
         options = Options(
-            faults=faults, seed=seed, bodies=None if event is None else bodies_of(event),
+            faults=faults, seed=seed, bodies=None if event is None else bodies_of(event), trigger=_kind(trigger),
             template=None if template is None else Path(template), parameters=parameters or {},
             effects=tuple(effects), ignored=tuple(ignore), ledgers=tuple(ledgers), invariants=tuple(invariants),
             stable_results=stable_results,
@@ -68,6 +70,7 @@ class Prove:
         *,
         history: Sequence[str],
         messages: Sequence[str] | None = None,
+        trigger: str | None = None,
         template: str | Path | None = None,
         parameters: Mapping[str, str] | None = None,
         effects: Sequence[str] = (),
@@ -84,13 +87,18 @@ class Prove:
         longer makes a call that the history names.
         """
         options = Options(
-            seed=seed, bodies=None if messages is None else tuple(messages), parameters=parameters or {},
+            seed=seed, bodies=None if messages is None else tuple(messages), trigger=_kind(trigger),
+            parameters=parameters or {},
             template=None if template is None else Path(template), effects=tuple(effects), ignored=tuple(ignore),
             ledgers=tuple(ledgers), invariants=tuple(invariants), stable_results=stable_results,
         )  # fmt: skip
         found = proving.replay(_subject(handler, root), parse_history(history), options)
         if found is not None:
             raise AssertionError(_told(found.violation.sentence, found.steps, found.advice))
+
+
+def _kind(trigger: str | None) -> Kind | None:
+    return None if trigger is None else Kind(trigger)
 
 
 def _subject(handler: Handler, root: str | Path | None) -> Subject | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import re
 import sqlite3
@@ -11,7 +12,7 @@ from collections.abc import Callable
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import pytest
 
@@ -99,6 +100,18 @@ def test_block_about_rows_commits_them_with_the_success(tmp_path: Path) -> None:
 
 def test_block_about_retries_makes_a_function_that_can_be_called() -> None:
     assert run("Retries, breaker, rate")["call"]("o-1") is None
+
+
+def test_block_about_events_takes_them_direct_and_from_a_queue() -> None:
+    charged: list[str] = []
+    made = run("Events and metrics", TypedDict=TypedDict, charge=charged.append)
+    event = {"id": "e", "source": "shop", "detail-type": "Order", "detail": {"id": "o-1"}}
+
+    made["direct"](event, None)
+    answer = made["from_queue"]({"Records": [{"messageId": "m", "body": json.dumps(event)}]}, None)
+
+    assert charged == ["o-1", "o-1"]
+    assert answer == {"batchItemFailures": []}
 
 
 def test_block_about_testing_moves_a_world(world: World) -> None:

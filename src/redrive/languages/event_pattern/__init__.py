@@ -4,7 +4,8 @@
     matches(pattern, {"source": "shop", "detail": {"total": 120}})                          →  True
     Matcher.of({"large": pattern}).matching({"source": "shop", "detail": {"total": 120}})   →  frozenset({"large"})
 
-`matches` is the definition; `Matcher` finds the same for all patterns of a bus at once.
+`matches` is the definition; `Matcher` finds the same for all patterns of a bus at once. `sample` makes an event that a
+pattern matches.
 
 Source: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-event-patterns.html
 """
@@ -16,5 +17,8 @@ from redrive.languages.event_pattern.explanation import Explanation, FieldExplan
 from redrive.languages.event_pattern.matcher import Matcher, matches
 from redrive.languages.event_pattern.pattern import Pattern
 from redrive.languages.event_pattern.reading import parse
+from redrive.languages.event_pattern.sample import sample
 
-__all__ = ["Explanation", "FieldExplanation", "Matcher", "Pattern", "PatternError", "explain", "matches", "parse"]
+__all__ = [
+    "Explanation", "FieldExplanation", "Matcher", "Pattern", "PatternError", "explain", "matches", "parse", "sample",
+]  # fmt: skip

@@ -101,7 +101,8 @@ class Judge:
         if performance.waiting.dead == 0:
             missing = self.missing(performance)
             if missing:
-                sentence = f"No message is left, and the work is not done: {missing} is missing."
+                noun = performance.trigger.noun
+                sentence = f"No {noun} is left, and the work is not done: {missing} is missing."
                 return Violation(Rule.ALL, sentence, missing)
             violation = self._changed(performance) or self._left_behind(performance)
             if violation is not None:
@@ -127,7 +128,8 @@ class Judge:
     def _stuck(self, performance: Performance) -> Violation | None:
         for table, status in self.statuses.items():
             for key in stuck_records(records_of(performance, table), status):
-                sentence = f"No message is left. The record {key} in {table} says {status.running} for ever."
+                noun = performance.trigger.noun
+                sentence = f"No {noun} is left. The record {key} in {table} says {status.running} for ever."
                 return Violation(Rule.UNSTUCK, sentence, f"{table}#{status.attribute}")
         return None
 
@@ -135,10 +137,9 @@ class Judge:
         for table in sorted({table for table, _ in self.passing}):
             for key, item in rows_of(performance, table).items():
                 if (table, performance.journal.stable(key)) in self.passing and not has_time(item):
-                    sentence = (
-                        f"No message is left. The item {key} in {table} is not deleted, and has no time to end at."
-                    )
-                    return Violation(Rule.UNSTUCK, sentence, f"{key} in {table}")
+                    noun = performance.trigger.noun
+                    why = f"The item {key} in {table} is not deleted, and has no time to end at."
+                    return Violation(Rule.UNSTUCK, f"No {noun} is left. {why}", f"{key} in {table}")
         return None
 
     def _repeated(self, journal: Journal) -> Violation | None:
@@ -177,8 +178,10 @@ class Judge:
 def _endless(performance: Performance) -> Violation | None:
     if not performance.is_endless:
         return None
-    sentence = f"It never ends: after {performance.runs_max} runs a message is still in the queue."
-    return Violation(Rule.UNSTUCK, sentence, performance.trigger.queue_name, is_endless=True)
+    trigger = performance.trigger
+    left = "an event is still not done" if trigger.is_direct else "a message is still in the queue"
+    sentence = f"It never ends: after {performance.runs_max} runs {left}."
+    return Violation(Rule.UNSTUCK, sentence, trigger.source_name, is_endless=True)
 
 
 def _by_kind(counts: Counts) -> Counter[str]:

@@ -22,12 +22,16 @@ class Ending(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """The handler received messages. `receives` says how often each was received, this time included."""
+    """The handler received messages. `receives` says how often each was received, this time included.
+
+    If an event has invoked the function, `is_direct`: then there is one id, that of the request.
+    """
 
     at: Instant
     run: int
     message_ids: tuple[str, ...]
     receives: tuple[int, ...]
+    is_direct: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,7 @@ class Ended:
     ending: Ending
     answer: str
     said: str = ""
+    is_direct: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,7 @@ class Sent:
 
     at: Instant
     act: Act
+    is_direct: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +87,7 @@ class DeadLettered:
 
     at: Instant
     count: int
+    is_direct: bool = False
 
 
 Event = Delivered | Called | Ended | Sent | Shown | DeadLettered

@@ -37,6 +37,12 @@ LETS_IN = frozenset({Fault.OVERLAP, Fault.OVERLAP_LATE, Fault.AGAIN, Fault.AGAIN
 DUPLICATE_DELAYS_MS = (0, 1 * HOUR_MS, 3 * DAY_MS, 14 * DAY_MS)
 """How long after the message a duplicate may come: at once … as long as a queue keeps a message at most."""
 
+BUS_DELAYS_MS = (0, 1 * HOUR_MS, 24 * HOUR_MS)
+"""How long after an event its bus may deliver a duplicate: it retries a delivery for 24 hours.
+
+Source: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-rule-retry-policy.html
+"""
+
 REDRIVE_DELAYS_MS = (0, 1 * HOUR_MS, 3 * DAY_MS, 14 * DAY_MS)
 """How long a dead letter may wait for its redrive. The last is cut to the rest of the queue's retention."""
 

@@ -30,14 +30,14 @@ from redrive.prove.effects.declared import Declared, watched_effects
 from redrive.prove.effects.journal import Journal, Trace
 from redrive.prove.play.events import Called, DeadLettered, Ended, Ending, Event, Sent, Shown
 from redrive.prove.play.faults import LETS_IN, REDRIVES_MAX, Act, Fault, Leg, Strike
-from redrive.prove.play.running import Died, Passage, Run, delivered, handles_of, told
+from redrive.prove.play.running import Died, Passage, Run, delivered, handles_of, invoked, told
 from redrive.prove.play.strikes import Strikes
 from redrive.prove.play.transport import Asked, Transport, Way, can_retry
 from redrive.prove.play.variables import process_variables, run_variables
 from redrive.prove.process.subject import Subject
 from redrive.prove.process.surroundings import Surroundings, replaced, variables
 from redrive.prove.process.threads import Threads, Unordered
-from redrive.prove.stage.messages import Left, Messages
+from redrive.prove.stage.messages import Left, Messages, messages_of
 from redrive.prove.stage.stage import Stage, Waiting
 from redrive.prove.stage.tables import Improvised
 from redrive.prove.stage.tape import Beginning, Known, Saved, Strayed
@@ -130,7 +130,7 @@ class Performance:
     def begin(self, trigger: Trigger) -> None:
         """Send the messages of a trigger; every history begins so."""
         self._trigger = trigger
-        self._messages = Messages(self.stage, trigger)
+        self._messages = messages_of(self.stage, trigger)
         self.journal = Journal(trigger.bodies, self._key_names)
         self.stage.begin_leg()
         for number in range(len(trigger.bodies)):
@@ -212,7 +212,7 @@ class Performance:
             self.is_endless = True
         waiting = self.messages.waiting = self.messages.look()
         if waiting.dead > dead:
-            self.events.append(DeadLettered(self.stage.now, waiting.dead - dead))
+            self.events.append(DeadLettered(self.stage.now, waiting.dead - dead, self.trigger.is_direct))
         if not waiting.is_pending:
             self.outage = ""
         return self.events
@@ -224,11 +224,13 @@ class Performance:
         if self.runs >= self.runs_max:
             raise Endless
         self.runs += 1
-        run = Run(self.runs, self.stage.now + invocation.timeout_ms, handles_of(invocation))
+        handles = () if self._trigger.is_direct else handles_of(invocation)
+        run = Run(self.runs, self.stage.now + invocation.timeout_ms, handles)
         run.meet(self.stage.now, (invocation.request_id, invocation.payload))
         self._running.append(run)
         self.surroundings.begin(f"run {invocation.request_id}", self.stage.now)
-        self.events.append(delivered(self.stage.now, run.number, invocation))
+        came = invoked if self._trigger.is_direct else delivered
+        self.events.append(came(self.stage.now, run.number, invocation))
         try:
             answer = self._run(invocation)
         except (Died, SystemExit):
@@ -286,7 +288,7 @@ class Performance:
         failed = answer.error_type is not None
         ending = Ending.FAILED if failed else Ending.RETURNED
         said = self.surroundings.said.rstrip().rpartition("\n")[2]
-        self.events.append(Ended(self.stage.now, run.number, ending, told(answer), said))
+        self.events.append(Ended(self.stage.now, run.number, ending, told(answer), said, self.trigger.is_direct))
         status = InvocationStatus.FUNCTION_ERROR if failed else InvocationStatus.OK
         return InvocationResult(status, answer.payload)
 
@@ -296,7 +298,7 @@ class Performance:
         if leg.delay_ms:
             self.stage.move_to(self.stage.now + leg.delay_ms)
             self.stage.settle()
-        self.events.append(Sent(self.stage.now, leg.act))
+        self.events.append(Sent(self.stage.now, leg.act, self.trigger.is_direct))
         if leg.act is Act.DUPLICATE:
             self.messages.send(leg.message)
         else:
@@ -393,7 +395,7 @@ class Performance:
         if strike.fault in {Fault.OVERLAP_LATE, Fault.AGAIN_LATE}:
             self.stage.move_to(max(self.stage.now, run.deadline_at - LATE_MARGIN_MS))
         if strike.fault in {Fault.OVERLAP, Fault.OVERLAP_LATE}:
-            self.events.append(Sent(self.stage.now, Act.DUPLICATE))
+            self.events.append(Sent(self.stage.now, Act.DUPLICATE, self.trigger.is_direct))
             self.messages.send(strike.message)
             self._settle_beside()
             return

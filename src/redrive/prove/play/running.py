@@ -85,6 +85,11 @@ def delivered(at: Instant, run: int, invocation: Invocation) -> Delivered:
     return Delivered(at, run, ids, receives)
 
 
+def invoked(at: Instant, run: int, invocation: Invocation) -> Delivered:
+    """The input of a run that an event has asked for. All attempts at the event have the same request id."""
+    return Delivered(at, run, (invocation.request_id,), (), is_direct=True)
+
+
 def handles_of(invocation: Invocation) -> tuple[str, ...]:
     """The receipt handles of the messages in a run's event."""
     return tuple(str(record["receiptHandle"]) for record in load_json(invocation.payload)["Records"])

@@ -87,8 +87,8 @@ def learn(performance: Performance, options: Options, elsewhere: Sequence[Left],
     Errors: UserError if there is no effect.
     """
     beginning = performance.save()
-    own = f"sqs:*:{performance.trigger.queue_name}"
-    performance.journal.sorting = Sorting(options.effects, (*options.ignored, own))
+    own = () if performance.trigger.is_direct else (f"sqs:*:{performance.trigger.queue_name}",)
+    performance.journal.sorting = Sorting(options.effects, (*options.ignored, *own))
     events = play_clean(performance)
     rows = {table: rows_of(performance, table) for table in _tables(events)}
     ledger = _given_ledger(options, rows) if options.ledgers else guess_ledger(performance, beginning, rows)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from redrive.prove.judge.judge import Invariant
+from redrive.prove.stage.trigger import Kind
 
 FAULTS_DEFAULT = 3
 
@@ -15,13 +16,15 @@ FAULTS_DEFAULT = 3
 class Options:
     """What to prove, and how far to search.
 
-    `bodies` are the messages; None takes them from the template's schedule, or a sample. `effects` and `ignored` are
+    `trigger` is what feeds the handler; None takes it from the template, or a queue. `bodies` are the messages or
+    events; None takes them from the template's schedule or rule, or a sample. `effects` and `ignored` are
     patterns of calls, as in `dynamodb:PutItem:reports*`, or `dynamodb:UpdateItem:reports#attempts` for an ignored
     attribute. `ledgers` are the tables that are the handler's memory; if empty, the proof finds them.
     """
 
     faults: int = FAULTS_DEFAULT
     seed: int = 0
+    trigger: Kind | None = None
     bodies: tuple[str, ...] | None = None
     template: Path | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)

@@ -81,13 +81,19 @@ def _said(performance: Performance) -> str:
 
 def _message_told(performance: Performance) -> str:
     bodies = performance.trigger.bodies
+    if performance.trigger.is_direct:
+        return (
+            f"It was invoked with the event\n    {bodies[0][:BODY_CHARS_MAX]}\n  Give it the event that it expects "
+            "(--event FILE, with the event or the entries of PutEvents), and its tables (--template)."
+        )
     body = bodies[0] if len(bodies[0]) <= BODY_CHARS_MAX else bodies[0][: BODY_CHARS_MAX - 1] + "…"
     which = "redrive's sample" if bodies == bodies_of(SAMPLE_EVENT) else "the event"
     if which == "the event" and _is_direct(bodies[0]):
         return (
-            f"The event arrives as the body of an SQS message, in {_FROM_BODY}: functions that S3, EventBridge or an "
-            "asynchronous invocation call directly are not proved as they are. Prove one that takes the event from "
-            f"there: lambda event, context: handler(json.loads({_FROM_BODY}), context)."
+            f"The event arrives as the body of an SQS message, in {_FROM_BODY}. A function that EventBridge invokes is "
+            "proved with --trigger eventbridge. Functions that others invoke directly are not proved as they are: "
+            "prove one that takes the event from there: "
+            f"lambda event, context: handler(json.loads({_FROM_BODY}), context)."
         )
     return (
         f"It was given {which} as the body of an SQS message, in {_FROM_BODY}:\n    {body}\n  Give it the message that "

@@ -22,6 +22,7 @@ from redrive.prove.calls.batches import can_be_partly_refused
 from redrive.prove.judge.judge import Judge, Rule, Violation
 from redrive.prove.play.events import Called, Delivered, Event
 from redrive.prove.play.faults import (
+    BUS_DELAYS_MS,
     DUPLICATE_DELAYS_MS,
     REDRIVE_DELAYS_MS,
     REDRIVES_MAX,
@@ -239,7 +240,8 @@ class Search:
     def _duplicates(self, here: Stem, *, is_pending: bool) -> Iterator[Stem]:
         """Duplicates: at once while a message waits; otherwise after each delay for which dead letters are kept."""
         age_ms = self._performance.stage.now - START
-        for delay in DUPLICATE_DELAYS_MS[: 1 if is_pending else None]:
+        delays = BUS_DELAYS_MS if self._performance.trigger.is_direct else DUPLICATE_DELAYS_MS
+        for delay in delays[: 1 if is_pending else None]:
             if self._performance.waiting.dead and delay >= self._kept_ms:
                 continue
             if delay == 0 or age_ms + delay <= DUPLICATES_UNTIL_MS + DAY_MS:
@@ -277,13 +279,14 @@ def _struck(stem: Stem, events: Sequence[Event], tape: Tape, trigger: Trigger) -
 def _let_in_at(event: Called, trigger: Trigger, given: int) -> Iterator[Strike]:
     """Runs that begin and end before a call: with a duplicate, and with a message of this run.
 
-    A run before the first call is a run before the whole. A FIFO queue delivers no message twice.
+    A run before the first call is a run before the whole. A FIFO queue delivers no message twice, and a bus delivers a
+    duplicate as a request of its own.
     """
     if event.index == 0 or event.is_nested:
         return
     for fault in (Fault.OVERLAP, Fault.OVERLAP_LATE):
         yield from (Strike(event.index, fault, message) for message in range(len(trigger.bodies)))
-    for fault in () if trigger.is_fifo else (Fault.AGAIN, Fault.AGAIN_LATE):
+    for fault in () if trigger.is_fifo or trigger.is_direct else (Fault.AGAIN, Fault.AGAIN_LATE):
         yield from (Strike(event.index, fault, message) for message in range(given))
 
 

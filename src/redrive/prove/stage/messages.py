@@ -1,8 +1,16 @@
-"""The messages of a trigger: sent, duplicated, redriven, and left."""
+"""The messages of a trigger: sent, duplicated, redriven, and left.
+
+They wait in a queue, or, as events, in Lambda's own queue for asynchronous invocations.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from typing import cast
+
 from redrive.core.clock import Instant
+from redrive.core.documents import Document, dump_json, load_json
+from redrive.delivery.sources.targets import queue_url
 from redrive.prove.stage.stage import Stage, Waiting
 from redrive.prove.stage.trigger import Trigger
 
@@ -10,7 +18,12 @@ Left = tuple[int, Instant, Waiting]
 """The type of a saved state."""
 
 
-class Messages:
+RECEIVE_MAX = 10
+RECORD_MEMBERS = frozenset({"requestContext", "requestPayload", "version"})
+"""What tells the record of a destination from an event in a dead-letter queue."""
+
+
+class Messages(ABC):
     """Which of a trigger's messages were sent, and which are left."""
 
     def __init__(self, stage: Stage, trigger: Trigger) -> None:
@@ -32,24 +45,90 @@ class Messages:
 
     def send(self, number: int) -> None:
         """Send the message with this number; once more, if it was sent before."""
-        group = {"MessageGroupId": "prove", "MessageDeduplicationId": f"{number}"} if self._trigger.is_fifo else {}
-        body = self._trigger.bodies[number]
-        self._stage.send(self._sent, QueueUrl=self._trigger.queue_url, MessageBody=body, **group)
+        self._send(self._trigger.bodies[number], number)
         self._sent += 1
 
     def redrive(self) -> None:
-        """Redrive the dead letters to their queue."""
+        """Redrive the dead letters to where they came from."""
         self.sent_at = self._stage.now
-        self._stage.call("sqs", "StartMessageMoveTask", SourceArn=self._trigger.dead_letter_arn)
+        self._redrive()
 
+    @abstractmethod
     def look(self) -> Waiting:
         """Read what is left now."""
+
+    @abstractmethod
+    def show_again(self, handle: str) -> bool:
+        """Deliver again a message in flight under this receipt; False if it is not in flight any more."""
+
+    @abstractmethod
+    def hold_again(self, handle: str) -> None:
+        """Make the older receipt valid for the message again."""
+
+    @abstractmethod
+    def _send(self, body: str, number: int) -> None: ...
+
+    @abstractmethod
+    def _redrive(self) -> None: ...
+
+
+class QueueMessages(Messages):
+    """The messages of a queue."""
+
+    def look(self) -> Waiting:
         return self._stage.waiting(self._trigger.queue_arn, self._trigger.dead_letter_arn)
 
     def show_again(self, handle: str) -> bool:
-        """Deliver again a message in flight under this receipt; False if it is not in flight any more."""
         return self._stage.show_again(self._trigger.queue_url, handle)
 
     def hold_again(self, handle: str) -> None:
-        """Make the older receipt valid for the message again."""
         self._stage.hold_again(self._trigger.queue_arn, handle)
+
+    def _send(self, body: str, number: int) -> None:
+        group = {"MessageGroupId": "prove", "MessageDeduplicationId": f"{number}"} if self._trigger.is_fifo else {}
+        self._stage.send(self._sent, QueueUrl=self._trigger.queue_url, MessageBody=body, **group)
+
+    def _redrive(self) -> None:
+        self._stage.call("sqs", "StartMessageMoveTask", SourceArn=self._trigger.dead_letter_arn)
+
+
+class AsynchronousEvents(Messages):
+    """Events that a bus delivers to the function: Lambda keeps them, and invokes the function.
+
+    A bus that delivers an event a second time invokes the function with the same event under another request id.
+    """
+
+    def look(self) -> Waiting:
+        return self._stage.waiting_events(self._trigger.function_name, self._trigger.dead_letter_arn)
+
+    def show_again(self, handle: str) -> bool:
+        return False
+
+    def hold_again(self, handle: str) -> None:
+        """Events have no receipts."""
+
+    def _send(self, body: str, number: int) -> None:
+        self._stage.invoke(self._sent, self._trigger.function_name, body)
+
+    def _redrive(self) -> None:
+        """Invoke the function with each event that a dead letter holds, then delete the letter."""
+        url = queue_url(self._trigger.dead_letter_arn)
+        while letters := self._stage.call(
+            "sqs", "ReceiveMessage", QueueUrl=url, MaxNumberOfMessages=RECEIVE_MAX, WaitTimeSeconds=0
+        ).get("Messages"):  # fmt: skip
+            for letter in cast("list[Document]", letters):
+                self._stage.invoke(self._sent, self._trigger.function_name, event_of(str(letter["Body"])))
+                self._sent += 1
+                self._stage.call("sqs", "DeleteMessage", QueueUrl=url, ReceiptHandle=letter["ReceiptHandle"])
+
+
+def messages_of(stage: Stage, trigger: Trigger) -> Messages:
+    """The messages of a trigger of any kind."""
+    return AsynchronousEvents(stage, trigger) if trigger.is_direct else QueueMessages(stage, trigger)
+
+
+def event_of(body: str) -> str:
+    """The event in a dead letter of a function: the letter's body, or a part of a destination's record."""
+    letter = load_json(body)
+    is_record = isinstance(letter, dict) and letter.keys() >= RECORD_MEMBERS
+    return dump_json(letter["requestPayload"]) if is_record else body

@@ -30,6 +30,7 @@ from redrive.gateway.identity import DEFAULT_REGION, Identity
 from redrive.prove.effects.journal import Trace
 from redrive.prove.stage.ids import Ids, renamed
 from redrive.prove.stage.tape import Answered, Beginning, Mark, Saved, Strayed, Tape
+from redrive.services.lambda_.source import SOURCE as LAMBDA_EVENTS
 from redrive.services.sqs.model.queue import Queue
 from redrive.services.sqs.model.receipts import decode_receipt
 from redrive.services.sqs.visibility import next_visible
@@ -139,6 +140,15 @@ class Stage:
         """
         place = ("message", number)
         self._ask(("send", params), lambda: self._call("sqs", "SendMessage", params), place=place)
+
+    def invoke(self, number: int, function_name: str, payload: str) -> None:
+        """Invoke a function asynchronously; the event with that number in this history has the same request id in all.
+
+        Errors: ServiceError.
+        """
+        params = {"FunctionName": function_name, "InvocationType": "Event", "Payload": payload.encode()}
+        place = ("message", number)
+        self._ask(("invoke", params), lambda: self._call("lambda", "Invoke", params), place=place)
 
     def respond(self, asked: tuple[object, ...], request: Callable[[], HttpRequest]) -> HttpResponse:
         """Answer a request through the gateway. `asked` describes the request; `request` makes it, only if needed."""
@@ -252,6 +262,16 @@ class Stage:
             return Waiting(next_visible(tx, queue_arn) is not None, dead)
 
         return self._ask(("waiting",), lambda: self.engine.run(look))
+
+    def waiting_events(self, function_name: str, dead_letter_arn: str) -> Waiting:
+        """What is left of a function's asynchronous events, and in the queue of its dead letters."""
+        function_arn = f"arn:aws:lambda:{SCOPE.region}:{SCOPE.account}:function:{function_name}"
+
+        def look(tx: Transaction) -> Waiting:
+            dead = _message_count(tx, dead_letter_arn.rpartition(":")[2])
+            return Waiting(tx.deliveries.count_of_source(LAMBDA_EVENTS, function_arn) > 0, dead)
+
+        return self._ask(("waiting events",), lambda: self.engine.run(look))
 
     def show_again(self, queue_url: str, handle: str) -> bool:
         """Make a received message visible at once; False if nobody holds it any more."""

@@ -15,8 +15,9 @@ from redrive.invoke.sandbox.unpack import unpack
 from redrive.languages.template import TemplateError, read_root
 from redrive.packaging.template import local_code
 from redrive.prove.process.subject import NamedSubject
+from redrive.prove.stage.invoked import invoked_handlers, invoked_trigger
 from redrive.prove.stage.stage import SCOPE, START, Stage
-from redrive.prove.stage.trigger import SAMPLE_EVENT, Trigger, bodies_of
+from redrive.prove.stage.trigger import SAMPLE_EVENT, Kind, Trigger, bodies_of
 from redrive.services.cloudformation.model.stack import Blueprint
 from redrive.services.cloudformation.transforms.expansion import expanded
 from redrive.services.lambda_.model.function import Function
@@ -27,6 +28,8 @@ STACK = "stack"
 _NOT_HERE = "# The handler is taken from elsewhere.\n"
 _FUNCTION = "AWS::Lambda::Function"
 _LAYER = "AWS::Lambda::LayerVersion"
+_STUBS = [{"Key": "redrive:on-unknown", "Value": "stub"}]
+"""What redrive does not serve is stood in for: the handler's calls of it are answered as of any service not served."""
 _CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"]
 
 
@@ -40,13 +43,18 @@ class Declared:
 
 
 def declared_trigger(
-    stage: Stage, file: Path, handler: str, parameters: Document, bodies: tuple[str, ...] | None
-) -> Declared:
+    stage: Stage, file: Path, handler: str, parameters: Document, bodies: tuple[str, ...] | None,
+    kind: Kind | None = None,
+) -> Declared:  # fmt: skip
     """Deploy a template, with its schedules and other functions disabled.
 
-    `handler` selects one of several functions; empty if there is only one. Errors: UserError.
+    `handler` selects one of several functions; empty if there is only one. Without `kind`, a function that a queue
+    feeds comes before one that a rule invokes. Errors: UserError.
     """
     directories = _deploy(stage, file, parameters)
+    if kind is Kind.EVENTBRIDGE or (kind is None and not _fits_queue(stage, handler)):
+        trigger, name = invoked_trigger(stage, file, handler, bodies)
+        return Declared(trigger, name, directories.get(_logical_id(stage, trigger.function_name)))
     mapping = _pick(stage, file, handler)
     for other in _mappings(stage):
         if other["UUID"] != mapping["UUID"]:
@@ -107,7 +115,7 @@ def _deploy(stage: Stage, file: Path, parameters: Document) -> dict[str, Path]:
     try:
         stage.call(
             "cloudformation", "CreateStack", StackName=STACK, TemplateBody=body, Parameters=given,
-            Capabilities=_CAPABILITIES,
+            Capabilities=_CAPABILITIES, Tags=_STUBS,
         )  # fmt: skip
     except ServiceError as error:
         raise UserError(f"The template {file} cannot be deployed: {error.message}") from error
@@ -159,7 +167,8 @@ def _kept_still(text: str) -> str:
         properties = resource.get("Properties") if isinstance(resource, dict) else None
         if not isinstance(resource, dict) or not isinstance(properties, dict):
             continue
-        if resource.get("Type") == "AWS::Scheduler::Schedule":
+        is_scheduled = resource.get("Type") == "AWS::Events::Rule" and "ScheduleExpression" in properties
+        if is_scheduled or resource.get("Type") == "AWS::Scheduler::Schedule":
             properties["State"] = "DISABLED"
         code = properties.get("Code")
         if resource.get("Type") == _FUNCTION and not (isinstance(code, dict) and "ZipFile" in code):
@@ -169,10 +178,21 @@ def _kept_still(text: str) -> str:
     return json.dumps(root, default=str)
 
 
+def _fits_queue(stage: Stage, handler: str) -> bool:
+    """Whether the handler is to be looked for among the functions that queues feed: unless only a rule's fits."""
+    mappings = [one for one in _mappings(stage) if ":sqs:" in str(one["EventSourceArn"])]
+    fed = invoked_handlers(stage)
+    if not mappings or not handler:
+        return bool(mappings) or not fed
+    wanted = handler.replace(":", ".")
+    names = [str(_function_of(stage, one)["Handler"]) for one in mappings]
+    return any(map(wanted.endswith, names)) or not any(map(wanted.endswith, fed))
+
+
 def _pick(stage: Stage, file: Path, handler: str) -> Document:
     mappings = [one for one in _mappings(stage) if ":sqs:" in str(one["EventSourceArn"])]
     if not mappings:
-        raise UserError(f"The template {file} has no function that a queue feeds.", exit_code=2)
+        raise UserError(f"The template {file} has no function that a queue feeds or a rule invokes.", exit_code=2)
     if len(mappings) == 1:
         return mappings[0]
     wanted = handler.replace(":", ".")

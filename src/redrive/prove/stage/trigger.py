@@ -1,7 +1,8 @@
-"""The trigger of the handler: a queue with a dead-letter queue, the mapping and the function; and its event."""
+"""The trigger of the handler: a queue, or events that invoke the function asynchronously; and what it delivers."""
 
 from __future__ import annotations
 
+import enum
 import io
 import json
 import zipfile
@@ -37,9 +38,18 @@ _TRUST = {
 _ALL_QUEUES = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "sqs:*", "Resource": "*"}]}
 
 
+class Kind(enum.Enum):
+    """What triggers the handler."""
+
+    SQS = "sqs"
+    EVENTBRIDGE = "eventbridge"
+
+
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """A queue that feeds a function. Without a dead-letter queue, `dead_letter_arn` is empty."""
+    """A queue that feeds a function, or events that invoke the function. Without dead letters, `dead_letter_arn` is
+    empty.
+    """
 
     function_name: str
     queue_arn: str
@@ -50,6 +60,24 @@ class Trigger:
     bodies: tuple[str, ...]
     receives_max: int = 0
     """How often a message is received before it is dead-lettered; 0 if it is received until its retention ends."""
+    kind: Kind = Kind.SQS
+    given: tuple[str, ...] = ()
+    """The events as they were given, if a rule's target has shaped `bodies` of them."""
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether events invoke the function asynchronously, without a queue of the user's in front of it."""
+        return self.kind is Kind.EVENTBRIDGE
+
+    @property
+    def noun(self) -> str:
+        """What the trigger delivers."""
+        return "event" if self.is_direct else "message"
+
+    @property
+    def source_name(self) -> str:
+        """What has the messages: the queue, or the function whose events wait."""
+        return self.function_name if self.is_direct else self.queue_name
 
     @property
     def queue_name(self) -> str:
@@ -69,10 +97,7 @@ class Trigger:
 
 def usual_trigger(stage: Stage, bodies: tuple[str, ...]) -> Trigger:
     """A queue as Lambda's guide recommends: three receives, six times the function's timeout, a dead-letter queue."""
-    role = stage.call("iam", "CreateRole", RoleName="handler", AssumeRolePolicyDocument=json.dumps(_TRUST))["Role"]
-    stage.call(
-        "iam", "PutRolePolicy", RoleName="handler", PolicyName="queues", PolicyDocument=json.dumps(_ALL_QUEUES)
-    )  # fmt: skip
+    role_arn = create_role(stage)
     retention = {"MessageRetentionPeriod": str(RETENTION_S)}
     stage.call("sqs", "CreateQueue", QueueName="messages-dlq", Attributes=retention)
     dead_letter_arn = f"arn:aws:sqs:{SCOPE.region}:{SCOPE.account}:messages-dlq"
@@ -81,7 +106,7 @@ def usual_trigger(stage: Stage, bodies: tuple[str, ...]) -> Trigger:
     url = stage.call("sqs", "CreateQueue", QueueName="messages", Attributes=attributes)["QueueUrl"]
     queue_arn = f"arn:aws:sqs:{SCOPE.region}:{SCOPE.account}:messages"
     stage.call(
-        "lambda", "CreateFunction", FunctionName="handler", Runtime="python3.12", Role=role["Arn"],
+        "lambda", "CreateFunction", FunctionName="handler", Runtime="python3.12", Role=role_arn,
         Handler="index.handler", Timeout=TIMEOUT_S, Code={"ZipFile": empty_archive()},
     )  # fmt: skip
     stage.call(
@@ -92,6 +117,15 @@ def usual_trigger(stage: Stage, bodies: tuple[str, ...]) -> Trigger:
         "handler", queue_arn, url, dead_letter_arn, TIMEOUT_S * SECOND_MS, RETENTION_S * SECOND_MS, bodies,
         RECEIVES_MAX,
     )  # fmt: skip
+
+
+def create_role(stage: Stage) -> str:
+    """The role of a function that is made for the handler; returns its ARN."""
+    role = stage.call("iam", "CreateRole", RoleName="handler", AssumeRolePolicyDocument=json.dumps(_TRUST))["Role"]
+    stage.call(
+        "iam", "PutRolePolicy", RoleName="handler", PolicyName="queues", PolicyDocument=json.dumps(_ALL_QUEUES)
+    )  # fmt: skip
+    return str(role["Arn"])
 
 
 def empty_archive() -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from redrive.prove.judge.judge import Rule, Violation
-from redrive.prove.play.events import Called, DeadLettered, Ended, Ending, Event, Shown
+from redrive.prove.play.events import Called, DeadLettered, Delivered, Ended, Ending, Event, Shown
 
 _REFUSALS = frozenset({"ConditionalCheckFailedException", "TransactionCanceledException"})
 """How a handler learns that a condition does not hold: this is no failure."""
@@ -23,6 +23,17 @@ _SKIPPED = (
 _SWALLOWED = (
     "A run met an error and returned as if all had gone well, so its message was deleted. Let the exception out, or "
     "name the message in batchItemFailures, with FunctionResponseTypes set to ReportBatchItemFailures."
+)
+_SWALLOWED_EVENT = (
+    "A run met an error and returned as if all had gone well: Lambda does not retry. Let the exception out."
+)
+_DROPPED = (
+    "Lambda gives up after the retries of an asynchronous invocation, and the event is gone. Give the function a "
+    "dead-letter queue (DeadLetterConfig) or a queue as its destination on failure."
+)
+_LEASE_OF_EVENT = (
+    "Treat a record that says a run goes on as a lease: let it end with the function's timeout, raise while it lasts "
+    "so that Lambda retries the event, and take the work over when it is past."
 )
 _UNCERTAIN = (
     "The effect's answer was lost, and nothing tells whether it happened. Give the effect a lookup, or a downstream "
@@ -47,6 +58,8 @@ def advice_on_loss(violation: Violation, events: Sequence[Event]) -> str:
     if violation.is_endless:
         return _ENDLESS
     ends = [event for event in events if isinstance(event, Ended)]
+    if any(end.is_direct for end in ends) or any(isinstance(one, Delivered) and one.is_direct for one in events):
+        return _advice_on_events(violation, events, ends)
     if any("EffectUncertain" in end.answer + end.said for end in ends):
         return _UNCERTAIN
     if violation.rule is Rule.ALL and any(_is_swallowed(end, events) for end in ends):
@@ -62,6 +75,20 @@ def advice_on_loss(violation: Violation, events: Sequence[Event]) -> str:
     if violation.rule is Rule.UNSTUCK and is_dead and reason:
         return f"Mend what the runs after the redrive fail with: {reason}"
     return _LEASE
+
+
+def _advice_on_events(violation: Violation, events: Sequence[Event], ends: Sequence[Ended]) -> str:
+    """Advice for a function that events invoke: it has no queue of its own."""
+    if any("EffectUncertain" in end.answer + end.said for end in ends):
+        return _UNCERTAIN
+    if violation.rule is Rule.ALL and any(_is_swallowed(end, events) for end in ends):
+        return _SWALLOWED_EVENT
+    is_dead = any(isinstance(event, DeadLettered) for event in events)
+    if violation.rule is Rule.ALL and not is_dead and ends and ends[-1].ending is not Ending.RETURNED:
+        return _DROPPED
+    if violation.rule is Rule.UNSTUCK and is_dead and ends and ends[-1].ending is Ending.FAILED:
+        return f"Mend what the runs after the redrive fail with: {ends[-1].answer}"
+    return _LEASE_OF_EVENT
 
 
 def _deletes_its_message(events: Sequence[Event]) -> bool:

@@ -66,6 +66,7 @@ def as_test(verdict: Verdict, options: Options, *, file: Path | None = None, roo
 def _settings(options: Options, file: Path | None, root: Path | None) -> dict[str, str]:
     """The arguments that differ from their defaults, as Python source."""
     settings: dict[str, object] = {
+        "trigger": "" if options.trigger is None else options.trigger.value,
         "parameters": dict(options.parameters),
         "effects": list(options.effects),
         "ignore": list(options.ignored),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from redrive.core.clock import SECOND_MS, Instant
@@ -20,6 +21,8 @@ _UNITS = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
 STEPS_MAX = 40
 """A story with more steps than this is shortened."""
 _ANSWER_CHARS_MAX = 100
+_MESSAGE_KEY = "take the key from the message's body, never from its message id, which a duplicate and a redrive change"
+_EVENT_KEY = "take the event's id or a part of its detail as the key, never the request id, which a duplicate changes"
 _DEATHS = "a crash, a kill or its timeout"
 
 
@@ -35,11 +38,22 @@ class Step:
 
 def tell(events: Sequence[Event]) -> list[Step]:
     """The steps of a history; of a very long history, its beginning and its end."""
-    steps = [step for event in events for step in _steps_of(event)]
+    steps = [step for event in _counted(events) for step in _steps_of(event)]
     if len(steps) <= STEPS_MAX:
         return steps
     begin, end = steps[: STEPS_MAX // 2], steps[-STEPS_MAX // 4 :]
     return [*begin, Step(end[0].at, f"… and so on: {len(steps) - len(begin) - len(end)} steps are left out"), *end]
+
+
+def _counted(events: Sequence[Event]) -> Iterator[Event]:
+    """The events; of runs that events have asked for, how often each request has come is counted here."""
+    times: Counter[str] = Counter()
+    for event in events:
+        if isinstance(event, Delivered) and event.is_direct:
+            times.update(event.message_ids)
+            yield replace(event, receives=tuple(times[one] for one in event.message_ids))
+        else:
+            yield event
 
 
 def _steps_of(event: Event) -> Iterator[Step]:
@@ -47,13 +61,20 @@ def _steps_of(event: Event) -> Iterator[Step]:
     match event:
         case Delivered(run=run, message_ids=ids, receives=receives):
             words = [f"{one[:8]}… for the {_ordinal(count)} time" for one, count in zip(ids, receives, strict=True)]
-            yield Step(at, f"run {run} begins: it is given the message {', '.join(words)}")
+            what = "event, as the request" if event.is_direct else "message"
+            yield Step(at, f"run {run} begins: it is given the {what} {', '.join(words)}")
         case Called():
             yield _call_step(at, event)
             if Fault.CRASH_AFTER in event.faults:
                 yield Step(at, f"run {event.run} dies here ({_DEATHS}): what it did stays", event.place, is_fault=True)
         case Ended(run=run, ending=ending, answer=answer):
-            yield from _end_steps(at, run, ending, answer)
+            after = "Lambda keeps its event for a retry" if event.is_direct else "its message stays in the queue"
+            yield from _end_steps(at, run, ending, answer, after)
+        case Sent(act=Act.DUPLICATE, is_direct=True):
+            what = "the bus delivers the event a second time: the same event id, and another request id"
+            yield Step(at, what, is_fault=True)
+        case Sent(is_direct=True):
+            yield Step(at, "the function is invoked again with the events of the dead letters")
         case Sent(act=Act.DUPLICATE):
             yield Step(at, "the message comes a second time, with the same body and another message id", is_fault=True)
         case Sent():
@@ -61,8 +82,12 @@ def _steps_of(event: Event) -> Iterator[Step]:
         case Shown(run=run):
             yield Step(at, f"the very message that run {run} works on is handed out a second time", is_fault=True)
         case DeadLettered(count=count):
-            what = "the message was" if count == 1 else f"{count} messages were"
-            yield Step(at, f"{what} received as often as the queue allows: now in the dead-letter queue")
+            noun = "event" if event.is_direct else "message"
+            what = f"the {noun} was" if count == 1 else f"{count} {noun}s were"
+            how = (
+                "tried as often as the function allows" if event.is_direct else "received as often as the queue allows"
+            )
+            yield Step(at, f"{what} {how}: now in the dead-letter queue")
         case _:
             assert_never(event)
 
@@ -83,7 +108,7 @@ def _call_step(at: str, event: Called) -> Step:
     elif Fault.THROTTLED in event.faults:
         text = f"{run}: {event.call} is throttled, now and for the rest of this run ({event.outcome})"
     elif Fault.OUTAGE in event.faults:
-        text = f"{run}: {event.call} is throttled, now and until the message has left the queue ({event.outcome})"
+        text = f"{run}: {event.call} is throttled, now and until nothing is left to deliver ({event.outcome})"
     elif event.outcome:
         text = f"{run}: {event.call} is refused: {event.outcome}"
     else:
@@ -91,12 +116,12 @@ def _call_step(at: str, event: Called) -> Step:
     return Step(at, text, event.place, is_fault)
 
 
-def _end_steps(at: str, run: int, ending: Ending, answer: str) -> Iterator[Step]:
+def _end_steps(at: str, run: int, ending: Ending, answer: str, after: str) -> Iterator[Step]:
     match ending:
         case Ending.RETURNED:
             yield Step(at, f"run {run} returns {_cut(answer)}")
         case Ending.FAILED:
-            yield Step(at, f"run {run} fails: {_cut(answer)}; its message stays in the queue")
+            yield Step(at, f"run {run} fails: {_cut(answer)}; {after}")
         case Ending.TIMED_OUT:
             yield Step(at, f"run {run} sleeps past its timeout and is ended", is_fault=True)
         case Ending.DIED:
@@ -146,7 +171,10 @@ def _is_keyed_by_message_id(events: Sequence[Event], ledger: LedgerRows) -> bool
 def _advice_on_repetition(events: Sequence[Event], ledger: LedgerRows) -> str:
     faults = {fault for event in events if isinstance(event, Called) for fault in event.faults}
     acts = {event.act for event in events if isinstance(event, Sent)}
-    key = "take the key from the message's body, never from its message id, which a duplicate and a redrive change"
+    is_direct = any(isinstance(event, Delivered) and event.is_direct for event in events)
+    key = _EVENT_KEY if is_direct else _MESSAGE_KEY
+    if is_direct and _is_keyed_by_message_id(events, ledger):
+        return f"The key in {ledger.name} is the request id, and a duplicate has another one: take the event's id."
     if _is_keyed_by_message_id(events, ledger):
         return f"The key in {ledger.name} is the message id, and a duplicate has another one: take it from the body."
     if ledger.name is None:

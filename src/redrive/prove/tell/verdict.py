@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from redrive.prove.judge.judge import Violation
 from redrive.prove.play.faults import History
+from redrive.prove.stage.trigger import Kind
 from redrive.prove.tell.story import Step
 
 
@@ -52,6 +53,7 @@ class Verdict:
     assumptions: Mapping[str, str]
     bodies: Sequence[str]
     counterexample: Counterexample | None
+    trigger: Kind = Kind.SQS
 
     @property
     def sentence(self) -> str:
@@ -80,6 +82,7 @@ class Verdict:
             "effects": dict(self.effects),
             "ledger": self.ledger,
             "assumptions": dict(self.assumptions),
+            "trigger": self.trigger.value,
             "messages": list(self.bodies),
             "counterexample": None if found is None else _document(found),
         }  # fmt: skip

@@ -52,8 +52,7 @@ REPLAYS_KEPT_MS = 90 * DAY_MS
 CONNECTIONS_MAX = 3_000
 API_DESTINATIONS_MAX = 3_000
 
-# Ours: how many events of a replay one transaction publishes, and how many replays share a transaction.
-REPLAYED_PER_CLAIM_MAX = 100
+# Ours: how many replays share a transaction.
 REPLAYS_PER_CLAIM_MAX = 10
 
 # Ours: a request for a token counts as lost after its lease, and is repeated at these intervals if nobody answers it.

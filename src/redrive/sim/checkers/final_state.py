@@ -7,9 +7,18 @@ from collections.abc import Iterator, Sequence
 from redrive.core.clock import HOUR_MS, SECOND_MS, Instant
 from redrive.core.documents import load_json
 from redrive.sim.checkers.executions import METRICS
-from redrive.sim.checkers.happenings import DeadLettered, Happening, HistoryRead, LeftMessage, Measured, Occurred
+from redrive.sim.checkers.happenings import (
+    DeadLettered,
+    Happening,
+    HistoryRead,
+    LeftMessage,
+    Measured,
+    Occurred,
+    RuleHistoryRead,
+)
 from redrive.sim.fleet.clients import SCOPE
 from redrive.sim.users.acts import reached
+from redrive.sim.users.publishers import rule_arn
 from redrive.sim.world import START, Simulation
 
 ALARMS = "alarms"
@@ -52,6 +61,12 @@ def history_and_metrics(simulation: Simulation, alarms: Sequence[str]) -> Iterat
             EndTime=simulation.now, Period=HOUR_MS // SECOND_MS, Statistics=["Sum"],
         )  # fmt: skip
         yield Measured(metric, round(sum(point["Sum"] for point in answer["Datapoints"])))
+
+
+def rule_histories(simulation: Simulation, rules: Sequence[str]) -> Iterator[Happening]:
+    """What the engine's history says about these rules."""
+    for name in rules:
+        yield RuleHistoryRead(name, simulation.history(rule_arn(name)))
 
 
 def _letter(message: LeftMessage) -> DeadLettered:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from redrive.core.clock import Instant
+from redrive.core.documents import Document
 from redrive.delivery.worker import Attempt
 from redrive.store.tables.attempts import AttemptRecord
 from redrive.store.tables.metrics import Series
@@ -145,9 +146,54 @@ class Forgot:
     sums: Mapping[Series, float]
 
 
+@dataclass(frozen=True, slots=True)
+class RuleSet:
+    """A rule of the bus has this pattern from now on; none if it is disabled."""
+
+    name: str
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """The bus has accepted an event: its id, what patterns see of it, and its time."""
+
+    event_id: str
+    document: Document
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayStarted:
+    """A replay was accepted: the events between these times, to one rule."""
+
+    name: str
+    rule: str
+    start_at: Instant
+    end_at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """The target of a rule has received an event, by this message. `replay` is empty for the first time."""
+
+    rule: str
+    event_id: str
+    replay: str
+    message_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class RuleHistoryRead:
+    """At the end: the engine's history of a rule."""
+
+    rule_name: str
+    records: Sequence[AttemptRecord]
+
+
 Happening = (
     Tried | Accepted | Received | GroupReceived | Deleting | Handled | Occurred | Reached | DeadLettered | HistoryRead
-    | Measured | Recorded | Took | Settled | Forgot
+    | Measured | Recorded | Took | Settled | Forgot | RuleSet | Published | ReplayStarted | Arrived | RuleHistoryRead
 )  # fmt: skip
 
 

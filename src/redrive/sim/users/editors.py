@@ -33,10 +33,10 @@ class FaultAdder:
     """Adds faults for targets; sometimes, and at the end, removes all of them."""
 
     def __init__(
-        self, simulation: Simulation, targets: Sequence[str], *, dice: Dice, until: Instant
+        self, simulation: Simulation, targets: Sequence[str], *, dice: Dice, until: Instant, name: str = "saboteur"
     ) -> None:  # fmt: skip
         """`targets` by ARN."""
-        self.name = "saboteur"
+        self.name = name
         self._simulation = simulation
         self._targets = targets
         self._dice = dice

@@ -10,9 +10,11 @@ from redrive.core.clock import HOUR_MS, MINUTE_MS, SECOND_MS, Instant
 from redrive.core.documents import Document, dump_json
 from redrive.core.entropy import Entropy
 from redrive.core.scope import Caller
+from redrive.sim.checkers.buses import RuleRetries, RulesAndReplays
 from redrive.sim.checkers.executions import Ends, Executions, Metrics, RetriedSchedule
-from redrive.sim.checkers.final_state import ALARMS, history_and_metrics, occurrence
+from redrive.sim.checkers.final_state import ALARMS, history_and_metrics, occurrence, rule_histories
 from redrive.sim.checkers.groups import GroupsInOrder
+from redrive.sim.checkers.happenings import RuleSet
 from redrive.sim.checkers.rules import (
     Conservation,
     DeadLetters,
@@ -43,6 +45,16 @@ from redrive.sim.users.acts import (
 )
 from redrive.sim.users.editors import PERMANENT, THROTTLED, Editor, FaultAdder
 from redrive.sim.users.functions import Handler
+from redrive.sim.users.publishers import (
+    ARCHIVE,
+    ARCHIVED,
+    BUS,
+    PATTERNS,
+    Publisher,
+    Replayer,
+    RuleEditor,
+    arrival_handler,
+)
 from redrive.sim.world import Simulation
 
 LAMBDA_LETTER = ("RequestID", "ErrorCode", "ErrorMessage")
@@ -65,6 +77,15 @@ WAITING = "arn:aws:scheduler:::aws-sdk:lambda:invoke"
 """The target of schedules that wait for a function's answer."""
 RETRIES_DRAWN = (0, 1, 2, 5, 185)
 AGES_S_DRAWN = (60, 300, 3_600)
+
+HITS = "hits"
+"""The queue that is the target of all rules."""
+HIT = '{"rule": <aws.events.rule-name>, "event": <aws.events.event.json>}'
+"""What a rule sends."""
+RULES_MAX = 5
+BUS_SHARE = 0.5
+RULE_LETTER = ("ERROR_CODE", "ERROR_MESSAGE", "RETRY_ATTEMPTS", "RULE_ARN", "TARGET_ARN")
+_ANYBODY = {"Principal": "*", "Action": "sqs:*", "Resource": "*"}
 
 ROLE = "everything"
 CLOSING_MS = 10 * MINUTE_MS
@@ -93,6 +114,7 @@ class Workload:
         self._letters: dict[str, tuple[str, ...]] = {}
         self._sources: dict[str, str] = {}
         self._drained: list[str] = []
+        self._rules: dict[str, int] = {}
         self._role_arn = self._create_role()
         apart_ms = simulation.weather.disagreement_ms
         simulation.watch(
@@ -103,6 +125,7 @@ class Workload:
             DeadLetters(self._letters, self._sources), ScheduledInstants(self._planned),
             Executions(self._alarms, PERMANENT), Ends(self._alarms, skew_ms=simulation.weather.skew_ms),
             Metrics(ALARMS, throttled=THROTTLED, permanent=PERMANENT),
+            RulesAndReplays(HITS, f"{HITS}-letters"), RuleRetries(self._rules, f"{HITS}-letters", PERMANENT),
         )  # fmt: skip
 
     def establish(self) -> None:
@@ -111,6 +134,9 @@ class Workload:
         chosen = [part for part in parts if self.dice.chance(0.75)] or [self.orders]
         for part in chosen:
             part()
+        # Drawn from a fork, so that seeds without a bus have the history that they had before there was one.
+        if Dice(self._entropy.fork("with a bus")).chance(BUS_SHARE):
+            self.bus(Dice(self._entropy.fork("bus")))
         if self.schedules_made:
             simulation, dice = self.simulation, Dice(self._entropy.fork("editor"))
             editor = Editor(simulation, simulation.client("editor"), self.schedules_made, dice=dice, until=self._until)
@@ -124,7 +150,8 @@ class Workload:
         simulation.run_until(simulation.awake_at + HOUR_MS)
         left = [message for url in self._queues.values() for message in drain(simulation, url)]
         seen = [happening for message in left if (happening := occurrence(message, simulation.now)) is not None]
-        simulation.finish(left, [*seen, *history_and_metrics(simulation, list(self._alarms))])
+        told = [*history_and_metrics(simulation, list(self._alarms)), *rule_histories(simulation, list(self._rules))]
+        simulation.finish(left, [*seen, *told])
 
     def mail(self) -> None:
         """Producers, a queue with a dead-letter queue, consumers that are sometimes too slow."""
@@ -222,6 +249,49 @@ class Workload:
         self._drained.append("payroll.fifo")
         self.mapping("payroll.fifo", "pay", batch_size=dice.between(1, 10), reports_failures=reports)
         self.producer("payroll", self._sender_in_order("payroll", url), poison_share=0.0)
+
+    def bus(self, dice: Dice) -> None:
+        """An event bus with an archive, rules that are changed, a publisher, replays, and a queue as target of all."""
+        simulation = self.simulation
+        call = simulation.reliable.call
+        url, letters = self.queue(HITS), f"{HITS}-letters"
+        self.queue(letters)
+        self._letters[letters] = RULE_LETTER
+        call("sqs", "SetQueueAttributes", QueueUrl=url, Attributes={"Policy": _policy(_ANYBODY)})
+        call("sqs", "SetQueueAttributes", QueueUrl=self._queues[letters], Attributes={"Policy": _policy(_ANYBODY)})
+        bus_arn = call("events", "CreateEventBus", Name=BUS)["EventBusArn"]
+        call("events", "CreateArchive", ArchiveName=ARCHIVE, EventSourceArn=bus_arn)
+        edited = [f"rule-{number}" for number in range(dice.between(1, RULES_MAX))]
+        self._rule(ARCHIVED, {"source": [{"prefix": ""}]}, retries_max=dice.between(0, 5))
+        for name in edited:
+            self._rule(name, PATTERNS[dice.between(0, len(PATTERNS) - 1)], retries_max=dice.between(0, 5))
+        self.consumer("listener", url, arrival_handler(simulation))
+
+        def fork(name: str) -> Dice:
+            return Dice(self._entropy.fork(name))
+
+        users = (
+            Publisher(simulation, simulation.client("publisher"), dice=fork("publisher"), until=self._until),
+            RuleEditor(simulation, simulation.client("rule editor"), edited, dice=fork("rules"), until=self._until),
+            Replayer(simulation, simulation.client("replayer"), dice=fork("replayer"), until=self._until),
+            FaultAdder(
+                simulation, [_arn("sqs", HITS)], dice=fork("bus faults"), until=self._until, name="bus saboteur"
+            ),
+        )  # fmt: skip
+        for user in users:
+            simulation.add(user, at=simulation.now + SECOND_MS)
+
+    def _rule(self, name: str, pattern: Document, *, retries_max: int) -> None:
+        call, text = self.simulation.reliable.call, dump_json(pattern)
+        self._rules[name] = retries_max
+        call("events", "PutRule", Name=name, EventBusName=BUS, EventPattern=text)
+        target: Document = {
+            "Id": HITS, "Arn": _arn("sqs", HITS), "RetryPolicy": {"MaximumRetryAttempts": retries_max},
+            "DeadLetterConfig": {"Arn": _arn("sqs", f"{HITS}-letters")},
+            "InputTransformer": {"InputPathsMap": {}, "InputTemplate": HIT},
+        }  # fmt: skip
+        call("events", "PutTargets", Rule=name, EventBusName=BUS, Targets=[target])
+        self.simulation.observe(RuleSet(name, text))
 
     def queue(self, name: str, *, receives_max: int | None = None, is_fifo: bool = False) -> str:
         """Create a queue; with `receives_max`, also a dead-letter queue `NAME-dlq`. Returns its URL."""

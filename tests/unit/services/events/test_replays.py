@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from redrive.services.events.limits import REPLAYED_PER_CLAIM_MAX, REPLAYS_MAX
+from redrive.core.knobs import PRODUCTION
+from redrive.services.events.limits import REPLAYS_MAX
 from redrive.services.events.workers.replays import ReplayWorker
 from redrive.testing.world import START, World
 
@@ -184,7 +185,7 @@ def test_second_replay_delivers_again(bus: Bus) -> None:
 
 
 def test_large_archive_is_replayed_in_pieces_each_event_once(bus: Bus) -> None:
-    count = 2 * REPLAYED_PER_CLAIM_MAX + 3
+    count = 2 * PRODUCTION.events_replayed_per_claim + 3
     bus.put(*range(count))
     bus.rule("orders")
 

@@ -13,12 +13,13 @@ from dataclasses import replace
 from redrive.core.clock import Instant
 from redrive.core.documents import load_json
 from redrive.core.errors import Bug
+from redrive.core.knobs import PRODUCTION
 from redrive.core.scope import Scope
 from redrive.delivery.outside.errand import Result
 from redrive.delivery.upkeep.worker import will_age
 from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.services.events.archiving import RETENTION
-from redrive.services.events.limits import REPLAYED_PER_CLAIM_MAX, REPLAYS_KEPT_MS, REPLAYS_PER_CLAIM_MAX
+from redrive.services.events.limits import REPLAYS_KEPT_MS, REPLAYS_PER_CLAIM_MAX
 from redrive.services.events.model.archive import Archive
 from redrive.services.events.model.bus import DEFAULT_BUS, BusReference, EventBus
 from redrive.services.events.model.event import Event, replayed
@@ -40,7 +41,7 @@ class ReplayWorker:
     timer = REPLAY_TIMER
     upkeep = False
 
-    def __init__(self, *, per_claim: int = REPLAYED_PER_CLAIM_MAX) -> None:
+    def __init__(self, *, per_claim: int = PRODUCTION.events_replayed_per_claim) -> None:
         """`per_claim`: how many events of a replay one transaction publishes."""
         self._per_claim = per_claim
 
