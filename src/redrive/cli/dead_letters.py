@@ -1,4 +1,4 @@
-"""The sources of dead letters: every setting of queues, schedules and functions that names a dead-letter queue."""
+"""The sources of dead letters: every setting of queues, schedules, rules and functions that names a queue for them."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ def find_sources(place: Place, queues: Mapping[str, str]) -> DeadLetterSources:
     finders: dict[str, Callable[[], _Found]] = {
         "sqs": lambda: _of_queues(place.client("sqs"), queues),
         "scheduler": lambda: _of_schedules(place.client("scheduler")),
+        "events": lambda: _of_rules(place.client("events")),
         "lambda": lambda: _of_functions(place.client("lambda")),
     }
     for service, finder in finders.items():
@@ -63,6 +64,30 @@ def _of_schedules(scheduler: Any) -> _Found:
         if queue_arn:
             name = one["Name"] if one["GroupName"] == "default" else f"{one['GroupName']}/{one['Name']}"
             yield queue_arn, _source("schedule", name, one["Arn"])
+
+
+def _of_rules(events: Any) -> _Found:
+    for bus in _buses(events):
+        for rule in (
+            rule for page in events.get_paginator("list_rules").paginate(EventBusName=bus) for rule in page["Rules"]
+        ):
+            name = rule["Name"] if bus == "default" else f"{bus}/{rule['Name']}"
+            targets = events.get_paginator("list_targets_by_rule").paginate(Rule=rule["Name"], EventBusName=bus)
+            for target in (target for page in targets for target in page["Targets"]):
+                queue_arn = target.get("DeadLetterConfig", {}).get("Arn")
+                if queue_arn:
+                    yield queue_arn, _source("rule", name, rule["Arn"])
+
+
+def _buses(events: Any) -> Iterator[str]:
+    """The names of all buses. Boto3 has no paginator for them."""
+    after: dict[str, str] = {}
+    while True:
+        page = events.list_event_buses(**after)
+        yield from (bus["Name"] for bus in page["EventBuses"])
+        if not page.get("NextToken"):
+            return
+        after = {"NextToken": page["NextToken"]}
 
 
 def _of_functions(functions: Any) -> _Found:

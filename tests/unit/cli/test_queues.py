@@ -72,6 +72,22 @@ def test_queue_names_everything_whose_dead_letters_it_takes(terminal: Terminal) 
     assert (told["orders"]["dead_letters_to"], told["orders"]["max_receive_count"]) == (f"{ARN}:dead", 3)
 
 
+def test_queue_takes_the_dead_letters_of_rules_of_all_buses(terminal: Terminal) -> None:
+    queue(terminal, "dead")
+    events = terminal.client("events")
+    events.create_event_bus(Name="shop")
+    for bus in ("default", "shop"):
+        events.put_rule(Name="orders", EventPattern='{"source":["shop"]}', EventBusName=bus)
+        target = {"Id": "1", "Arn": f"{ARN}:orders", "DeadLetterConfig": {"Arn": f"{ARN}:dead"}}
+        events.put_targets(Rule="orders", EventBusName=bus, Targets=[target])
+
+    told = by_name(terminal.json("queues"))
+
+    assert [(one["kind"], one["name"]) for one in told["dead"]["dead_letters_of"]] == [
+        ("rule", "orders"), ("rule", "shop/orders"),
+    ]  # fmt: skip
+
+
 def test_queue_takes_the_dead_letters_of_functions_and_of_their_failures(terminal: Terminal) -> None:
     """By a function's dead-letter configuration, and by its destination on failure."""
     functions = terminal.client("lambda")

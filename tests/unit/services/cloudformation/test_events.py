@@ -73,11 +73,11 @@ def test_events_of_a_sam_function_run_it(stacks: Stacks, world: World) -> None:
     """SAM makes a rule and a permission of each event: a pattern of either name, and a schedule."""
     seen: list[str] = []
 
-    def note(event: Any, _: object) -> None:
+    def run(event: Any, _: Any) -> None:
         seen.append(event["detail-type"])
 
-    world.functions.register("worker", note)
-    pattern = {"source": ["shop"]}
+    world.functions.register("worker", run)
+    pattern: dict[str, Any] = {"source": ["shop"]}
     properties: dict[str, Any] = {
         "FunctionName": "worker", "Handler": "index.handler", "Runtime": "python3.12",
         "InlineCode": "def handler(e, c): pass",
@@ -102,3 +102,29 @@ def test_events_of_a_sam_function_run_it(stacks: Stacks, world: World) -> None:
 
     assert stacks.status("sam") == "CREATE_COMPLETE"
     assert sorted(seen) == ["Scheduled Event", "old", "shop"]
+
+
+def test_log_group_of_a_stack_gets_the_events_of_its_rule(stacks: Stacks, world: World) -> None:
+    """The policy names the group by the ARN that ends in `:*`, and the rule."""
+    document = {"Fn::Sub": [
+        ('{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": {"Service": "events.amazonaws.com"},'
+        ' "Action": ["logs:CreateLogStream", "logs:PutLogEvents"], "Resource": "${Group}",'
+        ' "Condition": {"ArnEquals": {"aws:SourceArn": "${Rule}"}}}]}'),
+        {"Group": {"Fn::GetAtt": ["G", "Arn"]}, "Rule": {"Fn::GetAtt": ["R", "Arn"]}},
+    ]}  # fmt: skip
+    target = {"Id": "1", "Arn": {"Fn::GetAtt": ["G", "Arn"]}}
+    parts = {
+        "G": {"Type": "AWS::Logs::LogGroup", "Properties": {"LogGroupName": "/aws/events/g"}},
+        "R": {"Type": "AWS::Events::Rule", "Properties": {"EventPattern": {"source": ["shop"]}, "Targets": [target]}},
+        "P": {"Type": "AWS::Logs::ResourcePolicy", "Properties": {"PolicyName": "p", "PolicyDocument": document}},
+    }
+
+    stacks.create("logs", parts)
+    entry = {"Source": "shop", "DetailType": "t", "Detail": "{}"}
+    (answer,) = world.client("events").put_events(Entries=[entry])["Entries"]
+    world.settle()
+
+    (line,) = world.client("logs").filter_log_events(logGroupName="/aws/events/g")["events"]
+    assert json.loads(line["message"])["id"] == answer["EventId"]
+    stacks.delete("logs")
+    assert world.call("logs", "DescribeResourcePolicies")["resourcePolicies"] == []

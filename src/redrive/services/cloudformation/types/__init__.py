@@ -20,7 +20,7 @@ from redrive.services.cloudformation.types.lambda_ import (
     PERMISSION,
 )
 from redrive.services.cloudformation.types.layers import LAYER_VERSION, LAYER_VERSION_PERMISSION
-from redrive.services.cloudformation.types.logs import LOG_GROUP, LOG_STREAM
+from redrive.services.cloudformation.types.logs import LOG_GROUP, LOG_STREAM, RESOURCE_POLICY
 from redrive.services.cloudformation.types.macro import MACRO
 from redrive.services.cloudformation.types.nested import NESTED_STACK
 from redrive.services.cloudformation.types.resource import ResourceType
@@ -54,6 +54,7 @@ _ALL: tuple[ResourceType, ...] = (
     QUEUE,
     QUEUE_INLINE_POLICY,
     QUEUE_POLICY,
+    RESOURCE_POLICY,
     ROLE,
     RULE,
     SCHEDULE,

@@ -1,4 +1,4 @@
-"""AWS::Logs::LogGroup and AWS::Logs::LogStream.
+"""AWS::Logs::LogGroup, LogStream and ResourcePolicy.
 
 Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/AWS_Logs.html
 """
@@ -86,6 +86,20 @@ def _delete_stream(place: Place, existing: Existing) -> None:
     place.call("logs", "DeleteLogStream", logGroupName=group_name, logStreamName=existing.physical_id)
 
 
+def _put_policy(place: Place, properties: Document) -> Existing:
+    name = properties["PolicyName"]
+    place.call("logs", "PutResourcePolicy", policyName=name, policyDocument=properties["PolicyDocument"])
+    return Existing(name, properties, {})
+
+
+def _update_policy(place: Place, existing: Existing, properties: Document) -> Existing:
+    return _put_policy(place, {**properties, "PolicyName": existing.physical_id})
+
+
+def _delete_policy(place: Place, existing: Existing) -> None:
+    place.call("logs", "DeleteResourcePolicy", policyName=existing.physical_id)
+
+
 LOG_GROUP = ResourceType(
     name="AWS::Logs::LogGroup",
     properties={
@@ -116,5 +130,15 @@ LOG_STREAM = ResourceType(
     update=not_updatable,
     delete=_delete_stream,
     name_property="LogStreamName",
+    missing=_MISSING,
+)
+
+RESOURCE_POLICY = ResourceType(
+    name="AWS::Logs::ResourcePolicy",
+    properties={"PolicyDocument": required(TEXT), "PolicyName": replacing(required(TEXT))},
+    create=_put_policy,
+    update=_update_policy,
+    delete=_delete_policy,
+    name_property="PolicyName",
     missing=_MISSING,
 )
