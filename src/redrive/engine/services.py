@@ -11,6 +11,7 @@ from redrive.core.limits import Limits
 from redrive.core.scope import Caller
 from redrive.delivery.operation import ByNode, Outside, OutsideNeeded, Wait
 from redrive.engine.registry import Registry
+from redrive.services.events import own_events
 from redrive.services.iam import access
 from redrive.store.api import Transaction
 
@@ -20,6 +21,8 @@ class BoundServices:
 
     assume_role = staticmethod(access.assume_role)
     authorize = staticmethod(access.authorize)
+    publish_event = staticmethod(own_events.publish_event)
+    publish_read_call = staticmethod(own_events.publish_read_call)
     user_of = staticmethod(access.user_of)
 
     def __init__(
