@@ -1,7 +1,7 @@
 """API calls on their way to CloudTrail: runs an operation, and has the call recorded if a trail asks for it.
 
-The operation's model says how its parameters and its answer look in a record. CloudTrail itself is a service; this module
-knows only that calls are recorded, and what must not be in a record.
+The operation's model says how its parameters and its answer look in a record. CloudTrail itself is a service; this
+module knows only that calls are recorded, and what must not be in a record.
 """
 
 from __future__ import annotations
@@ -74,20 +74,26 @@ def record_call(tx: Transaction, call: Call, answer: object) -> None:
     """Record a call by its answer. An answer that is still to come is not recorded."""
     if not isinstance(answer, dict | ServiceError):
         return
-    is_read_only = call.kind is CallKind.READ
-    shown = None if is_read_only or isinstance(answer, ServiceError) else _shown(call.model.output, answer, call.model)
     error = answer if isinstance(answer, ServiceError) else None
     told = ApiCall(
-        host_name=call.host_name, name=event_name(call.model.service, call.model.name), is_read_only=is_read_only,
-        parameters=_limited(_shown(call.model.input, call.params, call.model), "requestParameters"),
-        answer=_limited(shown, "responseElements"), error_code="" if error is None else error.code,
-        error_message="" if error is None else error.message, user_agent=call.user_agent,
+        host_name=call.host_name, name=event_name(call.model.service, call.model.name),
+        is_read_only=call.kind is CallKind.READ, documents=partial(_documents, call, answer),
+        error_code="" if error is None else error.code, error_message="" if error is None else error.message,
+        user_agent=call.user_agent,
     )  # fmt: skip
     principal_id = partial(access.holder_id, tx, call.caller)
     record(tx, call.caller, told, is_global=call.is_global, principal_id=principal_id)
 
 
-def _limited(shown: Document | None, name: str) -> Document | None:
+def _documents(call: Call, answer: object) -> tuple[Document | None, Document | None]:
+    """The parameters of a call and its answer as a record shows them. Calls that only read show no answer."""
+    parameters = _limited(_shown(call.model.input, call.params, call.model), "requestParameters")
+    if call.kind is CallKind.READ or not isinstance(answer, dict):
+        return parameters, None
+    return parameters, _limited(_shown(call.model.output, answer, call.model), "responseElements")
+
+
+def _limited(shown: Document, name: str) -> Document | None:
     """What a record shows of a document, which may be too large for it."""
     if not shown:
         return None

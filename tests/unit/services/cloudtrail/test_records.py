@@ -266,6 +266,22 @@ def test_secrets_and_bytes_are_in_no_record(audit: Audit) -> None:
     assert (secret in json.dumps(records), "hush" in json.dumps(records)) == (False, False)
 
 
+def test_parameters_that_are_too_large_are_omitted(audit: Audit) -> None:
+    audit.rule("CreateSchedule")
+    role = f"arn:aws:iam::{ACCOUNT}:role/none"
+    target = {"Arn": f"arn:aws:sqs:us-east-1:{ACCOUNT}:records", "RoleArn": role, "Input": "x" * 110_000}
+
+    with pytest.raises(ClientError):
+        audit.world.client("scheduler").create_schedule(
+            Name="nightly", ScheduleExpression="rate(1 day)", FlexibleTimeWindow={"Mode": "OFF"}, Target=target
+        )
+
+    (event,) = audit.records()
+    shown = event["detail"]["requestParameters"]
+    assert (shown["omitted"], shown["reason"]) == (True, "requestParameters too large")
+    assert shown["originalSize"] > 110_000
+
+
 def test_calls_of_a_stack_name_who_makes_them(audit: Audit) -> None:
     audit.rule("CreateQueue")
     template: dict[str, Any] = {"Resources": {"Q": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "jobs"}}}}
@@ -281,8 +297,12 @@ def test_calls_of_a_stack_name_who_makes_them(audit: Audit) -> None:
 def test_function_that_a_rule_runs_for_every_call_ends(audit: Audit) -> None:
     """The function writes logs, which are calls as well; the rule does not run the function for ever."""
     runs: list[str] = []
-    audit.world.functions.register("watch", lambda event, _: runs.append(event["detail"]["eventName"]))
-    pattern = {**CALLS, "detail": {"eventName": [{"prefix": "Create"}, {"prefix": "Put"}]}}
+
+    def note(event: Any, _: object) -> None:
+        runs.append(event["detail"]["eventName"])
+
+    audit.world.functions.register("watch", note)
+    pattern: dict[str, Any] = {**CALLS, "detail": {"eventName": [{"prefix": "Create"}, {"prefix": "Put"}]}}
     function: dict[str, Any] = {"Type": "AWS::Serverless::Function", "Properties": {
         "FunctionName": "watch", "Handler": "index.handler", "Runtime": "python3.12",
         "InlineCode": "def handler(event, context): pass",

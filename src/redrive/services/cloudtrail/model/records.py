@@ -6,6 +6,7 @@ https://docs.aws.amazon.com/awscloudtrail/latest/userguide/cloudtrail-event-refe
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from redrive.core.clock import SECOND_MS, Instant, format_instant
@@ -21,15 +22,14 @@ _VERSION = "1.11"
 class ApiCall:
     """A call that was answered. `host_name` is the service as CloudTrail names it (`sqs.amazonaws.com`).
 
-    `parameters` and `answer` are in the form of records; None if there is nothing to show. `user_agent` is of
-    the caller.
+    `documents` gives its parameters and its answer in the form of records, None for what there is not; the error has no
+    code if the call succeeded. `user_agent` is the caller's.
     """
 
     host_name: str
     name: str
     is_read_only: bool
-    parameters: Document | None
-    answer: Document | None = None
+    documents: Callable[[], tuple[Document | None, Document | None]]
     error_code: str = ""
     error_message: str = ""
     user_agent: str = ""
@@ -37,6 +37,7 @@ class ApiCall:
 
 def record_of(call: ApiCall, caller: Caller, identity: Document, *, event_id: str, at: Instant) -> OwnEvent:
     """The record as an event of the called service."""
+    parameters, answer = call.documents()
     by_service = caller.invoked_by or caller.service
     detail: Document = {
         "eventVersion": _VERSION, "userIdentity": identity, "eventTime": format_instant(at - at % SECOND_MS),
@@ -46,7 +47,7 @@ def record_of(call: ApiCall, caller: Caller, identity: Document, *, event_id: st
     if call.error_code:
         detail |= {"errorCode": call.error_code, "errorMessage": call.error_message}
     detail |= {
-        "requestParameters": call.parameters, "responseElements": call.answer, "requestID": caller.request_id,
+        "requestParameters": parameters, "responseElements": answer, "requestID": caller.request_id,
         "eventID": event_id, "readOnly": call.is_read_only, "eventType": "AwsApiCall", "managementEvent": True,
         "recipientAccountId": caller.account, "eventCategory": "Management",
     }  # fmt: skip
