@@ -28,6 +28,14 @@ INTERPRETERS := $(or $(pythons),3.11 3.12 3.13 3.14)
 PORTABLE := tests/unit/core/test_portable.py tests/unit/invoke/test_descendants.py tests/unit/invoke/test_process.py \
 	tests/unit/gateway/test_server.py
 
+# What runs worlds; and the part of it that runs on PostgreSQL each time, because it leans on the store the most.
+ON_ANY_STORE := tests/unit/services tests/unit/delivery tests/unit/engine tests/unit/testing
+ON_POSTGRESQL := tests/unit/services/sqs/test_fifo_receive.py tests/unit/services/sqs/test_fifo_send.py \
+	tests/unit/services/sqs/test_move_tasks.py tests/unit/services/sqs/test_redrive.py \
+	tests/unit/services/dynamodb/test_transactions.py tests/unit/services/dynamodb/test_time_to_live.py \
+	tests/unit/services/scheduler/test_firing.py tests/unit/services/lambda_/test_batch.py \
+	tests/unit/services/lambda_/test_fifo.py tests/unit/delivery
+
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "redrive needs Python 3.11 or newer; name one: make setup PYTHON=python3.11")'
 	@test -x $(BIN)/python || { echo "make setup: a virtual environment in $(VENV)"; $(PYTHON) -m venv $(VENV); }
@@ -52,8 +60,11 @@ $(CLIENTS): examples/clients/requirements.txt examples/clients/javascript/packag
 demo: $(STAMP) ## See redrive at work
 	$(BIN)/redrive demo
 
-test: setup ## Run the tests; k=NAME those whose name contains NAME; portable=1 without Linux's own ways (short=1 a few)
-	$(if $(portable),REDRIVE_PORTABLE=1 )$(BIN)/python -m pytest -n auto $(if $(k),-k '$(k)') $(if $(short),$(PORTABLE))
+test: setup ## Run the tests; k=NAME of that name; portable=1 without Linux's ways (short=1 a few); store=postgresql on it
+	$(if $(portable),REDRIVE_PORTABLE=1 )$(BIN)/python -m pytest -n auto $(if $(k),-k '$(k)') $(if $(short),$(PORTABLE)) $(if $(store),--store $(store) $(ON_ANY_STORE))
+ifeq ($(k)$(portable)$(store),)
+	$(BIN)/python -m pytest -n auto --store postgresql $(ON_POSTGRESQL)
+endif
 
 test-all: setup ## Run the unit tests on every installed Python from 3.11 on; pythons="3.12 3.14" on these
 	@for version in $(INTERPRETERS); do \

@@ -27,6 +27,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )  # fmt: skip
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "sqlite(reason): the test is about SQLite, and is skipped on another store")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--store") == "sqlite":
+        return
+    for item in items:
+        if (mark := item.get_closest_marker("sqlite")) is not None:
+            item.add_marker(pytest.mark.skip(reason=f"about SQLite: {mark.args[0]}"))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _store_of_worlds(request: pytest.FixtureRequest) -> Iterator[None]:
     """The store that `--store` names, for every World."""

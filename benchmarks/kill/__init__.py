@@ -1,4 +1,4 @@
-"""Nodes of one store are killed under load, and their database too; then what is left is held against what was answered.
+"""Nodes of one store are killed under load, and their database; what is left is held against what was answered.
 
 cluster    the nodes and the database as processes, and who ends them
 client     requests that go round the nodes; an answer, a refusal, or a doubt

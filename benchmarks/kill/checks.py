@@ -1,4 +1,4 @@
-"""What has to be true of what the clients remember, and of what is left in the store. Each check lists what is wrong."""
+"""What has to be true of the clients' memory and of what is left in the store. Each check lists what is wrong."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import pairwise
 from benchmarks.kill.memory import NEVER, Memory, Received
 
 CLOCK_S = 0.25
-"""The clients' clock and the database's are one clock read by two programs; instants closer than this are not told apart."""
+"""Instants closer than this are not told apart: the clients and the store read their clocks at different moments."""
 
 
 def lost(memory: Memory, queue: str, found: set[str]) -> Iterator[str]:
@@ -107,15 +107,15 @@ def miscounted(memory: Memory, values: Mapping[str, int]) -> Iterator[str]:
 
 def ill_won(memory: Memory, winners: Mapping[str, str]) -> Iterator[str]:
     """A conditional put is won once, and the item is the winner's."""
-    for id, tries in memory.puts.items():
+    for item, tries in memory.puts.items():
         results = Counter(result for _, result in tries)
-        winner = winners.get(id)
+        winner = winners.get(item)
         if results["won"] > 1:
-            yield f"{id}: won {results['won']} times"
+            yield f"{item}: won {results['won']} times"
         for name, result in tries:
             if (result == "won") > (winner == name):
-                yield f"{id}: {name} has won, but it holds {winner}"
+                yield f"{item}: {name} has won, but it holds {winner}"
             if result == "lost" and winner == name:
-                yield f"{id}: {name} was refused, but it holds {winner}"
+                yield f"{item}: {name} was refused, but it holds {winner}"
         if results["lost"] and winner is None:
-            yield f"{id}: a put was refused, but there is no item"
+            yield f"{item}: a put was refused, but there is no item"

@@ -9,7 +9,8 @@ import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from redrive.core.documents import Document
 
 TIMEOUT_S = 20
 JSON_TYPES = {"AmazonSQS": "application/x-amz-json-1.0", "DynamoDB_20120810": "application/x-amz-json-1.0"}
@@ -24,7 +25,7 @@ SIGNATURE = (
 class Done:
     """The server answered that it has done what was asked."""
 
-    document: Mapping[str, Any]
+    document: Document
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,8 +97,7 @@ def nodes_on(store: str, count: int, folder: Path) -> Iterator[list[Node]]:
     """So many nodes on a store, while the block runs. Each has a log in the folder."""
     nodes: list[Node] = []
     try:
-        for number in range(count):
-            nodes.append(Node(store, folder / f"node-{number}.log"))
+        nodes.extend(Node(store, folder / f"node-{number}.log") for number in range(count))
         yield nodes
     finally:
         for node in nodes:

@@ -152,19 +152,19 @@ class Load:
 
         def run(turns: Iterator[int]) -> None:
             for number in turns:
-                id = f"race-{number}"
+                item = f"race-{number}"
                 members = {
-                    "TableName": "kept", "Item": {"id": {"S": id}, "winner": {"S": name}},
+                    "TableName": "kept", "Item": {"id": {"S": item}, "winner": {"S": name}},
                     "ConditionExpression": "attribute_not_exists(id)",
                 }  # fmt: skip
                 outcome = self.nodes.aws("DynamoDB_20120810.PutItem", members)
                 match outcome:
                     case Done():
-                        self.memory.puts[id].append((name, "won"))
+                        self.memory.puts[item].append((name, "won"))
                     case Doubt():
-                        self.memory.puts[id].append((name, "doubt"))
+                        self.memory.puts[item].append((name, "doubt"))
                     case Refused(_, "ConditionalCheckFailedException"):
-                        self.memory.puts[id].append((name, "lost"))
+                        self.memory.puts[item].append((name, "lost"))
                     case Refused():
                         self._rest(outcome)
 

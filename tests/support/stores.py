@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import NoReturn, cast
 
 import psycopg
 import pytest
+from psycopg import pq
 
 from redrive.core.clock import Clock
 from redrive.core.entropy import Entropy
@@ -44,18 +45,28 @@ class WorldStore(PostgresStore):
     """The store of a world, which does without the members that only SQLite has."""
 
     def __init__(self, url: str, *, clock: Clock, entropy: Entropy, knobs: Knobs) -> None:
-        self.lanes: list[Lane] = []
+        # Only the connections: a lane knows its store, which would then never be forgotten.
+        self.connections: list[pq.abc.PGconn] = []
+        self.closed: Callable[[], object] = _nothing_to_do
         super().__init__(parse_url(url), clock=clock, entropy=entropy, knobs=knobs)
 
     def lane(self) -> Lane:
         lane = super().lane()
-        self.lanes.append(lane)
+        self.connections.append(lane.pipeline.pgconn)
         return lane
+
+    def close(self) -> None:
+        super().close()
+        self.closed()
 
     @property
     def connection(self) -> NoReturn:
         """SQLite's connection. Whoever asks for it tests SQLite."""
         pytest.skip("looks into SQLite")
+
+
+def _nothing_to_do() -> None:
+    """Whoever gave the URL looks after the database."""
 
 
 class Databases:
@@ -70,7 +81,7 @@ class Databases:
         """A store for a world. Its type is what World says; only `WorldStore` says where they differ."""
         url = self._taken()
         store = WorldStore(url, clock=world.clock, entropy=world.entropy, knobs=knobs)
-        weakref.finalize(store, self._give_back, url, store.lanes)
+        store.closed = weakref.finalize(store, self._give_back, url, store.connections)
         return cast(SqliteStore, store)
 
     def drop(self) -> None:
@@ -94,9 +105,9 @@ class Databases:
         self._made.append(row[0])
         return self._server_url.replace("/postgres?", f"/{row[0]}?")
 
-    def _give_back(self, url: str, lanes: list[Lane]) -> None:
-        for lane in lanes:
-            lane.pipeline.close()
+    def _give_back(self, url: str, connections: Sequence[pq.abc.PGconn]) -> None:
+        for connection in connections:
+            connection.finish()
         self._free.append(url)
 
 

@@ -21,6 +21,9 @@ FAILED = ("dead-lettered", "dropped", "gave-up")
 
 PAGE = 1_000
 
+SILENT_MS = 3_000
+"""Servers say each second that they live."""
+
 
 @click.command()
 @click.option(
@@ -31,6 +34,8 @@ PAGE = 1_000
 def command(region: str, as_json: bool, endpoint_url: str) -> None:
     """Show a server: its clock and store, what is due next, what is being retried, and what failed in the last day.
 
+    Servers that share a store in PostgreSQL are listed with the attempts that each of them has under way.
+
     Exit code 3 if no server answers.
     """
     found = _look(endpoint_url, region)
@@ -40,6 +45,9 @@ def command(region: str, as_json: bool, endpoint_url: str) -> None:
     now_ms = parse_instant(found["clock"]["now"])
     for name, value in _facts(found, endpoint_url):
         click.echo(f"{name:<9}{value}")
+    if len(found["nodes"]) > 1:
+        click.echo("\nServers on this store")
+        print_table(("host", "url", "process", "version", "seen", "under way"), [_node(one) for one in found["nodes"]])
     if found["due"]:
         click.echo("\nDue next")
         due = [(_within(one["at"], now_ms), one["name"], one["what"]) for one in found["due"][:SHOWN]]
@@ -64,6 +72,7 @@ def _look(endpoint_url: str, region: str) -> dict[str, Any]:
     schedules = ask(endpoint_url, f"schedules?{where}")["schedules"]
     due = [_due(one["next"]["utc"], one["name"], one["expression"]) for one in schedules if one["next"]]
     due += [_due(run["attempts"][-1]["next"], _short(run["source"]), _retry(run)) for run in retrying if _waits(run)]
+    shared = ask(endpoint_url, "nodes")
     return {
         "endpoint_url": endpoint_url,
         "version": health["version"],
@@ -71,6 +80,8 @@ def _look(endpoint_url: str, region: str) -> dict[str, Any]:
         "region": region,
         "store": health["store"],
         "clock": {"kind": health["clock"], "now": health["now"]},
+        "nodes": shared["nodes"],
+        "work": {name: shared[name] for name in ("due", "leased", "lag_ms")},
         "faults": len(ask(endpoint_url, "faults")["faults"]),
         "due": sorted(due, key=lambda one: one["at"]),
         "failed": [_failure(run) for run in failed],
@@ -84,12 +95,26 @@ def _facts(found: dict[str, Any], endpoint_url: str) -> list[tuple[str, str]]:
         ("clock", f"{found['clock']['now']} ({found['clock']['kind']} time)"),
         ("store", found["store"]),
     ]
+    facts.append(("work", _work(found["work"])))
     if found["faults"]:
         facts.append(("faults", f"{found['faults']} (see them: redrive fault list)"))
     for name, items in (("due", found["due"]), ("failed", found["failed"])):
         more = f", the first {SHOWN} below" if len(items) > SHOWN else ""
         facts.append((name, f"{len(items)}{more}" if items else "nothing"))
     return facts
+
+
+def _work(work: dict[str, Any]) -> str:
+    """How much waits for a server, and how much is under way."""
+    late = f", the first for {span(work['lag_ms'])}" if work["due"] else ""
+    return f"{work['due']} due{late}; {work['leased']} under way"
+
+
+def _node(node: dict[str, Any]) -> tuple[str, ...]:
+    """A server as a row of a table."""
+    seen = "now" if node["silent_ms"] <= SILENT_MS else f"{span(node['silent_ms'])} ago"
+    busy = f"{node['underway']} of {node['slots']}"
+    return node["host"], node["url"], str(node["process"]), node["version"], seen, busy
 
 
 def _runs(endpoint_url: str, region: str, **query: str) -> list[dict[str, Any]]:

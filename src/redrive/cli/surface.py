@@ -34,6 +34,28 @@ class Clock(TypedDict):
     moves_to_ms: NotRequired[int]
 
 
+class Node(TypedDict):
+    """`Node` of the model."""
+
+    host: str
+    url: str
+    process: int
+    version: str
+    slots: int
+    underway: int
+    started: str
+    silent_ms: int
+
+
+class ListNodesAnswer(TypedDict):
+    """`ListNodesAnswer` of the model."""
+
+    nodes: list[Node]
+    due: int
+    leased: int
+    lag_ms: int
+
+
 class ResetAnswer(TypedDict):
     """`ResetAnswer` of the model."""
 
@@ -282,6 +304,10 @@ class Surface:
     def stop_clock(self) -> Clock:
         """Stop a clock that moves, where it stands."""
         return cast(Clock, call(self._endpoint_url, "StopClock", {}))
+
+    def list_nodes(self) -> ListNodesAnswer:
+        """List the servers that share the store, the longest running first."""
+        return cast(ListNodesAnswer, call(self._endpoint_url, "ListNodes", {}))
 
     def reset(self) -> ResetAnswer:
         """Forget all state."""

@@ -5,6 +5,8 @@
     ├── Conflict         the store could not serialise a step; running it again is right
     ├── Bug              a defect in redrive: an assertion failed
     └── UserError        our own surfaces (CLI, config): what is wrong, which thing, what to do next
+        ├── Unavailable  something does not answer now; the same request may succeed later
+        └── Doubtful     whether something was done is not known
 
 The type tells who must act: the caller, the store's retry, the developers, or the user. Expected alternatives are
 return values, not exceptions.
@@ -64,3 +66,7 @@ class UserError(Exception):
 
 class Unavailable(UserError):
     """Something that redrive needs does not answer at the moment. The same request may succeed later."""
+
+
+class Doubtful(UserError):
+    """Whether something was done is not known: an answer was lost. Repeating the request may do it twice."""

@@ -7,6 +7,7 @@
     who calls the Runtime API        sock_diag, /proc/net/tcp             nobody is refused
     the runtime of Python functions  AWS's runtime interface client       our own client of the Runtime API
     the server's event loop          uvloop                               asyncio's
+    a connection to PostgreSQL       watched by an epoll of its own       watched by the event loop
 
 The test suite runs both ways (`make test portable=1`), so that the macOS paths are tested on Linux, too.
 """

@@ -22,10 +22,14 @@ class StoppedError(Exception):
 
 
 class Node(Protocol):
-    """A server, as the operations of its own surface see it. All methods block, except `health` and `clock`."""
+    """A server, as the operations of its own surface see it. All methods but `health`, `nodes` and `clock` block."""
 
     def health(self) -> Document:
         """Facts about the server: its version, account and store."""
+        ...
+
+    def nodes(self) -> list[Document]:
+        """What the servers on this store say of themselves, this one among them. Does not block."""
         ...
 
     def clock(self) -> Document:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from redrive import __version__
@@ -23,21 +23,27 @@ class Facts:
 
 
 class ServerNode:
-    """Implements delivery.node.Node for a server that is alone on its store."""
+    """Implements delivery.node.Node for a server."""
 
     def __init__(
-        self, facts: Facts, clock: Clock, driver: Driver, *, reset: Callable[[], None], file: StoreFile
-    ) -> None:
-        """`reset` deletes all state of the store."""
+        self, facts: Facts, clock: Clock, driver: Driver, *, reset: Callable[[], None], file: StoreFile,
+        nodes: Callable[[], Sequence[Document]],
+    ) -> None:  # fmt: skip
+        """`reset` deletes all state of the store. `nodes`: what the servers on it say of themselves."""
         self._facts = facts
         self._clock = clock
         self._driver = driver
         self._reset = reset
         self._file = file
+        self._nodes = nodes
 
     def health(self) -> Document:
         """See Node."""
         return {"status": "ok", "version": __version__, "account": self._facts.account, "store": self._facts.store}
+
+    def nodes(self) -> list[Document]:
+        """See Node."""
+        return list(self._nodes())
 
     def clock(self) -> Document:
         """See Node."""

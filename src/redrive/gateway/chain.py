@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from redrive.core.documents import Document
 from redrive.core.entropy import Entropy, new_uuid
-from redrive.core.errors import Conflict, ServiceError, Unavailable, UserError
+from redrive.core.errors import Conflict, Doubtful, ServiceError, Unavailable, UserError
 from redrive.core.log import Log
 from redrive.core.scope import Caller
 from redrive.delivery.operation import Answer
@@ -153,6 +153,9 @@ class Gateway:
                 )
             case Unavailable():
                 return ServiceError("ServiceUnavailable", str(error), http_status=503, fault="server")
+            case Doubtful():
+                self._log.warning("request in doubt", request_id=request_id, operation=route.operation.name)
+                return ServiceError("InternalFailure", str(error), http_status=500, fault="server")
             case UserError():
                 self._log.error(
                     "request failed", request_id=request_id, operation=route.operation.name, error=error.what

@@ -248,7 +248,7 @@ class Server:
         """This server, as the operations of `/_redrive/` see it."""
         facts = Facts(self._options.account, str(self._options.data or "memory"))
         file = StoreFile(self._data.store, self._data.backup) if self._data else StoreFile(None, None)
-        return ServerNode(facts, self._clock, driver, reset=self._store.reset, file=file)
+        return ServerNode(facts, self._clock, driver, reset=self._store.reset, file=file, nodes=self._storage.nodes)
 
     def _describe(self) -> Mapping[str, object]:
         """What this node tells other nodes of itself."""

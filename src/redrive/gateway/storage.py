@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from redrive import __version__
-from redrive.core.clock import Clock, SystemClock
+from redrive.core.clock import Clock, SystemClock, format_instant
+from redrive.core.documents import Document
 from redrive.core.entropy import Entropy, new_uuid
 from redrive.core.knobs import PRODUCTION
 from redrive.engine.rounds import IDLE_MS_MAX
@@ -85,6 +86,10 @@ class Storage(Protocol):
         """Begin to run steps on the running loop. `describe` is what the server says of itself to others."""
         ...
 
+    def nodes(self) -> Sequence[Document]:
+        """What the servers on this store say of themselves, this one among them. Any thread may call it."""
+        ...
+
     async def end(self) -> None:
         """Finish the steps that wait."""
         ...
@@ -104,7 +109,13 @@ class OwnStorage:
     def begin(self, post: Post, describe: Describe) -> Commits:
         """See Storage."""
         self._group = GroupCommit(self.store, post=post)
+        self._describe = describe
+        self._started = format_instant(self.clock.now())
         return self._group
+
+    def nodes(self) -> Sequence[Document]:
+        """See Storage."""
+        return [{**_facts(), **self._describe(), "started": self._started, "silent_ms": 0}]
 
     async def end(self) -> None:
         """See Storage."""
@@ -133,7 +144,7 @@ class SharedStorage:
         from redrive.store.postgres.commits import LaneCommits  # noqa: PLC0415 - its packages are an extra.
         from redrive.store.postgres.presence import Presence  # noqa: PLC0415 - as above.
 
-        facts = {"host": platform.node(), "process": os.getpid(), "version": __version__}
+        facts = _facts()
         self._presence = Presence(
             self._store.presence,
             self._time,
@@ -150,8 +161,21 @@ class SharedStorage:
         self._commits = LaneCommits(self._store.lane, told, steps_max=PRODUCTION.steps_per_commit)
         return self._commits
 
+    def nodes(self) -> Sequence[Document]:
+        """See Storage."""
+        now = self._time.now()
+        return [
+            {**told.document, "started": format_instant(told.started_at), "silent_ms": max(0, now - told.seen_at)}
+            for told in self._presence.nodes
+        ]
+
     async def end(self) -> None:
         """See Storage."""
         await self._commits.close()
         self._presence.close()
         await asyncio.sleep(0)
+
+
+def _facts() -> Document:
+    """What a server says of itself that does not change."""
+    return {"host": platform.node(), "process": os.getpid(), "version": __version__}

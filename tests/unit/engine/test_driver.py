@@ -105,7 +105,7 @@ def test_function_that_hangs_keeps_no_other_functions_event_waiting() -> None:
 
 
 class Away:
-    """An invoker that counts its runs; the store is away when each thread that ran a function asks for the next step."""
+    """An invoker that counts its runs. After each, the store is away for the first step of its thread."""
 
     def __init__(self) -> None:
         self.runs = 0

@@ -65,6 +65,7 @@ def transactions(world: World, work: Callable[[], object]) -> int:
     return sum(statement.startswith("BEGIN") for statement in seen)
 
 
+@pytest.mark.sqlite("a step that runs again alone draws again")
 def test_instants_that_share_a_transaction_have_the_history_of_instants_that_do_not() -> None:
     """Being told of each stop keeps the stops apart."""
     together, apart = failing_world(), failing_world()

@@ -103,8 +103,9 @@ class House:
         self.group = GroupCommit(world.store, post=loop.call_soon_threadsafe)
         drive = VirtualDrive(world.engine, world.clock, self.log, keep=lambda *_: None)
         node = ServerNode(
-            Facts(ACCOUNT, "memory"), world.clock, drive, reset=world.store.reset, file=StoreFile(None, None)
-        )
+            Facts(ACCOUNT, "memory"), world.clock, drive, reset=world.store.reset, file=StoreFile(None, None),
+            nodes=lambda: (),
+        )  # fmt: skip
         models = Models()
         identity = Identity(Issuer(world.store.secret), account=ACCOUNT, clocks=[world.clock])
         gateway = Gateway(world.engine, models, identity=identity, entropy=entropy, log=self.log)

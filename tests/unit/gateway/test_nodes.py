@@ -1,10 +1,14 @@
-"""Servers that share a store in PostgreSQL: what one does, the others see; what happens when one of them, or the store, goes."""
+"""Servers that share a store in PostgreSQL: what one does, the others see; and what happens without the store."""
 
 from __future__ import annotations
 
+import io
+import os
+import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -12,6 +16,7 @@ import pytest
 from botocore.exceptions import ClientError
 from psycopg.conninfo import conninfo_to_dict
 
+from redrive import __version__
 from redrive.core.clock import DAY_MS, SECOND_MS, Instant, format_instant, machine_ms
 from redrive.core.errors import UserError
 from redrive.core.log import SilentLog
@@ -150,6 +155,38 @@ def test_queue_that_a_node_did_not_find_is_found_once_the_other_has_made_it(pair
     assert found == (200, "")
 
 
+def test_each_node_lists_all_nodes_until_they_have_left(url: StoreUrl) -> None:
+    with running(Options(port=0, data=url), SilentLog()) as one:
+        with running(Options(port=0, data=url, slots=5), SilentLog()) as two:
+            listed = until_listed(one, 2)
+            listed_by_two = until_listed(two, 2)
+        left = until_listed(one, 1)
+
+    assert [node["url"] for node in listed] == [one.endpoint_url, two.endpoint_url]
+    assert [node["slots"] for node in listed_by_two] == [32, 5]
+    assert all(node["process"] == os.getpid() and node["version"] == __version__ for node in listed)
+    assert all(node["silent_ms"] >= 0 and node["underway"] == 0 for node in listed)
+    assert [node["url"] for node in left] == [one.endpoint_url]
+
+
+def test_store_of_its_own_has_one_node(tmp_path: Path) -> None:
+    with running(Options(port=0, data=tmp_path), SilentLog()) as server:
+        _, answer = ask(server, "GET", "nodes")
+
+    assert [(node["url"], node["silent_ms"]) for node in answer["nodes"]] == [(server.endpoint_url, 0)]
+    assert (answer["due"], answer["leased"], answer["lag_ms"]) == (0, 0, 0)
+
+
+def until_listed(server: Server, count: int) -> list[dict[str, Any]]:
+    """What a server lists, once there are so many nodes."""
+    nodes: list[dict[str, Any]] = []
+    for _ in range(CALLS_MAX):
+        nodes = ask(server, "GET", "nodes")[1]["nodes"]
+        if len(nodes) == count:
+            break
+    return nodes
+
+
 def test_name_that_both_nodes_make_at_once_is_made_once(pair: tuple[Server, Server]) -> None:
     tables = [client(server, "dynamodb") for server in pair] * 4
 
@@ -177,6 +214,51 @@ def test_long_poll_gets_what_is_sent_through_another_node(pair: tuple[Server, Se
         received = polling.result()["Messages"]
 
     assert [message["Body"] for message in received] == ["hello"]
+
+
+def test_node_that_stops_lets_its_functions_end_and_keeps_what_they_did(url: StoreUrl, tmp_path: Path) -> None:
+    """Another node would otherwise wait for the lease, and run the function again."""
+    started = tmp_path / "started"
+    with running(Options(port=0, data=url), SilentLog()) as server:
+        sqs, queue_url = mapped(server, started)
+        sqs.send_message(QueueUrl=queue_url, MessageBody="hello")
+        until_true(started.exists, sqs.list_queues)
+    with running(Options(port=0, data=url), SilentLog()) as server:
+        asked = {"QueueUrl": queue_url, "AttributeNames": ["All"]}
+        left = client(server, "sqs").get_queue_attributes(**asked)["Attributes"]
+        _, work = ask(server, "GET", "nodes")
+
+    assert (left["ApproximateNumberOfMessages"], left["ApproximateNumberOfMessagesNotVisible"]) == ("0", "0")
+    assert (work["due"], work["leased"]) == (0, 0)
+    assert started.read_text() == "run\n"
+
+
+def mapped(server: Server, started: Path) -> tuple[Any, str]:
+    """A queue that a function takes a second for; it writes a line to a file when it starts."""
+    iam, sqs, functions = (client(server, service) for service in ("iam", "sqs", "lambda"))
+    role = iam.create_role(RoleName="f", AssumeRolePolicyDocument=TRUST)["Role"]["Arn"]
+    iam.put_role_policy(RoleName="f", PolicyName="all", PolicyDocument=ALLOWED)
+    queue_url = sqs.create_queue(QueueName="work")["QueueUrl"]
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        body = f"    open({str(started)!r}, 'a').write('run\\n')\n    time.sleep(1)\n"
+        archive.writestr("app.py", f"import time\ndef handler(event, context):\n{body}")
+    functions.create_function(
+        FunctionName="f", Role=role, Runtime="python3.12", Handler="app.handler", Code={"ZipFile": packed.getvalue()}
+    )
+    functions.create_event_source_mapping(
+        EventSourceArn="arn:aws:sqs:us-east-1:000000000000:work", FunctionName="f"
+    )  # fmt: skip
+    return sqs, queue_url
+
+
+def until_true(condition: Callable[[], bool], meanwhile: Callable[[], object]) -> None:
+    """Wait for a condition; `meanwhile` takes the time of a call."""
+    for _ in range(10 * CALLS_MAX):
+        if condition():
+            return
+        meanwhile()
+    raise AssertionError("the condition has not come true")
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["virtual", "real"])

@@ -14,6 +14,7 @@ from redrive.core.errors import Bug, Conflict
 from redrive.core.retry import Backoff, RetryPolicy
 from redrive.core.scope import Scope
 from redrive.store.api import Transaction
+from redrive.store.tables.archives import NewArchivedEvent
 from redrive.store.tables.dedup import RememberedReceive
 from redrive.store.tables.deliveries import INSIDE, OUTSIDE, Delivery
 from redrive.store.tables.items import ItemKey, RangeKeys, StoredItem
@@ -113,6 +114,7 @@ WRITES: dict[str, Callable[[Transaction], object]] = {
     "deliveries": lambda tx: tx.deliveries.put(promise("failed")),
     "blobs": lambda tx: tx.blobs.put("failed", b"1"),
     "log_events": lambda tx: tx.log_events.put_many([NewLogEvent("g", "s", 1, 1, "failed")]),
+    "archived_events": lambda tx: tx.archives.put_many("failed", [NewArchivedEvent(1, 1, "{}")], now=1),
     "dedup_sends": lambda tx: tx.dedup.remember_send("q", "", "failed", message_id="m", seq=1, expires_at=9_000),
 }  # fmt: skip
 
@@ -150,7 +152,7 @@ def test_savepoint_rolls_back_what_was_written_inside(any_store: AnyStore, table
     assert any_store.run(lambda tx: (tx.facts.get("before"), tx.facts.get("after"))) == (b"1", b"2")
 
 
-def test_savepoints_nest(any_store: AnyStore) -> None:
+def test_savepoint_inside_of_another_is_rolled_back_alone_and_with_it(any_store: AnyStore) -> None:
     def step(tx: Transaction) -> None:
         with suppress(LookupError), tx.savepoint():
             tx.facts.set("outer", b"1")
@@ -279,7 +281,8 @@ def test_body_of_a_megabyte_is_kept(any_store: AnyStore) -> None:
 
 
 def test_largest_and_smallest_numbers_are_kept(any_store: AnyStore) -> None:
-    any_store.run(lambda tx: (tx.timers.set("kind", "late", LARGEST), tx.timers.set("kind", "early", -LARGEST - 1)))
+    any_store.run(lambda tx: tx.timers.set("kind", "late", LARGEST))
+    any_store.run(lambda tx: tx.timers.set("kind", "early", -LARGEST - 1))
 
     assert any_store.run(lambda tx: tx.timers.due("kind", LARGEST, 10)) == [("early", -LARGEST - 1), ("late", LARGEST)]
 
@@ -327,8 +330,8 @@ def test_text_is_ordered_by_its_bytes(any_store: AnyStore) -> None:
 
 
 def test_resource_is_replaced_counted_and_deleted(any_store: AnyStore) -> None:
-    for size in (1, 2):
-        any_store.run(lambda tx, size=size: tx.resources.put(HERE, Thing("a", size)))
+    any_store.run(lambda tx: tx.resources.put(HERE, Thing("a", 1)))
+    any_store.run(lambda tx: tx.resources.put(HERE, Thing("a", 2)))
     any_store.run(lambda tx: tx.resources.put(Scope("1", "other"), Thing("a", 9)))
 
     assert any_store.run(lambda tx: (tx.resources.count(Thing, HERE), tx.resources.get(Thing, HERE, "a"))) == (
@@ -577,6 +580,26 @@ def test_item_is_replaced_and_taken(any_store: AnyStore) -> None:
         return tx.items.take("t", key)
 
     assert [any_store.run(take) for _ in range(2)] == [b"2", None]
+
+
+@pytest.mark.parametrize("delete", ["take", "expire", "drop"])
+def test_item_that_is_deleted_behind_a_read_is_not_read_again(any_store: AnyStore, delete: str) -> None:
+    """Within one transaction, what was read of a reserved item is remembered."""
+    key = ItemKey(b"h", b"r")
+    any_store.run(partial(store_item, hash_key=b"h", range_key=b"r", item=b"1", expires_at=5))
+
+    def step(tx: Transaction) -> list[bytes | None]:
+        tx.items.reserve("t", key)
+        before = tx.items.get("t", key)
+        deletes: dict[str, Callable[[], object]] = {
+            "take": lambda: tx.items.take("t", key),
+            "expire": lambda: tx.items.expire(5, limit=9),
+            "drop": lambda: tx.items.drop("t", limit=9),
+        }
+        deletes[delete]()
+        return [before, tx.items.get("t", key)]
+
+    assert any_store.run(step) == [b"1", None]
 
 
 def test_log_events_of_one_instant_keep_their_order_forwards_and_backwards(any_store: AnyStore) -> None:

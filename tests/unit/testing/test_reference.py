@@ -59,6 +59,12 @@ TYPES: dict[str, Any] = {
 }  # fmt: skip
 
 
+NODE = {
+    "host": "here", "url": "http://127.0.0.1:4566", "process": 1, "version": "1.0", "slots": 32, "underway": 0,
+    "started": "2025-01-01T00:00:00Z", "silent_ms": 0,
+}  # fmt: skip
+
+
 class Desk:
     """A server's own surface over a world with a schedule that has fired, and a fault."""
 
@@ -72,7 +78,7 @@ class Desk:
         world.store.run(lambda tx: tx.blobs.put("known", b"zip"))
         node = ServerNode(
             Facts("000000000000", "memory"), world.clock, drive, reset=world.store.reset,
-            file=StoreFile(place / "redrive.sqlite", place / "backup"),
+            file=StoreFile(place / "redrive.sqlite", place / "backup"), nodes=lambda: [NODE],
         )  # fmt: skip
         self.issuer = Issuer(world.store.secret)
         self.admin = Admin(

@@ -130,17 +130,15 @@ class UpkeepWorker:
         self._timers: tuple[int | None, Instant | None] = (None, None)
 
     def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
-        due_at = self._next_timer(tx)
-        for sweep in self._by_asking:
-            at = sweep.next_at(tx)
-            if at is not None and (due_at is None or at < due_at):
-                due_at = at
-        return due_at
+        found = [self._next_timer(tx)]
+        tx.side_by_side(self._by_asking, lambda part, sweep: found.append(sweep.next_at(part)))
+        return min([at for at in found if at is not None], default=None)
 
     def _next_timer(self, tx: Transaction) -> Instant | None:
         """The earliest instant of the sweeps' timers. Cached, because most calls find the timers unchanged."""
         version = tx.timers.version
         if self._timers[0] != version:
+            tx.timers.look_up(self._by_timer)
             found = [at for timer in self._by_timer if (at := tx.timers.next(timer)) is not None]
             self._timers = (version, min(found, default=None))
         return self._timers[1]

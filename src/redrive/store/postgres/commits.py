@@ -14,11 +14,14 @@ from concurrent.futures import Future
 from itertools import takewhile
 from typing import NamedTuple, TypeVar, cast
 
+import psycopg
+
 from redrive.core.errors import Bug, UserError
 from redrive.store.api import Step
 from redrive.store.group import Answer
 from redrive.store.postgres.failures import ConnectionLost
 from redrive.store.postgres.lane import POSTPONED, Batch, Lane
+from redrive.store.postgres.socket_events import SocketEvents
 
 T = TypeVar("T")
 
@@ -43,12 +46,11 @@ class ServedLane:
         self._steps_max = steps_max
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[_Waiting] = deque()
-        self._is_writing = False
         self._is_begun = False
         self._closing = threading.Event()
         self._idle: asyncio.Future[None] | None = None
-        self._lane: Lane | None = connect()
-        self._loop.add_reader(self._lane.pipeline.socket, self._go_on)
+        self._lane: Lane | None = None
+        self._connected(connect())
 
     def submit(self, step: Step[object], answer: Answer) -> None:
         """Run a step with the next batch."""
@@ -63,6 +65,10 @@ class ServedLane:
             await self._idle
         if self._lane is not None:
             self._let_go(self._lane)
+
+    def _connected(self, lane: Lane) -> None:
+        self._lane = lane
+        self._events = SocketEvents(self._loop, lane.pipeline.socket, self._go_on)
 
     def _begin_soon(self) -> None:
         if not self._is_begun:
@@ -117,12 +123,8 @@ class ServedLane:
             self._lane = None
             self._refuse_all()
             threading.Thread(target=self._reconnect, name="redrive-reconnect", daemon=True).start()
-        elif is_sent == self._is_writing:
-            self._is_writing = not is_sent
-            if self._is_writing:
-                self._loop.add_writer(lane.pipeline.socket, self._go_on)
-            else:
-                self._loop.remove_writer(lane.pipeline.socket)
+        else:
+            self._events.set_writing(not is_sent)
 
     def _refuse_all(self) -> None:
         while self._waiting:
@@ -134,20 +136,13 @@ class ServedLane:
         while not self._closing.wait(RECONNECT_PAUSE_S):
             try:
                 lane = self._connect()
-            except UserError:
+            except (UserError, psycopg.Error):  # The connection may be lost again before it is used.
                 continue
             self._loop.call_soon_threadsafe(self._connected, lane)
             return
 
-    def _connected(self, lane: Lane) -> None:
-        self._lane = lane
-        self._is_writing = False
-        self._loop.add_reader(lane.pipeline.socket, self._go_on)
-
     def _let_go(self, lane: Lane) -> None:
-        self._loop.remove_reader(lane.pipeline.socket)
-        if self._is_writing:
-            self._loop.remove_writer(lane.pipeline.socket)
+        self._events.close()
         lane.pipeline.close()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from psycopg import pq
 
-from redrive.core.errors import Conflict, Unavailable, UserError
+from redrive.core.errors import Conflict, Doubtful, Unavailable
 from redrive.store.connection import StoreFull
 
 
@@ -18,7 +18,7 @@ class ConnectionLost(Unavailable):
         )
 
 
-class InDoubt(UserError):
+class InDoubt(Doubtful):
     """The connection was lost while a commit was under way: the step is stored, or it is not."""
 
     def __init__(self) -> None:

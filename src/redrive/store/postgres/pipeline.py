@@ -244,8 +244,8 @@ def _encoded(value: object) -> bytes | None:
     kind = type(value)
     if kind is int:
         return b"%d" % cast(int, value)
-    if kind is str:
-        encoded = cast(str, value).encode()
+    if isinstance(value, str):
+        encoded = str.encode(value)
         return encoded.replace(b"\0", b"\xef\xbf\xbd") if b"\0" in encoded else encoded
     if value is None or kind is bytes:
         return cast("bytes | None", value)

@@ -13,14 +13,17 @@ import asyncio
 import contextlib
 import json
 import threading
-from collections.abc import Callable, Mapping
-from typing import LiteralString
+from collections.abc import Callable, Mapping, Sequence
+from typing import LiteralString, NamedTuple
+
+import psycopg
 
 from redrive.core.clock import Instant, monotonic_ms
 from redrive.core.errors import UserError
 from redrive.store.api import EVERYTHING
 from redrive.store.postgres.failures import ConnectionLost
 from redrive.store.postgres.pipeline import Answer, Pipeline
+from redrive.store.postgres.socket_events import SocketEvents
 
 CHANNEL = "redrive"
 BEAT_S = 1.0
@@ -37,6 +40,7 @@ _BEAT = """
 INSERT INTO nodes (id, started_at, seen_at, document) VALUES (:id, :now, :now, :document)
 ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, document = excluded.document
 """
+_NODES = "SELECT started_at, seen_at, document FROM nodes ORDER BY started_at, id"
 TIME: LiteralString = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
 
@@ -61,6 +65,14 @@ class DatabaseTime:
         return round(monotonic_ms() + self._offset_ms)
 
 
+class Told(NamedTuple):
+    """What a node says of itself, and when it was here first and last, by the database's clock."""
+
+    started_at: Instant
+    seen_at: Instant
+    document: dict[str, object]
+
+
 class Presence:
     """A node among others, on an event loop. All methods are called on the loop's thread, except `tell`."""
 
@@ -81,6 +93,8 @@ class Presence:
         self._failure: Exception | None = None
         self._pipeline: Pipeline | None = None
         self._beating: asyncio.TimerHandle | None = None
+        self.nodes: Sequence[Told] = ()
+        """All nodes, this one among them, as they were at the last beat."""
         self._connected(connect(self._failed))
 
     def tell(self, topics: frozenset[str]) -> None:
@@ -99,7 +113,7 @@ class Presence:
             self._beating.cancel()
         pipeline, self._pipeline = self._pipeline, None
         if pipeline is not None:
-            self._loop.remove_reader(pipeline.socket)
+            self._events.close()
             with contextlib.suppress(ConnectionLost):
                 pipeline.queue("DELETE FROM nodes WHERE id = ?", (self._id,))
                 pipeline.flush()
@@ -111,7 +125,7 @@ class Presence:
     def _connected(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline
         self._failure = None
-        self._loop.add_reader(pipeline.socket, self._read)
+        self._events = SocketEvents(self._loop, pipeline.socket, self._read)
         pipeline.queue(f"LISTEN {CHANNEL}", ())
         self._beat()
 
@@ -120,14 +134,20 @@ class Presence:
         pipeline = self._pipeline
         if pipeline is None or self._closing.is_set():
             return
+        if self._beating is not None:
+            self._beating.cancel()  # Of the connection before.
         self._beating = self._loop.call_later(BEAT_S, self._beat)
         sent_at = monotonic_ms()
         pipeline.queue(TIME, (), lambda answer: self._measured(sent_at, answer))
         now = self._time.now()
         pipeline.queue(_BEAT, {"id": self._id, "now": now, "document": json.dumps(self._describe())})
         pipeline.queue("DELETE FROM nodes WHERE seen_at < ?", (now - SILENT_MS_MAX,))
+        pipeline.queue(_NODES, (), self._saw)
         self._flush(pipeline)
         self._heard(frozenset({EVERYTHING}))  # A hint may be lost with the node that would have given it.
+
+    def _saw(self, answer: Answer) -> None:
+        self.nodes = [Told(int(began), int(seen), json.loads(text)) for began, seen, text in answer.rows]
 
     def _measured(self, sent_at: float, answer: Answer) -> None:
         self._time.measured(sent_at, answer.rows[0][0])
@@ -166,7 +186,7 @@ class Presence:
     def _lost(self) -> None:
         pipeline, self._pipeline = self._pipeline, None
         if pipeline is not None:
-            self._loop.remove_reader(pipeline.socket)
+            self._events.close()
             pipeline.close()
             threading.Thread(target=self._reconnect, name="redrive-presence", daemon=True).start()
 
@@ -174,7 +194,7 @@ class Presence:
         while not self._closing.wait(RECONNECT_PAUSE_S):
             try:
                 pipeline = self._connect(self._failed)
-            except UserError:
+            except (UserError, psycopg.Error):  # The connection may be lost again before it is used.
                 continue
             self._loop.call_soon_threadsafe(self._connected, pipeline)
             return

@@ -114,7 +114,10 @@ class PostgresStore:
 
     def run(self, step: Step[T]) -> T:
         with self._lock:
-            if self._lane is None or self._lane.is_lost:
+            if self._lane is not None and self._lane.is_lost:
+                self._lane.pipeline.close()
+                self._lane = None
+            if self._lane is None:
                 self._lane = self.lane()
             (result,), topics = run_on(self._lane, [step])
         self.announce(topics)

@@ -66,3 +66,9 @@ SELECT min(due_at) FROM deliveries WHERE place = :kind || '';
 
 -- name: count_of_source
 SELECT count(*) FROM deliveries WHERE source = :source AND source_arn = :source_arn;
+
+-- name: work
+-- Rows in places other than `inside` and `outside` count as leases. Reads the whole table.
+SELECT count(CASE WHEN due_at <= :now THEN 1 END), min(due_at),
+  count(CASE WHEN due_at > :now AND (leases > 0 OR place NOT IN ('inside', 'outside')) THEN 1 END)
+FROM deliveries;

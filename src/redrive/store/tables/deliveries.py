@@ -60,6 +60,17 @@ class Delivery(NamedTuple):
     function: str = ""
 
 
+class Work(NamedTuple):
+    """The deliveries that have not ended, as numbers."""
+
+    due: int
+    """How many are due and under no lease."""
+    leased: int
+    """How many attempts are under way."""
+    lag_ms: int
+    """For how long the earliest of the due ones has been due; 0 if none is."""
+
+
 class DeliveryTable:
     """The deliveries that have not ended."""
 
@@ -177,6 +188,12 @@ class DeliveryTable:
     def forget(self) -> None:
         """Clear the cache after a rollback."""
         self._earliest.forget()
+
+    def work(self, now: Instant) -> Work:
+        """How much is due and how much is under way. Reads the whole table."""
+        row = self._database.one(_SQL["work"], {"now": now})
+        due, earliest, leased = row or (0, None, 0)
+        return Work(int(due), int(leased), max(0, now - int(earliest)) if due else 0)
 
     def count_of_source(self, source: str, source_arn: str) -> int:
         """How many deliveries of one source resource are open."""

@@ -152,7 +152,7 @@ class ItemTable:
 
     def drop(self, table_id: str, *, limit: int) -> int:
         """Delete up to `limit` items of a table. Returns how many were deleted."""
-        self._earliest.forget()
+        self.forget()
         return self._database.run(_SQL["drop"], {"table_id": table_id, "limit": limit})
 
     def set_expiries(self, table_id: str, expiry_of: Callable[[bytes], Instant | None], *, bytes_max: int) -> None:
@@ -176,11 +176,11 @@ class ItemTable:
 
     def expire(self, before: Instant, *, limit: int) -> int:
         """Delete items that expired at `before` or earlier, earliest first. Returns how many."""
-        self._earliest.forget()
+        self.forget()
         return self._database.run(_SQL["expire"], {"before": before, "limit": limit})
 
     def forget(self) -> None:
-        """Clear the cache after a rollback, and before a transaction."""
+        """Clear the caches: after a rollback, before a transaction, after a deletion of unknown keys."""
         self._earliest.forget()
         self._reserved.clear()
 

@@ -178,8 +178,10 @@ class MetricTable:
         return [one for one, at in self._accumulator.watched.items() if now - at <= WATCHED_MS]
 
     def put(self, series: Series, at: Instant, value: float) -> None:
-        """Write a measurement for the last minute that ended before this instant."""
-        self.add(series, DataPoint(_minute_before(at), value, 1, value, value, {value: 1}))
+        """Write a measurement for the last minute that ended before this instant, unless another node has done so."""
+        minute = {**_key(series), "minute": _minute_before(at)}
+        values = {"sum": value, "count": 1, "min": value, "max": value, "samples": _samples_text({value: 1})}
+        self._database.write(_SQL["put"], {**minute, **values})
 
     def add(self, series: Series, point: DataPoint) -> None:
         """Write a point at once; it is added to the stored minute."""

@@ -27,7 +27,7 @@ def explained(pattern: dict[str, Any], event: dict[str, Any] | None = None) -> E
     return explain(parse(json.dumps(pattern)), EVENT if event is None else event)
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(PATTERNS, EVENTS)
 def test_explanation_agrees_with_the_definition(pattern: Pattern, event: dict[str, Any]) -> None:
     explanation = explain(pattern, event)

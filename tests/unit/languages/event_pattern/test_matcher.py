@@ -19,7 +19,7 @@ def expected(patterns: dict[str, Pattern], event: dict[str, Any]) -> frozenset[s
     return frozenset(name for name, pattern in patterns.items() if matches(pattern, event))
 
 
-@settings(max_examples=400)
+@settings(max_examples=120)
 @given(st.dictionaries(NAMES, PATTERNS, max_size=8), st.lists(EVENTS, min_size=1, max_size=6))
 def test_matcher_finds_the_patterns_that_the_definition_finds(
     patterns: dict[str, Pattern], events: list[dict[str, Any]]
@@ -29,7 +29,7 @@ def test_matcher_finds_the_patterns_that_the_definition_finds(
     assert [matcher.matching(event) for event in events] == [expected(patterns, event) for event in events]
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(st.dictionaries(NAMES, PATTERNS, max_size=4), CHANGES, EVENTS)
 def test_matcher_after_changes_is_the_matcher_of_what_is_left(
     patterns: dict[str, Pattern], changes: list[tuple[str, Pattern | None]], event: dict[str, Any]

@@ -327,6 +327,7 @@ def test_search_stops_sooner_the_more_its_filter_costs(world: World, monkeypatch
     assert search(world, filterPattern="%x[y]z%", nextToken=plain[1]) == (["xyz"], None)
 
 
+@pytest.mark.sqlite("PostgreSQL sends all rows of an answer")
 def test_search_holds_one_event_that_it_does_not_answer_with(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """However large a group's events are, those behind the end of a page are not read."""
     monkeypatch.setattr("redrive.services.logs.limits.PAGE_BYTES_MAX", 200)

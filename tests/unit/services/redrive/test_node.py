@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
 from redrive.core.clock import parse_instant
 from redrive.core.errors import ServiceError
+from redrive.core.retry import Backoff, RetryPolicy
+from redrive.core.scope import Scope
 from redrive.delivery.node import StoppedError
+from redrive.store.api import Transaction
+from redrive.store.tables.deliveries import OUTSIDE, Delivery
 from tests.unit.services.redrive.conftest import Office
 
 START = parse_instant("2025-01-01T00:00:00Z")
@@ -26,6 +31,9 @@ class Recorder:
 
     def health(self) -> dict[str, Any]:
         return {"status": "ok"}
+
+    def nodes(self) -> list[dict[str, Any]]:
+        return [{"url": "http://127.0.0.1:4566"}]
 
     def clock(self) -> dict[str, Any]:
         return CLOCK
@@ -58,12 +66,29 @@ class Recorder:
         self.asked.append("delete")
 
 
+def put_promise(id: str, ago_ms: int, tx: Transaction) -> None:
+    """Store a delivery that has been due for so long."""
+    policy = RetryPolicy(retries_max=3, backoff=Backoff(steps_ms=(60_000,)))
+    due_at = tx.now - ago_ms
+    tx.deliveries.put(Delivery(id, Scope("0", "r"), "test", "arn:s", "arn:t", {}, policy, OUTSIDE, due_at, due_at))
+
+
 def done(office: Office, node: Recorder, name: str, *, wanted: bool = True, **params: object) -> dict[str, Any]:
     return office.begun(name, **params).perform(node, lambda: wanted)
 
 
 def test_health_tells_of_the_server_and_of_its_clock(office: Office) -> None:
     assert done(office, Recorder(), "GetHealth") == {"status": "ok"} | CLOCK
+
+
+def test_nodes_are_listed_with_the_work_that_is_due_and_under_way(office: Office) -> None:
+    for name, ago_ms in (("1", 3_000), ("2", 2_000), ("3", 1_000)):
+        office.world.store.run(partial(put_promise, name, ago_ms))
+    office.world.store.run(lambda tx: tx.deliveries.claim_due(OUTSIDE, tx.now, lease_ms=60_000, limit=1))
+
+    answer = done(office, Recorder(), "ListNodes")
+
+    assert answer == {"nodes": [{"url": "http://127.0.0.1:4566"}], "due": 2, "leased": 1, "lag_ms": 2_000}
 
 
 @pytest.mark.parametrize(

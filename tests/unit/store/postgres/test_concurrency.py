@@ -10,6 +10,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
@@ -257,6 +258,10 @@ def promises(ids: Sequence[str], place: str) -> list[Delivery]:
     return [Delivery(id, HERE, "test", "arn:s", place, {}, POLICY, place, START, START) for id in ids]  # noqa: A001
 
 
+def set_timer(tx: Transaction, name: str) -> None:
+    tx.timers.set("test", name, START)
+
+
 def until_idle(node: PostgresWorld, step: Callable[[Transaction], int]) -> None:
     """Run a step until it has found nothing. Another node may hold what is left, and then settles it."""
     for _ in range(ROUNDS_MAX):
@@ -291,7 +296,7 @@ def test_delivery_outside_is_settled_once_also_by_late_holders(nodes: Nodes) -> 
     def attempt(node: PostgresWorld) -> int:
         (claimed,) = succeeded(node.together(lambda tx: tx.deliveries.claim_due(OUTSIDE, START, lease_ms=0, limit=5)))
         for one in claimed:
-            node.together(lambda tx, one=one: settle(tx, one))
+            node.together(partial(settle, claimed=one))
         return len(claimed)
 
     def settle(tx: Transaction, claimed: Delivery) -> None:
@@ -315,7 +320,7 @@ def test_delivery_outside_is_settled_once_also_by_late_holders(nodes: Nodes) -> 
 
 def test_timer_fires_on_one_node_once(nodes: Nodes) -> None:
     names = [f"timer/{number}" for number in range(160)]
-    nodes[0].store.run(lambda tx: [tx.timers.set("test", name, START) for name in names])
+    nodes[0].together(*[partial(set_timer, name=name) for name in names])
 
     def fire(tx: Transaction) -> int:
         found = tx.timers.due("test", START, 7)

@@ -172,6 +172,7 @@ def test_server_waits_for_another_ones_migration_and_applies_nothing_again(
         pass
     for step in migrations():
         admin.execute(step.sql.encode())
+    admin.execute("UPDATE store_state SET schema_version = %s", (KNOWN,))
     admin.execute("SELECT pg_advisory_unlock(%s)", (MIGRATING_KEY,))
     server.join()
 

@@ -18,6 +18,14 @@ def get_health(tx: Transaction, caller: Caller) -> ByNode:
     return ByNode(lambda node, _: node.health() | node.clock())
 
 
+@own_operation("ListNodes")
+def list_nodes(tx: Transaction, caller: Caller) -> ByNode:
+    """List the servers that share the store, and how much work is due and under way. Errors: AccessDeniedException."""
+    work = tx.deliveries.work(tx.now)
+    told = {"due": work.due, "leased": work.leased, "lag_ms": work.lag_ms}
+    return ByNode(lambda node, _: {"nodes": node.nodes(), **told})
+
+
 @own_operation("Reset")
 def reset(tx: Transaction, caller: Caller) -> ByNode:
     """Delete all state; the clock does not change. Errors: AccessDeniedException."""
