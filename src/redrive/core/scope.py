@@ -24,6 +24,7 @@ class Caller:
     their policies decide. With `service` (`events.amazonaws.com`), an AWS service calls for the resource `source_arn`
     in the account: only the policy of what it calls decides. With none of them, the caller is the account itself,
     which may do everything in the account.
+    With `invoked_by` (`cloudformation.amazonaws.com`), that AWS service makes the call for the caller.
     `host` is the host name in the caller's request, for answers that contain URLs. `trace_header` is X-Ray's; empty if
     there is none.
     """
@@ -37,6 +38,7 @@ class Caller:
     trace_header: str = ""
     service: str = ""
     source_arn: str = ""
+    invoked_by: str = ""
 
     @property
     def is_account(self) -> bool:

@@ -57,6 +57,7 @@ def _operations(package: str, *names: str) -> tuple[str, ...]:
 SERVICES: Mapping[str, tuple[str, ...]] = {
     # service: its package and its modules of operations, in alphabetical order.
     "cloudformation": _operations("cloudformation", "change_sets", "descriptions", "exports", "stacks", "templates"),
+    "cloudtrail": _operations("cloudtrail", "logging", "selectors", "tags", "trails"),
     "cloudwatch": _operations("cloudwatch", "data", "metrics", "statistics"),
     "dynamodb": _operations(
         "dynamodb",

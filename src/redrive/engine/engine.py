@@ -71,9 +71,11 @@ class Engine:
         """
         return self.conclude(self.run(lambda tx: self.registry.begin(tx, caller, service, operation, params)))
 
-    def conclude(self, answer: Answer) -> Document:
-        """The document of an answer. Performs the outside part first, if there is one."""
+    def conclude(self, answer: Answer | ServiceError) -> Document:
+        """The document of an answer. Performs the outside part first, if there is one. Errors: a returned error."""
         match answer:
+            case ServiceError():
+                raise answer
             case Wait(result=result):
                 return result
             case Outside(invocation, resume):

@@ -12,6 +12,8 @@ from typing import NoReturn
 from redrive.core.errors import Bug, ServiceError
 from redrive.core.scope import Caller
 from redrive.delivery.operation import OPERATION_ATTRIBUTE, Answer
+from redrive.engine.trails import Call, record_call, run_recorded, wants_record
+from redrive.services.cloudtrail.model.calls import CallKind, kind_of
 from redrive.services.iam import access
 from redrive.store.api import Transaction
 from redrive.wire.model.files import Models
@@ -25,12 +27,13 @@ Implementation = Callable[..., Answer]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An implementation, its model, and the keyword for each member of its input."""
+    """An implementation, its model, and the keyword for each member of its input; `kind` is for CloudTrail."""
 
     implementation: Implementation
     model: OperationModel
     keywords: Mapping[str, str]
     required: frozenset[str]
+    kind: CallKind = CallKind.DATA
 
 
 class Unserved(ServiceError):
@@ -122,6 +125,36 @@ class Registry:
         """Check parameters against AWS's constraints. Errors: ValidationException."""
         self._validator.check(entry.model, params)
 
+    def run_client(
+        self,
+        entry: Entry,
+        tx: Transaction,
+        caller: Caller,
+        params: Mapping[str, object],
+        headers: Mapping[str, str],
+    ) -> Answer | ServiceError:
+        """Run an operation for a client, as `run` does. `headers` are those of the request.
+
+        If CloudTrail records the call, an error is returned, not raised: raising would undo the record.
+        """
+        if entry.kind is CallKind.DATA or not wants_record(tx, caller, entry.model.service):
+            return self.run(entry, tx, caller, params)
+        call = self._call(entry, caller, params, headers.get("user-agent", ""))
+        return run_recorded(tx, call, lambda: self.run(entry, tx, caller, params))
+
+    def record_inner(
+        self, tx: Transaction, caller: Caller, service: str, operation: str, params: Mapping[str, object],
+        answer: Answer | ServiceError,
+    ) -> None:  # fmt: skip
+        """Record the answer to what one service has called at another, if a trail asks for that."""
+        entry = self._entries.get((service, operation))
+        if entry is not None and entry.kind is not CallKind.DATA and wants_record(tx, caller, service):
+            record_call(tx, self._call(entry, caller, params, ""), answer)
+
+    def _call(self, entry: Entry, caller: Caller, params: Mapping[str, object], user_agent: str) -> Call:
+        spec = self._models.specs[entry.model.service]
+        return Call(entry.model, f"{spec.signing_name}.amazonaws.com", entry.kind, caller, params, user_agent)
+
     @staticmethod
     def run(entry: Entry, tx: Transaction, caller: Caller, params: Mapping[str, object]) -> Answer:
         """Run an operation with validated parameters.
@@ -166,7 +199,8 @@ class Registry:
         keywords = {member: keyword for keyword, member in members.items() if keyword in parameters}
         if not required <= members.keys():
             raise Bug(f"{operation}: AWS's model has no {sorted(required - members.keys())}")
-        return Entry(implementation, model, keywords, frozenset(members[name] for name in required))
+        required_members = frozenset(members[name] for name in required)
+        return Entry(implementation, model, keywords, required_members, kind_of(service, operation))
 
 
 def collect(modules: Iterable[ModuleType]) -> dict[str, Implementation]:

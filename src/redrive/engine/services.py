@@ -9,8 +9,9 @@ from redrive.core.errors import ServiceError
 from redrive.core.leniency import OnUnknown
 from redrive.core.limits import Limits
 from redrive.core.scope import Caller
-from redrive.delivery.operation import ByNode, Outside, OutsideNeeded, Wait
+from redrive.delivery.operation import Answer, ByNode, Outside, OutsideNeeded, Wait
 from redrive.engine.registry import Registry
+from redrive.services.events import own_events
 from redrive.services.iam import access
 from redrive.store.api import Transaction
 
@@ -20,6 +21,8 @@ class BoundServices:
 
     assume_role = staticmethod(access.assume_role)
     authorize = staticmethod(access.authorize)
+    publish_event = staticmethod(own_events.publish_event)
+    publish_read_call = staticmethod(own_events.publish_read_call)
     user_of = staticmethod(access.user_of)
 
     def __init__(
@@ -33,8 +36,11 @@ class BoundServices:
         self, tx: Transaction, caller: Caller, service: str, operation: str, params: Mapping[str, object]
     ) -> Document:
         """Run an operation in this transaction; rolls back the writes of a failed call. Errors: also OutsideNeeded."""
-        with tx.savepoint():
-            answer = self._registry.begin(tx, caller, service, operation, params)
+        if caller.invoked_by:
+            answer = self._recorded(tx, caller, service, operation, params)
+        else:
+            with tx.savepoint():
+                answer = self._registry.begin(tx, caller, service, operation, params)
         match answer:
             case Wait(result=result):
                 return result
@@ -45,6 +51,19 @@ class BoundServices:
                 raise ServiceError("ValidationException", message)
             case _:
                 return answer
+
+    def _recorded(
+        self, tx: Transaction, caller: Caller, service: str, operation: str, params: Mapping[str, object]
+    ) -> Answer:
+        """Run an operation that a service calls for somebody: CloudTrail tells of such calls."""
+        try:
+            with tx.savepoint():
+                answer = self._registry.begin(tx, caller, service, operation, params)
+        except ServiceError as error:
+            self._registry.record_inner(tx, caller, service, operation, params, error)
+            raise
+        self._registry.record_inner(tx, caller, service, operation, params, answer)
+        return answer
 
     def read(self, service: str, operation: str, document: Mapping[str, object]) -> Mapping[str, object]:
         """Parameters from a JSON document."""

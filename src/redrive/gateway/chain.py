@@ -50,17 +50,18 @@ class Exchange:
     caller: Caller
     params: Mapping[str, object]
     engine: Engine
+    headers: Mapping[str, str]
     user_key: str = ""
     accepts_gzip: bool = False
 
-    def step(self, tx: Transaction) -> Answer:
+    def step(self, tx: Transaction) -> Answer | ServiceError:
         """The operation, as a step of the store."""
         caller = self.caller
         if self.user_key:
             caller = tx.services.user_of(tx, caller, self.user_key, self.route.service.spec.signing_name)
         if isinstance(self.entry, Unserved):
             self.entry.refuse(tx, caller, self.params)
-        return self.engine.registry.run(self.entry, tx, caller, self.params)
+        return self.engine.registry.run_client(self.entry, tx, caller, self.params, self.headers)
 
 
 class Gateway:
@@ -91,7 +92,7 @@ class Gateway:
             params = route.codec.decode(route.operation, request, route.path_params)
             entry = self._entry(route, params)
             gzip = spec.compresses and accepts_gzip(request)
-            return Exchange(route, entry, caller, params, self._engine, signer.user_key, gzip)
+            return Exchange(route, entry, caller, params, self._engine, request.headers, signer.user_key, gzip)
         except ServiceError as error:
             return route.codec.encode_error(error, request_id)
 
@@ -108,7 +109,7 @@ class Gateway:
             return error.codec.encode_error(error, request_id)
         unserved = Unserved(asked.service, asked.operation, error)
         route = route_of_stranger(asked, error.codec)
-        return Exchange(route, unserved, signer.caller, asked.params, self._engine, signer.user_key)
+        return Exchange(route, unserved, signer.caller, asked.params, self._engine, request.headers, signer.user_key)
 
     def _entry(self, route: Route, params: Mapping[str, object]) -> Entry | Unserved:
         """The operation, once its parameters are valid. Errors: ServiceError, in AWS's words, if they are not."""

@@ -20,7 +20,8 @@ from redrive.core.entropy import Entropy
 from redrive.core.knobs import PRODUCTION
 from redrive.core.leniency import OnUnknown
 from redrive.core.limits import Limits
-from redrive.core.scope import Caller
+from redrive.core.own_events import OwnEvent
+from redrive.core.scope import Caller, Scope
 from redrive.store.database import Database
 from redrive.store.tables.archives import ArchiveTable
 from redrive.store.tables.attempts import AttemptTable
@@ -133,6 +134,17 @@ class Services(Protocol):
 
         Errors: ServiceError UnrecognizedClientException (the key is deleted or inactive).
         """
+        ...
+
+    def publish_event(self, tx: Transaction, scope: Scope, make: Callable[[], OwnEvent]) -> None:
+        """Tell the default bus of an account what one of AWS's services has to say, in this transaction.
+
+        `make` is called only if a rule or an archive of the bus could take the event.
+        """
+        ...
+
+    def publish_read_call(self, tx: Transaction, scope: Scope, make: Callable[[], OwnEvent]) -> None:
+        """The same for the record of an API call that only read: most rules do not get it."""
         ...
 
 

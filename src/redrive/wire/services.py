@@ -224,6 +224,12 @@ SERVICES: tuple[ServiceSpec, ...] = (
         error_namespace="com.amazonaws.cloudwatch",
     ),
     ServiceSpec(name="events", protocols=("json",), target_prefix="AWSEvents"),
+    ServiceSpec(
+        name="cloudtrail",
+        protocols=("json",),
+        target_prefix="com.amazonaws.cloudtrail.v20131101.CloudTrail_20131101",
+        validation_code="InvalidParameterException",
+    ),
 )
 """AWS's services of the wire. A service's name is also its folder's name among botocore's models."""
 

@@ -15,6 +15,7 @@ from redrive.core.knobs import PRODUCTION
 from redrive.core.leniency import OnUnknown
 from redrive.core.limits import Limits
 from redrive.core.log import SilentLog
+from redrive.core.own_events import OwnEvent
 from redrive.core.retry import (
     Backoff,
     Delivered,
@@ -91,6 +92,12 @@ class Post:
         source_arn: str | None = None,
     ) -> Caller:  # fmt: skip
         return Caller(SCOPE, request_id, role_arn, session_name)
+
+    def publish_event(self, tx: Transaction, scope: Scope, make: Callable[[], OwnEvent]) -> None:
+        raise AssertionError("no service tells anything here")
+
+    def publish_read_call(self, tx: Transaction, scope: Scope, make: Callable[[], OwnEvent]) -> None:
+        raise AssertionError("no call is recorded here")
 
     def user_of(self, tx: Transaction, caller: Caller, access_key_id: str, service: str) -> Caller:
         raise AssertionError("nobody calls with a key here")

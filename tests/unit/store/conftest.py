@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,8 @@ from redrive.core.documents import Document
 from redrive.core.entropy import SeededEntropy
 from redrive.core.leniency import OnUnknown
 from redrive.core.limits import Limits
-from redrive.core.scope import Caller
+from redrive.core.own_events import OwnEvent
+from redrive.core.scope import Caller, Scope
 from redrive.store.api import NO_CONTEXT, Step, Transaction
 from redrive.store.postgres.store import PostgresStore, run_on
 from redrive.store.postgres.url import parse_url
@@ -51,6 +52,12 @@ class NoServices:
         source_arn: str | None = None,
     ) -> Caller:
         raise AssertionError("no role is assumed here")
+
+    def publish_event(self, tx: Transaction, scope: Scope, make: Callable[[], OwnEvent]) -> None:
+        raise AssertionError("no service tells anything here")
+
+    def publish_read_call(self, tx: Transaction, scope: Scope, make: Callable[[], OwnEvent]) -> None:
+        raise AssertionError("no call is recorded here")
 
     def user_of(self, tx: Transaction, caller: Caller, access_key_id: str, service: str) -> Caller:
         raise AssertionError("nobody calls with a key here")

@@ -31,17 +31,28 @@ def keep_events(tx: Transaction, bus: BusReference, events: Sequence[Event]) -> 
 
     Source: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-archive.html
     """
-    known = tx.resources.everywhere(Archive)
-    if not known:
+    archives = _archives_of(tx, bus)
+    if not archives:
         return
-    archives = [archive for scope, archive in known if archive.bus_name == bus.name and scope == bus.scope]
-    fresh = [event for event in events if "replay-name" not in event.document] if archives else []
+    fresh = [event for event in events if "replay-name" not in event.document]
     for archive in archives:
         kept = [_archived(event) for event in fresh if _is_wanted(archive, event)]
         if kept:
             tx.archives.put_many(archive.id, kept, now=tx.now)
             if archive.retention_days:
                 will_age(tx, RETENTION, tx.now + archive.retention_days * DAY_MS)
+
+
+def is_archived(tx: Transaction, bus: BusReference) -> bool:
+    """Whether a bus has an archive."""
+    return bool(_archives_of(tx, bus))
+
+
+def _archives_of(tx: Transaction, bus: BusReference) -> Sequence[Archive]:
+    known = tx.resources.everywhere(Archive)
+    if not known:
+        return ()
+    return [archive for scope, archive in known if archive.bus_name == bus.name and scope == bus.scope]
 
 
 def _is_wanted(archive: Archive, event: Event) -> bool:

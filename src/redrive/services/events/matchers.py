@@ -15,16 +15,27 @@ from redrive.core.scope import Scope
 from redrive.languages.event_pattern import Matcher, parse
 from redrive.services.events.limits import RULES_READ_PAGE
 from redrive.services.events.model.bus import BusReference
-from redrive.services.events.model.rule import Rule, RulesVersion
+from redrive.services.events.model.rule import Rule, RuleState, RulesVersion
 from redrive.store.api import Transaction
+
+_WITH_READ_CALLS = RuleState.ENABLED_WITH_ALL_CLOUDTRAIL_MANAGEMENT_EVENTS
 
 
 @dataclass(frozen=True, slots=True)
 class BusRules:
-    """The enabled rules of a bus that have a pattern, by name, and the matcher of their patterns."""
+    """The enabled rules of a bus that have a pattern, by name, and the matcher of their patterns.
+
+    `with_read_calls` are the names of those that also match records of calls that only read.
+    """
 
     matcher: Matcher
     rules: Mapping[str, Rule]
+    with_read_calls: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, matcher: Matcher, rules: Mapping[str, Rule]) -> BusRules:
+        """These rules, whose patterns the matcher has."""
+        return cls(matcher, rules, frozenset(name for name, rule in rules.items() if rule.state is _WITH_READ_CALLS))
 
     def with_rule(self, rule: Rule) -> BusRules:
         """These rules with one more, or with another content of one; a rule that events cannot match is left out."""
@@ -33,14 +44,14 @@ class BusRules:
         known = self.rules.get(rule.rule_name)
         is_same = known is not None and known.pattern == rule.pattern
         matcher = self.matcher if is_same else self.matcher.with_pattern(rule.rule_name, parse(rule.pattern))
-        return BusRules(matcher, {**self.rules, rule.rule_name: rule})
+        return BusRules.of(matcher, {**self.rules, rule.rule_name: rule})
 
     def without(self, rule_name: str) -> BusRules:
         """These rules without one."""
         if rule_name not in self.rules:
             return self
         left = {name: rule for name, rule in self.rules.items() if name != rule_name}
-        return BusRules(self.matcher.without(rule_name), left)
+        return BusRules.of(self.matcher.without(rule_name), left)
 
 
 _Change = Callable[[BusRules], BusRules]
@@ -102,7 +113,7 @@ def _compiled(tx: Transaction, bus: BusReference) -> BusRules:
         if rule.is_enabled and rule.pattern is not None
     }
     patterns = {name: parse(rule.pattern) for name, rule in rules.items() if rule.pattern is not None}
-    return BusRules(Matcher.of(patterns), rules)
+    return BusRules.of(Matcher.of(patterns), rules)
 
 
 def _key(bus: BusReference, version: RulesVersion) -> tuple[str, BusReference, str]:

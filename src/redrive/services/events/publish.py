@@ -39,6 +39,13 @@ def publish(
 ) -> None:  # fmt: skip
     """Accept events on a bus that exists. `chosen`: the names of the only rules that get them; None for all rules."""
     keep_events(tx, bus, events)
+    match(tx, bus, events, chosen=chosen)
+
+
+def match(
+    tx: Transaction, bus: BusReference, events: Sequence[Event], *, chosen: Collection[str] | None = None
+) -> None:
+    """Promise events to the targets of the rules that match them; archives do not get them."""
     active = rules_of(tx, bus)
     has_tails = is_tailed(tx)
     if active is None:

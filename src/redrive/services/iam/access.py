@@ -70,7 +70,7 @@ def assume_role(
             "AccessDeniedException",
             f"User: {service} is not authorized to perform: {ASSUME_ROLE} on resource: {role_arn}",
         )
-    return Caller(Scope(role.account, region), request_id, role_arn, session_name)
+    return Caller(Scope(role.account, region), request_id, role_arn, session_name, invoked_by=service)
 
 
 def user_of(tx: Transaction, caller: Caller, access_key_id: str, service: str) -> Caller:
@@ -159,6 +159,12 @@ def _authorize_service(
     decision = decide(request, (), _resource_policy(policy))
     if not isinstance(decision, Allowed):
         raise _refusal(caller, action, resource, decision)
+
+
+def holder_id(tx: Transaction, caller: Caller) -> str:
+    """Return the unique id of the caller's role or user; empty for the account itself, and for who is deleted."""
+    holder = _holder(tx, caller)
+    return "" if holder is None else holder.id
 
 
 def _holder(tx: Transaction, caller: Caller) -> Holder | None:

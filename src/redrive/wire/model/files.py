@@ -156,6 +156,7 @@ class _Builder:
             required=frozenset(raw.get("required", ())),
             is_flattened=raw.get("flattened", False),
             is_document=raw.get("document", False),
+            is_sensitive=raw.get("sensitive", False),
             is_event_stream=raw.get("eventstream", False),
             payload=raw.get("payload"),
             timestamp_format=raw.get("timestampFormat"),

@@ -35,7 +35,8 @@ class Shape:
     """A type of the model. Shapes refer to one another, in cycles too, so shapes are compared by identity.
 
     `members` are a structure's; `parts` are a list's `member`, or a map's `key` and `value`. `payload` names the member
-    that is the HTTP body. `is_current` is False if the model is older than those that the operations were written with.
+    that is the HTTP body; a sensitive value must not be logged. `is_current` is False if the model is older than those
+    that the operations were written with.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Shape:
     required: frozenset[str] = frozenset()
     is_flattened: bool = False
     is_document: bool = False
+    is_sensitive: bool = False
     is_event_stream: bool = False
     payload: str | None = None
     timestamp_format: str | None = None

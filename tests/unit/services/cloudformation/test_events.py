@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+from botocore.exceptions import ClientError
+
 from redrive.testing.world import World
 from tests.unit.services.cloudformation.conftest import Stacks
 
@@ -128,3 +131,78 @@ def test_log_group_of_a_stack_gets_the_events_of_its_rule(stacks: Stacks, world:
     assert json.loads(line["message"])["id"] == answer["EventId"]
     stacks.delete("logs")
     assert world.call("logs", "DescribeResourcePolicies")["resourcePolicies"] == []
+
+
+def test_events_of_a_sam_function_say_how_it_gets_them(stacks: Stacks, world: World) -> None:
+    """Inputs, dead letters and retries of an event in a SAM template are those of the rule's target."""
+    seen: list[Any] = []
+
+    def note(event: Any, _: object) -> None:
+        seen.append(event)
+
+    world.functions.register("worker", note)
+    retries = {"MaximumRetryAttempts": 3, "MaximumEventAgeInSeconds": 120}
+    dead = {"Arn": {"Fn::GetAtt": ["Dead", "Arn"]}}
+    transformer = {"InputPathsMap": {"id": "$.detail.id"}, "InputTemplate": '{"order": <id>}'}
+    made = {"Type": "SQS", "QueueLogicalId": "Made"}
+    events = {
+        "Whole": {"Type": "EventBridgeRule", "Properties": {
+            "Pattern": {"source": ["whole"]}, "DeadLetterConfig": dead, "RetryPolicy": retries}},
+        "Part": {"Type": "EventBridgeRule", "Properties": {
+            "Pattern": {"source": ["part"]}, "InputPath": "$.detail", "DeadLetterConfig": made}},
+        "Said": {"Type": "CloudWatchEvent", "Properties": {"Pattern": {"source": ["said"]}, "Input": '{"said": 1}'}},
+        "Changed": {"Type": "EventBridgeRule", "Properties": {
+            "Pattern": {"source": ["changed"]}, "InputTransformer": transformer}},
+        "Daily": {"Type": "Schedule", "Properties": {
+            "Schedule": "rate(1 day)", "Input": '{"daily": 1}', "DeadLetterConfig": dead, "RetryPolicy": retries}},
+    }  # fmt: skip
+    function = {
+        "FunctionName": "worker", "Handler": "index.handler", "Runtime": "python3.12",
+        "InlineCode": "def handler(e, c): pass", "Events": events,
+    }  # fmt: skip
+    template: dict[str, Any] = {
+        "Transform": "AWS::Serverless-2016-10-31",
+        "Resources": {
+            "Dead": {"Type": "AWS::SQS::Queue"},
+            "Worker": {"Type": "AWS::Serverless::Function", "Properties": function},
+        },
+    }
+
+    stacks.client.create_stack(
+        StackName="sam", TemplateBody=json.dumps(template), Capabilities=["CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"]
+    )
+    world.settle()
+    client = world.client("events")
+    names = ("part", "said", "changed")
+    client.put_events(Entries=[{"Source": name, "DetailType": "d", "Detail": '{"id": "7"}'} for name in names])
+    world.advance(days=1)
+
+    assert stacks.status("sam") == "CREATE_COMPLETE"
+    assert sorted(map(json.dumps, seen)) == ['{"daily": 1}', '{"id": "7"}', '{"order": "7"}', '{"said": 1}']
+    targets = {
+        logical: client.list_targets_by_rule(Rule=stacks.physical_id("sam", f"Worker{logical}"))["Targets"][0]
+        for logical in ("Whole", "Part", "Daily")
+    }
+    arn = world.call("sqs", "GetQueueAttributes", QueueUrl=stacks.physical_id("sam", "Dead"), AttributeNames=["All"])[
+        "Attributes"
+    ]["QueueArn"]
+    for logical in ("Whole", "Daily"):
+        assert (targets[logical]["DeadLetterConfig"], targets[logical]["RetryPolicy"]) == ({"Arn": arn}, retries)
+    assert targets["Part"]["DeadLetterConfig"]["Arn"].rpartition(":")[2].startswith("sam-Made-")
+
+
+def test_events_of_a_sam_state_machine_are_refused_by_name(stacks: Stacks) -> None:
+    machine = {
+        "Definition": {"StartAt": "A", "States": {"A": {"Type": "Pass", "End": True}}},
+        "Events": {"E": {"Type": "EventBridgeRule", "Properties": {"Pattern": {"source": ["shop"]}}}},
+    }
+    template = {
+        "Transform": "AWS::Serverless-2016-10-31",
+        "Resources": {"M": {"Type": "AWS::Serverless::StateMachine", "Properties": machine}},
+    }
+
+    with pytest.raises(ClientError, match=r"resource types \[AWS::StepFunctions::StateMachine\], redrive does not"):
+        stacks.client.create_stack(
+            StackName="sam", TemplateBody=json.dumps(template),
+            Capabilities=["CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"],
+        )  # fmt: skip

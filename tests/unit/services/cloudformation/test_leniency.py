@@ -147,3 +147,32 @@ def test_stand_in_of_a_type_whose_ref_is_an_arn_can_be_named_as_a_source(stacks:
     arn = stack["Outputs"][0]["OutputValue"]
     assert arn == f"arn:aws:sns:us-east-1:000000000000:{arn.rpartition(':')[2]}"
     assert stacks.physical_id("shop", "Topic") == arn
+
+
+@pytest.mark.parametrize(
+    ("type_name", "reference"),
+    [
+        ("AWS::StepFunctions::StateMachine", {"Ref": "Stand"}),
+        ("AWS::StepFunctions::StateMachine", {"Fn::GetAtt": ["Stand", "Arn"]}),
+        ("AWS::AppSync::GraphQLApi", {"Fn::GetAtt": ["Stand", "GraphQLEndpointArn"]}),
+        ("AWS::Batch::JobQueue", {"Ref": "Stand"}),
+        ("AWS::KinesisFirehose::DeliveryStream", {"Fn::GetAtt": ["Stand", "Arn"]}),
+    ],
+)
+def test_stand_in_can_be_the_target_of_a_rule(
+    stacks: Stacks, world: World, type_name: str, reference: dict[str, Any]
+) -> None:
+    """What a rule may have as a target it knows by the form of the ARN."""
+    blocks = {
+        "AWS::AppSync::GraphQLApi": {"AppSyncParameters": {"GraphQLOperation": "query { a }"}},
+        "AWS::Batch::JobQueue": {"BatchParameters": {"JobDefinition": "d", "JobName": "n"}},
+    }
+    target = {
+        "Id": "1", "Arn": reference, "RoleArn": "arn:aws:iam::000000000000:role/r", **blocks.get(type_name, {}),
+    }  # fmt: skip
+    rule = {"Type": "AWS::Events::Rule", "Properties": {"EventPattern": {"source": ["a"]}, "Targets": [target]}}
+
+    stacks.create("s", {"Stand": {"Type": type_name}, "R": rule}, Tags=tagged("stub"))
+
+    assert stacks.status("s") == "CREATE_COMPLETE", stacks.events("s")
+    assert world.client("events").list_targets_by_rule(Rule=stacks.physical_id("s", "R"))["Targets"][0]["Id"] == "1"

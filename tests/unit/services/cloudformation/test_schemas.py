@@ -46,6 +46,14 @@ MEANT: Mapping[str, str] = {
     "AWS::CloudFormation::Stack has no attribute StackId": "Ref is the nested stack's id.",
     "AWS::CloudFormation::WaitCondition has no attribute Id": "Ref is the condition's id.",
     "AWS::CloudFormation::WaitConditionHandle has no attribute Id": "Ref is what templates use of a handle.",
+    "AWS::Events::Connection has no attribute AuthParameters.ConnectivityParameters.ResourceParameters."
+    "ResourceAssociationArn": "There are no private connections.",
+    "AWS::Events::Connection has no attribute InvocationConnectivityParameters.ResourceParameters."
+    "ResourceAssociationArn": "There are no private connections.",
+    "AWS::Events::Connection requires AuthParameters": "CreateConnection requires them.",
+    "AWS::Events::Connection requires AuthorizationType": "CreateConnection requires it.",
+    "AWS::Events::EventBus attribute Name": "The reference of the type lists it among the return values.",
+    "AWS::Events::EventBus/EventSourceName replaces": "UpdateEventBus changes no source.",
     **{
         f"AWS::IAM::ManagedPolicy has no attribute {name}": "It changes after the stack has made the policy."
         for name in (

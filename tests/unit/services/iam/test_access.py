@@ -261,7 +261,8 @@ def is_trusted(world: World, source: str | None) -> bool:
 def test_service_that_is_trusted_becomes_a_session_of_the_role(world, role):
     session = assume(world)
 
-    assert session == Caller(Scope("000000000000", "eu-west-1"), "request-1", ROLE, "orders")
+    scope = Scope("000000000000", "eu-west-1")
+    assert session == Caller(scope, "request-1", ROLE, "orders", invoked_by="lambda.amazonaws.com")
     assert session.principal_arn == "arn:aws:sts::000000000000:assumed-role/worker/orders"
 
 

@@ -15,6 +15,7 @@ from redrive.core.errors import ServiceError
 from redrive.core.leniency import OnUnknown
 from redrive.core.limits import Limits
 from redrive.core.log import SilentLog
+from redrive.core.own_events import OwnEvent
 from redrive.core.scope import Caller, Scope
 from redrive.delivery.deliver import DeliveryWorker
 from redrive.delivery.operation import ByNode, Outside, Wait
@@ -136,6 +137,12 @@ class Surroundings:
         if role_arn in self.roles_refused:
             raise ServiceError("AccessDenied", f"no: sts:AssumeRole {role_arn}")
         return Caller(Scope(role_arn.split(":")[4], region), request_id, role_arn, session_name)
+
+    def publish_event(self, tx: Transaction, scope: Scope, make: Callable[[], OwnEvent]) -> None:
+        raise AssertionError("no service tells anything here")
+
+    def publish_read_call(self, tx: Transaction, scope: Scope, make: Callable[[], OwnEvent]) -> None:
+        raise AssertionError("no call is recorded here")
 
     def user_of(self, tx: Transaction, caller: Caller, access_key_id: str, service: str) -> Caller:
         raise AssertionError("nobody calls with a key here")

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from functools import partial
 
 from redrive.core.documents import dump_json
 from redrive.core.entropy import new_uuid
 from redrive.core.leniency import OnUnknown
 from redrive.core.scope import Caller, Scope
+from redrive.services.cloudformation.acting import PRINCIPAL
 from redrive.services.cloudformation.answers import wake
 from redrive.services.cloudformation.deployment.timers import STACK_TIMER, timer_name
 from redrive.services.cloudformation.model.exports import Export
@@ -25,6 +27,7 @@ from redrive.services.cloudformation.model.stack import (
     StackStatus,
     parse_stack_id,
 )
+from redrive.services.cloudformation.model.status_events import status_change
 from redrive.services.cloudformation.templates import Plan, make_plan, read_template, ssm_warning
 from redrive.services.cloudformation.types.resource import Place
 from redrive.store.api import Transaction
@@ -133,9 +136,11 @@ class Run:
         """The place where a resource of the stack is created, with the operation's principal as the caller."""
         request_id, host = new_uuid(self.tx.entropy), self.stack.host
         if self.stack.acting is None:
-            caller = Caller(self.scope, request_id, host=host)
+            caller = Caller(self.scope, request_id, host=host, invoked_by=PRINCIPAL)
         else:
-            caller = dataclasses.replace(self.stack.acting, scope=self.scope, request_id=request_id, host=host)
+            caller = dataclasses.replace(
+                self.stack.acting, scope=self.scope, request_id=request_id, host=host, invoked_by=PRINCIPAL
+            )
         return Place(self.tx, caller, self.stack.stack_name, self.stack.id, logical_id)
 
     def export(self, name: str) -> Export | None:
@@ -153,14 +158,13 @@ class Run:
         # Tools sort events by time and ask for those after the latest, so no two events may share an instant.
         at = max(self.tx.now, self.stack.last_event_at + 1)
         self.stack = dataclasses.replace(self.stack, events=number, last_event_at=at)
-        self.tx.resources.put(
-            self.scope,
-            StackEvent(
-                stack=self.stack.uid, number=number, event_id=event_id, logical_id=logical_id, physical_id=physical_id,
-                type=type_name, status=status, at=at, operation=self.stack.operation, reason=reason,
-                properties=properties, client_request_token=self.stack.client_request_token,
-            ),
+        event = StackEvent(
+            stack=self.stack.uid, number=number, event_id=event_id, logical_id=logical_id, physical_id=physical_id,
+            type=type_name, status=status, at=at, operation=self.stack.operation, reason=reason,
+            properties=properties, client_request_token=self.stack.client_request_token,
         )  # fmt: skip
+        self.tx.resources.put(self.scope, event)
+        self.tx.services.publish_event(self.tx, self.scope, partial(status_change, self.stack, event))
 
 
 def importers(tx: Transaction, scope: Scope, export_name: str) -> list[str]:

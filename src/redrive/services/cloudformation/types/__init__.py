@@ -7,6 +7,7 @@ from types import MappingProxyType
 from redrive.services.cloudformation.types.api_destinations import API_DESTINATION, CONNECTION
 from redrive.services.cloudformation.types.archives import ARCHIVE
 from redrive.services.cloudformation.types.cloudformation import CDK_METADATA
+from redrive.services.cloudformation.types.cloudtrail import TRAIL
 from redrive.services.cloudformation.types.custom import custom_type, is_custom
 from redrive.services.cloudformation.types.dynamodb import TABLE
 from redrive.services.cloudformation.types.events import EVENT_BUS, EVENT_BUS_POLICY, RULE
@@ -60,6 +61,7 @@ _ALL: tuple[ResourceType, ...] = (
     SCHEDULE,
     SCHEDULE_GROUP,
     TABLE,
+    TRAIL,
     USER,
     USER_TO_GROUP_ADDITION,
     WAIT_CONDITION,

@@ -73,7 +73,7 @@ def _put_rule(place: Place, name: str, properties: Document, tags: object) -> Ex
     targets = properties.get("Targets")
     if targets:
         place.call("events", "PutTargets", Rule=name, EventBusName=bus, Targets=[_blocks_read(one) for one in targets])
-    return Existing(_rule_id(name, bus), properties, {"Arn": created["RuleArn"]})
+    return Existing(_rule_id(name, bus), properties, {"Arn": created["RuleArn"], "RuleName": name})
 
 
 def _blocks_read(target: Document) -> Document:
@@ -201,7 +201,7 @@ RULE = ResourceType(
     create=_create_rule,
     update=_update_rule,
     delete=_delete_rule,
-    attributes=frozenset({"Arn"}),
+    attributes=frozenset({"Arn", "RuleName"}),
     name_property="Name",
     has_tags=True,
     missing=_MISSING,

@@ -30,6 +30,9 @@ _OBSERVING_PREFIXES = ("AWS::ServiceCatalogAppRegistry::",)
 # https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/ the page of each, "Return values".
 _KNOWN_BY_ARN = frozenset(
     {
+        "AWS::Batch::ComputeEnvironment",
+        "AWS::Batch::JobDefinition",
+        "AWS::Batch::JobQueue",
         "AWS::CertificateManager::Certificate",
         "AWS::ECS::Service",
         "AWS::ECS::TaskDefinition",
@@ -44,6 +47,25 @@ _KNOWN_BY_ARN = frozenset(
         "AWS::StepFunctions::StateMachine",
     }
 )
+
+# Whoever takes an ARN may ask for its form, as a rule does of its targets: the service in it, and what stands before
+# the name. By type, or by type and attribute.
+# https://docs.aws.amazon.com/service-authorization/latest/reference/ the page of each, "Resource types".
+_ARN_FORMS = {
+    "AWS::AppSync::GraphQLApi": ("appsync", "apis/"),
+    "AWS::AppSync::GraphQLApi.GraphQLEndpointArn": ("appsync", "endpoints/graphql-api/"),
+    "AWS::Batch::ComputeEnvironment": ("batch", "compute-environment/"),
+    "AWS::Batch::JobDefinition": ("batch", "job-definition/"),
+    "AWS::Batch::JobQueue": ("batch", "job-queue/"),
+    "AWS::CodeBuild::Project": ("codebuild", "project/"),
+    "AWS::ECS::Cluster": ("ecs", "cluster/"),
+    "AWS::ECS::Service": ("ecs", "service/"),
+    "AWS::ECS::TaskDefinition": ("ecs", "task-definition/"),
+    "AWS::Kinesis::Stream": ("kinesis", "stream/"),
+    "AWS::KinesisFirehose::DeliveryStream": ("firehose", "deliverystream/"),
+    "AWS::StepFunctions::Activity": ("states", "activity:"),
+    "AWS::StepFunctions::StateMachine": ("states", "stateMachine:"),
+}
 
 
 @cache
@@ -67,9 +89,11 @@ def only_observes(type_name: str) -> bool:
     return type_name in _OBSERVING or type_name.startswith(_OBSERVING_PREFIXES)
 
 
-def _arn(place: Place, type_name: str, name: str) -> str:
+def _arn(place: Place, type_name: str, name: str, attribute: str = "") -> str:
     scope = place.caller.scope
-    return f"arn:aws:{type_name.split('::')[1].lower()}:{scope.region}:{scope.account}:{name}"
+    plain = (type_name.split("::")[1].lower(), "")
+    service, prefix = _ARN_FORMS.get(f"{type_name}.{attribute}") or _ARN_FORMS.get(type_name, plain)
+    return f"arn:aws:{service}:{scope.region}:{scope.account}:{prefix}{name}"
 
 
 @lru_cache(maxsize=_TYPES_KEPT)
@@ -101,7 +125,7 @@ def made_up(place: Place, type_name: str, existing: Existing, attribute: str) ->
     service = type_name.split("::")[1].lower()
     if attribute.endswith("Arn"):
         is_arn = existing.physical_id.startswith("arn:")
-        return existing.physical_id if is_arn else _arn(place, type_name, existing.physical_id)
+        return existing.physical_id if is_arn else _arn(place, type_name, existing.physical_id, attribute)
     if attribute.endswith(("Url", "Endpoint", "DomainName", "Address")):
         host = f"{existing.physical_id.lower()}.{service}.invalid"
         return f"https://{host}/" if attribute.endswith("Url") else host
