@@ -39,12 +39,13 @@ def publish(
 ) -> None:  # fmt: skip
     """Accept events on a bus that exists. `chosen`: the names of the only rules that get them; None for all rules."""
     keep_events(tx, bus, events)
-    match(tx, bus, events, chosen=chosen)
+    match(tx, bus, events, chosen=chosen, promise=promise)
 
 
 def match(
-    tx: Transaction, bus: BusReference, events: Sequence[Event], *, chosen: Collection[str] | None = None
-) -> None:
+    tx: Transaction, bus: BusReference, events: Sequence[Event], *, chosen: Collection[str] | None = None,
+    promise: Promise = store_promises,
+) -> None:  # fmt: skip
     """Promise events to the targets of the rules that match them; archives do not get them."""
     active = rules_of(tx, bus)
     has_tails = is_tailed(tx)
