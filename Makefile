@@ -60,8 +60,8 @@ $(CLIENTS): examples/clients/requirements.txt examples/clients/javascript/packag
 demo: $(STAMP) ## See redrive at work
 	$(BIN)/redrive demo
 
-test: setup ## Run the tests; k=NAME of that name; portable=1 without Linux's ways (short=1 a few); store=postgresql on it
-	$(if $(portable),REDRIVE_PORTABLE=1 )$(BIN)/python -m pytest -n auto $(if $(k),-k '$(k)') $(if $(short),$(PORTABLE)) $(if $(store),--store $(store) $(ON_ANY_STORE))
+test: setup ## Run the tests; k=NAME of that name; portable=1 without Linux's ways (short=1 a few); store=postgresql on it; checked=1 after make check
+	$(if $(portable),REDRIVE_PORTABLE=1 )$(BIN)/python -m pytest -n auto $(if $(checked),--ignore tests/tidy) $(if $(k),-k '$(k)') $(if $(short),$(PORTABLE)) $(if $(store),--store $(store) $(ON_ANY_STORE))
 ifeq ($(k)$(portable)$(store),)
 	$(BIN)/python -m pytest -n auto --store postgresql $(ON_POSTGRESQL)
 endif

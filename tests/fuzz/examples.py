@@ -239,10 +239,10 @@ EXAMPLES: Mapping[tuple[str, str], Mapping[str, object]] = {
         "EventPattern": '{"source":["shop"]}',
         "RetentionDays": 1,
     },
-    ("events", "UpdateArchive"): {"ArchiveName": "all", "EventPattern": '{"source":["shop"]}', "RetentionDays": 2},
+    ("events", "UpdateArchive"): {"ArchiveName": "kept", "EventPattern": '{"source":["shop"]}', "RetentionDays": 2},
     ("events", "StartReplay"): {
         "ReplayName": "again",
-        "EventSourceArn": BUS.replace("event-bus/default", "archive/all"),
+        "EventSourceArn": BUS.replace("event-bus/default", "archive/kept"),
         "EventStartTime": Moment(1_735_680_000),
         "EventEndTime": Moment(1_735_700_000),
         "Destination": {"Arn": BUS},
@@ -253,15 +253,8 @@ EXAMPLES: Mapping[tuple[str, str], Mapping[str, object]] = {
         "AuthParameters": {"ApiKeyAuthParameters": {"ApiKeyName": "x-key", "ApiKeyValue": "value"}},
     },
     ("events", "UpdateConnection"): {
-        "Name": "c",
+        "Name": "known",
         "AuthParameters": {"InvocationHttpParameters": {"HeaderParameters": [{"Key": "a", "Value": "b"}]}},
-    },
-    ("events", "CreateApiDestination"): {
-        "Name": "d",
-        "ConnectionArn": BUS.replace("event-bus/default", "connection/c/0"),
-        "InvocationEndpoint": "https://hooks.example.com/*",
-        "HttpMethod": "POST",
-        "InvocationRateLimitPerSecond": 1,
     },
     ("iam", "CreateRole"): {"RoleName": "fresh", "AssumeRolePolicyDocument": json.dumps(TRUST), "Path": "/a/"},
     ("iam", "CreatePolicyVersion"): {

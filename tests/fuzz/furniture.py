@@ -78,6 +78,10 @@ def _bus(world: World) -> None:
     events = world.client("events")
     events.put_rule(Name="r", EventPattern='{"source":["shop"]}', ScheduleExpression="rate(1 day)")
     events.put_targets(Rule="r", Targets=[{"Id": "1", "Arn": QUEUE}, {"Id": "2", "Arn": FUNCTION}])
+    bus = f"arn:aws:events:us-east-1:{ACCOUNT}:event-bus/default"
+    events.create_archive(ArchiveName="kept", EventSourceArn=bus, EventPattern='{"source":["shop"]}')
+    key = {"ApiKeyAuthParameters": {"ApiKeyName": "x-key", "ApiKeyValue": "value"}}
+    events.create_connection(Name="known", AuthorizationType="API_KEY", AuthParameters=key)
 
 
 def known() -> Mapping[str, tuple[object, ...]]:

@@ -88,6 +88,7 @@ class Desk:
         )  # fmt: skip
         self.ask("POST", "/_redrive/store/backup")
         self.ask("PUT", "/_redrive/assets/b/k/l", body=b"file")
+        self.tail: str = self.ask("POST", "/_redrive/events/tails", body=b"{}")["tail"]
         role = world.client("iam").create_role(RoleName="runs", AssumeRolePolicyDocument=TRUST)["Role"]["Arn"]
         queue = "arn:aws:sqs:us-east-1:000000000000:gone"
         world.client("scheduler").create_schedule(
@@ -115,7 +116,7 @@ class Desk:
     def filled(self, path: str) -> str:
         """A path of the reference with the names of things that are there."""
         names = {
-            "{bucket}": "b", "{key+}": "k/l", "{digest}": "known", "{token}": "~~~~x",
+            "{bucket}": "b", "{key+}": "k/l", "{digest}": "known", "{token}": "~~~~x", "{tail}": self.tail,
             "{id}": self.fault_id if "faults" in path else self.run_id,
         }  # fmt: skip
         for label, name in names.items():

@@ -22,7 +22,7 @@ def expected(patterns: dict[str, Pattern], event: dict[str, Any]) -> frozenset[s
     return frozenset(name for name, pattern in patterns.items() if matches(pattern, event))
 
 
-@settings(max_examples=120)
+@settings(max_examples=60)
 @given(st.dictionaries(NAMES, PATTERNS, max_size=8), st.lists(EVENTS, min_size=1, max_size=6))
 def test_matcher_finds_the_patterns_that_the_definition_finds(
     patterns: dict[str, Pattern], events: list[dict[str, Any]]
