@@ -138,7 +138,10 @@ class ServedLane:
                 lane = self._connect()
             except (UserError, psycopg.Error):  # The connection may be lost again before it is used.
                 continue
-            self._loop.call_soon_threadsafe(self._connected, lane)
+            if self._closing.is_set():
+                lane.pipeline.close()
+            else:
+                self._loop.call_soon_threadsafe(self._connected, lane)
             return
 
     def _let_go(self, lane: Lane) -> None:

@@ -53,6 +53,8 @@ def start_replay(
         raise invalid("Parameter Destination.Arn is not valid. Reason: Cross event bus replay is not permitted.")
     if event_end_time <= event_start_time:
         raise invalid("Parameter EventEndTime is not valid. Reason: EventStartTime must be before EventEndTime.")
+    # No event is on its way into the archive when its last one is noted, and no other replay begins meanwhile.
+    tx.be_alone()
     if tx.resources.get(Replay, scope, replay_name) is not None:
         raise exists_already("Replay", replay_name)
     if tx.services.limits is Limits.STRICT and _active(tx, scope) >= limits.REPLAYS_MAX:

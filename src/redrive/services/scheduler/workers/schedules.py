@@ -85,6 +85,7 @@ class GroupDeletionWorker(_TimerWorker):
     def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
         """Delete the next schedules of one group; the last claim deletes the group."""
         for timer, _ in tx.timers.due(GROUP_TIMER, tx.now, 1):
+            tx.be_alone()  # Between listing the schedules and deleting them, no other node may fire one.
             scope, name = scope_and_name(timer)
             found = tx.resources.list(Schedule, scope, prefix=f"{name}/", limit=limits.DELETIONS_PER_CLAIM_MAX)
             for schedule in found:
