@@ -1,7 +1,8 @@
 """The port of streams that event source mappings read: the shards of Kinesis and of DynamoDB streams.
 
-A stream differs from a queue: reading takes nothing away. Each reader has its own position in each shard, reads on from
-there, and stores the position when a batch is done. A shard that was split or merged ends; its children are read after it.
+A stream differs from a queue: reading takes nothing away. Each reader has its own position in each shard, reads on
+from there, and stores the position when a batch is done. A shard that was split or merged ends; its children are read
+after it.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class StartingPoint(Enum):
 
 @dataclass(frozen=True, slots=True)
 class StreamShard:
-    """A shard that still can be read. `parents` may name shards that have expired. A closed shard gets no new records."""
+    """A shard that still can be read. `parents` may have expired. A closed shard gets no new records."""
 
     id: str
     parents: Sequence[str] = ()
