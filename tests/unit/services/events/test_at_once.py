@@ -133,7 +133,7 @@ def test_fifo_queue_gets_the_events_of_a_call_in_their_order(bus_desk: Any) -> N
 
 
 def test_events_into_a_queue_cost_two_statements_each(bus_desk: Any) -> None:
-    """The message, and the run, which says all of its attempt; no row for the promise, and none for what the rule or the policy says."""
+    """The message, and the run with its attempt; no row for the promise, none for what rule or policy say."""
     bus_desk.rule(bus_desk.queue("q"))
     publish(bus_desk, 1)
     seen: list[str] = []
