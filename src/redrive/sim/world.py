@@ -19,7 +19,8 @@ from redrive.core.entropy import SeededEntropy
 from redrive.core.errors import Conflict
 from redrive.core.knobs import PRODUCTION, Knobs
 from redrive.delivery.deliver import INTERNAL_FAILURE
-from redrive.delivery.outside.invocation import InvocationStatus
+from redrive.delivery.outside.errand import Result
+from redrive.delivery.outside.invocation import InvocationResult, InvocationStatus
 from redrive.delivery.worker import Attempt
 from redrive.engine.driver import FAILED_ROUND_PAUSE_MS
 from redrive.sim.agenda import Agenda
@@ -35,6 +36,7 @@ from redrive.sim.fleet.serving import Process, Serving
 from redrive.sim.strikes import Strikes
 from redrive.sim.trace import Trace, TraceLog
 from redrive.sim.users.functions import Functions, failure
+from redrive.sim.users.sites import NO_ANSWER, Sites
 from redrive.sim.weather import AnswerLost, Hazard, Weather
 from redrive.store.api import Step, Transaction
 from redrive.store.tables.attempts import AttemptRecord
@@ -79,11 +81,12 @@ class Simulation:
         self.events_max: int | None = None
         self.knobs = knobs
         self.functions = Functions(weather)
+        self.sites = Sites(weather)
         self._serving = Serving(weather, go_on=self._go_on, crash=self._crash_process)
         self._running = False
         self._fleet = Fleet(
-            self._serving, clock=self.clock, models=models, functions=self.functions, entropy=SeededEntropy(seed),
-            knobs=knobs, log=TraceLog(self.clock, self.trace), wake=self._wake,
+            self._serving, clock=self.clock, models=models, functions=self.functions, sites=self.sites,
+            entropy=SeededEntropy(seed), knobs=knobs, log=TraceLog(self.clock, self.trace), wake=self._wake,
         )  # fmt: skip
         self._fleet.add_nodes(nodes, slots=slots)
         self.nodes = self._fleet.nodes
@@ -285,18 +288,25 @@ class Simulation:
                 self._plan_poll(node, self.now)
             self.trace.write(self.now, "perform failed", node=node.name, error=type(error).__name__)
             return
-        timeout_ms = attempt.invocation.timeout_ms
-        run_ms = self._dice.between(1, min(RUN_MS_MAX, timeout_ms))
-        if result.status is not InvocationStatus.THROTTLED:
-            if self.weather.strikes(Hazard.HUNG):
-                run_ms, result = timeout_ms, failure("Sandbox.Timedout", "Task timed out")
-            elif self.weather.strikes(Hazard.SLOW):
-                run_ms = self._dice.between(timeout_ms // 2, timeout_ms)
+        timeout_ms = attempt.errand.timeout_ms
+        run_ms, result = self._lasting(result, timeout_ms)
         self._agenda.push(self.now + run_ms, Answer(node, event.life, attempt, result, holds_slot=not event.repeats))
         if not event.repeats and self.weather.strikes(Hazard.DUPLICATE):
             self._in_hand += 1
             again_at = self.now + self._dice.between(0, 2 * timeout_ms)
             self._agenda.push(again_at, Begin(node, event.life, attempt, repeats=True))
+
+    def _lasting(self, result: Result, timeout_ms: int) -> tuple[int, Result]:
+        """How long an errand takes, and its result: another one if the errand hangs until its timeout."""
+        run_ms = self._dice.between(1, min(RUN_MS_MAX, timeout_ms))
+        if isinstance(result, InvocationResult) and result.status is InvocationStatus.THROTTLED:
+            return run_ms, result
+        if self.weather.strikes(Hazard.HUNG):
+            is_run = isinstance(result, InvocationResult)
+            return timeout_ms, failure("Sandbox.Timedout", "Task timed out") if is_run else NO_ANSWER
+        if self.weather.strikes(Hazard.SLOW):
+            run_ms = self._dice.between(timeout_ms // 2, timeout_ms)
+        return run_ms, result
 
     def _answer(self, node: Node, event: Answer) -> None:
         self._in_hand -= 1

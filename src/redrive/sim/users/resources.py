@@ -142,7 +142,7 @@ class Resources:
     def _role(self) -> str:
         """One role for everything, because permissions are not tested here."""
         call = self.simulation.reliable.call
-        services = ["lambda.amazonaws.com", "scheduler.amazonaws.com"]
+        services = ["events.amazonaws.com", "lambda.amazonaws.com", "scheduler.amazonaws.com"]
         trust = policy_of({"Principal": {"Service": services}, "Action": "sts:AssumeRole"})
         role = call("iam", "CreateRole", RoleName=ROLE, AssumeRolePolicyDocument=trust)["Role"]
         everything = policy_of({"Action": "*", "Resource": "*"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from redrive.core.clock import HOUR_MS, MINUTE_MS, SECOND_MS, Instant
 from redrive.core.documents import Document, dump_json
 from redrive.core.entropy import Entropy
-from redrive.sim.checkers.buses import RuleRetries, RulesAndReplays
+from redrive.sim.checkers.buses import BusTargets, RuleRetries, RulesAndReplays
 from redrive.sim.checkers.executions import Ends, Executions, Metrics, RetriedSchedule
 from redrive.sim.checkers.final_state import ALARMS, history_and_metrics, occurrence, rule_histories
 from redrive.sim.checkers.groups import GroupsInOrder
@@ -33,6 +33,8 @@ from redrive.sim.users.acts import (
     reached_handler,
 )
 from redrive.sim.users.editors import PERMANENT, THROTTLED, Editor, FaultAdder
+from redrive.sim.users.exchange import Exchange
+from redrive.sim.users.publishers import rule_arn
 from redrive.sim.users.resources import Resources, arn_of
 from redrive.sim.users.shop import HITS, HITS_LETTERS, open_shop
 from redrive.sim.world import Simulation
@@ -59,6 +61,7 @@ RETRIES_DRAWN = (0, 1, 2, 5, 185)
 AGES_S_DRAWN = (60, 300, 3_600)
 
 BUS_SHARE = 0.5
+EXCHANGE_SHARE = 0.2
 SETTLING_MS = 24 * HOUR_MS
 """How long all work may take to end after the weather."""
 
@@ -75,6 +78,7 @@ class Workload(Resources):
         self._retries_max: dict[str, int] = {}
         self._age_ms_max: dict[str, int] = {}
         self._rules: dict[str, int] = {}
+        self._exchange: Exchange | None = None
         apart_ms = simulation.weather.disagreement_ms
         simulation.watch(
             Slots(inside_max=simulation.knobs.deliveries_per_claim), Settlements(),
@@ -84,7 +88,8 @@ class Workload(Resources):
             DeadLetters(self.letters, self.sources), ScheduledInstants(self._planned),
             Executions(self._alarms, PERMANENT), Ends(self._alarms, skew_ms=simulation.weather.skew_ms),
             Metrics(ALARMS, throttled=THROTTLED, permanent=PERMANENT),
-            RulesAndReplays(HITS, HITS_LETTERS), RuleRetries(self._rules, HITS_LETTERS, PERMANENT),
+            RulesAndReplays(BusTargets(queues=[HITS], letters=HITS_LETTERS)),
+            RuleRetries(self._rules, HITS_LETTERS, PERMANENT),
         )  # fmt: skip
 
     def establish(self) -> None:
@@ -96,6 +101,8 @@ class Workload(Resources):
         # Drawn from a fork, so that seeds without a bus have the history that they had before there was one.
         if self.fork("with a bus").chance(BUS_SHARE):
             open_shop(self, self._rules, self.fork("bus"))
+        if self.fork("with an exchange").chance(EXCHANGE_SHARE):
+            self.exchange()
         if self.schedules_made:
             simulation, dice = self.simulation, self.fork("editor")
             editor = Editor(simulation, simulation.client("editor"), self.schedules_made, dice=dice, until=self.until)
@@ -105,12 +112,26 @@ class Workload(Resources):
         """End the weather, let the fleet finish, then let the checkers judge. Errors: SimulationFailed."""
         simulation = self.simulation
         simulation.heal()
+        if self._exchange is not None:
+            self._exchange.close()
         simulation.run_until_quiet(within_ms=SETTLING_MS)
         simulation.run_until(simulation.awake_at + HOUR_MS)
         left = [message for url in self.queues.values() for message in drain(simulation, url)]
         seen = [happening for message in left if (happening := occurrence(message, simulation.now)) is not None]
-        told = [*history_and_metrics(simulation, list(self._alarms)), *rule_histories(simulation, list(self._rules))]
+        exchanged = [] if self._exchange is None else list(self._exchange.told(left))
+        alarms = history_and_metrics(simulation, list(self._alarms))
+        told = [*exchanged, *alarms, *rule_histories(simulation, self._rule_arns())]
         simulation.finish(left, [*seen, *told])
+
+    def _rule_arns(self) -> dict[str, str]:
+        """The ARNs of all rules, by name."""
+        arns = {name: rule_arn(name) for name in self._rules}
+        return arns if self._exchange is None else {**arns, **self._exchange.rule_arns}
+
+    def exchange(self) -> None:
+        """A bus with targets of all kinds."""
+        self._exchange = Exchange(self, self.fork("exchange"))
+        self._exchange.open()
 
     def mail(self) -> None:
         """Producers, a queue with a dead-letter queue, consumers that are sometimes too slow."""
