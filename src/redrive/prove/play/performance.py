@@ -131,7 +131,7 @@ class Performance:
         """Send the messages of a trigger; every history begins so."""
         self._trigger = trigger
         self._messages = messages_of(self.stage, trigger)
-        self.journal = Journal(trigger.bodies, self._key_names)
+        self.journal = Journal(trigger.work_texts, self._key_names)
         self.stage.begin_leg()
         for number in range(len(trigger.bodies)):
             self._messages.send(number)
@@ -224,8 +224,11 @@ class Performance:
         if self.runs >= self.runs_max:
             raise Endless
         self.runs += 1
-        handles = () if self._trigger.is_direct else handles_of(invocation)
-        run = Run(self.runs, self.stage.now + invocation.timeout_ms, handles)
+        deadline_at = self.stage.now + invocation.timeout_ms
+        if self._trigger.is_direct:
+            run = Run(self.runs, deadline_at, invocation=invocation)
+        else:
+            run = Run(self.runs, deadline_at, handles_of(invocation))
         run.meet(self.stage.now, (invocation.request_id, invocation.payload))
         self._running.append(run)
         self.surroundings.begin(f"run {invocation.request_id}", self.stage.now)
@@ -299,10 +302,13 @@ class Performance:
             self.stage.move_to(self.stage.now + leg.delay_ms)
             self.stage.settle()
         self.events.append(Sent(self.stage.now, leg.act, self.trigger.is_direct))
-        if leg.act is Act.DUPLICATE:
-            self.messages.send(leg.message)
-        else:
-            self.messages.redrive()
+        match leg.act:
+            case Act.DUPLICATE:
+                self.messages.send(leg.message)
+            case Act.REPUBLISH:
+                self.messages.republish(leg.message)
+            case _:
+                self.messages.redrive()
 
     def _deliver(self) -> None:
         """Advance time until the handler has run, or nothing is left to deliver to it."""
@@ -399,11 +405,21 @@ class Performance:
             self.messages.send(strike.message)
             self._settle_beside()
             return
+        if run.invocation is not None:
+            self.events.append(Shown(self.stage.now, run.number, is_direct=True))
+            self._invoke_beside(run.invocation)
+            return
         handle = run.handles[strike.message]
         if self.messages.show_again(handle):
             self.events.append(Shown(self.stage.now, run.number))
             self._settle_beside()
             self.messages.hold_again(handle)
+
+    def _invoke_beside(self, invocation: Invocation) -> None:
+        """Have the function run once more for the same request. The answer of that run decides nothing."""
+        with self._inside(False):
+            self._threads.beside(lambda: self.invoke(invocation))
+        self.surroundings.move_to(self.stage.now)
 
     def _settle_beside(self) -> None:
         with self._inside(False):
