@@ -6,7 +6,8 @@ import enum
 import io
 import json
 import zipfile
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from redrive.core.clock import DAY_MS, SECOND_MS
@@ -63,6 +64,10 @@ class Trigger:
     kind: Kind = Kind.SQS
     given: tuple[str, ...] = ()
     """The events as they were given, if a rule's target has shaped `bodies` of them."""
+    guesses: Mapping[str, str] = field(default_factory=dict)
+    """What was guessed of the event, of parameters and of variables, for the user."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Environment variables that the handler reads and nobody has set, with guessed values."""
 
     @property
     def is_direct(self) -> bool:
