@@ -13,7 +13,7 @@ from redrive.cli.main import main
 from redrive.core.errors import UserError
 from redrive.languages.event_pattern import parse
 from redrive.prove.guess.answers import read_answer
-from redrive.prove.guess.reading import Path_, Reading
+from redrive.prove.guess.reading import EventPath, Reading
 from redrive.prove.guess.samples import all_shapes, copied, shape_for, shapes_of_type
 from redrive.prove.guess.variables import guessed_value
 from redrive.prove.process.subject import subject_of
@@ -73,7 +73,7 @@ def test_the_pattern_of_a_rule_chooses_the_kind_of_event(pattern: dict[str, obje
 
 
 def test_the_name_of_a_call_chooses_among_those_that_cloudtrail_records() -> None:
-    values: dict[Path_, list[str]] = {
+    values: dict[EventPath, list[str]] = {
         ("detail-type",): ["AWS API Call via CloudTrail"],
         ("detail", "eventName"): ["RunInstances"],
     }

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-Step = str | int
+EventKey = str | int
 """A key of an object, or an index of a list."""
-Path_ = tuple[Step, ...]
+EventPath = tuple[EventKey, ...]
 
 FILES_MAX = 40
 """How many files of the user's own are read at most."""
@@ -26,8 +26,8 @@ class Reading:
     which the value at a path is compared; `variables` are the names of variables without a default.
     """
 
-    paths: dict[Path_, str] = field(default_factory=dict)
-    compared: dict[Path_, list[str]] = field(default_factory=dict)
+    paths: dict[EventPath, str] = field(default_factory=dict)
+    compared: dict[EventPath, list[str]] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
 
 
@@ -113,7 +113,7 @@ class _Events:
         }
         self._name = name
         self._reading = reading
-        self._followed: set[tuple[str, tuple[tuple[str, Path_], ...]]] = set()
+        self._followed: set[tuple[str, tuple[tuple[str, EventPath], ...]]] = set()
 
     def follow(self, function: str) -> None:
         """Read the handler: its first parameter is the event."""
@@ -121,7 +121,9 @@ class _Events:
         if found is not None and found.args.args:
             self._function(found, {found.args.args[0].arg: ()}, 0)
 
-    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, known: Mapping[str, Path_], depth: int) -> None:
+    def _function(
+        self, node: ast.FunctionDef | ast.AsyncFunctionDef, known: Mapping[str, EventPath], depth: int
+    ) -> None:
         place = (node.name, tuple(sorted(known.items())))
         if place in self._followed or depth > CALLS_MAX:
             return
@@ -130,7 +132,7 @@ class _Events:
         for statement in node.body:
             self._visit(statement, names, depth)
 
-    def _visit(self, node: ast.AST, names: dict[str, Path_], depth: int) -> None:
+    def _visit(self, node: ast.AST, names: dict[str, EventPath], depth: int) -> None:
         """Read a statement or an expression, in the order of the source."""
         for child in ast.iter_child_nodes(node):
             self._visit(child, names, depth)
@@ -159,14 +161,14 @@ class _Events:
             case _:
                 pass
 
-    def _bind(self, name: str, value: ast.expr, names: dict[str, Path_]) -> None:
+    def _bind(self, name: str, value: ast.expr, names: dict[str, EventPath]) -> None:
         path = self._path(value, names)
         if path is not None:
             names[name] = path
         else:
             names.pop(name, None)
 
-    def _call(self, node: ast.Call, names: Mapping[str, Path_], depth: int) -> None:
+    def _call(self, node: ast.Call, names: Mapping[str, EventPath], depth: int) -> None:
         """Follow the event into a function of the same module."""
         called = node.func.id if isinstance(node.func, ast.Name) else ""
         function = self._functions.get(called)
@@ -182,17 +184,17 @@ class _Events:
         if known:
             self._function(function, known, depth + 1)
 
-    def _compare(self, left: ast.expr, others: Sequence[ast.expr], names: Mapping[str, Path_]) -> None:
+    def _compare(self, left: ast.expr, others: Sequence[ast.expr], names: Mapping[str, EventPath]) -> None:
         path = self._path(left, names)
         if not path:
             return
         texts = [text for other in others for text in _texts(other)]
         self._reading.compared.setdefault(path, []).extend(texts)
 
-    def _note(self, path: Path_, line: int) -> None:
+    def _note(self, path: EventPath, line: int) -> None:
         self._reading.paths.setdefault(path, f"{self._name}:{line}")
 
-    def _path(self, node: ast.expr, names: Mapping[str, Path_]) -> Path_ | None:
+    def _path(self, node: ast.expr, names: Mapping[str, EventPath]) -> EventPath | None:
         """The path of an expression in the event; None if it is no part of the event."""
         match node:
             case ast.Name(id=name):

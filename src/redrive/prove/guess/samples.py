@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from redrive.core.documents import Document
-from redrive.prove.guess.reading import Path_, Reading, Step
+from redrive.prove.guess.reading import EventKey, EventPath, Reading
 
 CHOSEN_SHARE = 0.99
 """The least share of the keys read that an event has which is chosen by them alone."""
@@ -36,7 +36,7 @@ class Shape:
     event: Document
     documentation: str
 
-    def has(self, path: Path_) -> bool:
+    def has(self, path: EventPath) -> bool:
         """Whether the sample has something at a path."""
         return _at(self.event, path) is not _NOTHING
 
@@ -64,7 +64,7 @@ def shapes_of_type(text: str) -> list[Shape]:
     ]
 
 
-def shape_for(values: Mapping[Path_, Sequence[str]], reading: Reading | None) -> Shape | None:
+def shape_for(values: Mapping[EventPath, Sequence[str]], reading: Reading | None) -> Shape | None:
     """The kind of event that a pattern or a handler means: `values` are the texts that it takes at a path.
 
     Of several kinds the one that has most of the keys that the handler reads. Without any value, only a kind that has
@@ -113,7 +113,7 @@ def _share(shape: Shape, reading: Reading | None) -> float:
     return sum(map(shape.has, paths)) / len(paths) if paths else 0.0
 
 
-def _at(document: object, path: Path_) -> object:
+def _at(document: object, path: EventPath) -> object:
     for step in path:
         if isinstance(document, list):
             if not isinstance(step, int) or not -len(document) <= step < len(document):
@@ -126,7 +126,7 @@ def _at(document: object, path: Path_) -> object:
     return document
 
 
-def _put(event: Document, path: Path_, value: object) -> bool:
+def _put(event: Document, path: EventPath, value: object) -> bool:
     parent = _at(event, path[:-1])
     step = path[-1]
     if isinstance(parent, dict) and isinstance(step, str):
@@ -138,7 +138,7 @@ def _put(event: Document, path: Path_, value: object) -> bool:
     return False
 
 
-def _value(step: Step, deeper: Sequence[Path_], depth: int, compared: Sequence[str]) -> object:
+def _value(step: EventKey, deeper: Sequence[EventPath], depth: int, compared: Sequence[str]) -> object:
     """A value for a key: an object or a list if something is read below it."""
     if any(isinstance(path[depth], int) for path in deeper):
         return []
@@ -154,7 +154,7 @@ def _value(step: Step, deeper: Sequence[Path_], depth: int, compared: Sequence[s
     return "someone@example.com" if "mail" in name.lower() else f"sample-{name}"
 
 
-def _told(path: Path_) -> str:
+def _told(path: EventPath) -> str:
     return ".".join(map(str, path))
 
 

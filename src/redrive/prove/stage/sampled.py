@@ -10,7 +10,7 @@ from redrive.core.documents import Document, dump_json
 from redrive.core.errors import UserError
 from redrive.languages.event_pattern import Pattern, sample
 from redrive.languages.event_pattern.conditions import Equals
-from redrive.prove.guess.reading import Path_, Reading
+from redrive.prove.guess.reading import EventPath, Reading
 from redrive.prove.guess.samples import Shape, completed, copied, names_of_shapes, shape_for, shapes_of_type
 
 GUESSED = "event"
@@ -74,16 +74,16 @@ def _shape(wanted: Wanted, pattern: Pattern | None) -> Shape | None:
             next_step=f"The nearest of {len(names)} are {', '.join(near)}. Give any other event with --event FILE.",
             exit_code=2,
         )  # fmt: skip
-    kinds: dict[Path_, Sequence[str]] = {
+    kinds: dict[EventPath, Sequence[str]] = {
         ("source",): [shape.source for shape in found], ("detail-type",): [shape.detail_type for shape in found]
     }  # fmt: skip
     named = [shape for shape in found if "/" in wanted.event_type or len(found) == 1]
     return named[0] if named else shape_for(kinds, wanted.reading)
 
 
-def _texts(pattern: Pattern) -> dict[Path_, Sequence[str]]:
+def _texts(pattern: Pattern) -> dict[EventPath, Sequence[str]]:
     """The texts that the first alternative of a pattern asks for, by path."""
-    found: dict[Path_, Sequence[str]] = {}
+    found: dict[EventPath, Sequence[str]] = {}
     for asked in pattern.alternatives[0] if pattern.alternatives else ():
         texts = [one.value for one in asked.conditions if isinstance(one, Equals) and isinstance(one.value, str)]
         if texts:

@@ -21,7 +21,7 @@ _AWAY_MS = 2 * MINUTE_MS
 """How long a deleted queue stays away. SQS refuses to make it again for a minute, by whichever clock."""
 _STAYS_MS_MAX = 90 * MINUTE_MS
 
-Step = Callable[[], None]
+RuleCall = Callable[[], None]
 """One call for a rule. A call without an answer is made again."""
 
 
@@ -34,7 +34,7 @@ class KeptRule:
     pattern: str = ""
     is_enabled: bool = False
     has_target: bool = False
-    steps: list[Step] = field(default_factory=list)
+    steps: list[RuleCall] = field(default_factory=list)
 
 
 class RuleKeeper:
@@ -69,7 +69,7 @@ class RuleKeeper:
         del rule.steps[0]
         return simulation.now + dice.between(1, SECOND_MS if rule.steps else _KEEP_GAP_MS_MAX)
 
-    def _change(self, rule: KeptRule) -> list[Step]:
+    def _change(self, rule: KeptRule) -> list[RuleCall]:
         """The calls of a change: a rule that exists is deleted, changed, or turned on or off."""
         if not rule.pattern:
             pattern = self._drawn()
