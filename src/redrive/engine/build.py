@@ -102,9 +102,11 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
     ),
     "lambda": _operations(
         "lambda_",
+        "aliases",
         "code_signing",
         "concurrency",
         "event_invoke",
+        "function_lists",
         "functions",
         "invoke",
         "layer_permissions",
@@ -113,6 +115,7 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "permissions",
         "settings",
         "tags",
+        "versions",
     ),
     "logs": _operations("logs", "events", "groups", "resource_policies", "streams", "tags"),
     # Our own surface. Operations about a service's resources live in that service's package.

@@ -81,7 +81,7 @@ class InlineInvoker:
         self._is_virtual = self._clock.is_virtual
         self._entropy = entropy or SystemEntropy()
         self._registered: dict[str, Handler] = {}
-        self._environments: dict[str, _Environment] = {}
+        self._environments: dict[tuple[str, str], _Environment] = {}
         self._running: Counter[str] = Counter()
 
     def register(self, function_name: str, handler: Handler) -> None:
@@ -107,7 +107,8 @@ class InlineInvoker:
 
     def _environment(self, invocation: Invocation) -> tuple[_Environment, bool]:
         """The function's environment, and whether it is new. Errors: UnusableCode."""
-        environment = self._environments.get(invocation.unqualified_arn)
+        key = (invocation.unqualified_arn, invocation.version)
+        environment = self._environments.get(key)
         if environment is not None and environment.revision == invocation.revision:
             return environment, False
         registered = self._registered.get(invocation.function_name)
@@ -117,7 +118,7 @@ class InlineInvoker:
         log_stream = new_log_stream(self._clock.now(), invocation.version, self._entropy)
         credentials = environment_credentials(self._issuer, invocation, self._entropy, expires_at=NEVER)
         environment = _Environment(invocation.revision, log_stream, credentials, modules, None)
-        self._environments[invocation.unqualified_arn] = environment
+        self._environments[key] = environment
         return environment, True
 
     def _run(self, environment: _Environment, invocation: Invocation, *, is_new: bool) -> InvocationResult:
@@ -134,7 +135,7 @@ class InlineInvoker:
         if text is not None:
             output.note(text)
         if environment.handler is None or isinstance(ran, Exited):
-            self._environments.pop(invocation.unqualified_arn, None)
+            self._environments.pop((invocation.unqualified_arn, invocation.version), None)
         is_error = not isinstance(ran, Reported) or ran.is_error
         return InvocationResult(
             InvocationStatus.FUNCTION_ERROR if is_error else InvocationStatus.OK,

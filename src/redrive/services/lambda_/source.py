@@ -24,10 +24,18 @@ from redrive.services.lambda_.limits import EVENT_LEASE_MS
 from redrive.services.lambda_.model.event_invoke import (
     UNHANDLED,
     EventInvokeConfig,
+    config_name,
     dead_letter,
     destination_record,
 )
-from redrive.services.lambda_.model.function import Function, function_invocation, function_not_found, lambda_error
+from redrive.services.lambda_.model.function import (
+    LATEST,
+    Function,
+    function_invocation,
+    function_not_found,
+    lambda_error,
+    qualifier_of,
+)
 from redrive.services.lambda_.model.metrics import (
     DEAD_LETTER_ERRORS,
     DESTINATION_FAILURES,
@@ -36,6 +44,7 @@ from redrive.services.lambda_.model.metrics import (
 )
 from redrive.services.lambda_.model.report import error_member
 from redrive.services.lambda_.runs import count, function_caller, record_run
+from redrive.services.lambda_.versions import choose_by_arn, find_version
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import Delivery
 
@@ -57,9 +66,9 @@ class LambdaSource(Source):
         Errors: ResourceNotFoundException (the function was deleted); TooManyRequestsException (the function is stopped:
         its reserved concurrency is 0). Both end the event.
         """
-        function = _function(tx, delivery)
+        function = choose_by_arn(tx, delivery.scope, delivery.target_arn)
         if function is None:
-            raise function_not_found(delivery.source_arn)
+            raise function_not_found(delivery.target_arn)
         if function.reserved == 0:
             raise lambda_error("TooManyRequestsException", "Rate Exceeded.")
         count(tx, delivery.target_arn, EVENT_AGE, tx.now - delivery.first_at)
@@ -77,10 +86,11 @@ class LambdaSource(Source):
         kind = FailureKind.TRANSIENT if error.fault == "server" else FailureKind.PERMANENT
         return Failed(error.code, error.message, kind)
 
-    def outcome(self, result: Result) -> Outcome:
+    def outcome(self, errand: Errand, result: Result) -> Outcome:
         """Function errors use up retries; throttles and errors outside of the function wait and use up none."""
+        assert isinstance(errand, Invocation), "events run functions"
         assert isinstance(result, InvocationResult), "events run functions"
-        return outcome_of(result)
+        return outcome_of(result, version=errand.version)
 
     def answered(self, tx: Transaction, delivery: Delivery, errand: Errand, result: Result) -> None:
         """Count the run and write its lines to its own log group, also if the function has changed or is gone."""
@@ -112,24 +122,27 @@ class LambdaSource(Source):
         function = _function(tx, delivery)
         if function is None:
             return
-        destination = _destination(tx.resources.get(EventInvokeConfig, delivery.scope, function.name), verdict)
+        qualifier = qualifier_of(delivery.target_arn)
+        config = tx.resources.get(EventInvokeConfig, delivery.scope, config_name(function.name, qualifier))
+        destination = _destination(config, verdict)
         if destination:
             record = dump_json(
                 destination_record(
-                    request_id=delivery.id, function_arn=function.arn, payload=str(delivery.document["Payload"]),
+                    request_id=delivery.id, qualified_arn=f"{function.arn}:{qualifier or LATEST}",
+                    executed_version=_executed_version(outcome), payload=str(delivery.document["Payload"]),
                     runs=delivery.attempts, outcome=outcome, verdict=verdict, now=tx.now,
                 )
             )  # fmt: skip
             _send_record(tx, delivery, function, destination, record)
 
 
-def outcome_of(result: InvocationResult) -> Outcome:
-    """Convert the result of a run to an outcome of its delivery."""
+def outcome_of(result: InvocationResult, *, version: str = LATEST) -> Outcome:
+    """Convert the result of a run of this version to an outcome of its delivery."""
     match result.status:
         case InvocationStatus.OK:
-            return Succeeded({"Payload": _text(result)})
+            return Succeeded({"Payload": _text(result), "Version": version})
         case InvocationStatus.FUNCTION_ERROR:
-            return Failed(UNHANDLED, _text(result), FailureKind.TRANSIENT)
+            return Failed(UNHANDLED, _text(result), FailureKind.TRANSIENT, version=version)
         case InvocationStatus.THROTTLED:
             return Failed("TooManyRequestsException", "Rate Exceeded.", FailureKind.THROTTLED)
         case InvocationStatus.SERVICE_ERROR:
@@ -146,8 +159,13 @@ def reported(failed: Failed) -> Failed:
 
 
 def _function(tx: Transaction, delivery: Delivery) -> Function | None:
+    """Return the version that the event was for; its dead-letter queue and its role are used at the event's end."""
     name = delivery.source_arn.rsplit(":", 1)[-1]
-    return tx.resources.get(Function, delivery.scope, name)
+    return find_version(tx, delivery.scope, name, qualifier_of(delivery.target_arn))
+
+
+def _executed_version(outcome: Outcome) -> str:
+    return str(outcome.result["Version"]) if isinstance(outcome, Succeeded) else outcome.version
 
 
 def _text(result: InvocationResult) -> str:

@@ -87,7 +87,6 @@ def test_settings_that_change_nothing_here_are_echoed(rig: Rig) -> None:
 @pytest.mark.parametrize(
     ("parameter", "value"),
     [
-        ("Publish", True),
         ("PublishTo", "LATEST_PUBLISHED"),
         ("FileSystemConfigs", [{"Arn": "arn:aws:elasticfilesystem:us-east-1:000000000000:access-point/fsap-" + "0" * 17,
                                 "LocalMountPath": "/mnt/a"}]),

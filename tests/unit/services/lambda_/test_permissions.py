@@ -109,7 +109,12 @@ def test_removed_permission_is_gone_and_the_empty_policy_with_it(rig: Rig) -> No
     assert rig.refusal("GetPolicy", FunctionName="worker") == ("ResourceNotFoundException", MISSING)
     assert rig.refusal("RemovePermission", FunctionName="worker", StatementId="s") == (
         "ResourceNotFoundException",
-        "Statement s is not found in resource policy.",
+        "No policy is associated with the given resource.",
+    )
+    add(rig)
+    assert rig.refusal("RemovePermission", FunctionName="worker", StatementId="other") == (
+        "ResourceNotFoundException",
+        "Statement other is not found in resource policy.",
     )
 
 

@@ -20,6 +20,7 @@ from redrive.services.cloudformation.types.lambda_ import (
     FUNCTION,
     PERMISSION,
 )
+from redrive.services.cloudformation.types.lambda_versions import ALIAS, VERSION
 from redrive.services.cloudformation.types.layers import LAYER_VERSION, LAYER_VERSION_PERMISSION
 from redrive.services.cloudformation.types.logs import LOG_GROUP, LOG_STREAM, RESOURCE_POLICY
 from redrive.services.cloudformation.types.macro import MACRO
@@ -32,6 +33,7 @@ from redrive.services.cloudformation.types.waits import WAIT_CONDITION, WAIT_CON
 
 _ALL: tuple[ResourceType, ...] = (
     ACCESS_KEY,
+    ALIAS,
     API_DESTINATION,
     ARCHIVE,
     CDK_METADATA,
@@ -64,6 +66,7 @@ _ALL: tuple[ResourceType, ...] = (
     TRAIL,
     USER,
     USER_TO_GROUP_ADDITION,
+    VERSION,
     WAIT_CONDITION,
     WAIT_CONDITION_HANDLE,
 )

@@ -18,6 +18,7 @@ from redrive.core.scope import Scope
 from redrive.delivery.outside.invocation import FunctionCode, Invocation
 from redrive.services.lambda_.limits import EPHEMERAL_MB_DEFAULT, MEMORY_MB_DEFAULT, PASSAGE_MS, TIMEOUT_S_DEFAULT
 from redrive.services.lambda_.model.logging import LoggingSettings
+from redrive.services.lambda_.model.policy import NO_POLICY, FunctionPolicy
 
 LATEST = "$LATEST"
 
@@ -58,6 +59,9 @@ class Function:
     `code_digest` is the hexadecimal SHA-256 of the archive. `replaced_digest` is the digest of the code before the last
     update; runs that began before the update may still need that code. The documents have AWS's own keys.
 
+    `version` is a number in a published version. `statements` and `policy_revision` are the policy of the unqualified
+    function; `policies` has those of its versions and aliases, by qualifier.
+
     `revision` identifies the code and configuration that run. During a creation or an update, which began at
     `passage_at`, `revision` is also the function's RevisionId. Afterwards the RevisionId is `settled_revision`, which
     changes of tags replace, too.
@@ -74,6 +78,7 @@ class Function:
     code_size: int
     revision: str
     modified_at: Instant
+    version: str = LATEST
     passage_at: Instant = 0
     is_first_passage: bool = False
     settled_revision: str = ""
@@ -100,6 +105,13 @@ class Function:
     tags: Mapping[str, str] = field(default_factory=dict)
     statements: tuple[Document, ...] = ()
     policy_revision: str = ""
+    policies: Mapping[str, FunctionPolicy] = field(default_factory=dict)
+
+    def policy_of(self, qualifier: str | None) -> FunctionPolicy:
+        """The resource policy of a qualifier; without statements if there is none."""
+        if qualifier is None:
+            return FunctionPolicy(self.statements, self.policy_revision)
+        return self.policies.get(qualifier, NO_POLICY)
 
     def is_passing(self, now: Instant) -> bool:
         """Whether the creation or the last update is still in progress.
@@ -167,6 +179,11 @@ def parse_reference(text: str, qualifier: str | None, scope: Scope) -> FunctionR
     return FunctionReference(found, match["name"], qualifier if inner is None else inner)
 
 
+def qualifier_of(function_arn: str) -> str | None:
+    """The version or alias at the end of a function's full ARN; None if the ARN has none."""
+    return function_arn.split(":", 6)[6].partition(":")[2] or None
+
+
 def function_invocation(
     function: Function, request_id: str, payload: bytes, *,
     function_arn: str, client_context: str | None = None, trace_header: str = "",
@@ -176,7 +193,7 @@ def function_invocation(
         request_id=request_id,
         function_arn=function_arn,
         function_name=function.name,
-        version=LATEST,
+        version=function.version,
         revision=function.revision,
         code=FunctionCode(
             function.code_digest,
@@ -204,12 +221,14 @@ _IN_PROGRESS = "The function is being created."
 """AWS gives this reason for updates, too."""
 
 
-def configuration(function: Function, *, qualified: bool = False, is_passing: bool = False) -> Document:
+def configuration(function: Function, *, qualifier: str | None = None, is_passing: bool = False) -> Document:
     """A function as GetFunctionConfiguration answers it. `is_passing`: its creation or update is in progress.
+
+    The ARN in the answer ends with the qualifier, if there is one.
 
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_FunctionConfiguration.html
     """
-    document = configuration_summary(function, qualified=qualified)
+    document = configuration_summary(function, qualifier=qualifier)
     region = Arn.parse(function.arn).region
     version = hashlib.sha256(function.runtime.encode()).hexdigest()
     document["RuntimeVersionConfig"] = {"RuntimeVersionArn": f"arn:aws:lambda:{region}::runtime:{version}"}
@@ -227,11 +246,11 @@ def configuration(function: Function, *, qualified: bool = False, is_passing: bo
     }
 
 
-def configuration_summary(function: Function, *, qualified: bool = False) -> Document:
+def configuration_summary(function: Function, *, qualifier: str | None = None) -> Document:
     """A function as lists show it, which is without its state."""
     document: Document = {
         "FunctionName": function.name,
-        "FunctionArn": f"{function.arn}:{LATEST}" if qualified else function.arn,
+        "FunctionArn": function.arn if qualifier is None else f"{function.arn}:{qualifier}",
         "Runtime": function.runtime,
         "Role": function.role,
         "Handler": function.handler,
@@ -241,13 +260,13 @@ def configuration_summary(function: Function, *, qualified: bool = False) -> Doc
         "MemorySize": function.memory_mb,
         "LastModified": _last_modified(function.modified_at),
         "CodeSha256": base64.b64encode(bytes.fromhex(function.code_digest)).decode(),
-        "Version": LATEST,
+        "Version": function.version,
         "TracingConfig": {"Mode": function.tracing},
         "RevisionId": function.settled_revision or function.revision,
         "PackageType": "Zip",
         "Architectures": list(function.architectures),
         "EphemeralStorage": {"Size": function.ephemeral_mb},
-        "SnapStart": {"ApplyOn": function.snap_start, "OptimizationStatus": "Off"},
+        "SnapStart": {"ApplyOn": function.snap_start, "OptimizationStatus": _optimization(function)},
         "LoggingConfig": {**function.logging.document(), "LogGroup": function.log_group},
     }
     if function.layers:
@@ -267,6 +286,11 @@ def configuration_summary(function: Function, *, qualified: bool = False) -> Doc
             **function.vpc_config,
         }
     return document
+
+
+def _optimization(function: Function) -> str:
+    """SnapStart works for published versions only."""
+    return "On" if function.snap_start == "PublishedVersions" and function.version != LATEST else "Off"
 
 
 def _last_modified(at: Instant) -> str:

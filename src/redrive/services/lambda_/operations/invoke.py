@@ -7,7 +7,7 @@ import binascii
 
 from redrive.core.documents import Document, load_json
 from redrive.core.errors import Bug, ServiceError
-from redrive.core.scope import Caller, Scope
+from redrive.core.scope import Caller
 from redrive.delivery.operation import Outside, operation
 from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.services.lambda_.limits import (
@@ -15,20 +15,27 @@ from redrive.services.lambda_.limits import (
     SYNC_PAYLOAD_BYTES_MAX,
     TRACE_HEADER_CHARACTERS_MAX,
 )
-from redrive.services.lambda_.model.event_invoke import UNHANDLED, EventInvokeConfig, event_retry_policy
+from redrive.services.lambda_.model.event_invoke import (
+    UNHANDLED,
+    EventInvokeConfig,
+    config_name,
+    event_retry_policy,
+)
 from redrive.services.lambda_.model.function import (
-    LATEST,
     Function,
+    FunctionReference,
     function_invocation,
+    function_not_found,
     invalid_parameter,
     lambda_error,
     refuse_given,
 )
 from redrive.services.lambda_.model.metrics import EVENTS_RECEIVED
 from redrive.services.lambda_.model.report import log_events, log_tail
-from redrive.services.lambda_.operations.functions import check_active, get_existing, invocable_reference
+from redrive.services.lambda_.operations.functions import check_active, invocable_reference
 from redrive.services.lambda_.runs import count, record_run
 from redrive.services.lambda_.source import SOURCE
+from redrive.services.lambda_.versions import choose_version
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import OUTSIDE, Delivery
 
@@ -58,12 +65,14 @@ def invoke(
             "The invoked function is not enabled with tenancy configuration. "
             "Remove the tenant ID from your request and try again."
         )
-    function = get_existing(tx, reference, shown=reference.version_arn)
+    function = choose_version(tx, reference.scope, reference.name, reference.qualifier)
+    if function is None:
+        raise function_not_found(reference.version_arn)
     event = _event(payload, invocation_type)
     if invocation_type == "DryRun":
         return {"StatusCode": 204}
     if invocation_type == "Event":
-        _promise(tx, caller, reference.scope, function, event, invoked_arn=reference.qualified_arn)
+        _promise(tx, caller, reference, function, event)
         return {"StatusCode": 202}
     check_active(tx, function)
     if function.reserved == 0:
@@ -128,11 +137,10 @@ def _trace_header(caller: Caller) -> str:
     return header if len(header) <= TRACE_HEADER_CHARACTERS_MAX and header.isascii() and header.isprintable() else ""
 
 
-def _promise(
-    tx: Transaction, caller: Caller, scope: Scope, function: Function, event: bytes, *, invoked_arn: str
-) -> None:
-    """Create the delivery of an accepted event. `scope` is the function's, which may be in another account."""
-    config = tx.resources.get(EventInvokeConfig, scope, function.name)
+def _promise(tx: Transaction, caller: Caller, reference: FunctionReference, function: Function, event: bytes) -> None:
+    """Create the delivery of an accepted event. The function may be in another account than the caller."""
+    scope, invoked_arn = reference.scope, reference.qualified_arn
+    config = tx.resources.get(EventInvokeConfig, scope, config_name(reference.name, reference.qualifier))
     document = {"Payload": event.decode()}
     trace = _trace_header(caller)
     if trace:
@@ -165,7 +173,7 @@ def _answer(
 ) -> Document | ServiceError:  # fmt: skip
     """Build the caller's answer for a run that has ended."""
     record_run(tx, invocation, result)
-    answer: Document = {"StatusCode": 200, "ExecutedVersion": LATEST, "Payload": result.payload}
+    answer: Document = {"StatusCode": 200, "ExecutedVersion": invocation.version, "Payload": result.payload}
     match result.status:
         case InvocationStatus.THROTTLED:
             return _throttled(result.error)

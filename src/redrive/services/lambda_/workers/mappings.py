@@ -35,6 +35,7 @@ from redrive.services.lambda_.model.function import Function, function_invocatio
 from redrive.services.lambda_.model.mapping import EventSourceMapping, concurrency
 from redrive.services.lambda_.runs import function_caller, record_run, run_caller
 from redrive.services.lambda_.source import outcome_of, reported
+from redrive.services.lambda_.versions import choose_by_arn
 from redrive.services.lambda_.watches import (
     LOOK_TIMER,
     end_pause,
@@ -205,7 +206,7 @@ def _mappings_due(tx: Transaction) -> list[_Due]:
         account, region, name = timer.split("/", 2)
         scope = Scope(account, region)
         mapping = tx.resources.get(EventSourceMapping, scope, name)
-        function = None if mapping is None else tx.resources.get(Function, scope, mapping.function_name)
+        function = None if mapping is None else choose_by_arn(tx, scope, mapping.function_arn)
         if mapping is None or function is None:
             tx.timers.rest(LOOK_TIMER, timer)
         else:
