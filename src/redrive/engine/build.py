@@ -113,6 +113,7 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "layers",
         "mappings",
         "permissions",
+        "provisioned",
         "settings",
         "tags",
         "versions",

@@ -71,7 +71,7 @@ class Engine:
         """
         return self.conclude(self.run(lambda tx: self.registry.begin(tx, caller, service, operation, params)))
 
-    def conclude(self, answer: Answer | ServiceError) -> Document:
+    def conclude(self, answer: Answer) -> Document:
         """The document of an answer. Performs the outside part first, if there is one. Errors: a returned error."""
         match answer:
             case ServiceError():

@@ -41,7 +41,6 @@ from redrive.invoke.sandbox.variables import (
     environment_credentials,
     function_variables,
     new_log_stream,
-    trace_id,
 )
 
 
@@ -128,7 +127,7 @@ class InlineInvoker:
             credentials=environment.credentials,
         )  # fmt: skip
         time = function_time.at(self._clock.now()) if self._is_virtual else contextlib.nullcontext()
-        variables["_X_AMZN_TRACE_ID"] = invocation.trace_header or trace_id(invocation.request_id, self._clock.now())
+        variables["_X_AMZN_TRACE_ID"] = invocation.trace(self._clock.now())
         with self._surroundings(environment, variables, output, invocation.request_id), time:
             ran = self._call(environment, invocation, variables)
         text = log_text_of(ran, invocation, self._clock.now())

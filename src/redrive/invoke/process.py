@@ -30,7 +30,6 @@ from redrive.invoke.sandbox.variables import (
     environment_credentials,
     function_variables,
     new_log_stream,
-    trace_id,
 )
 
 INIT_MS_MAX = 10 * SECOND_MS  # https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html
@@ -285,7 +284,7 @@ class ProcessInvoker:
             "Lambda-Runtime-Aws-Request-Id": invocation.request_id,
             "Lambda-Runtime-Deadline-Ms": str(now + round(limit_ms)),
             "Lambda-Runtime-Invoked-Function-Arn": invocation.function_arn,
-            "Lambda-Runtime-Trace-Id": invocation.trace_header or trace_id(invocation.request_id, now),
+            "Lambda-Runtime-Trace-Id": invocation.trace(now),
         }
         if invocation.client_context is not None:
             headers["Lambda-Runtime-Client-Context"] = invocation.client_context

@@ -8,6 +8,7 @@ from redrive.core.scope import Scope
 from redrive.services.lambda_.code import forget_unused_code, layer_digests
 from redrive.services.lambda_.model.event_invoke import EventInvokeConfig
 from redrive.services.lambda_.model.function import Function, lambda_error
+from redrive.services.lambda_.model.provisioned import ProvisionedConcurrency
 from redrive.services.lambda_.model.versions import Alias, FunctionVersion, qualified_name, version_name
 from redrive.services.lambda_.versions import aliases_of, versions_of
 from redrive.store.api import Transaction
@@ -20,6 +21,8 @@ def forget_function(tx: Transaction, scope: Scope, function: Function) -> None:
         tx.resources.delete(Alias, scope, alias.name)
     for version in versions:
         tx.resources.delete(FunctionVersion, scope, version.name)
+    for provisioned in tx.resources.list(ProvisionedConcurrency, scope, prefix=f"{function.name}:"):
+        tx.resources.delete(ProvisionedConcurrency, scope, provisioned.name)
     for config in tx.resources.list(EventInvokeConfig, scope, prefix=f"{function.name}:"):
         tx.resources.delete(EventInvokeConfig, scope, config.name)
     tx.resources.delete(EventInvokeConfig, scope, function.name)
@@ -61,7 +64,9 @@ def forget_alias(tx: Transaction, scope: Scope, function_name: str, alias_name: 
 
 def _forget_qualifier(tx: Transaction, scope: Scope, function: Function, qualifier: str) -> None:
     """Delete what belongs to a version or an alias that is deleted."""
-    tx.resources.delete(EventInvokeConfig, scope, qualified_name(function.name, qualifier))
+    name = qualified_name(function.name, qualifier)
+    tx.resources.delete(EventInvokeConfig, scope, name)
+    tx.resources.delete(ProvisionedConcurrency, scope, name)
     if qualifier in function.policies:
         left = {name: policy for name, policy in function.policies.items() if name != qualifier}
         tx.resources.put(scope, replace(function, policies=left))

@@ -51,6 +51,13 @@ RUNTIMES_RETIRED = frozenset(
 CONCURRENCY_MAX = 1_000
 CONCURRENCY_UNRESERVED_MIN = 100
 
+# Code signing. Source: https://docs.aws.amazon.com/lambda/latest/dg/configuration-codesigning.html
+SIGNING_ID_CHARS = 17
+
+# Recursive loops. Source: https://docs.aws.amazon.com/lambda/latest/dg/invocation-recursion.html
+RECURSIVE_RUNS_MAX = 16
+LINEAGE_FUNCTIONS_MAX = 16  # Ours: how many functions of a chain a trace header names.
+
 # Payloads. Source: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
 SYNC_PAYLOAD_BYTES_MAX = 6_291_456
 EVENT_PAYLOAD_BYTES_MAX = 1_048_576

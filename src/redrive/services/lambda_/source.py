@@ -33,14 +33,18 @@ from redrive.services.lambda_.model.function import (
     Function,
     function_invocation,
     function_not_found,
+    is_recursive,
     lambda_error,
     qualifier_of,
+    recursive,
 )
 from redrive.services.lambda_.model.metrics import (
     DEAD_LETTER_ERRORS,
     DESTINATION_FAILURES,
     EVENT_AGE,
     EVENTS_DROPPED,
+    RECURSIVE_DROPPED,
+    THROTTLES,
 )
 from redrive.services.lambda_.model.report import error_member
 from redrive.services.lambda_.runs import count, function_caller, record_run
@@ -64,16 +68,20 @@ class LambdaSource(Source):
         """Build the run of the event's function. All attempts have the same request id.
 
         Errors: ResourceNotFoundException (the function was deleted); TooManyRequestsException (the function is stopped:
-        its reserved concurrency is 0). Both end the event.
+        its reserved concurrency is 0); RecursiveInvocationException (a loop). All of them end the event.
         """
         function = choose_by_arn(tx, delivery.scope, delivery.target_arn)
         if function is None:
             raise function_not_found(delivery.target_arn)
+        trace = str(delivery.document.get("Trace", ""))
+        if is_recursive(function, trace):
+            count(tx, delivery.target_arn, RECURSIVE_DROPPED)
+            raise recursive()
         if function.reserved == 0:
+            count(tx, delivery.target_arn, THROTTLES)
             raise lambda_error("TooManyRequestsException", "Rate Exceeded.")
         count(tx, delivery.target_arn, EVENT_AGE, tx.now - delivery.first_at)
         payload = str(delivery.document["Payload"]).encode()
-        trace = str(delivery.document.get("Trace", ""))
         return function_invocation(function, delivery.id, payload, function_arn=delivery.target_arn, trace_header=trace)
 
     def origin(self, delivery: Delivery) -> Origin:

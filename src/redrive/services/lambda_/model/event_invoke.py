@@ -115,7 +115,12 @@ def dead_letter(request_id: str, payload: str, failed: Failed) -> Letter:
     return Letter(names, payload, attributes)
 
 
-_STATUS = {UNHANDLED: "200", "TooManyRequestsException": "429", "ResourceNotFoundException": "404"}
+_STATUS = {
+    UNHANDLED: "200",
+    "RecursiveInvocationException": "400",
+    "TooManyRequestsException": "429",
+    "ResourceNotFoundException": "404",
+}
 
 
 def destination_record(

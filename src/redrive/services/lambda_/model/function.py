@@ -19,6 +19,7 @@ from redrive.delivery.outside.invocation import FunctionCode, Invocation
 from redrive.services.lambda_.limits import EPHEMERAL_MB_DEFAULT, MEMORY_MB_DEFAULT, PASSAGE_MS, TIMEOUT_S_DEFAULT
 from redrive.services.lambda_.model.logging import LoggingSettings
 from redrive.services.lambda_.model.policy import NO_POLICY, FunctionPolicy
+from redrive.services.lambda_.model.recursion import is_loop, lineage_after, without_lineage
 
 LATEST = "$LATEST"
 
@@ -102,6 +103,7 @@ class Function:
     update_runtime_on: str = "Auto"
     runtime_version_arn: str = ""
     reserved: int | None = None
+    code_signing_arn: str = ""
     tags: Mapping[str, str] = field(default_factory=dict)
     statements: tuple[Document, ...] = ()
     policy_revision: str = ""
@@ -139,6 +141,15 @@ def invalid_parameter(message: str) -> ServiceError:
 def function_not_found(arn: str) -> ServiceError:
     """Build the ResourceNotFoundException for a function."""
     return lambda_error("ResourceNotFoundException", f"Function not found: {arn}")
+
+
+def recursive() -> ServiceError:
+    """Build the error for a run that a chain of requests has asked for too often."""
+    return lambda_error(
+        "RecursiveInvocationException",
+        "Lambda has detected your function being invoked in a recursive loop with other AWS resources and stopped your "
+        "function's invocation.",
+    )
 
 
 def unavailable(parameter: str) -> ServiceError:
@@ -210,11 +221,17 @@ def function_invocation(
         environment=function.environment or {},
         reserved=function.reserved,
         client_context=client_context,
-        trace_header=trace_header,
+        trace_header=without_lineage(trace_header),
+        lineage=lineage_after(trace_header, function.arn),
         log_format=function.logging.format,
         log_level=function.logging.application_level,
         system_log_level=function.logging.system_level,
     )
+
+
+def is_recursive(function: Function, trace_header: str) -> bool:
+    """Whether a run is refused because its chain of requests has run the function too often."""
+    return function.recursive_loop == "Terminate" and is_loop(trace_header, function.arn)
 
 
 _IN_PROGRESS = "The function is being created."
@@ -258,7 +275,7 @@ def configuration_summary(function: Function, *, qualifier: str | None = None) -
         "Description": function.description,
         "Timeout": function.timeout_s,
         "MemorySize": function.memory_mb,
-        "LastModified": _last_modified(function.modified_at),
+        "LastModified": last_modified(function.modified_at),
         "CodeSha256": base64.b64encode(bytes.fromhex(function.code_digest)).decode(),
         "Version": function.version,
         "TracingConfig": {"Mode": function.tracing},
@@ -293,6 +310,7 @@ def _optimization(function: Function) -> str:
     return "On" if function.snap_start == "PublishedVersions" and function.version != LATEST else "Off"
 
 
-def _last_modified(at: Instant) -> str:
+def last_modified(at: Instant) -> str:
+    """An instant as Lambda writes it: `2026-03-12T19:03:58.123+0000`."""
     moment = datetime.fromtimestamp(at // 1000, UTC)
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{at % 1000:03d}+0000"

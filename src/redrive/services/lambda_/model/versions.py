@@ -98,6 +98,8 @@ def published(function: Function, number: int, *, description: str | None, revis
         is_first_passage=False,
         replaced_digest="",
         reserved=None,
+        recursive_loop="Terminate",
+        code_signing_arn="",
         tags={},
         statements=(),
         policy_revision="",
@@ -138,8 +140,8 @@ def check_weights(version: str, weights: Mapping[str, float]) -> None:
     shown = "{" + ", ".join(f"{key}={value}" for key, value in weights.items()) + "}"
     if any(not key.isdecimal() for key in weights):
         raise _weights_refused(
-            shown, "keys", "Member must have length less than or equal to 1024, Member must have length greater than or "
-            "equal to 1, Member must satisfy regular expression pattern: [0-9]+, Member must not be null",
+            shown, "keys", "Member must have length less than or equal to 1024, Member must have length greater than "
+            "or equal to 1, Member must satisfy regular expression pattern: [0-9]+, Member must not be null",
         )  # fmt: skip
     if any(not 0 <= value <= 1 for value in weights.values()):
         raise _weights_refused(

@@ -10,6 +10,7 @@ from redrive.core.scope import Caller
 from redrive.delivery.operation import Wait, operation
 from redrive.languages.iam import Context, request_tags
 from redrive.services.lambda_.code import brought_code, check_unzipped, forget_unused_code, layer_digests
+from redrive.services.lambda_.code_signing import check_signature, existing_code_signing
 from redrive.services.lambda_.deletion import forget_function, forget_version
 from redrive.services.lambda_.limits import FUNCTION_NAME_CHARS_MAX, PASSAGE_MS, TAGS_MAX
 from redrive.services.lambda_.model.code import code_digest, code_location
@@ -160,7 +161,7 @@ def create_function(
     asked = request_tags(tags or {})
     reference = authorized_reference(tx, caller, "lambda:CreateFunction", function_name, context=asked)
     refuse_given(
-        PublishTo=publish_to, FileSystemConfigs=file_system_configs, CodeSigningConfigArn=code_signing_config_arn,
+        PublishTo=publish_to, FileSystemConfigs=file_system_configs,
         ImageConfig=image_config, TenancyConfig=tenancy_config, CapacityProviderConfig=capacity_provider_config,
         DurableConfig=durable_config, RuntimeConfig=runtime_config, AcceleratorConfig=accelerator_config,
     )  # fmt: skip
@@ -184,7 +185,9 @@ def create_function(
         code_digest=code_digest(content), code_size=len(content), revision="", modified_at=tx.now,
         architectures=tuple(architectures or ("x86_64",)), source_kms_key_arn=code.get("SourceKMSKeyArn") or "",
         log_group=f"/aws/lambda/{reference.name}", tags=dict(tags or {}),
+        code_signing_arn=existing_code_signing(tx, code_signing_config_arn).arn if code_signing_config_arn else "",
     )  # fmt: skip
+    check_signature(tx, function.code_signing_arn)
     function = configured(
         tx, caller, function,
         role=role, handler=handler, runtime=runtime, description=description, timeout=timeout, memory_size=memory_size,
@@ -272,6 +275,7 @@ def update_function_code(
     check_settled(tx, function)
     check_revision(tx, function, revision_id)
     check_unzipped(tx, function, content)
+    check_signature(tx, function.code_signing_arn)
     updated = replace(
         function,
         code_digest=code_digest(content),
@@ -336,8 +340,9 @@ def update_function_configuration(
 
 @operation("DeleteFunction")
 def delete_function(tx: Transaction, caller: Caller, *, function_name: str, qualifier: str | None = None) -> Document:
-    """Delete a function with its versions and aliases. Its mappings stay but are idle; its waiting events are dropped when they are due.
+    """Delete a function with its versions and aliases.
 
+    Its mappings stay but are idle; its waiting events are dropped when they are due.
     With a version number, only that version is deleted; deleting a version that does not exist succeeds.
     Errors: ResourceNotFoundException; InvalidParameterValueException ($LATEST alone, or an alias);
     ResourceConflictException (an alias uses the version).

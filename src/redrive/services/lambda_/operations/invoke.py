@@ -27,10 +27,12 @@ from redrive.services.lambda_.model.function import (
     function_invocation,
     function_not_found,
     invalid_parameter,
+    is_recursive,
     lambda_error,
+    recursive,
     refuse_given,
 )
-from redrive.services.lambda_.model.metrics import EVENTS_RECEIVED
+from redrive.services.lambda_.model.metrics import EVENTS_RECEIVED, RECURSIVE_DROPPED, THROTTLES
 from redrive.services.lambda_.model.report import log_events, log_tail
 from redrive.services.lambda_.operations.functions import check_active, invocable_reference
 from redrive.services.lambda_.runs import count, record_run
@@ -49,11 +51,12 @@ def invoke(
     function_name: str, invocation_type: str = "RequestResponse", log_type: str = "None",
     client_context: str | None = None, durable_execution_name: str | None = None, payload: bytes = b"",
     qualifier: str | None = None, tenant_id: str | None = None,
-) -> Document | Outside:  # fmt: skip
+) -> Document | Outside | ServiceError:  # fmt: skip
     """Run a function and return its answer; or, with `InvocationType` Event, accept the event and answer at once.
 
     Errors: ResourceNotFoundException; InvalidRequestContentException (the payload is not JSON);
     RequestTooLargeException (over 6 MB, or 1 MB for an event); TooManyRequestsException (no concurrency left);
+    RecursiveInvocationException (the chain of requests has run the function 16 times);
     ResourceConflictException (the function is Pending; an event is still accepted); ServiceException (the run failed
     outside of the function).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html
@@ -75,15 +78,20 @@ def invoke(
         _promise(tx, caller, reference, function, event)
         return {"StatusCode": 202}
     check_active(tx, function)
+    trace_header = _trace_header(caller)
+    if is_recursive(function, trace_header):
+        count(tx, reference.qualified_arn, RECURSIVE_DROPPED)
+        return recursive()
     if function.reserved == 0:
-        raise _throttled(STOPPED)
+        count(tx, reference.qualified_arn, THROTTLES)
+        return _throttled(STOPPED)
     invocation = function_invocation(
         function,
         caller.request_id,
         event,
         function_arn=reference.qualified_arn,
         client_context=_client_context(client_context),
-        trace_header=_trace_header(caller),
+        trace_header=trace_header,
     )
     return Outside(invocation, lambda later, result: _answer(later, invocation, result, with_tail=log_type == "Tail"))
 

@@ -53,9 +53,7 @@ def get_account_settings(tx: Transaction, caller: Caller) -> Document:
 def put_function_recursion_config(
     tx: Transaction, caller: Caller, *, function_name: str, recursive_loop: str
 ) -> Document:
-    """Set whether Lambda may stop a recursive loop of a function. The value is only stored and shown.
-
-    redrive detects no loops.
+    """Set whether Lambda stops a recursive loop of a function.
 
     Errors: ResourceNotFoundException.
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_PutFunctionRecursionConfig.html
