@@ -59,8 +59,9 @@ def test_configuration_of_a_function_is_not_deleted(rig: Rig) -> None:
 
 
 def test_unknown_configuration_is_looked_for_before_the_function(rig: Rig) -> None:
-    assert rig.refusal("PutFunctionCodeSigningConfig", FunctionName="gone", CodeSigningConfigArn=GONE) == (
-        "CodeSigningConfigNotFoundException",
-        "The code signing configuration cannot be found. Check that the provided configuration is not deleted: "
-        f"{GONE}.",
+    code, message = rig.refusal("PutFunctionCodeSigningConfig", FunctionName="gone", CodeSigningConfigArn=GONE)
+
+    assert code == "CodeSigningConfigNotFoundException"
+    assert message == (
+        f"The code signing configuration cannot be found. Check that the provided configuration is not deleted: {GONE}."
     )

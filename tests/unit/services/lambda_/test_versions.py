@@ -91,10 +91,11 @@ def test_version_numbers_are_used_once_also_after_the_function_is_deleted(rig: R
 def test_other_digest_and_other_revision_are_not_published(rig: Rig) -> None:
     sha = rig.call("GetFunctionConfiguration", FunctionName="worker")["CodeSha256"]
 
-    assert rig.refusal("PublishVersion", FunctionName="worker", CodeSha256="X") == (
-        INVALID,
+    code, message = rig.refusal("PublishVersion", FunctionName="worker", CodeSha256="X")
+    assert code == INVALID
+    assert message == (
         f"CodeSHA256 (X) is different from current CodeSHA256 in $LATEST ({sha}). Please try again with the CodeSHA256 "
-        "in $LATEST.",
+        "in $LATEST."
     )
     assert rig.refusal("PublishVersion", FunctionName="worker", RevisionId="x")[0] == "PreconditionFailedException"
 

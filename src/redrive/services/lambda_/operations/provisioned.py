@@ -167,7 +167,10 @@ def provisioned_elsewhere(tx: Transaction, scope: Scope, function_name: str, qua
 
 
 def _check_room(tx: Transaction, scope: Scope, function: Function, qualifier: str, wanted: int) -> None:
-    """Refuse more than the function has reserved, or than the account has left. Errors: InvalidParameterValueException."""
+    """Refuse more than the function has reserved, or than the account has left.
+
+    Errors: InvalidParameterValueException.
+    """
     total = provisioned_elsewhere(tx, scope, function.name, qualifier) + wanted
     if function.reserved is not None:
         if total > function.reserved:
