@@ -9,6 +9,7 @@ from redrive.services.lambda_.code import forget_unused_code, layer_digests
 from redrive.services.lambda_.model.event_invoke import EventInvokeConfig
 from redrive.services.lambda_.model.function import Function, lambda_error
 from redrive.services.lambda_.model.provisioned import ProvisionedConcurrency
+from redrive.services.lambda_.model.urls import FunctionUrl
 from redrive.services.lambda_.model.versions import Alias, FunctionVersion, qualified_name, version_name
 from redrive.services.lambda_.versions import aliases_of, versions_of
 from redrive.store.api import Transaction
@@ -21,6 +22,9 @@ def forget_function(tx: Transaction, scope: Scope, function: Function) -> None:
         tx.resources.delete(Alias, scope, alias.name)
     for version in versions:
         tx.resources.delete(FunctionVersion, scope, version.name)
+    for url in tx.resources.list(FunctionUrl, scope, prefix=f"{function.name}:"):
+        tx.resources.delete(FunctionUrl, scope, url.name)
+    tx.resources.delete(FunctionUrl, scope, function.name)
     for provisioned in tx.resources.list(ProvisionedConcurrency, scope, prefix=f"{function.name}:"):
         tx.resources.delete(ProvisionedConcurrency, scope, provisioned.name)
     for config in tx.resources.list(EventInvokeConfig, scope, prefix=f"{function.name}:"):

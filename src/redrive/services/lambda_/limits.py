@@ -54,6 +54,8 @@ CONCURRENCY_UNRESERVED_MIN = 100
 # Code signing. Source: https://docs.aws.amazon.com/lambda/latest/dg/configuration-codesigning.html
 SIGNING_ID_CHARS = 17
 
+URL_ID_CHARS = 32  # https://docs.aws.amazon.com/lambda/latest/dg/urls-configuration.html
+
 # Recursive loops. Source: https://docs.aws.amazon.com/lambda/latest/dg/invocation-recursion.html
 RECURSIVE_RUNS_MAX = 16
 LINEAGE_FUNCTIONS_MAX = 16  # Ours: how many functions of a chain a trace header names.

@@ -42,7 +42,14 @@ def policy_document(statements: Sequence[Document]) -> str:
 
 
 def policy_statement(
-    *, sid: str, action: str, principal: str, resource: str, source_arn: str | None, equals: Document
+    *,
+    sid: str,
+    action: str,
+    principal: str,
+    resource: str,
+    source_arn: str | None,
+    equals: Document,
+    via_url: bool | None = None,
 ) -> Document:
     """Build a statement as AddPermission writes it.
 
@@ -63,6 +70,8 @@ def policy_statement(
         condition["StringEquals"] = present
     if source_arn is not None:
         condition["ArnLike"] = {"AWS:SourceArn": source_arn}
+    if via_url is not None:
+        condition["Bool"] = {"lambda:InvokedViaFunctionUrl": str(via_url).lower()}
     if condition:
         statement["Condition"] = condition
     return statement

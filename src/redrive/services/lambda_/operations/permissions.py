@@ -53,7 +53,6 @@ def add_permission(
             f"The statement id ({statement_id}) provided already exists. Please provide a new statement id, or "
             "remove the existing statement.",
         )
-    via_url = None if invoked_via_function_url is None else str(invoked_via_function_url).lower()
     statement = policy_statement(
         sid=statement_id,
         action=action,
@@ -65,8 +64,8 @@ def add_permission(
             "aws:PrincipalOrgID": principal_org_id,
             "lambda:EventSourceToken": event_source_token,
             "lambda:FunctionUrlAuthType": function_url_auth_type,
-            "lambda:InvokedViaFunctionUrl": via_url,
         },
+        via_url=invoked_via_function_url,
     )
     statements = (*policy.statements, statement)
     size = len(policy_document(statements).encode())
