@@ -15,7 +15,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from redrive.core.clock import Clock, SystemClock
 from redrive.core.entropy import Entropy, SystemEntropy
@@ -94,7 +94,9 @@ class InlineInvoker:
         self._running[arn] += 1
         try:
             environment, is_new = self._environment(invocation)
-            return self._run(environment, invocation, is_new=is_new)
+            concurrent, in_all = self._running[arn], self._running.total()
+            ran = self._run(environment, invocation, is_new=is_new)
+            return replace(ran, concurrent=concurrent, concurrent_in_all=in_all)
         except UnusableCode as error:
             return InvocationResult(InvocationStatus.SERVICE_ERROR, error=str(error))
         finally:

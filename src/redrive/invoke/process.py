@@ -117,6 +117,16 @@ class ProcessInvoker:
         if throttled is not None:
             return InvocationResult(InvocationStatus.THROTTLED, error=throttled)
         try:
+            concurrent, in_all = self._pool.under_way(function)
+            return replace(
+                self._admitted(function, invocation), concurrent=concurrent, concurrent_in_all=in_all
+            )  # fmt: skip
+        finally:
+            self._pool.leave(function)
+
+    def _admitted(self, function: str, invocation: Invocation) -> InvocationResult:
+        """Perform a run that the pool has admitted."""
+        try:
             # The credentials of an environment cannot be replaced: an environment with older credentials is not reused.
             key = PoolKey(function, invocation.version, f"{invocation.revision} {self._credentials_expiry()}")
             warm = self._pool.take(key)
@@ -130,8 +140,6 @@ class ProcessInvoker:
         except OSError as error:
             self._log.warning("environment not started", function_arn=invocation.function_arn, error=error)
             return _failed(f"No process could be started for the function: {error}")
-        finally:
-            self._pool.leave(function)
 
     def close(self) -> None:
         """End all processes. Runs under way fail, and new runs are refused."""

@@ -90,7 +90,9 @@ class LogLine:
 class InvocationResult:
     """The result of a run. `payload` is the function's answer or error document; empty if the function never ran.
 
-    `error` says why a run was throttled, or why it failed for a reason outside the function.
+    `error` says why a run was throttled, or why it failed for a reason outside the function. `concurrent` is how many
+    runs of the function were under way when the run began, and `concurrent_in_all` how many of all functions; both
+    include the run, and are 0 if the invoker does not count.
     """
 
     status: InvocationStatus
@@ -101,6 +103,8 @@ class InvocationResult:
     init_ms: float | None = None
     memory_used_mb: int = 0
     error: str = ""
+    concurrent: int = 0
+    concurrent_in_all: int = 0
 
 
 class Invoker(Protocol):

@@ -9,14 +9,14 @@ from dataclasses import replace
 from typing import assert_never
 
 from redrive.core.arn import Arn
-from redrive.core.documents import Document, dump_json
+from redrive.core.documents import Document, dump_json, load_json
 from redrive.core.entropy import new_uuid
 from redrive.core.errors import ServiceError
 from redrive.core.retry import Delivered, Failed, FailureKind, GiveUp, Outcome, Succeeded
 from redrive.core.scope import Caller
 from redrive.delivery.history.records import End, Origin, record_destination
 from redrive.delivery.outside.errand import Errand, Result
-from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus
+from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus, trace_id
 from redrive.delivery.sources.letters import Unwritten, Written, write_letter
 from redrive.delivery.sources.source import Source
 from redrive.delivery.sources.targets import queue_url
@@ -46,6 +46,7 @@ from redrive.services.lambda_.model.metrics import (
     RECURSIVE_DROPPED,
     THROTTLES,
 )
+from redrive.services.lambda_.model.recursion import lineage_after, without_lineage
 from redrive.services.lambda_.model.report import error_member
 from redrive.services.lambda_.runs import count, function_caller, record_run
 from redrive.services.lambda_.versions import choose_by_arn, find_version
@@ -141,7 +142,8 @@ class LambdaSource(Source):
                     runs=delivery.attempts, outcome=outcome, verdict=verdict, now=tx.now,
                 )
             )  # fmt: skip
-            _send_record(tx, delivery, function, destination, record)
+            is_success = isinstance(verdict, Delivered)
+            _send_record(tx, delivery, function, destination, record, is_success=is_success)
 
 
 def outcome_of(result: InvocationResult, *, version: str = LATEST) -> Outcome:
@@ -186,17 +188,43 @@ def _destination(config: EventInvokeConfig | None, verdict: Delivered | GiveUp) 
     return config.on_success_arn if isinstance(verdict, Delivered) else config.on_failure_arn
 
 
-def _send_record(tx: Transaction, delivery: Delivery, function: Function, destination: str, record: str) -> None:
+def _trace_after(delivery: Delivery, function: Function) -> str:
+    """The trace header that goes on from a run: what its record causes belongs to the same chain of requests."""
+    given = str(delivery.document.get("Trace", ""))
+    header = without_lineage(given) or trace_id(delivery.id, delivery.first_at)
+    return f"{header};Lineage={lineage_after(given, function.arn)}"
+
+
+def _put_record(tx: Transaction, caller: Caller, bus_arn: str, record: str, *, is_success: bool) -> str:
+    """Put a record on a bus, and return the event's id. Errors: ServiceError."""
+    entry: Document = {
+        "EventBusName": bus_arn,
+        "Source": "lambda",
+        "DetailType": f"Lambda Function Invocation Result - {'Success' if is_success else 'Failure'}",
+        "Resources": [bus_arn, load_json(record)["requestContext"]["functionArn"]],
+        "Detail": record,
+    }
+    (answer,) = tx.services.call(tx, caller, "events", "PutEvents", {"Entries": [entry]})["Entries"]
+    if "EventId" not in answer:
+        raise ServiceError(str(answer["ErrorCode"]), str(answer["ErrorMessage"]))
+    return str(answer["EventId"])
+
+
+def _send_record(
+    tx: Transaction, delivery: Delivery, function: Function, destination: str, record: str, *, is_success: bool
+) -> None:
     """Send a record to a destination as the function's role.
 
     The run's history notes the result; a failure is counted.
     """
     try:
-        caller = _caller(tx, function)
+        caller = replace(_caller(tx, function), trace_header=_trace_after(delivery, function))
         match Arn.parse(destination).service:
             case "sqs":
                 params: Document = {"QueueUrl": queue_url(destination), "MessageBody": record}
                 led_to = str(tx.services.call(tx, caller, "sqs", "SendMessage", params)["MessageId"])
+            case "events":
+                led_to = _put_record(tx, caller, destination, record, is_success=is_success)
             case _:
                 params = {"FunctionName": destination, "InvocationType": "Event", "Payload": record.encode()}
                 tx.services.call(tx, caller, "lambda", "Invoke", params)

@@ -8,6 +8,7 @@ import zipfile
 from typing import Any
 
 from redrive.testing.world import World
+from redrive.wire.message import HttpRequest
 from tests.unit.services.cloudformation.conftest import Stacks
 from tests.unit.services.cloudformation.test_types import IAM, get, of, role
 
@@ -113,3 +114,69 @@ def _zip(text: str) -> bytes:
     with zipfile.ZipFile(content, "w") as file:
         file.writestr("index.py", text)
     return content.getvalue()
+
+
+def sam(**properties: Any) -> dict[str, Any]:
+    return of(
+        "AWS::Serverless::Function", FunctionName="work", Handler="index.handler", Runtime="python3.12",
+        InlineCode="def handler(event, context):\n    return event['rawPath'] if 'rawPath' in event else 1\n",
+        **properties,
+    )  # fmt: skip
+
+
+def test_url_of_sam_is_called_by_everybody(stacks: Stacks, world: World) -> None:
+    function = sam(FunctionUrlConfig={"AuthType": "NONE", "Cors": {"AllowOrigins": ["http://localhost:3000"]}})
+    outputs = {"Url": {"Value": {"Fn::GetAtt": ["WorkUrl", "FunctionUrl"]}}}
+    body = json.dumps({"Transform": SAM, "Resources": {"Work": function}, "Outputs": outputs})
+
+    stacks.client.create_stack(StackName="s", TemplateBody=body, Capabilities=EXPAND)
+    world.settle()
+
+    host = stacks.outputs("s")["Url"].removeprefix("http://").rstrip("/")
+    answer = world.gateway.respond(HttpRequest("GET", "/a", "", {"host": host}, b""))
+    assert (answer.status, answer.body) == (200, b"/a")
+    stacks.delete("s")
+    assert world.gateway.respond(HttpRequest("GET", "/a", "", {"host": host}, b"")).status == 403
+
+
+def test_sams_deployment_preference_moves_the_alias_at_once(stacks: Stacks, world: World) -> None:
+    def body(memory: int) -> str:
+        function = sam(
+            AutoPublishAlias="live", MemorySize=memory, AutoPublishAliasAllProperties=True,
+            DeploymentPreference={"Type": "Canary10Percent10Minutes"},
+            ProvisionedConcurrencyConfig={"ProvisionedConcurrentExecutions": 2},
+        )  # fmt: skip
+        return json.dumps({"Transform": SAM, "Resources": {"Work": function}})
+
+    client = world.client("lambda")
+    stacks.client.create_stack(StackName="s", TemplateBody=body(128), Capabilities=EXPAND)
+    world.settle()
+    stacks.client.update_stack(StackName="s", TemplateBody=body(256), Capabilities=EXPAND)
+    world.settle()
+
+    assert stacks.status("s") == "UPDATE_COMPLETE"
+    assert client.get_alias(FunctionName="work", Name="live")["FunctionVersion"] == "2"
+    provisioned = client.get_provisioned_concurrency_config(FunctionName="work", Qualifier="live")
+    assert (provisioned["Status"], provisioned["AllocatedProvisionedConcurrentExecutions"]) == ("READY", 2)
+    told = [reason for _, _, reason in stacks.events("s") if "CodeDeploy" in reason]
+    assert told
+
+
+def test_code_signing_configuration_of_a_stack_is_changed_and_deleted(stacks: Stacks, world: World) -> None:
+    def resources(policy: str) -> dict[str, Any]:
+        publishers = {"SigningProfileVersionArns": ["arn:aws:signer:us-east-1:000000000000:/signing-profiles/p/abc"]}
+        config = of(
+            "AWS::Lambda::CodeSigningConfig", AllowedPublishers=publishers,
+            CodeSigningPolicies={"UntrustedArtifactOnDeployment": policy}, Tags=[{"Key": "a", "Value": policy}],
+        )  # fmt: skip
+        return {"Signing": config}
+
+    client = world.client("lambda")
+    stacks.create("sign", resources("Warn"), **IAM)
+    stacks.update("sign", resources("Enforce"), **IAM)
+
+    (found,) = client.list_code_signing_configs()["CodeSigningConfigs"]
+    assert found["CodeSigningPolicies"] == {"UntrustedArtifactOnDeployment": "Enforce"}
+    assert client.list_tags(Resource=found["CodeSigningConfigArn"])["Tags"]["a"] == "Enforce"
+    stacks.delete("sign")
+    assert client.list_code_signing_configs()["CodeSigningConfigs"] == []

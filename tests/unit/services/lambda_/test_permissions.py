@@ -64,8 +64,8 @@ def test_further_conditions_are_written_into_the_statement(rig: Rig) -> None:
             "aws:PrincipalOrgID": "o-0123456789",
             "lambda:EventSourceToken": "t",
             "lambda:FunctionUrlAuthType": "NONE",
-            "lambda:InvokedViaFunctionUrl": "true",
-        }
+        },
+        "Bool": {"lambda:InvokedViaFunctionUrl": "true"},
     }
 
 

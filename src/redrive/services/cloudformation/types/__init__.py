@@ -20,6 +20,7 @@ from redrive.services.cloudformation.types.lambda_ import (
     FUNCTION,
     PERMISSION,
 )
+from redrive.services.cloudformation.types.lambda_urls import CODE_SIGNING_CONFIG, URL
 from redrive.services.cloudformation.types.lambda_versions import ALIAS, VERSION
 from redrive.services.cloudformation.types.layers import LAYER_VERSION, LAYER_VERSION_PERMISSION
 from redrive.services.cloudformation.types.logs import LOG_GROUP, LOG_STREAM, RESOURCE_POLICY
@@ -37,6 +38,7 @@ _ALL: tuple[ResourceType, ...] = (
     API_DESTINATION,
     ARCHIVE,
     CDK_METADATA,
+    CODE_SIGNING_CONFIG,
     CONNECTION,
     EVENT_BUS,
     EVENT_BUS_POLICY,
@@ -64,6 +66,7 @@ _ALL: tuple[ResourceType, ...] = (
     SCHEDULE_GROUP,
     TABLE,
     TRAIL,
+    URL,
     USER,
     USER_TO_GROUP_ADDITION,
     VERSION,

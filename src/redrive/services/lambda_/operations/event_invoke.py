@@ -7,7 +7,7 @@ from dataclasses import replace
 from redrive.core.arn import Arn
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
-from redrive.core.scope import Caller
+from redrive.core.scope import Caller, Scope
 from redrive.delivery.operation import operation
 from redrive.services.lambda_.limits import PAGE_ITEMS_MAX
 from redrive.services.lambda_.model.event_invoke import EventInvokeConfig, config_name, event_invoke_config
@@ -153,6 +153,16 @@ def _destination(destinations: Document, side: str, current: str) -> str:
     return str((destinations.get(side) or {}).get("Destination", current))
 
 
+def _bus_exists(tx: Transaction, arn: Arn, request_id: str) -> bool:
+    """Whether a bus exists, as its owner sees it."""
+    owner = Caller(Scope(arn.account, arn.region), request_id)
+    try:
+        tx.services.call(tx, owner, "events", "DescribeEventBus", {"Name": str(arn)})
+    except ServiceError:
+        return False
+    return True
+
+
 def _check_destination(tx: Transaction, caller: Caller, function: Function, destination: str) -> None:
     """Check that a destination exists, is not the function itself, and that the function's role may write to it."""
     try:
@@ -169,6 +179,9 @@ def _check_destination(tx: Transaction, caller: Caller, function: Function, dest
             if reference.arn == function.arn:
                 raise invalid_parameter("You can't specify the function as a destination for itself.")
             is_there = find_version(tx, reference.scope, reference.name, reference.qualifier) is not None
+        case "events":
+            action = "events:PutEvents"
+            is_there = _bus_exists(tx, arn, caller.request_id)
         case _:
             raise unavailable(f"DestinationConfig with {destination}")
     if not is_there:

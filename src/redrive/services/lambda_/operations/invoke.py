@@ -33,6 +33,7 @@ from redrive.services.lambda_.model.function import (
     refuse_given,
 )
 from redrive.services.lambda_.model.metrics import EVENTS_RECEIVED, RECURSIVE_DROPPED, THROTTLES
+from redrive.services.lambda_.model.recursion import without_lineage
 from redrive.services.lambda_.model.report import log_events, log_tail
 from redrive.services.lambda_.operations.functions import check_active, invocable_reference
 from redrive.services.lambda_.runs import count, record_run
@@ -40,6 +41,8 @@ from redrive.services.lambda_.source import SOURCE
 from redrive.services.lambda_.versions import choose_version
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import OUTSIDE, Delivery
+
+EVENTS = "events.amazonaws.com"
 
 STOPPED = "ReservedFunctionConcurrentInvocationLimitExceeded"
 """The reason in the error if a function has a reserved concurrency of 0."""
@@ -140,9 +143,14 @@ def _client_context(text: str | None) -> str | None:
 
 
 def _trace_header(caller: Caller) -> str:
-    """The trace of the request, if its header can be a header and a variable again; empty if it cannot, or is none."""
+    """The trace of the request, if its header can be a header and a variable again; empty if it cannot, or is none.
+
+    Loops through buses are not told as loops: AWS looks for those through queues, topics, buckets and functions alone.
+    """
     header = caller.trace_header
-    return header if len(header) <= TRACE_HEADER_CHARACTERS_MAX and header.isascii() and header.isprintable() else ""
+    if len(header) > TRACE_HEADER_CHARACTERS_MAX or not header.isascii() or not header.isprintable():
+        return ""
+    return without_lineage(header) if EVENTS in (caller.service, caller.invoked_by) else header
 
 
 def _promise(tx: Transaction, caller: Caller, reference: FunctionReference, function: Function, event: bytes) -> None:
