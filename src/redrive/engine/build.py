@@ -115,6 +115,7 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "mappings",
         "permissions",
         "provisioned",
+        "resource_policies",
         "settings",
         "tags",
         "urls",

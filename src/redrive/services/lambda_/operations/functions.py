@@ -43,11 +43,7 @@ def authorized_reference(
     Errors: ResourceNotFoundException (another region); AccessDeniedException (another account; the role's policies).
     """
     reference = parse_reference(function_name, qualifier, caller.scope)
-    if reference.scope.region != caller.region:
-        raise lambda_error(
-            "ResourceNotFoundException",
-            f"Functions from '{reference.scope.region}' are not reachable in this region ('{caller.region}')",
-        )
+    _check_region(reference, caller)
     tx.services.authorize(tx, caller, action, reference.qualified_arn, context=context)
     return reference
 
@@ -55,19 +51,28 @@ def authorized_reference(
 def invocable_reference(
     tx: Transaction, caller: Caller, function_name: str, qualifier: str | None
 ) -> FunctionReference:
-    """Return the function that a caller may invoke; the function's own policy can give the permission.
+    """Return the function that a caller may invoke; the policy of the function or qualifier can give the permission.
 
-    Within an account the policy is not required, so only the caller's own permissions are checked. An AWS service has
-    none of its own: the policy decides.
+    Within an account, the policy or the caller's own permissions are enough; across accounts both have to allow. An
+    AWS service has no permissions of its own: the policy decides.
     Errors: as `authorized_reference`.
     """
     reference = parse_reference(function_name, qualifier, caller.scope)
-    if reference.scope.account == caller.account and not caller.service:
+    if reference.scope.account == caller.account and caller.is_account:
         return authorized_reference(tx, caller, "lambda:InvokeFunction", function_name, qualifier)
+    _check_region(reference, caller)
     function = tx.resources.get(Function, reference.scope, reference.name)
     policy = "" if function is None else function.policy_of(reference.qualifier).text
     tx.services.authorize(tx, caller, "lambda:InvokeFunction", reference.qualified_arn, policy=policy)
     return reference
+
+
+def _check_region(reference: FunctionReference, caller: Caller) -> None:
+    if reference.scope.region != caller.region:
+        raise lambda_error(
+            "ResourceNotFoundException",
+            f"Functions from '{reference.scope.region}' are not reachable in this region ('{caller.region}')",
+        )
 
 
 def get_existing(tx: Transaction, reference: FunctionReference, *, shown: str | None = None) -> Function:

@@ -40,13 +40,13 @@ def add_permission(
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_AddPermission.html
     """
     reference = authorized_reference(tx, caller, "lambda:AddPermission", function_name, qualifier)
-    function, qualifier = _owner(tx, reference)
+    function, qualifier = policy_owner(tx, reference)
     if reference.qualifier == LATEST:
         raise invalid_parameter("We currently do not support adding policies for $LATEST.")
     if not is_principal(principal):
         raise invalid_parameter("The provided principal was invalid. Please check the principal and try again.")
     policy = function.policy_of(qualifier)
-    _check_revision(policy, revision_id)
+    check_policy_revision(policy, revision_id)
     if any(statement["Sid"] == statement_id for statement in policy.statements):
         raise lambda_error(
             "ResourceConflictException",
@@ -74,7 +74,7 @@ def add_permission(
             "PolicyLengthExceededException",
             f"The final policy size ({size}) is bigger than the limit ({POLICY_BYTES_MAX}).",
         )
-    _store(tx, caller, function, qualifier, statements)
+    store_policy(tx, caller, function, qualifier, statements)
     return {"Statement": dump_json(statement)}
 
 
@@ -89,15 +89,15 @@ def remove_permission(
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_RemovePermission.html
     """
     reference = authorized_reference(tx, caller, "lambda:RemovePermission", function_name, qualifier)
-    function, qualifier = _owner(tx, reference)
+    function, qualifier = policy_owner(tx, reference)
     policy = function.policy_of(qualifier)
-    _check_revision(policy, revision_id)
+    check_policy_revision(policy, revision_id)
     if not policy.statements:
         raise lambda_error("ResourceNotFoundException", "No policy is associated with the given resource.")
     statements = [one for one in policy.statements if one["Sid"] != statement_id]
     if len(statements) == len(policy.statements):
         raise lambda_error("ResourceNotFoundException", f"Statement {statement_id} is not found in resource policy.")
-    _store(tx, caller, function, qualifier, statements)
+    store_policy(tx, caller, function, qualifier, statements)
     return {}
 
 
@@ -109,14 +109,14 @@ def get_policy(tx: Transaction, caller: Caller, *, function_name: str, qualifier
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_GetPolicy.html
     """
     reference = authorized_reference(tx, caller, "lambda:GetPolicy", function_name, qualifier)
-    function, qualifier = _owner(tx, reference)
+    function, qualifier = policy_owner(tx, reference)
     policy = function.policy_of(qualifier)
     if not policy.statements:
         raise lambda_error("ResourceNotFoundException", "The resource you requested does not exist.")
     return {"Policy": policy.text, "RevisionId": policy.revision}
 
 
-def _owner(tx: Transaction, reference: FunctionReference) -> tuple[Function, str | None]:
+def policy_owner(tx: Transaction, reference: FunctionReference) -> tuple[Function, str | None]:
     """Return the function and the qualifier whose policy the caller means. Errors: ResourceNotFoundException."""
     function = get_existing(tx, replace(reference, qualifier=None), shown=reference.qualified_arn)
     qualifier = reference.qualifier
@@ -129,7 +129,8 @@ def _owner(tx: Transaction, reference: FunctionReference) -> tuple[Function, str
     return function, qualifier
 
 
-def _check_revision(policy: FunctionPolicy, revision_id: str | None) -> None:
+def check_policy_revision(policy: FunctionPolicy, revision_id: str | None) -> None:
+    """Refuse a change that expects another revision. Errors: PreconditionFailedException."""
     if revision_id is not None and revision_id != policy.revision:
         raise lambda_error(
             "PreconditionFailedException",
@@ -138,7 +139,7 @@ def _check_revision(policy: FunctionPolicy, revision_id: str | None) -> None:
         )
 
 
-def _store(
+def store_policy(
     tx: Transaction, caller: Caller, function: Function, qualifier: str | None, statements: Sequence[Document]
 ) -> None:
     """Store the statements with a new policy revision; the processes that run the function continue."""
