@@ -26,7 +26,7 @@ from redrive.delivery.operation import Outside, Wait
 from redrive.engine.engine import Engine
 from redrive.gateway.admin import ASSETS_PATH, Admin, is_health
 from redrive.gateway.chain import Exchange, Gateway
-from redrive.gateway.function_urls import UrlExchange, may_be_url, url_target
+from redrive.gateway.function_urls import UrlExchange, UrlTarget, may_be_url, url_target
 from redrive.gateway.guard import Guard, Preflight, Refused
 from redrive.gateway.http.ports import Reply
 from redrive.gateway.refusals import OWN_PATH, own_refusal, refusal
@@ -107,7 +107,7 @@ class App:
     def handle(self, request: HttpRequest, reply: Reply) -> None:
         """Begin to answer a request."""
         try:
-            target = url_target(request) if may_be_url(request) else None
+            target = self._url_target(request)
             verdict = self._guard.judge(request) if target is None else self._guard.judge_url(target.host)
             if verdict is not None:
                 if isinstance(verdict, Refused):
@@ -120,6 +120,12 @@ class App:
             self._open(request, reply)
         except Exception as error:  # noqa: BLE001 - the caller gets an answer to any exception, and the log records it.
             reply.send(self._failed(request, error))
+
+    def _url_target(self, request: HttpRequest) -> UrlTarget | None:
+        """The function URL that a request is for. A Host that the guard has cached is never that of a URL."""
+        if request.path == "/" and request.headers.get("host") in self._guard.known_hosts:
+            return None
+        return url_target(request) if may_be_url(request) else None
 
     def _open(self, request: HttpRequest, reply: Reply) -> None:
         if request.path.startswith(OWN_PATH) and not may_be_url(request):

@@ -65,7 +65,8 @@ class UrlExchange:
 
 def may_be_url(request: HttpRequest) -> bool:
     """Whether a request may be one to a function URL. This is cheap: every request is asked."""
-    return _MARK in request.headers.get("host", "") or request.path.startswith(URL_PATH)
+    path, host = request.path, request.headers.get("host")
+    return (path != "/" and path.startswith(URL_PATH)) or (host is not None and _MARK in host)
 
 
 def url_target(request: HttpRequest) -> UrlTarget | None:

@@ -21,8 +21,10 @@ _DIGEST_LENGTH = 8
 
 def lineage_after(trace_header: str, function_arn: str) -> str:
     """The lineage for one more run of a function, whose ARN has no qualifier."""
-    runs = _runs_of(trace_header)
     digest = _digest(function_arn)
+    if _MEMBER not in trace_header:
+        return f"{digest}:1"
+    runs = _runs_of(trace_header)
     runs[digest] = runs.pop(digest, 0) + 1
     latest = list(runs.items())[-LINEAGE_FUNCTIONS_MAX:]
     return ",".join(f"{one}:{count}" for one, count in latest)

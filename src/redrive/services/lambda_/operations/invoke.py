@@ -12,6 +12,7 @@ from redrive.delivery.operation import Outside, operation
 from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.services.lambda_.limits import (
     EVENT_PAYLOAD_BYTES_MAX,
+    INVOKE_ASYNC_BYTES_MAX,
     SYNC_PAYLOAD_BYTES_MAX,
     TRACE_HEADER_CHARACTERS_MAX,
 )
@@ -97,6 +98,22 @@ def invoke(
         trace_header=trace_header,
     )
     return Outside(invocation, lambda later, result: _answer(later, invocation, result, with_tail=log_type == "Tail"))
+
+
+@operation("InvokeAsync")
+def invoke_async(tx: Transaction, caller: Caller, *, function_name: str, invoke_args: bytes) -> Document:
+    """Accept an event, as Invoke does with `InvocationType` Event; the event has at most 256 KB.
+
+    Errors: as Invoke.
+    Source: https://docs.aws.amazon.com/lambda/latest/api/API_InvokeAsync.html
+    """
+    if len(invoke_args) > INVOKE_ASYNC_BYTES_MAX:
+        raise lambda_error(
+            "InvalidRequestContentException", f"Request must be smaller than {INVOKE_ASYNC_BYTES_MAX} bytes."
+        )
+    accepted = invoke(tx, caller, function_name=function_name, invocation_type="Event", payload=invoke_args)
+    assert isinstance(accepted, dict), "events are accepted in the store"
+    return {"Status": accepted["StatusCode"]}
 
 
 def _throttled(reason: str) -> ServiceError:
