@@ -118,7 +118,7 @@ class LambdaSource(Source):
         if function is None or not isinstance(outcome, Failed) or not function.dead_letter_arn:
             return End.of(verdict)
         letter = dead_letter(delivery.id, str(delivery.document["Payload"]), outcome)
-        match write_letter(tx, letter, function.dead_letter_arn, lambda _: _caller(tx, function)):
+        match write_letter(tx, letter, function.dead_letter_arn, lambda _: _traced_caller(tx, delivery, function)):
             case Unwritten(queue_arn, error):
                 count(tx, delivery.target_arn, DEAD_LETTER_ERRORS)
                 why = f"the dead letter to {queue_arn} failed with {error.code}: {error.message}"
@@ -218,7 +218,7 @@ def _send_record(
     The run's history notes the result; a failure is counted.
     """
     try:
-        caller = replace(_caller(tx, function), trace_header=_trace_after(delivery, function))
+        caller = _traced_caller(tx, delivery, function)
         match Arn.parse(destination).service:
             case "sqs":
                 params: Document = {"QueueUrl": queue_url(destination), "MessageBody": record}
@@ -236,6 +236,10 @@ def _send_record(
         record_destination(tx, delivery, destination, led_to=led_to)
 
 
-def _caller(tx: Transaction, function: Function) -> Caller:
-    """Return the caller that acts for the function, in the function's region. Errors: ServiceError AccessDenied."""
-    return function_caller(tx, function, new_uuid(tx.entropy))
+def _traced_caller(tx: Transaction, delivery: Delivery, function: Function) -> Caller:
+    """Return the caller that acts for the function, in its region and in the event's chain of requests.
+
+    Errors: ServiceError AccessDenied.
+    """
+    caller = function_caller(tx, function, new_uuid(tx.entropy))
+    return replace(caller, trace_header=_trace_after(delivery, function))

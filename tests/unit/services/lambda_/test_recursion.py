@@ -75,8 +75,11 @@ def test_event_of_a_loop_goes_to_its_dead_letter_queue_and_destination(rig: Rig)
 
     assert len(rig.invoker.invocations) == 16
     (letter,) = rig.messages("dead")
+    assert letter["Attributes"]["AWSTraceHeader"].endswith(":17")
     assert letter["MessageAttributes"]["ErrorMessage"]["StringValue"] == STOPPED
-    record = json.loads(rig.messages("failed")[0]["Body"])
+    (failed,) = rig.messages("failed")
+    assert failed["Attributes"]["AWSTraceHeader"] == letter["Attributes"]["AWSTraceHeader"]
+    record = json.loads(failed["Body"])
     assert "responsePayload" not in record
     assert dropped(rig) == 1
 
