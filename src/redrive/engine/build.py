@@ -33,6 +33,7 @@ from redrive.services.events.workers.schedules import RuleScheduleWorker
 from redrive.services.iam.warnings import log_unknown
 from redrive.services.lambda_.queue_events import QueueEvents
 from redrive.services.lambda_.source import LambdaSource
+from redrive.services.lambda_.urls import serve_url
 from redrive.services.lambda_.workers.mappings import MappingWorker
 from redrive.services.scheduler.misspellings import log_misspellings
 from redrive.services.scheduler.model.executions import ExecutionIds
@@ -102,17 +103,23 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
     ),
     "lambda": _operations(
         "lambda_",
+        "aliases",
         "code_signing",
         "concurrency",
         "event_invoke",
+        "function_lists",
         "functions",
         "invoke",
         "layer_permissions",
         "layers",
         "mappings",
         "permissions",
+        "provisioned",
+        "resource_policies",
         "settings",
         "tags",
+        "urls",
+        "versions",
     ),
     "logs": _operations("logs", "events", "groups", "resource_policies", "streams", "tags"),
     # Our own surface. Operations about a service's resources live in that service's package.
@@ -170,7 +177,7 @@ def build_engine(
     faulty = FaultyInvoker(invoker, run, real_time=real_time, commits=store)
     registry = bind_registry(store, models, settings)
     workers = build_workers(log, settings, knobs, real_time=real_time)
-    return Engine(run, registry, workers, faulty, log, http=HttpCalls())
+    return Engine(run, registry, workers, faulty, log, http=HttpCalls(), serve_url=serve_url)
 
 
 def bind_registry(store: Store, models: Models, settings: Settings = DEFAULTS) -> Registry:

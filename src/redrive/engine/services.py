@@ -46,6 +46,8 @@ class BoundServices:
                 return result
             case Outside():
                 raise OutsideNeeded(answer)
+            case ServiceError():
+                raise answer
             case ByNode():
                 message = f"{operation} is about the server as a whole; it cannot be called within a transaction."
                 raise ServiceError("ValidationException", message)

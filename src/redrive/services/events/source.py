@@ -84,11 +84,11 @@ class EventsSource(Source):
         """The execution that caused the event; otherwise all deliveries of an event are one execution, its id."""
         return origin_of(delivery)
 
-    def outcome(self, result: Result) -> Outcome:
+    def outcome(self, errand: Errand, result: Result) -> Outcome:
         """The outcome of a call of an API destination."""
         if self._destinations is not None and isinstance(result, HttpResult):
             return self._destinations.outcome(result)
-        return super().outcome(result)
+        return super().outcome(errand, result)
 
     def answered(self, tx: Transaction, delivery: Delivery, errand: Errand, result: Result) -> None:
         if self._destinations is not None:

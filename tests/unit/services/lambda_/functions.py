@@ -120,7 +120,7 @@ class Surroundings:
             return self._log(tx, caller, operation, params)
         with tx.savepoint():
             answer = self._registry.begin(tx, caller, service, operation, params)
-        assert not isinstance(answer, ByNode | Outside)
+        assert not isinstance(answer, ByNode | Outside | ServiceError)
         return answer.result if isinstance(answer, Wait) else dict(answer)
 
     def read(self, service: str, operation: str, document: Mapping[str, object]) -> Mapping[str, object]:
