@@ -38,7 +38,7 @@ _Sent = dict[str, str]
 def deliver_or_promise(tx: Transaction, deliveries: Sequence[Delivery]) -> None:
     """Deliver what queues accept at once, up to AT_ONCE_MAX deliveries, and promise everything else."""
     faults = all_faults(tx).faults
-    at_once = [delivery for delivery in deliveries if _may_be_at_once(delivery, faults)][:AT_ONCE_MAX]
+    at_once = [delivery for delivery in deliveries if _may_be_at_once(tx, delivery, faults)][:AT_ONCE_MAX]
     sent: _Sent = {}
     tx.side_by_side(_groups(at_once), partial(_send, sent))
     delivered = [delivery for delivery in at_once if delivery.id in sent]
@@ -48,10 +48,10 @@ def deliver_or_promise(tx: Transaction, deliveries: Sequence[Delivery]) -> None:
         store_promises(tx, [delivery for delivery in deliveries if delivery.id not in sent])
 
 
-def _may_be_at_once(delivery: Delivery, faults: Sequence[Fault]) -> bool:
-    """Whether the target is a queue at which no fault is aimed: only the worker applies faults."""
+def _may_be_at_once(tx: Transaction, delivery: Delivery, faults: Sequence[Fault]) -> bool:
+    """Whether the target is a queue at which no fault is aimed: only the worker applies faults, and delays."""
     kind = find_kind(delivery.target_arn)
-    if kind is None or kind.name != QUEUE:
+    if kind is None or kind.name != QUEUE or delivery.due_at > tx.now:
         return False
     return not any(fault.is_aimed_at(delivery.target_arn) for fault in faults)
 

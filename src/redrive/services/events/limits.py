@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from redrive.core.clock import DAY_MS, MINUTE_MS, SECOND_MS
 
 # Source: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-quota.html
@@ -10,6 +13,19 @@ RULES_PER_BUS_MAX = 300
 TARGETS_PER_RULE_MAX = 5
 PATTERN_CHARACTERS_MAX = 2_048
 BUS_POLICY_CHARACTERS_MAX = 10_240
+
+# Invocations per second, by region.
+# Source: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-quota.html
+INVOCATIONS_PER_S: Mapping[str, int] = MappingProxyType(
+    {
+        **dict.fromkeys(("us-east-1", "us-west-2", "eu-west-1"), 18_750),
+        **dict.fromkeys(("us-east-2", "eu-central-1", "eu-south-2"), 4_500),
+        **dict.fromkeys(("us-west-1", "ap-northeast-1", "ap-southeast-1", "ap-southeast-2", "eu-west-2"), 2_250),
+        **dict.fromkeys(("ap-east-1", "ap-northeast-2", "ap-south-1", "ca-central-1", "eu-north-1"), 1_100),
+        **dict.fromkeys(("eu-west-3", "sa-east-1"), 1_100),
+    }
+)
+INVOCATIONS_PER_S_ELSEWHERE = 750
 
 # Source: https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutTargets.html
 TARGETS_PER_CALL_MAX = 10

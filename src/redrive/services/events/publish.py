@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from redrive.core.scope import Scope
 from redrive.services.events.archiving import keep_events
+from redrive.services.events.invocation_rate import admitted
 from redrive.services.events.matchers import rules_of
 from redrive.services.events.model import metrics
 from redrive.services.events.model.bus import BusReference
@@ -72,14 +73,14 @@ def match(
         tx.metrics.count(metrics.of_bus(bus.scope, bus.name, source, metrics.MATCHED), tx.now, times=times)
     for name, times in triggered.items():
         _count(tx, bus.scope, active.rules[name], times)
-    promise(tx, promised)
+    promise(tx, admitted(tx, bus.scope, promised))
 
 
 def trigger(tx: Transaction, scope: Scope, rule: Rule, event: Event) -> None:
     """Promise an event to all targets of a rule, due at once."""
     if is_tailed(tx):
         show_to_tails(tx, BusReference(scope, rule.bus_name), event, {rule.rule_name: rule}, (rule.rule_name,))
-    store_promises(tx, _deliveries(tx, scope, rule, event, event.text))
+    store_promises(tx, admitted(tx, scope, _deliveries(tx, scope, rule, event, event.text)))
     _count(tx, scope, rule, 1)
 
 
