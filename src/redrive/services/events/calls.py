@@ -11,10 +11,12 @@ from redrive.delivery.sources.roles import RoleSession
 from redrive.languages.input_transformer import UnusableOutput
 from redrive.services.events.model.failures import INVALID_JSON
 from redrive.services.events.model.inputs import Matched, render_input
+from redrive.services.events.model.lineage import traced
 from redrive.services.events.model.rule import PRINCIPAL, name_of_arn
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import Delivery
 
+_FUNCTIONS = "arn:aws:lambda:"
 _TRANSFORMED = frozenset({"Input", "InputPath", "InputTransformer"})
 
 
@@ -50,7 +52,10 @@ def caller_of(tx: Transaction, delivery: Delivery, target: Document, region: str
 
 def service_caller(tx: Transaction, delivery: Delivery, region: str) -> Caller:
     """EventBridge, which calls for the rule of a delivery."""
+    trace = str(delivery.document.get("trace", ""))
+    if delivery.target_arn.startswith(_FUNCTIONS):
+        trace = traced(trace, delivery.source_arn, event_id=delivery.id.split("/", 1)[0], at=delivery.first_at)
     return Caller(
         Scope(delivery.scope.account, region), new_uuid(tx.entropy), service=PRINCIPAL, source_arn=delivery.source_arn,
-        trace_header=str(delivery.document.get("trace", "")),
+        trace_header=trace,
     )  # fmt: skip

@@ -16,6 +16,7 @@ from redrive.services.events.matchers import rules_of
 from redrive.services.events.model import metrics
 from redrive.services.events.model.bus import BusReference
 from redrive.services.events.model.event import Event
+from redrive.services.events.model.lineage import times_run
 from redrive.services.events.model.rule import SOURCE, Rule, retry_policy
 from redrive.services.events.model.targets import place_of
 from redrive.services.events.tailing import is_tailed, show_to_tails
@@ -87,10 +88,11 @@ def trigger(tx: Transaction, scope: Scope, rule: Rule, event: Event) -> None:
 def _deliveries(tx: Transaction, scope: Scope, rule: Rule, event: Event, text: str) -> list[Delivery]:
     """The deliveries of an event to the targets of a rule, due at once. `text` is the event as JSON."""
     arn = rule.arn(scope)
+    loops = times_run(event.trace, arn) if event.trace else 0
     return [
         Delivery(
             id=f"{event.key}/{rule.rule_name}/{target['Id']}", scope=scope, source=SOURCE, source_arn=arn,
-            target_arn=target["Arn"], document=_document(tx, event, text, target), policy=retry_policy(target),
+            target_arn=target["Arn"], document=_document(tx, event, text, target, loops), policy=retry_policy(target),
             place=place_of(target["Arn"]), due_at=tx.now, first_at=tx.now,
         )
         for target in rule.targets
@@ -107,13 +109,17 @@ def _count(tx: Transaction, scope: Scope, rule: Rule, times: int) -> None:
         tx.metrics.count(created, tx.now, times=times * len(rule.targets))
 
 
-def _document(tx: Transaction, event: Event, text: str, target: dict[str, object]) -> dict[str, object]:
-    """What the delivery keeps: the event and the target as they are now."""
+def _document(
+    tx: Transaction, event: Event, text: str, target: dict[str, object], loops: int
+) -> dict[str, object]:  # fmt: skip
+    """What the delivery keeps: the event and the target as they are now, and how often the rule has led to the event."""
     document: dict[str, object] = {"event": text, "target": target}
     if event.hops:
         document["hops"] = event.hops
     if event.trace:
         document["trace"] = event.trace
+    if loops:
+        document["loops"] = loops
     if tx.cause is not None:
         document |= {"execution": tx.cause.execution_id, "cause": tx.cause.delivery_id}
     return document

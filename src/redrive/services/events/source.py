@@ -9,7 +9,7 @@ from redrive.core.documents import load_json
 from redrive.core.errors import ServiceError
 from redrive.core.retry import Delivered, Failed, GiveUp, Outcome, Succeeded, Verdict
 from redrive.core.scope import Caller
-from redrive.delivery.history.records import End, Origin
+from redrive.delivery.history.records import End, Origin, record_loop
 from redrive.delivery.outside.errand import Errand, Result
 from redrive.delivery.outside.http_call import HttpCall, HttpResult
 from redrive.delivery.sources.call import Call, Inside, Later
@@ -123,6 +123,14 @@ class EventsSource(Source):
         _count(tx, delivery, metrics.INVOCATIONS, metrics.LOOPED if outcome.code == HOP_DETECTED else metrics.FAILED)
         _count(tx, delivery, metrics.COMPLETE_LATENCY, value=took_ms)
         return _bury(tx, delivery, outcome, verdict)
+
+    def followed(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Delivered | GiveUp) -> None:
+        """Note on the run of a delivery that its rule's own target has published the event."""
+        loops = int(delivery.document.get("loops", 0))
+        if loops:
+            times = "once" if loops == 1 else f"{loops} times"
+            message = f"The event was published by a target of this rule, which has run {times} before it."
+            record_loop(tx, delivery, delivery.source_arn, message)
 
 
 def _bury(tx: Transaction, delivery: Delivery, failed: Failed, verdict: GiveUp) -> End:

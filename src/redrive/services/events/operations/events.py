@@ -39,7 +39,9 @@ def put_events(
     answers: list[Document] = []
     accepted: dict[BusReference, list[Event]] = {}
     is_open: dict[BusReference, bool] = {}
-    for entry in entries:
+    # Deliveries that are due at one instant go out in the order of their events' ids: here, that of the entries.
+    ids = sorted([new_uuid(tx.entropy) for _ in entries])
+    for entry, event_id in zip(entries, ids, strict=True):
         bus = reference_of(caller.scope, entry.get("EventBusName"))
         found = is_open.get(bus) or _authorized_bus(tx, caller, bus, entry, is_open)
         fault = fault_of(entry)
@@ -49,7 +51,7 @@ def put_events(
             except ValueError:
                 detail = None
             if isinstance(detail, dict):
-                event = _event(tx, caller, entry, detail)
+                event = _event(tx, caller, entry, detail, event_id)
                 answers.append({"EventId": event.id})
                 if found:
                     accepted.setdefault(bus, []).append(event)
@@ -85,8 +87,9 @@ def _authorized_bus(
     return True
 
 
-def _event(tx: Transaction, caller: Caller, entry: Mapping[str, object], detail: Document) -> Event:
-    event_id = new_uuid(tx.entropy)
+def _event(
+    tx: Transaction, caller: Caller, entry: Mapping[str, object], detail: Document, event_id: str
+) -> Event:  # fmt: skip
     at, resources = entry.get("Time"), entry.get("Resources")
     document = envelope(
         id=event_id, detail_type=str(entry["DetailType"]), source=str(entry["Source"]), scope=caller.scope,
