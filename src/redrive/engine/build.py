@@ -114,7 +114,17 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "settings",
         "tags",
     ),
-    "logs": _operations("logs", "events", "groups", "resource_policies", "streams", "tags"),
+    "logs": _operations(
+        "logs",
+        "deliveries",
+        "delivery_destinations",
+        "delivery_sources",
+        "events",
+        "groups",
+        "resource_policies",
+        "streams",
+        "tags",
+    ),
     # Our own surface. Operations about a service's resources live in that service's package.
     "redrive": (
         *_operations("redrive", "assets", "clock", "faults", "runs", "server", "store"),

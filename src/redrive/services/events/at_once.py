@@ -21,6 +21,7 @@ from redrive.delivery.faults import Fault, all_faults
 from redrive.delivery.history.records import End, Ran, record_end
 from redrive.delivery.sources.call import Call
 from redrive.delivery.sources.targets import queue_url
+from redrive.services.events.bus_logs import log_delivered_at_once
 from redrive.services.events.calls import caller_of, input_of, origin_of
 from redrive.services.events.limits import AT_ONCE_MAX, SENT_TOGETHER_MAX
 from redrive.services.events.model import metrics
@@ -44,6 +45,7 @@ def deliver_or_promise(tx: Transaction, deliveries: Sequence[Delivery]) -> None:
     delivered = [delivery for delivery in at_once if delivery.id in sent]
     tx.side_by_side(delivered, partial(_record, sent))
     _count(tx, delivered)
+    log_delivered_at_once(tx, delivered)
     if len(delivered) < len(deliveries):
         store_promises(tx, [delivery for delivery in deliveries if delivery.id not in sent])
 

@@ -38,6 +38,14 @@ def input_of(delivery: Delivery, target: Document) -> str:
         raise ServiceError(INVALID_JSON, str(error)) from error
 
 
+def input_or_none(delivery: Delivery, target: Document) -> str | None:
+    """The input of this delivery's target, or None if it cannot be rendered."""
+    try:
+        return input_of(delivery, target)
+    except ServiceError:
+        return None
+
+
 def caller_of(tx: Transaction, delivery: Delivery, target: Document, region: str) -> Caller:
     """Who calls the target: the target's role, or EventBridge, whom the target's own policy has to allow.
 

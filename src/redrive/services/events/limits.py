@@ -36,6 +36,9 @@ ENTRIES_BYTES_END = 1_048_576
 TIME_BYTES = 14
 """What an entry's Time counts for. Source: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-putevents.html"""
 
+# Source: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-event-bus-logs.html
+LOG_RECORD_BYTES_MAX = 1_000_000
+
 # Source: https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_RetryPolicy.html
 EVENT_AGE_S_DEFAULT = 86_400
 RETRIES_DEFAULT = 185

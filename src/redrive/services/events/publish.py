@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from redrive.core.scope import Scope
 from redrive.services.events.archiving import keep_events
+from redrive.services.events.bus_logs import log_matched
 from redrive.services.events.invocation_rate import admitted
 from redrive.services.events.matchers import rules_of
 from redrive.services.events.model import metrics
@@ -54,34 +55,42 @@ def match(
     if active is None:
         for event in events if has_tails else ():
             show_to_tails(tx, bus, event, {}, ())
+        log_matched(tx, bus, [(event, ()) for event in events], ())
         return
     triggered: Counter[str] = Counter()
     sources: Counter[str] = Counter()
     promised: list[Delivery] = []
+    matched: list[tuple[Event, Sequence[Rule]]] = []
     for event in events:
         names = active.matcher.matching(event.document)
         if chosen is not None:
             names = names.intersection(chosen)
         if has_tails:
             show_to_tails(tx, bus, event, active.rules, names)
-        if names:
+        rules = [active.rules[name] for name in sorted(names)]
+        matched.append((event, rules))
+        if rules:
             sources[event.source] += 1
             triggered.update(names)
             text = event.text
-            for name in sorted(names):
-                promised += _deliveries(tx, bus.scope, active.rules[name], event, text)
+            for rule in rules:
+                promised += _deliveries(tx, bus.scope, rule, event, text)
     for source, times in sources.items():
         tx.metrics.count(metrics.of_bus(bus.scope, bus.name, source, metrics.MATCHED), tx.now, times=times)
     for name, times in triggered.items():
         _count(tx, bus.scope, active.rules[name], times)
-    promise(tx, admitted(tx, bus.scope, promised))
+    due = admitted(tx, bus.scope, promised)
+    log_matched(tx, bus, matched, due)
+    promise(tx, due)
 
 
 def trigger(tx: Transaction, scope: Scope, rule: Rule, event: Event) -> None:
     """Promise an event to all targets of a rule, due at once."""
     if is_tailed(tx):
         show_to_tails(tx, BusReference(scope, rule.bus_name), event, {rule.rule_name: rule}, (rule.rule_name,))
-    store_promises(tx, admitted(tx, scope, _deliveries(tx, scope, rule, event, event.text)))
+    due = admitted(tx, scope, _deliveries(tx, scope, rule, event, event.text))
+    log_matched(tx, BusReference(scope, rule.bus_name), [(event, (rule,))], due)
+    store_promises(tx, due)
     _count(tx, scope, rule, 1)
 
 
@@ -112,7 +121,7 @@ def _count(tx: Transaction, scope: Scope, rule: Rule, times: int) -> None:
 def _document(
     tx: Transaction, event: Event, text: str, target: dict[str, object], loops: int
 ) -> dict[str, object]:  # fmt: skip
-    """What the delivery keeps: the event and the target as they are now, and how often the rule has led to the event."""
+    """What the delivery keeps: the event and the target as they are now, and how often the rule led to the event."""
     document: dict[str, object] = {"event": text, "target": target}
     if event.hops:
         document["hops"] = event.hops

@@ -10,6 +10,7 @@ from redrive.core.entropy import new_uuid
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
 from redrive.services.events.at_once import deliver_or_promise
+from redrive.services.events.bus_logs import log_ingested, log_of
 from redrive.services.events.limits import ENTRIES_BYTES_END
 from redrive.services.events.model import metrics
 from redrive.services.events.model.bus import BusReference, reference_of
@@ -58,11 +59,26 @@ def put_events(
                 continue
             fault = {"ErrorCode": "MalformedDetail", "ErrorMessage": "Detail is malformed."}
         answers.append(fault)
+    failed = sum("ErrorCode" in answer for answer in answers)
+    if failed or any(log_of(tx, bus) is not None for bus in accepted):
+        _log(tx, caller, entries, answers, accepted)
     for bus, events in accepted.items():
         publish(tx, bus, events, promise=deliver_or_promise)
-    failed = sum("ErrorCode" in answer for answer in answers)
     _count(tx, caller, answers, failed, size)
     return {"FailedEntryCount": failed, "Entries": answers}
+
+
+def _log(
+    tx: Transaction, caller: Caller, entries: Sequence[Document], answers: Sequence[Document],
+    accepted: Mapping[BusReference, Sequence[Event]],
+) -> None:  # fmt: skip
+    """Write into the logs of the buses what became of the entries."""
+    of_bus: dict[BusReference, list[tuple[Document, Document]]] = {}
+    for entry, answer in zip(entries, answers, strict=True):
+        bus = reference_of(caller.scope, entry.get("EventBusName"))
+        of_bus.setdefault(bus, []).append((entry, answer))
+    for bus, told in of_bus.items():
+        log_ingested(tx, bus, told, accepted.get(bus, ()), caller.request_id)
 
 
 def _authorized_bus(
