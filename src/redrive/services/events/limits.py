@@ -80,6 +80,9 @@ TOKEN_WAITS_MS = (SECOND_MS, 2 * SECOND_MS, 4 * SECOND_MS)
 TOKEN_POLL_MS = 100
 """How long a call waits between two looks whether its token has come."""
 
+# Ours: how many instants of a cron that nobody fired are counted.
+SKIPPED_COUNTED_MAX = 1_000
+
 # Ours: how many can tail at once, how many events are kept for each, and after how many events a tail ends if nobody
 # asks for them.
 TAILS_MAX = 20
