@@ -11,6 +11,7 @@ from redrive.core.scope import Caller, Scope
 from redrive.delivery.operation import operation
 from redrive.services.events import limits, secrets
 from redrive.services.events.connections import await_token
+from redrive.services.events.listing import Asked, listed
 from redrive.services.events.model.api_destination import is_callable
 from redrive.services.events.model.connection import (
     BLOCKS,
@@ -19,7 +20,6 @@ from redrive.services.events.model.connection import (
     ConnectionState,
     shown_parameters,
 )
-from redrive.services.events.model.pages import page_of
 from redrive.services.events.model.requests import exists_already, invalid, limit_exceeded, not_found, unsupported
 from redrive.services.events.model.timers import CONNECTION_TIMER, timer_name
 from redrive.services.events.secrets import find_connection, store_connection
@@ -149,13 +149,10 @@ def list_connections(
     """
     scope = caller.scope
     tx.services.authorize(tx, caller, "events:ListConnections", _arn_pattern(scope, "*"))
-    found = [
-        connection
-        for connection in tx.resources.list(Connection, scope, prefix=name_prefix or "")
-        if connection_state in (None, connection.state.value)
-    ]
-    asked = ("ListConnections", name_prefix, connection_state)
-    page, token = page_of(found, limit or limits.PAGE_MAX, next_token, *asked)
+    asked = Asked("ListConnections", name_prefix, (connection_state,), next_token, limit)
+    page, token = listed(
+        tx, Connection, scope, asked, lambda connection: connection_state in (None, connection.state.value)
+    )
     return {"Connections": [_overview(scope, connection) for connection in page], "NextToken": token}
 
 
