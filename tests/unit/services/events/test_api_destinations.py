@@ -275,6 +275,18 @@ def test_retry_after_is_respected(setting: Setting, headers: dict[str, str]) -> 
     assert (before, len(setting.server.requests)) == (1, 2)
 
 
+@pytest.mark.parametrize(("asked", "calls"), [("-1", 1), ("-0", 2), ("-x", 2)])
+def test_negative_retry_after_ends_the_retries(asked: str, calls: int, setting: Setting) -> None:
+    setting.server.answers = [Answer(503, headers={"Retry-After": asked})]
+    setting.target(setting.destination(setting.connect()))
+
+    setting.put({})
+    setting.world.advance(hours=1)
+
+    assert len(setting.server.requests) == calls
+    assert len(setting.letters()) == (1 if calls == 1 else 0)
+
+
 def test_retry_after_beyond_the_age_of_the_event_gives_up(setting: Setting) -> None:
     setting.server.answers = [Answer(503, headers={"Retry-After": "99999999999999999999"})]
     setting.target(setting.destination(setting.connect()))
