@@ -108,12 +108,11 @@ def log_matched(
 
 def log_delivered_at_once(tx: Transaction, deliveries: Sequence[Delivery]) -> None:
     """Tell of deliveries whose only attempt has succeeded."""
-    logs: dict[BusReference, BusLog | None] = {}
-    for delivery in deliveries:
-        bus = _bus_of(delivery.scope, delivery.source_arn)
-        if bus not in logs:
-            logs[bus] = log_of(tx, bus)
-        log = logs[bus]
+    scopes = {delivery.source_arn: delivery.scope for delivery in deliveries}
+    buses = {_bus_of(scope, rule_arn) for rule_arn, scope in scopes.items()}
+    logs = {bus: log for bus in buses if (log := log_of(tx, bus)) is not None}
+    for delivery in deliveries if logs else ():
+        log = logs.get(_bus_of(delivery.scope, delivery.source_arn))
         if log is not None:
             once = delivery._replace(attempts=1)
             _add(log, bus_log.BEGUN, once, _begun(once, 1))
@@ -121,8 +120,7 @@ def log_delivered_at_once(tx: Transaction, deliveries: Sequence[Delivery]) -> No
             _add(log, bus_log.ATTEMPT_SUCCEEDED, once, _attempted(once, "SUCCESS"))
             _add(log, bus_log.SUCCEEDED, once, _ended(tx, once, "SUCCESS", is_success=True))
     for log in logs.values():
-        if log is not None:
-            write_log(tx, log)
+        write_log(tx, log)
 
 
 def log_attempt(tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Verdict) -> None:
