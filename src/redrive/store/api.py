@@ -35,6 +35,7 @@ from redrive.store.tables.messages import MessageTable
 from redrive.store.tables.metrics import Accumulator, MetricTable
 from redrive.store.tables.resources import ResourceCache, ResourceTable
 from redrive.store.tables.runs import RunTable
+from redrive.store.tables.streams import StreamTable
 from redrive.store.tables.timers import TimerTable
 from redrive.store.tables.tokens import TokenTable
 
@@ -181,7 +182,7 @@ class Tables:
 
     __slots__ = (
         "archives", "attempts", "blobs", "database", "dedup", "deliveries", "facts", "items", "log_events",
-        "messages", "resources", "runs", "timers", "tokens",
+        "messages", "resources", "runs", "streams", "timers", "tokens",
     )  # fmt: skip
 
     def __init__(self, database: Database, *, resources_max: int = PRODUCTION.cached_resources) -> None:
@@ -200,6 +201,7 @@ class Tables:
         self.log_events = LogEventTable(database)
         self.facts = FactTable(database)
         self.archives = ArchiveTable(database)
+        self.streams = StreamTable(database)
 
     def undone(self) -> None:
         """Clear the gateways' caches after a rollback."""
@@ -217,6 +219,7 @@ class Tables:
         self.tokens.forget()
         self.deliveries.forget()
         self.items.forget()
+        self.streams.forget()
         self.attempts.forget()
         self.runs.forget()
 
@@ -258,7 +261,7 @@ class Transaction:
     __slots__ = (
         "_depth", "_is_guarded", "_tables", "archives", "attempts", "blobs", "cause", "dedup", "deliveries",
         "entropy", "facts", "items", "log_events", "messages", "metrics", "now", "resources", "runs", "services",
-        "timers", "tokens", "topics",
+        "streams", "timers", "tokens", "topics",
     )  # fmt: skip
 
     def __init__(
@@ -287,6 +290,7 @@ class Transaction:
         self.log_events = tables.log_events
         self.facts = tables.facts
         self.archives = tables.archives
+        self.streams = tables.streams
 
     def move_to(self, now: Instant) -> None:
         """Continue at another instant. Only for virtual time, which has no work to do until then."""

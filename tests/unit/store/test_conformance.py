@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +20,7 @@ from redrive.store.tables.deliveries import INSIDE, OUTSIDE, Delivery
 from redrive.store.tables.items import ItemKey, RangeKeys, StoredItem
 from redrive.store.tables.log_events import NewLogEvent, Place
 from redrive.store.tables.messages import MessageCounts, NewMessage
+from redrive.store.tables.streams import NewStreamRecord, Position
 from redrive.store.tables.tokens import UsedToken
 from tests.unit.store.conftest import AnyStore
 
@@ -84,6 +85,11 @@ def receive_in_order(
     return [(one.seq, one.body) for one in found]
 
 
+def append(tx: Transaction, shard: str, *texts: str) -> Sequence[Position]:
+    tx.streams.reserve(shard)
+    return tx.streams.append(shard, [NewStreamRecord("key", text.encode()) for text in texts], now=tx.now)
+
+
 def store_item(
     tx: Transaction, hash_key: bytes, range_key: bytes, item: bytes, *, expires_at: int | None = None
 ) -> None:
@@ -115,6 +121,7 @@ WRITES: dict[str, Callable[[Transaction], object]] = {
     "blobs": lambda tx: tx.blobs.put("failed", b"1"),
     "log_events": lambda tx: tx.log_events.put_many([NewLogEvent("g", "s", 1, 1, "failed")]),
     "archived_events": lambda tx: tx.archives.put_many("failed", [NewArchivedEvent(1, 1, "{}")], now=1),
+    "stream_records": lambda tx: append(tx, "failed", "1"),
     "dedup_sends": lambda tx: tx.dedup.remember_send("q", "", "failed", message_id="m", seq=1, expires_at=9_000),
 }  # fmt: skip
 
@@ -612,3 +619,64 @@ def test_log_events_of_one_instant_keep_their_order_forwards_and_backwards(any_s
         "1/0", "1/1", "1/2", "1/0", "1/1", "1/2", "2/0", "2/1", "2/2",
     ]  # fmt: skip
     assert [one.message for one in backwards] == [one.message for one in reversed(forwards)]
+
+
+# Streams.
+
+
+def seqs(tx: Transaction, shard: str, after: int = 0, limit: int = 100, bytes_max: int = 10_000) -> list[int]:
+    return [record.seq for record in tx.streams.page(shard, after, limit=limit, bytes_max=bytes_max)]
+
+
+def test_shard_numbers_its_records_from_one_without_gaps(any_store: AnyStore) -> None:
+    any_store.run(lambda tx: append(tx, "a", "1", "2"))
+    any_store.batch(lambda tx: append(tx, "a", "3"), lambda tx: append(tx, "b", "1"), lambda tx: append(tx, "a", "4"))
+
+    assert any_store.run(lambda tx: (seqs(tx, "a"), seqs(tx, "b"))) == ([1, 2, 3, 4], [1])
+
+
+def test_failed_append_leaves_its_numbers_to_the_next(any_store: AnyStore) -> None:
+    any_store.run(lambda tx: append(tx, "a", "1"))
+
+    any_store.batch(lambda tx: append(tx, "a", "2"), partial(fail_after, lambda tx: append(tx, "a", "lost", "lost")))
+    any_store.run(lambda tx: append(tx, "a", "3"))
+
+    assert any_store.run(lambda tx: [record.data for record in tx.streams.page("a", 0, limit=9, bytes_max=99)]) == [
+        b"1", b"2", b"3",
+    ]  # fmt: skip
+
+
+def test_page_of_records_ends_at_its_limits(any_store: AnyStore) -> None:
+    any_store.run(lambda tx: append(tx, "a", *["x" * 7] * 100))  # 10 bytes each, with the partition key.
+
+    assert any_store.run(lambda tx: seqs(tx, "a", 3, limit=2)) == [4, 5]
+    assert any_store.run(lambda tx: seqs(tx, "a", 3, bytes_max=501)) == list(range(4, 55))
+    assert any_store.run(lambda tx: seqs(tx, "a", 100)) == []
+
+
+def test_records_are_found_by_the_instant_of_their_arrival(any_store: AnyStore) -> None:
+    def write(tx: Transaction) -> None:
+        tx.streams.reserve("a")
+        for at in (5, 5, 8, 7, 9):  # The clock of another node may be behind: the record counts as one of instant 8.
+            tx.streams.append("a", [NewStreamRecord("k", b"")], now=at)
+
+    any_store.run(write)
+
+    found = any_store.run(lambda tx: [tx.streams.first_since("a", at) for at in (0, 5, 6, 8, 9, 10)])
+    assert found == [(1, 5), (1, 5), (3, 8), (3, 8), (5, 9), None]
+
+
+def test_trimmed_shard_keeps_its_newest_record_and_goes_on_counting(any_store: AnyStore) -> None:
+    any_store.run(lambda tx: append(tx, "a", *"12345"))
+
+    deleted = any_store.run(lambda tx: [tx.streams.trim("a", tx.now + 1, limit=3) for _ in range(3)])
+
+    assert deleted == [3, 1, 0]
+    assert any_store.run(lambda tx: (seqs(tx, "a"), append(tx, "a", "6")[0].seq)) == ([5], 6)
+
+
+def test_dropped_shard_loses_all_its_records_in_pieces(any_store: AnyStore) -> None:
+    any_store.run(lambda tx: (append(tx, "a", *"12345"), append(tx, "b", "1")))
+
+    assert any_store.run(lambda tx: [tx.streams.drop("a", limit=3) for _ in range(3)]) == [3, 2, 0]
+    assert any_store.run(lambda tx: (seqs(tx, "a"), seqs(tx, "b"))) == ([], [1])

@@ -55,6 +55,7 @@ FILL = {
     "tokens": "INSERT INTO tokens SELECT 'k', '', 't' || n, '', '', n FROM numbers",
     "archived_events": """INSERT INTO archived_events (archive, minute, at, archived_at, size, event)
         SELECT 'a' || n % 50, n / 50, n, n, 1, '{}' FROM numbers""",
+    "stream_records": """INSERT INTO stream_records SELECT 's' || n % 50, n / 50, n, '', '' FROM numbers""",
     "archive_minutes": "INSERT INTO archive_minutes SELECT 'a' || n % 50, n / 50, 1, 1 FROM numbers",
 }  # fmt: skip
 GIVEN: dict[str, object] = {
@@ -63,7 +64,7 @@ GIVEN: dict[str, object] = {
     "log_group": "g7", "stream": "s7", "seqs": "[7, 57]", "groups": '["g1"]', "groups_max": 10,
     "name": "m7", "namespace": "n", "dimensions": "{}", "unit": "Count", "scope": "", "limit": 10, "walk": 10,
     "now": 5000, "before": 100, "start": 0, "end": 5000, "at": 100, "seq": 100, "function": "f8", "minute": 7,
-    "archive": "a7", "minute_last": 100, "seq_last": 5000,
+    "archive": "a7", "shard": "s7", "minute_last": 100, "seq_last": 5000,
 }  # fmt: skip
 """Parameters of hot statements. Parameters with other names: 1, or a text or bytes of it."""
 

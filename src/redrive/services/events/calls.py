@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redrive.core.documents import Document
-from redrive.core.entropy import new_uuid
+from redrive.core.entropy import new_row_id
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller, Scope
 from redrive.delivery.history.records import Origin
@@ -64,6 +64,6 @@ def service_caller(tx: Transaction, delivery: Delivery, region: str) -> Caller:
     if delivery.target_arn.startswith(_FUNCTIONS):
         trace = traced(trace, delivery.source_arn, event_id=delivery.id.split("/", 1)[0], at=delivery.first_at)
     return Caller(
-        Scope(delivery.scope.account, region), new_uuid(tx.entropy), service=PRINCIPAL, source_arn=delivery.source_arn,
-        trace_header=trace,
+        Scope(delivery.scope.account, region), new_row_id(tx.entropy, tx.now), service=PRINCIPAL,
+        source_arn=delivery.source_arn, trace_header=trace,
     )  # fmt: skip

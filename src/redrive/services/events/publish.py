@@ -59,6 +59,7 @@ def match(
         return
     triggered: Counter[str] = Counter()
     sources: Counter[str] = Counter()
+    arns: dict[str, str] = {}
     promised: list[Delivery] = []
     matched: list[tuple[Event, Sequence[Rule]]] = []
     for event in events:
@@ -74,7 +75,8 @@ def match(
             triggered.update(names)
             text = event.text
             for rule in rules:
-                promised += _deliveries(tx, bus.scope, rule, event, text)
+                arn = arns.get(rule.rule_name) or arns.setdefault(rule.rule_name, rule.arn(bus.scope))
+                promised += _deliveries(tx, bus.scope, rule, arn, event, text)
     for source, times in sources.items():
         tx.metrics.count(metrics.of_bus(bus.scope, bus.name, source, metrics.MATCHED), tx.now, times=times)
     for name, times in triggered.items():
@@ -88,15 +90,14 @@ def trigger(tx: Transaction, scope: Scope, rule: Rule, event: Event) -> None:
     """Promise an event to all targets of a rule, due at once."""
     if is_tailed(tx):
         show_to_tails(tx, BusReference(scope, rule.bus_name), event, {rule.rule_name: rule}, (rule.rule_name,))
-    due = admitted(tx, scope, _deliveries(tx, scope, rule, event, event.text))
+    due = admitted(tx, scope, _deliveries(tx, scope, rule, rule.arn(scope), event, event.text))
     log_matched(tx, BusReference(scope, rule.bus_name), [(event, (rule,))], due)
     store_promises(tx, due)
     _count(tx, scope, rule, 1)
 
 
-def _deliveries(tx: Transaction, scope: Scope, rule: Rule, event: Event, text: str) -> list[Delivery]:
-    """The deliveries of an event to the targets of a rule, due at once. `text` is the event as JSON."""
-    arn = rule.arn(scope)
+def _deliveries(tx: Transaction, scope: Scope, rule: Rule, arn: str, event: Event, text: str) -> list[Delivery]:
+    """The deliveries of an event to the targets of a rule, due at once. `arn` is that of the rule."""
     loops = times_run(event.trace, arn) if event.trace else 0
     return [
         Delivery(

@@ -102,6 +102,11 @@ class Table:
         return (self.hash_key,) if self.range_key is None else (self.hash_key, self.range_key)
 
     @property
+    def is_followed(self) -> bool:
+        """Whether an index or a stream follows the changes of the table's items."""
+        return False
+
+    @property
     def scope(self) -> Scope:
         """The account and region that the table belongs to."""
         _, _, _, region, account, _ = self.arn.split(":", 5)

@@ -28,8 +28,8 @@ from redrive.services.dynamodb.model.capacity import batch_capacity, is_capacity
 from redrive.services.dynamodb.model.items import key_within, read_key
 from redrive.services.dynamodb.model.requests import projection_of
 from redrive.services.dynamodb.model.table import Table, invalid
-from redrive.services.dynamodb.operations.items import find_item, store_item
 from redrive.services.dynamodb.operations.tables import authorize, require_table
+from redrive.services.dynamodb.writing import delete, find_item, put, reserve
 from redrive.store.api import Transaction
 from redrive.store.tables.items import ItemKey
 
@@ -79,14 +79,15 @@ def batch_write_item(
         writes += [_write_of(table, request) for request in requests]
     _check_distinct((write.table, write.key) for write in writes)
     spent: dict[str, float] = defaultdict(float)
-    tx.items.reserve_all((write.table.id, write.key) for write in writes)
+    reserve(tx, ((write.table, write.key) for write in writes))
     for write in writes:
-        old = find_item(tx, write.table, write.key) if is_capacity_wanted(return_consumed_capacity) else None
+        is_read = is_capacity_wanted(return_consumed_capacity) or (write.table.is_followed and write.item is not None)
+        old = find_item(tx, write.table, write.key) if is_read else None
         spent[write.table.name] += write_units((old, write.item))
         if write.item is None:
-            tx.items.take(write.table.id, write.key)
+            delete(tx, write.table, write.key)
         else:
-            store_item(tx, write.table, write.key, write.item, write.size_bytes)
+            put(tx, write.table, write.key, write.item, write.size_bytes, old=old)
     return {"UnprocessedItems": {}, **batch_capacity(spent, return_consumed_capacity)}
 
 

@@ -12,7 +12,6 @@ from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
 from redrive.languages.dynamo import (
     AttributeUpdate,
-    AttributeValue,
     Condition,
     ExpectedAttribute,
     Item,
@@ -25,10 +24,8 @@ from redrive.languages.dynamo import (
     check_not_mixed,
     check_updated_size,
     creates_item,
-    dump_item,
     holds,
     item_size,
-    load_item,
     parse_update,
     project,
     project_paths,
@@ -39,7 +36,6 @@ from redrive.services.dynamodb.model.capacity import is_capacity_wanted, read_ca
 from redrive.services.dynamodb.model.items import (
     check_key_kept,
     failed_condition,
-    item_expiry,
     key_of_item,
     read_key,
 )
@@ -50,10 +46,9 @@ from redrive.services.dynamodb.model.requests import (
     projection_of,
     read_write_condition,
 )
-from redrive.services.dynamodb.model.table import Table
 from redrive.services.dynamodb.operations.tables import authorize, require_table
+from redrive.services.dynamodb.writing import delete, find_item, put, reserve
 from redrive.store.api import Transaction
-from redrive.store.tables.items import ItemKey, StoredItem
 
 
 @operation("PutItem")
@@ -89,12 +84,13 @@ def put_item(
     size_bytes = check_item_size(new)
     table = require_table(tx, caller, reference)
     key = key_of_item(table, new)
-    tx.items.reserve(table.id, key)
+    reserve(tx, [(table, key)])
     old = None
-    if condition is not None or return_values == "ALL_OLD" or is_capacity_wanted(return_consumed_capacity):
+    is_asked = return_values == "ALL_OLD" or is_capacity_wanted(return_consumed_capacity)
+    if condition is not None or is_asked or table.is_followed:
         old = find_item(tx, table, key)
         _check(condition, old, return_values_on_condition_check_failure)
-    store_item(tx, table, key, new, size_bytes)
+    put(tx, table, key, new, size_bytes, old=old)
     return {
         **_attributes(old if return_values == "ALL_OLD" else None),
         **write_capacity(table, return_consumed_capacity, (old, new)),
@@ -176,13 +172,13 @@ def update_item(
     table = require_table(tx, caller, reference)
     check_key_kept(table, update)
     read, encoded = read_key(table, key)
-    tx.items.reserve(table.id, encoded)
+    reserve(tx, [(table, encoded)])
     old = find_item(tx, table, encoded)
     _check(condition, old, return_values_on_condition_check_failure)
     new: Item = {}
     if old is not None or creates_item(update):
         new = apply_update(update, read if old is None else old)
-        store_item(tx, table, encoded, new, check_updated_size(new))
+        put(tx, table, encoded, new, check_updated_size(new), old=old)
     return {
         **_attributes(_returned(return_values, update, old, new)),
         **write_capacity(table, return_consumed_capacity, (old, new)),
@@ -220,27 +216,14 @@ def delete_item(
         )  # fmt: skip
     table = require_table(tx, caller, reference)
     _, encoded = read_key(table, key)
-    tx.items.reserve(table.id, encoded)
+    reserve(tx, [(table, encoded)])
     if condition is not None:
         _check(condition, find_item(tx, table, encoded), return_values_on_condition_check_failure)
-    taken = tx.items.take(table.id, encoded)
-    old = None if taken is None else load_item(taken)
+    old = delete(tx, table, encoded)
     return {
         **_attributes(old if return_values == "ALL_OLD" else None),
         **write_capacity(table, return_consumed_capacity, (old,)),
     }
-
-
-def find_item(tx: Transaction, table: Table, key: ItemKey) -> dict[str, AttributeValue] | None:
-    """Return an item of a table, or None."""
-    data = tx.items.get(table.id, key)
-    return None if data is None else load_item(data)
-
-
-def store_item(tx: Transaction, table: Table, key: ItemKey, item: Item, size_bytes: int) -> None:
-    """Store an item with the given `item_size`; it replaces an existing item with the same key."""
-    stored = StoredItem(key, size_bytes, dump_item(item))
-    tx.items.put(table.id, stored, expires_at=item_expiry(table, item, tx.now))
 
 
 def _check(condition: Condition | None, old: Item | None, on_failure: str | None) -> None:

@@ -24,8 +24,8 @@ from redrive.services.dynamodb.model.transactions import (
     digest_of,
     read_action,
 )
-from redrive.services.dynamodb.operations.items import find_item, store_item
 from redrive.services.dynamodb.operations.tables import authorize, require_table
+from redrive.services.dynamodb.writing import delete, find_item, put, reserve
 from redrive.store.api import Transaction
 from redrive.store.tables.items import ItemKey
 from redrive.store.tables.tokens import UsedToken
@@ -56,16 +56,16 @@ def transact_write_items(
     keys = _keys_of(actions, tables)
     _check_distinct(tables, keys)
     _check_size(sum(action.size_bytes for action in actions))
-    tx.items.reserve_all((table.id, key) for table, key in zip(tables, keys, strict=True))
+    reserve(tx, zip(tables, keys, strict=True))
     olds = [find_item(tx, table, key) for table, key in zip(tables, keys, strict=True)]
     if client_request_token is not None and not _is_first(tx, caller, client_request_token, digest_of(transact_items)):
         return _spent(tables, [_read_cost(old) for old in olds], return_consumed_capacity, "ReadCapacityUnits")
     news = _outcomes(actions, olds)
     for table, key, old, new in zip(tables, keys, olds, news, strict=True):
         if new is None:
-            tx.items.take(table.id, key)
+            delete(tx, table, key)
         elif new is not old:
-            store_item(tx, table, key, new, item_size(new))
+            put(tx, table, key, new, item_size(new), old=old)
     costs = [write_units(items) * limits.TRANSACTION_UNITS_FACTOR for items in zip(olds, news, strict=True)]
     return _spent(tables, costs, return_consumed_capacity, "WriteCapacityUnits")
 
@@ -96,7 +96,7 @@ def transact_get_items(
     keys = [_key_of_get(place, gets[place], table, len(gets)) for place, table in enumerate(tables)]
     _check_distinct(tables, keys)
     # So that no transaction writes some of them between two reads.
-    tx.items.reserve_all((table.id, key) for table, key in zip(tables, keys, strict=True))
+    reserve(tx, zip(tables, keys, strict=True))
     items = [find_item(tx, table, key) for table, key in zip(tables, keys, strict=True)]
     _check_size(sum(item_size(item) for item in items if item is not None))
     shown = [

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from redrive.core.clock import Instant
 from redrive.core.documents import Document, load_json
-from redrive.core.entropy import new_uuid
+from redrive.core.entropy import new_row_id
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
 from redrive.services.events.at_once import deliver_or_promise
@@ -41,7 +41,7 @@ def put_events(
     accepted: dict[BusReference, list[Event]] = {}
     is_open: dict[BusReference, bool] = {}
     # Deliveries that are due at one instant go out in the order of their events' ids: here, that of the entries.
-    ids = sorted([new_uuid(tx.entropy) for _ in entries])
+    ids = sorted([new_row_id(tx.entropy, tx.now) for _ in entries])
     for entry, event_id in zip(entries, ids, strict=True):
         bus = reference_of(caller.scope, entry.get("EventBusName"))
         found = is_open.get(bus) or _authorized_bus(tx, caller, bus, entry, is_open)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from redrive.core.clock import Instant
-from redrive.core.entropy import new_uuid
+from redrive.core.entropy import new_row_id
 from redrive.core.errors import Bug
 from redrive.core.knobs import PRODUCTION
 from redrive.core.scope import Scope
@@ -63,7 +63,7 @@ def _record_skipped(tx: Transaction, scope: Scope, rule: Rule) -> None:
     missed = skipped(rule, tx.now)
     if missed is None:
         return
-    event_id = new_uuid(tx.entropy)
+    event_id = new_row_id(tx.entropy, tx.now)
     for target in rule.targets:
         left_out = LeftOut(
             f"{event_id}/{rule.rule_name}/{target['Id']}", event_id, rule.arn(scope), target["Arn"], scope, SOURCE,
@@ -73,7 +73,7 @@ def _record_skipped(tx: Transaction, scope: Scope, rule: Rule) -> None:
 
 
 def _scheduled_event(tx: Transaction, scope: Scope, rule: Rule, at: Instant) -> Event:
-    event_id = new_uuid(tx.entropy)
+    event_id = new_row_id(tx.entropy, tx.now)
     document = envelope(
         id=event_id, detail_type="Scheduled Event", source="aws.events", scope=scope, at=at,
         resources=[rule.arn(scope)], detail={},

@@ -1,0 +1,50 @@
+"""The one way in which items change: every write of an item, from whatever operation, is made here.
+
+What follows the changes of a table (its indexes, its stream) hears of each change in the transaction that makes it.
+Only tables that are followed pay for it: then the item as it was before has to be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from redrive.languages.dynamo import AttributeValue, Item, dump_item, load_item
+from redrive.services.dynamodb.model.items import item_expiry
+from redrive.services.dynamodb.model.table import Table
+from redrive.store.api import Transaction
+from redrive.store.tables.items import ItemKey, StoredItem
+
+
+def reserve(tx: Transaction, places: Iterable[tuple[Table, ItemKey]]) -> None:
+    """Let nobody else write these items until the transaction ends. Call it before reading what will be written."""
+    tx.items.reserve_all((table.id, key) for table, key in places)
+
+
+def find_item(tx: Transaction, table: Table, key: ItemKey) -> dict[str, AttributeValue] | None:
+    """Return an item of a table, or None."""
+    data = tx.items.get(table.id, key)
+    return None if data is None else load_item(data)
+
+
+def put(tx: Transaction, table: Table, key: ItemKey, new: Item, size_bytes: int, *, old: Item | None) -> None:
+    """Store an item with the given `item_size`; it replaces `old`, the item with the same key.
+
+    `old` may be None although there is an item, if `table.is_followed` is false.
+    """
+    stored = StoredItem(key, size_bytes, dump_item(new))
+    tx.items.put(table.id, stored, expires_at=item_expiry(table, new, tx.now))
+    if table.is_followed:
+        _follow(tx, table, key, old, new)
+
+
+def delete(tx: Transaction, table: Table, key: ItemKey) -> Item | None:
+    """Delete an item. Returns the item, or None if there was none."""
+    taken = tx.items.take(table.id, key)
+    old = None if taken is None else load_item(taken)
+    if table.is_followed and old is not None:
+        _follow(tx, table, key, old, None)
+    return old
+
+
+def _follow(tx: Transaction, table: Table, key: ItemKey, old: Item | None, new: Item | None) -> None:
+    """Tell what follows a table that an item changed, was created (`old` is None) or deleted (`new` is None)."""

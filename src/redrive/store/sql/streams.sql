@@ -1,0 +1,21 @@
+-- name: put -- hot
+INSERT INTO stream_records (shard, seq, at, partition_key, data) VALUES (?, ?, ?, ?, ?);
+
+-- name: last -- hot
+SELECT seq, at FROM stream_records WHERE shard = ? ORDER BY seq DESC LIMIT 1;
+
+-- name: first -- hot
+SELECT seq, at FROM stream_records WHERE shard = ? ORDER BY seq LIMIT 1;
+
+-- name: from -- hot
+SELECT seq, at FROM stream_records WHERE shard = ? AND seq >= ? ORDER BY seq LIMIT 1;
+
+-- name: page -- hot
+SELECT seq, at, partition_key, data FROM stream_records
+WHERE shard = :shard AND seq > :seq AND seq <= :seq_last ORDER BY seq LIMIT :limit;
+
+-- name: delete -- hot
+DELETE FROM stream_records WHERE shard = ? AND seq <= ?;
+
+-- name: nth -- hot
+SELECT max(n.seq) FROM (SELECT seq FROM stream_records WHERE shard = ? ORDER BY seq LIMIT ?) AS n;
