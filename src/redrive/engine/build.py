@@ -121,7 +121,17 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "urls",
         "versions",
     ),
-    "logs": _operations("logs", "events", "groups", "resource_policies", "streams", "tags"),
+    "logs": _operations(
+        "logs",
+        "deliveries",
+        "delivery_destinations",
+        "delivery_sources",
+        "events",
+        "groups",
+        "resource_policies",
+        "streams",
+        "tags",
+    ),
     # Our own surface. Operations about a service's resources live in that service's package.
     "redrive": (
         *_operations("redrive", "assets", "clock", "faults", "runs", "server", "store"),
@@ -151,13 +161,15 @@ class Settings:
     `limits`: whether quotas apply. `strict_templates`: whether an unknown property of a resource type fails the stack,
     as on AWS; if False, it is left out with a warning in the stack's events (docs/decisions/0009). `on_unknown`: how
     stacks handle resource types and properties that AWS has and redrive does not serve (0013). `execution_ids`: whether
-    a schedule's execution has one id, or each of its attempts has its own.
+    a schedule's execution has one id, or each of its attempts has its own. `called_hosts`: the hosts beyond this
+    machine that API destinations, and the authorization endpoints of connections, may call.
     """
 
     limits: Limits = Limits.STRICT
     strict_templates: bool = False
     execution_ids: ExecutionIds = ExecutionIds.PER_OCCURRENCE
     on_unknown: OnUnknown = OnUnknown.REFUSE
+    called_hosts: frozenset[str] = frozenset()
 
 
 DEFAULTS = Settings()
@@ -177,7 +189,8 @@ def build_engine(
     faulty = FaultyInvoker(invoker, run, real_time=real_time, commits=store)
     registry = bind_registry(store, models, settings)
     workers = build_workers(log, settings, knobs, real_time=real_time)
-    return Engine(run, registry, workers, faulty, log, http=HttpCalls(), serve_url=serve_url)
+    http = HttpCalls(allowed_hosts=settings.called_hosts)
+    return Engine(run, registry, workers, faulty, log, http=http, serve_url=serve_url)
 
 
 def bind_registry(store: Store, models: Models, settings: Settings = DEFAULTS) -> Registry:
