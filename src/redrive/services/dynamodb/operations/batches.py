@@ -24,7 +24,8 @@ from redrive.languages.dynamo import (
     read_item,
 )
 from redrive.services.dynamodb import limits
-from redrive.services.dynamodb.model.capacity import batch_capacity, is_capacity_wanted, read_units, write_units
+from redrive.services.dynamodb.model.capacity import Cost, batch_capacity, is_capacity_wanted, read_units, write_cost
+from redrive.services.dynamodb.model.entries import check_index_keys
 from redrive.services.dynamodb.model.items import key_within, read_key
 from redrive.services.dynamodb.model.requests import projection_of
 from redrive.services.dynamodb.model.table import Table, invalid
@@ -78,12 +79,14 @@ def batch_write_item(
         table = require_table(tx, caller, references[name])
         writes += [_write_of(table, request) for request in requests]
     _check_distinct((write.table, write.key) for write in writes)
-    spent: dict[str, float] = defaultdict(float)
+    spent: dict[str, Cost] = defaultdict(Cost)
     reserve(tx, ((write.table, write.key) for write in writes))
+    is_asked = is_capacity_wanted(return_consumed_capacity)
     for write in writes:
-        is_read = is_capacity_wanted(return_consumed_capacity) or (write.table.is_followed and write.item is not None)
+        is_read = is_asked or (write.table.is_followed and write.item is not None)
         old = find_item(tx, write.table, write.key) if is_read else None
-        spent[write.table.name] += write_units((old, write.item))
+        if is_asked:
+            spent[write.table.name] += write_cost(write.table, old, write.item)
         if write.item is None:
             delete(tx, write.table, write.key)
         else:
@@ -118,7 +121,7 @@ def batch_get_item(
             reads.append(_Read(name, table, raw, key, projections[name], consistent))
     _check_distinct((read.table, read.key) for read in reads)
     responses: dict[str, list[Item]] = {name: [] for name in request_items}
-    spent: dict[str, float] = defaultdict(float)
+    spent: dict[str, Cost] = defaultdict(Cost)
     size_bytes = 0
     for place, read in enumerate(reads):
         item = find_item(tx, read.table, read.key)
@@ -127,7 +130,7 @@ def batch_get_item(
             unprocessed = _unprocessed(request_items, reads[place:])
             break
         size_bytes += item_bytes
-        spent[read.table.name] += read_units(item_bytes, consistent=read.consistent)
+        spent[read.table.name] += Cost(read_units(item_bytes, consistent=read.consistent))
         if item is not None:
             responses[read.asked_as].append(item if read.projection is None else project(read.projection, item))
     else:
@@ -144,6 +147,7 @@ def _write_of(table: Table, request: Document) -> _Write:
             item = read_item(raw)
             size_bytes = check_item_size(item)
             _, key = read_key(table, key_within(table, item))
+            check_index_keys(table, item)
             return _Write(table, key, item, size_bytes)
         case {"DeleteRequest": {"Key": raw}, **others} if not others:
             _, key = read_key(table, raw)
