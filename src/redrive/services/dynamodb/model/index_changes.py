@@ -101,13 +101,14 @@ def _switched(table: Table, updates: Sequence[IndexUpdate], now: Instant) -> Cha
     throughputs = {update["IndexName"]: update.get("ProvisionedThroughput") for update in asked}
     indexes = []
     for index in table.indexes:
-        if index.billing is not None:
-            throughput = throughputs.get(index.name)
-            if mode is BillingMode.PROVISIONED and throughput is None:
-                raise invalid_parameter(f"ProvisionedThroughput must be specified for index: {index.name}")
-            billing = change_billing(index.billing, mode.value, throughput, now)
-            index = dataclasses.replace(index, billing=billing)
-        indexes.append(index)
+        if index.billing is None:
+            indexes.append(index)
+            continue
+        throughput = throughputs.get(index.name)
+        if mode is BillingMode.PROVISIONED and throughput is None:
+            raise invalid_parameter(f"ProvisionedThroughput must be specified for index: {index.name}")
+        billing = change_billing(index.billing, mode.value, throughput, now)
+        indexes.append(dataclasses.replace(index, billing=billing))
     switched = frozenset(index.name for index in indexes if mode is BillingMode.PROVISIONED)
     return Changed(dataclasses.replace(table, indexes=tuple(indexes)), switched=switched)
 
@@ -142,9 +143,7 @@ def _name_of(update: IndexUpdate) -> str:
     return asked["IndexName"]
 
 
-def _created(
-    changed: Changed, asked: IndexRequest, defined: Mapping[str, str], index_id: str, now: Instant
-) -> Changed:
+def _created(changed: Changed, asked: IndexRequest, defined: Mapping[str, str], index_id: str, now: Instant) -> Changed:
     table = changed.table
     if table.find_index(asked["IndexName"]) is not None:
         raise invalid_parameter(f"Index {asked['IndexName']} already exists")
@@ -192,7 +191,10 @@ def _updated(changed: Changed, asked: UpdateRequest, now: Instant) -> Changed:
 
 
 def _global_index(table: Table, name: str) -> Index:
-    """Return the global index with this name. Errors: ResourceNotFoundException; ValidationException for a local one."""
+    """Return the global index with this name.
+
+    Errors: ResourceNotFoundException; ValidationException for a local index.
+    """
     index = table.find_index(name)
     if index is None:
         raise not_found()

@@ -212,9 +212,9 @@ def _provisioned(billing: Billing, throughput: Throughput, now: Instant, of: str
     if (read, write) == (billing.read_units, billing.write_units):
         raise invalid(
             f"The provisioned throughput for the {of} will not change. The requested value equals the current value. "
-            f"Current ReadCapacityUnits provisioned for the {of.split()[0]}: {read}. "
+            f"Current ReadCapacityUnits provisioned for the {of.split(maxsplit=1)[0]}: {read}. "
             f"Requested ReadCapacityUnits: {read}. "
-            f"Current WriteCapacityUnits provisioned for the {of.split()[0]}: {write}. "
+            f"Current WriteCapacityUnits provisioned for the {of.split(maxsplit=1)[0]}: {write}. "
             f"Requested WriteCapacityUnits: {write}. "
             "Refer to the Amazon DynamoDB Developer Guide for current limits and how to request higher limits."
         )

@@ -65,7 +65,8 @@ def authorize(
 ) -> TableReference:
     """Return the table that a name or an ARN means, if the caller may do this action (`PutItem`) on it.
 
-    A read of an index needs the permission for the index. Another account's table would need a resource policy, which tables do not have here.
+    A read of an index needs the permission for the index. Another account's table would need a resource policy, which
+    tables do not have here.
     Errors: AccessDeniedException; ValidationException for a text that is not a table's name or ARN.
     """
     reference = refer_to_table(caller, table_name)

@@ -139,9 +139,7 @@ def _keys_of(actions: Sequence[Action], tables: Sequence[Table]) -> list[ItemKey
     return keys
 
 
-def _outcomes(
-    actions: Sequence[Action], tables: Sequence[Table], olds: Sequence[Item | None]
-) -> list[Item | None]:
+def _outcomes(actions: Sequence[Action], tables: Sequence[Table], olds: Sequence[Item | None]) -> list[Item | None]:
     """Return the items after the actions. The error lists every action that failed.
 
     Errors: TransactionCanceledException; ValidationException for a key of an index with an empty value.
