@@ -12,6 +12,7 @@ from redrive.languages.dynamo import (
     KeyTerm,
     bounds_of,
     check_hash_key,
+    check_key_types,
     encode_key,
     keys_condition,
     read_item,
@@ -50,12 +51,14 @@ class Source:
     @property
     def key_names(self) -> Sequence[str]:
         """The names of the key attributes, the hash keys first."""
-        return (*self.hash_keys, *self.range_keys)
+        return self.table.key_names if self.index is None else self.index.key_names
 
     @property
     def start_names(self) -> Sequence[str]:
         """The attributes of LastEvaluatedKey and ExclusiveStartKey: the keys of the index and of the table."""
-        return tuple(dict.fromkeys((*self.key_names, *self.table.key_names)))
+        if self.index is None:
+            return self.table.key_names
+        return tuple(dict.fromkeys((*self.index.key_names, *self.table.key_names)))
 
     @property
     def billing(self) -> Billing:
@@ -75,6 +78,8 @@ class Source:
 
     def hash_key(self, condition: KeyCondition) -> bytes:
         """Return the hash key of the rows that a condition asks for."""
+        if not condition.more_hash_values:
+            return encode_key(condition.hash_value)
         return hash_key_of([encode_key(value) for value in _hash_values(condition)])
 
     def range_of(self, condition: KeyCondition) -> RangeKeys:
@@ -127,6 +132,12 @@ def source_of(table: Table, index_name: str | None, *, consistent: bool | None) 
 
 def check_condition(source: Source, condition: KeyCondition) -> None:
     """Refuse values that the keys cannot have. Errors: ValidationException."""
+    if source.index is None:
+        table = source.table
+        range_type = None if table.range_key is None else table.attributes[table.range_key]
+        check_key_types(condition, table.attributes[table.hash_key], range_type)
+        check_hash_key(table.hash_key, condition.hash_value)
+        return
     ranges: list[tuple[AttributeValue, ...]] = [(value,) for value in condition.equal_ranges]
     if condition.range is not None:
         ranges.append(condition.range.values)

@@ -202,10 +202,12 @@ def _sizes_by_partition(
 
 def _wanted(source: Source, select: str | None, kept: Condition | None, projection: Projection | None) -> Wanted:
     """Return what a request asks for of the rows. Errors: ValidationException for what an index does not have."""
-    chosen = None if projection is None else {path.attribute for path in projection.paths}
-    fetches = needs_items(source, select, chosen)
-    if kept is not None:
-        check_filter_projected(source, attributes_of(kept))
+    fetches = False
+    if source.index is not None:
+        chosen = None if projection is None else [path.attribute for path in projection.paths]
+        fetches = needs_items(source, select, chosen)
+        if kept is not None:
+            check_filter_projected(source, attributes_of(kept))
     return Wanted(kept, projection, is_count=select == "COUNT", fetches=fetches)
 
 
