@@ -24,6 +24,7 @@ from redrive.engine.services import BoundServices
 from redrive.invoke.http_calls import HttpCalls
 from redrive.services.cloudformation.workers.macros import MacroWorker
 from redrive.services.cloudformation.workers.stacks import StackWorker
+from redrive.services.dynamodb.workers.backfill import BackfillWorker
 from redrive.services.dynamodb.workers.expiry import ExpiryWorker
 from redrive.services.events.api_calls import ApiCalls
 from redrive.services.events.source import EventsSource
@@ -63,13 +64,19 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
     "dynamodb": _operations(
         "dynamodb",
         "account",
+        "backups",
         "batches",
+        "insights",
         "items",
+        "partiql",
         "reads",
+        "recovery",
+        "resource_policies",
         "tables",
         "tags",
         "time_to_live",
         "transactions",
+        "transfers",
     ),
     "events": _operations(
         "events",
@@ -214,6 +221,7 @@ def build_workers(
     return [
         DeliveryWorker(sources, log, per_claim=knobs.deliveries_per_claim),
         # In alphabetical order.
+        BackfillWorker(per_claim=knobs.items_indexed_per_claim),
         CleaningWorker(),
         ConnectionWorker(),
         ExpiryWorker(),

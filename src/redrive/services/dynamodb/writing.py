@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from redrive.core.clock import Instant
 from redrive.languages.dynamo import AttributeValue, Item, dump_item, load_item
+from redrive.services.dynamodb import indexes
+from redrive.services.dynamodb.model.entries import check_index_keys
 from redrive.services.dynamodb.model.items import item_expiry
 from redrive.services.dynamodb.model.table import Table
 from redrive.store.api import Transaction
@@ -30,7 +33,10 @@ def put(tx: Transaction, table: Table, key: ItemKey, new: Item, size_bytes: int,
     """Store an item with the given `item_size`; it replaces `old`, the item with the same key.
 
     `old` may be None although there is an item, if `table.is_followed` is false.
+    Errors: ValidationException for a value that cannot be a key of an index.
     """
+    if table.indexes:
+        check_index_keys(table, new, old)
     stored = StoredItem(key, size_bytes, dump_item(new))
     tx.items.put(table.id, stored, expires_at=item_expiry(table, new, tx.now))
     if table.is_followed:
@@ -46,5 +52,19 @@ def delete(tx: Transaction, table: Table, key: ItemKey) -> Item | None:
     return old
 
 
+def expire(tx: Transaction, before: Instant, *, limit: int) -> None:
+    """Delete up to `limit` items of all tables whose time to live ended at `before` or earlier, earliest first."""
+    followed = {table.id: table for _, table in tx.resources.everywhere(Table) if table.is_followed}
+    if not followed:
+        tx.items.expire(before, limit=limit)
+        return
+    tx.be_alone()
+    for table_id, key, data in tx.items.take_expired(before, limit=limit):
+        if table_id in followed:
+            _follow(tx, followed[table_id], key, load_item(data), None)
+
+
 def _follow(tx: Transaction, table: Table, key: ItemKey, old: Item | None, new: Item | None) -> None:
     """Tell what follows a table that an item changed, was created (`old` is None) or deleted (`new` is None)."""
+    if table.indexes:
+        indexes.follow(tx, table, key, old, new)
