@@ -35,6 +35,10 @@ ORDER BY slot, hash_key, range_key LIMIT :limit;
 -- name: totals
 SELECT count(*), CAST(coalesce(sum(size_bytes), 0) AS bigint) FROM items WHERE table_id = :table_id;
 
+-- name: collection_size
+SELECT CAST(coalesce(sum(size_bytes), 0) AS bigint) FROM items
+WHERE table_id = :table_id AND slot = :slot AND hash_key = :hash_key;
+
 -- name: drop
 DELETE FROM items WHERE (table_id, slot, hash_key, range_key) IN (
   SELECT table_id, slot, hash_key, range_key FROM items WHERE table_id = :table_id

@@ -164,6 +164,12 @@ class ItemTable:
         row = self._database.one(_SQL["totals"], {"table_id": table_id})
         return (int(row[0]), int(row[1])) if row else (0, 0)
 
+    def collection_size(self, table_id: str, hash_key: bytes) -> int:
+        """The size in bytes of the items with one hash key. Reads all of them."""
+        place = {"table_id": table_id, "slot": slot_of(hash_key), "hash_key": hash_key}
+        row = self._database.one(_SQL["collection_size"], place)
+        return int(row[0]) if row else 0
+
     def drop(self, table_id: str, *, limit: int) -> int:
         """Delete up to `limit` items of a table. Returns how many were deleted."""
         self.forget()
