@@ -17,8 +17,8 @@ TABLE = {
         index("small", "city", projection=KEYS_ONLY),
     ],
 }
-OF_OSLO = {"KeyConditionExpression": "city = :c", "ExpressionAttributeValues": {":c": {"S": "oslo"}}}
-OF_ANN = {"KeyConditionExpression": "customer = :c", "ExpressionAttributeValues": {":c": {"S": "ann"}}}
+OF_OSLO: dict[str, Any] = {"KeyConditionExpression": "city = :c", "ExpressionAttributeValues": {":c": {"S": "oslo"}}}
+OF_ANN: dict[str, Any] = {"KeyConditionExpression": "customer = :c", "ExpressionAttributeValues": {":c": {"S": "ann"}}}
 ITEM = {
     "customer": {"S": "ann"}, "order_no": {"N": "1"}, "city": {"S": "oslo"}, "day": {"N": "3"}, "note": {"S": "gift"},
     "paid": {"BOOL": True},
@@ -283,7 +283,7 @@ def test_write_changes_exactly_the_entries_that_differ(call, put_item, statement
     put_item()
 
     def count(**attributes: object) -> int:
-        return statements("PutItem", TableName="orders", Item={**ITEM, **attributes})
+        return int(statements("PutItem", TableName="orders", Item={**ITEM, **attributes}))
 
     assert count() == 2
     assert count(paid={"BOOL": False}) == 3
