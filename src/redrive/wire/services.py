@@ -226,7 +226,7 @@ SERVICES: tuple[ServiceSpec, ...] = (
     ServiceSpec(name="events", protocols=("json",), target_prefix="AWSEvents"),
     ServiceSpec(
         name="kinesis",
-        protocols=("json",),
+        protocols=("json", "aws-cbor"),
         target_prefix="Kinesis_20131202",
         body_bytes_max=16 * 1024 * 1024,
     ),

@@ -99,7 +99,8 @@ def test_iterator_expires_after_five_minutes(world, call, iterator, refusal):
         "ExpiredIteratorException",
         (
             "Iterator expired. The iterator was created at time Wed Jan 01 00:00:00 UTC 2025 while right now it is "
-            "Wed Jan 01 00:05:01 UTC 2025 which is further in the future than the tolerated delay of 300000 milliseconds."
+            "Wed Jan 01 00:05:01 UTC 2025 which is further in the future than the tolerated delay of 300000 "
+            "milliseconds."
         ),
     )
 
