@@ -8,6 +8,7 @@ from redrive.delivery.upkeep.metrics import MetricSweep
 from redrive.delivery.upkeep.worker import RUNS_KEPT_MS, Ageing, RunSweep, TokenSweep
 from redrive.services.events.archiving import ArchiveSweep
 from redrive.services.events.limits import REPLAYS_KEPT_MS
+from redrive.services.kinesis.retention import StreamSweep
 from redrive.services.logs.retention import LogSweep
 from redrive.services.sqs.limits import DEDUPLICATION_MS
 from redrive.services.sqs.retention import MessageSweep
@@ -29,6 +30,7 @@ AGEING: tuple[Ageing, ...] = (
     ),
     Ageing("data points of metrics", f"{METRICS_KEPT_MS // DAY_MS} days", MetricSweep()),
     Ageing("log events", "the retention of their group, if it has one", LogSweep()),
+    Ageing("records of streams of Kinesis, and closed shards", "the retention of their stream", StreamSweep()),
     Ageing("archived events", "the retention of their archive, if it has one", _ARCHIVES),
     Ageing("replays", f"{REPLAYS_KEPT_MS // DAY_MS} days after their end", _ARCHIVES),
 )  # fmt: skip
