@@ -64,6 +64,7 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "account",
         "batches",
         "items",
+        "partiql",
         "reads",
         "tables",
         "tags",

@@ -61,6 +61,15 @@ class Reach:
     key: KeyCondition
     filter: Condition | None
 
+    def is_within(self, range_value: AttributeValue) -> bool:
+        """Whether a sort key satisfies the condition on the sort key."""
+        if self.key.range is None:
+            return True
+        bounds, encoded = bounds_of(self.key.range), encode_key(range_value)
+        return _begins_before_end(bounds.low, bounds.low_included, encoded, True) and _begins_before_end(
+            encoded, True, bounds.high, bounds.high_included
+        )
+
 
 def reaches_of(where: Condition | None, keys: Keys) -> Sequence[Reach] | None:
     """The queries that together find what a clause means, no item twice; None if only a scan finds it.
