@@ -60,3 +60,16 @@ WARM_READ_UNITS = 12_000
 WARM_WRITE_UNITS = 4_000
 PARTITION_READ_UNITS = 3_000
 PARTITION_WRITE_UNITS = 1_000
+
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PointInTimeRecoverySpecification.html
+RECOVERY_PERIOD_DAYS = 35
+
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListBackups.html
+LIST_BACKUPS_MAX = 100
+LIST_INSIGHTS_MAX = 100
+
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateContributorInsights.html
+INSIGHTS_MODES = ("ACCESSED_AND_THROTTLED_KEYS", "THROTTLED_KEYS")
+
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutResourcePolicy.html
+POLICY_BYTES_MAX = 20 * 1_024

@@ -38,6 +38,7 @@ from redrive.services.dynamodb.operations.transactions import (
     read_cost,
     spent_of,
 )
+from redrive.services.dynamodb.policies import policy_of
 from redrive.services.dynamodb.writing import delete, find_item, put, reserve
 from redrive.store.api import Transaction
 from redrive.store.tables.items import ItemKey
@@ -207,7 +208,10 @@ def _reached(tx: Transaction, caller: Caller, bound: Statement, operation_name: 
     if plan is not None:
         context["dynamodb:FullTableScan"] = ("true" if plan.reaches is None else "false",)
     resource = reference.arn if bound.source.index is None else f"{reference.arn}/index/{bound.source.index}"
-    tx.services.authorize(tx, caller, f"dynamodb:{PERMISSIONS[type(bound)]}", resource, context=context)
+    policy = policy_of(tx, reference.scope, reference.name)
+    tx.services.authorize(
+        tx, caller, f"dynamodb:{PERMISSIONS[type(bound)]}", resource, context=context, policy=policy
+    )  # fmt: skip
     if table is None:
         raise not_found()
     return table, plan
