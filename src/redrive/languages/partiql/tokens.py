@@ -39,7 +39,7 @@ class Token(NamedTuple):
 
 
 # Possessive quantifiers: a quotation mark or comment that is never closed fails at once.
-_TOKEN = re.compile(
+TOKEN = re.compile(
     r"""
     (?P<blank>\s++|--[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)
     |(?P<string>'(?:[^']|'')*+')
@@ -93,7 +93,7 @@ def tokens_of(text: str) -> tuple[Token, ...]:
     tokens: list[Token] = []
     place = 0
     while place < len(text):
-        found = _TOKEN.match(text, place)
+        found = TOKEN.match(text, place)
         if found is None or (text.startswith("/*", place) and found.lastgroup != "blank"):
             raise malformed("")
         if found.lastgroup != "blank":

@@ -96,7 +96,7 @@ def test_backups_are_listed_by_table_and_time(world, call, backup):
         arns.append(backup(name))
         world.advance(minutes=1)
 
-    def listed(**params):
+    def listed(**params: object) -> tuple[list[str], str | None]:
         answer = call("ListBackups", **params)
         return [each["BackupName"] for each in answer["BackupSummaries"]], answer.get("LastEvaluatedBackupArn")
 
@@ -186,6 +186,10 @@ def test_settings_end_with_their_table(call, orders):
     shown = call("DescribeContinuousBackups", TableName=orders)["ContinuousBackupsDescription"]
     assert shown["PointInTimeRecoveryDescription"] == {"PointInTimeRecoveryStatus": "DISABLED"}
     assert call("ListContributorInsights") == {"ContributorInsightsSummaries": []}
+
+
+def test_list_of_insights_has_at_least_one_result(refusal, orders):
+    assert refusal("ListContributorInsights", MaxResults=0)[0] == "ValidationException"
 
 
 def test_insights_are_kept_and_shown(world, call, orders):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
@@ -101,9 +102,11 @@ def test_select_shows_paths_under_their_last_names(run):
 @pytest.mark.parametrize(
     "clause",
     [
-        "", "WHERE gift = true", "WHERE customer = 'ann'", "WHERE customer = 'ann' AND gift = true ORDER BY order_no DESC",
+        "", "WHERE gift = true", "WHERE customer = 'ann'",
+        "WHERE customer = 'ann' AND gift = true ORDER BY order_no DESC",
         "WHERE customer IN ['ann', 'bob'] ORDER BY customer DESC, order_no DESC",
-        "WHERE customer = 'ann' AND order_no = 1 OR customer = 'bob' AND order_no = 2 OR customer = 'ann' AND order_no > 2",
+        ("WHERE customer = 'ann' AND order_no = 1 OR customer = 'bob' AND order_no = 2"
+        " OR customer = 'ann' AND order_no > 2"),
     ],
 )  # fmt: skip
 def test_pages_of_a_select_follow_each_other(run, numbers, clause, limit):
@@ -113,11 +116,12 @@ def test_pages_of_a_select_follow_each_other(run, numbers, clause, limit):
     """
     whole = numbers(clause)
 
-    pages, params = [], {}
-    while params is not None and len(pages) < 20:
-        answer = run(f"SELECT * FROM orders {clause}", Limit=limit, **params)
+    pages: list[list[dict[str, Any]]] = []
+    answer: dict[str, Any] = {"NextToken": None}
+    while "NextToken" in answer and len(pages) < 20:
+        goes_on = {"NextToken": answer["NextToken"]} if pages else {}
+        answer = run(f"SELECT * FROM orders {clause}", Limit=limit, **goes_on)
         pages.append(answer["Items"])
-        params = {"NextToken": answer["NextToken"]} if "NextToken" in answer else None
 
     assert all(len(page) <= limit for page in pages)
     assert " ".join(item["customer"]["S"] + item["order_no"]["N"] for item in itertools.chain(*pages)) == whole
@@ -199,8 +203,8 @@ def test_delete_of_a_missing_item_succeeds(run, put, refusal):
          "Must have WHERE clause in the statement when using ORDER BY clause."),
         (
             "UPDATE orders SET customer = 'bob' WHERE customer = 'ann' AND order_no = 1",
-            "One or more parameter values were invalid: "
-            "Cannot update attribute customer. This attribute is part of the key",
+            ("One or more parameter values were invalid: "
+            "Cannot update attribute customer. This attribute is part of the key"),
         ),
         ("DELETE FROM orders WHERE customer = 1 AND order_no = 1",
          "The provided key element does not match the schema"),
@@ -313,10 +317,13 @@ def test_transaction_does_all_or_nothing(call, put, world):
     ]
     client = world.client("dynamodb")
 
-    def transact(value):
-        entries = [{"Statement": text} for text in texts]
+    def transact(value: str) -> dict[str, Any]:
+        entries: list[dict[str, Any]] = [{"Statement": text} for text in texts]
         entries[0]["Parameters"] = [{"N": value}]
-        return client.execute_transaction(TransactStatements=entries, ReturnConsumedCapacity="TOTAL")
+        answer: dict[str, Any] = client.execute_transaction(
+            TransactStatements=entries, ReturnConsumedCapacity="TOTAL"
+        )  # fmt: skip
+        return answer
 
     with pytest.raises(ClientError) as failed:
         transact("7")

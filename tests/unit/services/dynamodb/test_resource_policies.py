@@ -14,7 +14,7 @@ ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/orders"
 STRANGER = Caller(Scope("111111111111", "us-east-1"), "id")
 
 
-def policy(effect="Allow", action="dynamodb:*", principal="111111111111"):
+def policy(effect: str = "Allow", action: object = "dynamodb:*", principal: str = "111111111111") -> str:
     statement = {"Effect": effect, "Principal": {"AWS": principal}, "Action": action, "Resource": [ARN, f"{ARN}/*"]}
     return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
 

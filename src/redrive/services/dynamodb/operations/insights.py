@@ -7,7 +7,7 @@ from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
 from redrive.services.dynamodb import limits
 from redrive.services.dynamodb.model.settings import Insights, describe_insights, rules_of
-from redrive.services.dynamodb.model.table import refer_to_table, table_arn
+from redrive.services.dynamodb.model.table import invalid, refer_to_table, table_arn
 from redrive.services.dynamodb.operations.tables import authorize, require_named_table
 from redrive.store.api import Transaction
 
@@ -70,9 +70,15 @@ def list_contributor_insights(
 ) -> Document:
     """List the contributor insights of the caller's tables, or of one table with its indexes.
 
+    Errors: ValidationException (fewer than one result).
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListContributorInsights.html
     """
     tx.services.authorize(tx, caller, "dynamodb:ListContributorInsights", table_arn(caller.scope, "*"))
+    if max_results is not None and max_results < 1:
+        raise invalid(
+            f"1 validation error detected: Value '{max_results}' at 'maxResults' failed to satisfy constraint: "
+            "Member must have value greater than or equal to 1"
+        )
     prefix = "" if table_name is None else refer_to_table(caller, table_name).name
     size = max_results or limits.LIST_INSIGHTS_MAX
     found = tx.resources.list(Insights, caller.scope, prefix=prefix, after=next_token or "", limit=size + 1)
