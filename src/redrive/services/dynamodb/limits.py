@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redrive.core.clock import DAY_MS, HOUR_MS, MINUTE_MS
+from redrive.core.clock import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 
 # Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html
 TABLE_NAME_LENGTH_MIN = 3
@@ -73,3 +73,8 @@ INSIGHTS_MODES = ("ACCESSED_AND_THROTTLED_KEYS", "THROTTLED_KEYS")
 
 # Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutResourcePolicy.html
 POLICY_BYTES_MAX = 20 * 1_024
+
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/burst-adaptive-capacity.html
+BURST_MS = 300 * SECOND_MS
+
+METRICS_NAMESPACE = "AWS/DynamoDB"

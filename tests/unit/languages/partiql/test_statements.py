@@ -72,7 +72,7 @@ def test_select_has_a_projection_a_source_and_an_order() -> None:
     )  # fmt: skip
 
 
-def test_asterisk_selects_everything() -> None:
+def test_asterisk_selects_all_attributes_of_the_items() -> None:
     assert statement("SELECT * FROM Music;") == Select(Source("Music"), None, None, ())
 
 
