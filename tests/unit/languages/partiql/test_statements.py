@@ -157,6 +157,7 @@ def test_parameters_stand_anywhere_within_values() -> None:
     ],
 )  # fmt: skip
 def test_condition_holds(clause: str) -> None:
+    """Each operator and function is true of an item that it describes."""
     assert where(clause)
 
 
