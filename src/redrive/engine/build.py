@@ -70,6 +70,7 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "time_to_live",
         "transactions",
     ),
+    "dynamodbstreams": _operations("dynamodb", "streams"),
     "events": _operations(
         "events",
         "api_destinations",
