@@ -38,8 +38,10 @@ def write_changes(tx: Transaction, table: Table, changes: Sequence[Change]) -> N
     for change in changes:
         if not change.is_none:
             records[stream.lane_of(change.key)].append(write_record(stream, change))
-    for lane, new in records.items():
-        tx.streams.append(stream.stored_shard(lane), new, now=tx.now)
+    shards = {stream.stored_shard(lane): new for lane, new in records.items()}
+    tx.streams.reserve(*shards)
+    for shard, new in shards.items():
+        tx.streams.append(shard, new, now=tx.now)
     if records:
         _tell(tx, stream)
 

@@ -33,9 +33,13 @@ class TableStreams:
         Errors: AccessDeniedException; ResourceNotFoundException; ValidationException for no stream's ARN.
         """
         stream = require_stream(tx, caller, "DescribeStream", stream_arn)
+        shards = shards_of(stream, tx.now)
+        newest = [tx.streams.last(stored) for stored in stream.stored_shards]
         return [
-            StreamShard(shard.id, () if shard.parent is None else (shard.parent.id,), is_closed(tx, shard))
-            for shard in shards_of(stream, tx.now)
+            StreamShard(
+                shard.id, () if shard.parent is None else (shard.parent.id,), is_closed(tx, shard, newest[shard.lane])
+            )
+            for shard in shards
         ]
 
     def position(

@@ -20,7 +20,7 @@ from redrive.services.dynamodb.model.stream_requests import (
 )
 from redrive.services.dynamodb.model.table import Table
 from redrive.store.api import Transaction
-from redrive.store.tables.streams import StreamRecord
+from redrive.store.tables.streams import Position, StreamRecord
 
 
 def begin_stream(tx: Transaction, table: Table, view_type: ViewType) -> Table:
@@ -88,22 +88,22 @@ class RecordPage:
 def read_page(tx: Transaction, shard: Shard, after: int, *, limit: int, bytes_max: int) -> RecordPage:
     """Records of a shard after the one with the number `after`; those that have expired are left out.
 
-    A reader that reads the latest records costs one statement.
+    What other nodes write meanwhile is left for the next page. A reader of the latest records costs one statement.
     """
     last = tx.streams.last(shard.stored)
     begins_at = _begins_at(tx, shard)
-    found = tx.streams.page(shard.stored, after, limit=limit, bytes_max=bytes_max)
+    found = tx.streams.page(shard.stored, after, limit=limit, bytes_max=bytes_max, seq_last=last.seq)
     if found and found[0].at < begins_at:
         after = seq_before(tx, shard, begins_at)
-        found = tx.streams.page(shard.stored, after, limit=limit, bytes_max=bytes_max)
+        found = tx.streams.page(shard.stored, after, limit=limit, bytes_max=bytes_max, seq_last=last.seq)
     records = found if shard.is_last else [record for record in found if record.at < shard.ends_at]
     reached = records[-1].seq if records else after
     is_cut = len(records) < len(found)
-    return RecordPage(records, after, reached, is_end=is_cut or (reached >= last.seq and is_closed(tx, shard)))
+    return RecordPage(records, after, reached, is_end=is_cut or (reached >= last.seq and is_closed(tx, shard, last)))
 
 
-def is_closed(tx: Transaction, shard: Shard) -> bool:
-    """Whether nobody writes records of this shard any more.
+def is_closed(tx: Transaction, shard: Shard, last: Position) -> bool:
+    """Whether nobody has written records of this shard since `last` was the newest record of its lane, or ever will.
 
     A write that began before the shard's end may be committed a little later. So the shard counts as closed when its
     lane has a later record, after which no earlier one is written; or when its time is over by a minute.
@@ -112,7 +112,7 @@ def is_closed(tx: Transaction, shard: Shard) -> bool:
         return True
     if tx.now < shard.ends_at:
         return False
-    return tx.now >= shard.ends_at + limits.CLOSING_MS or tx.streams.last(shard.stored).at >= shard.ends_at
+    return tx.now >= shard.ends_at + limits.CLOSING_MS or last.at >= shard.ends_at
 
 
 def seq_before(tx: Transaction, shard: Shard, at: Instant) -> int:

@@ -25,8 +25,12 @@ def reserve(tx: Transaction, places: Iterable[tuple[Table, ItemKey]]) -> None:
         return
     asked = list(places)
     tx.items.reserve_all((table.id, key) for table, key in asked)
-    if any(table.is_followed for table, _ in asked):
-        tx.streams.reserve(*shards_of_items(asked))
+    if any(table.has_stream for table, _ in asked):
+        shards = set(shards_of_items(asked))
+        if len(shards) > 1:
+            tx.streams.reserve(*shards)
+        else:
+            tx.streams.announce(*shards)
 
 
 def find_item(tx: Transaction, table: Table, key: ItemKey) -> dict[str, AttributeValue] | None:

@@ -166,7 +166,7 @@ def _parent_asked_for(shard_filter: Document) -> str:
 def _describe_shard(tx: Transaction, shard: Shard) -> Document:
     before = seq_before(tx, shard, shard.starts_at)
     numbers = {"StartingSequenceNumber": shard.first_number(before)}
-    if is_closed(tx, shard):
+    if is_closed(tx, shard, tx.streams.last(shard.stored)):
         numbers["EndingSequenceNumber"] = shard.last_number(before, last_position(tx, shard))
     described: Document = {"ShardId": shard.id, "SequenceNumberRange": numbers}
     if shard.parent is not None:
