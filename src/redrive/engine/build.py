@@ -63,6 +63,7 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "dynamodb",
         "account",
         "batches",
+        "destinations",
         "items",
         "reads",
         "tables",

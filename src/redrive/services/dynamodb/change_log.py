@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from redrive.delivery.sources.watches import arrived
 from redrive.delivery.upkeep.worker import will_age
 from redrive.services.dynamodb import limits
+from redrive.services.dynamodb.destinations import send_changes
 from redrive.services.dynamodb.model.stream import Stream
 from redrive.services.dynamodb.model.stream_records import Change, write_record
 from redrive.services.dynamodb.model.table import Table
@@ -31,19 +32,21 @@ def shards_of_items(places: Iterable[tuple[Table, ItemKey]]) -> Iterator[str]:
 
 def write_changes(tx: Transaction, table: Table, changes: Sequence[Change]) -> None:
     """Write down changes of a table's items, in order. A change that changes nothing is left out."""
-    stream = table.stream
-    if stream is None or not stream.is_enabled:
-        return
-    records: dict[int, list[NewStreamRecord]] = defaultdict(list)
+    told = [change for change in changes if not change.is_none]
+    if told and table.stream is not None and table.has_stream:
+        _write_records(tx, table.stream, told)
+    if told and table.destinations:
+        send_changes(tx, table, told)
+
+
+def _write_records(tx: Transaction, stream: Stream, changes: Sequence[Change]) -> None:
+    shards: dict[str, list[NewStreamRecord]] = defaultdict(list)
     for change in changes:
-        if not change.is_none:
-            records[stream.lane_of(change.key)].append(write_record(stream, change))
-    shards = {stream.stored_shard(lane): new for lane, new in records.items()}
+        shards[stream.stored_shard(stream.lane_of(change.key))].append(write_record(stream, change))
     tx.streams.reserve(*shards)
-    for shard, new in shards.items():
-        tx.streams.append(shard, new, now=tx.now)
-    if records:
-        _tell(tx, stream)
+    for shard, records in shards.items():
+        tx.streams.append(shard, records, now=tx.now)
+    _tell(tx, stream)
 
 
 def _tell(tx: Transaction, stream: Stream) -> None:

@@ -92,6 +92,15 @@ def record_change(record: StreamRecord) -> tuple[str, Item, Item | None, Item | 
     return stored["e"], stored["k"], stored.get("o"), stored.get("n")
 
 
+def identity_of(change: Change) -> Document | None:
+    """Who made a change, as functions see it: the service, if an item has expired; otherwise nobody is named."""
+    return _identity(_FUNCTION_MEMBERS) if change.is_expiry else None
+
+
+def _identity(members: Mapping[str, str]) -> Document:
+    return {members["type"]: _EXPIRY_TYPE, members["principal"]: _EXPIRY_PRINCIPAL}
+
+
 def _described(
     shard: Shard, record: StreamRecord, stored: Mapping[str, object], created_at: int, members: Mapping[str, str]
 ) -> Document:
@@ -109,7 +118,7 @@ def _described(
         "eventSource": EVENT_SOURCE, "awsRegion": shard.stream.scope.region, "dynamodb": body,
     }  # fmt: skip
     if "t" in stored:
-        described["userIdentity"] = {members["type"]: _EXPIRY_TYPE, members["principal"]: _EXPIRY_PRINCIPAL}
+        described["userIdentity"] = _identity(members)
     return described
 
 

@@ -14,6 +14,7 @@ from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller, Scope
 from redrive.services.dynamodb import limits
+from redrive.services.dynamodb.model.destination import Destination
 from redrive.services.dynamodb.model.stream import Stream
 
 _TABLE_NAME = re.compile(r"[a-zA-Z0-9_.-]+")
@@ -97,6 +98,7 @@ class Table:
     time_to_live: TimeToLive | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     stream: Stream | None = None
+    destinations: Sequence[Destination] = ()
 
     @property
     def key_names(self) -> Sequence[str]:
@@ -105,8 +107,8 @@ class Table:
 
     @property
     def is_followed(self) -> bool:
-        """Whether an index or a stream follows the changes of the table's items."""
-        return self.has_stream
+        """Whether an index, a stream or a destination follows the changes of the table's items."""
+        return self.has_stream or bool(self.destinations)
 
     @property
     def has_stream(self) -> bool:
