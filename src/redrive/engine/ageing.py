@@ -10,6 +10,7 @@ from redrive.services.dynamodb.limits import STREAM_RETENTION_MS
 from redrive.services.dynamodb.stream_retention import StreamSweep
 from redrive.services.events.archiving import ArchiveSweep
 from redrive.services.events.limits import REPLAYS_KEPT_MS
+from redrive.services.kinesis.retention import StreamSweep
 from redrive.services.logs.retention import LogSweep
 from redrive.services.sqs.limits import DEDUPLICATION_MS
 from redrive.services.sqs.retention import MessageSweep
@@ -32,6 +33,7 @@ AGEING: tuple[Ageing, ...] = (
     ),
     Ageing("data points of metrics", f"{METRICS_KEPT_MS // DAY_MS} days", MetricSweep()),
     Ageing("log events", "the retention of their group, if it has one", LogSweep()),
+    Ageing("records of streams of Kinesis, and closed shards", "the retention of their stream", StreamSweep()),
     Ageing("archived events", "the retention of their archive, if it has one", _ARCHIVES),
     Ageing("replays", f"{REPLAYS_KEPT_MS // DAY_MS} days after their end", _ARCHIVES),
     Ageing("records of DynamoDB streams", f"{STREAM_RETENTION_MS // HOUR_MS} hours", _STREAMS),

@@ -102,6 +102,9 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "user_policies",
         "users",
     ),
+    "kinesis": _operations(
+        "kinesis", "account", "consumers", "policies", "reads", "settings", "shards", "streams", "tags", "writes"
+    ),
     "lambda": _operations(
         "lambda_",
         "code_signing",

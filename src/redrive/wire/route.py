@@ -15,6 +15,8 @@ from redrive.core.errors import ServiceError
 from redrive.wire.message import HttpRequest
 from redrive.wire.model.files import Models
 from redrive.wire.model.shapes import OperationModel, ServiceModel
+from redrive.wire.protocols.aws_cbor import MEDIA_TYPE, AwsCborCodec
+from redrive.wire.protocols.aws_cbor import PROTOCOL as AWS_CBOR
 from redrive.wire.protocols.cbor import PROTOCOL, PROTOCOL_HEADER, CborCodec
 from redrive.wire.protocols.codec import Codec, ErrorWriter
 from redrive.wire.protocols.json import JsonCodec
@@ -29,6 +31,7 @@ from redrive.wire.strangers import Asked, ErrorsOnly, asked_of, errors_for, erro
 _QUERY_JSON = "query-json"
 _PROTOCOLS: Mapping[str, Callable[[ServiceModel], Codec]] = MappingProxyType(
     {
+        "aws-cbor": AwsCborCodec,
         "json": JsonCodec,
         "query": QueryCodec,
         _QUERY_JSON: QueryJsonCodec,
@@ -107,7 +110,8 @@ class Router:
         if spec is None:
             raise self._not_served(errors_of("json"), request, prefix, 400)
         service = self._models.service(spec.name)
-        codec = self.codec(spec.name, "json")
+        is_cbor = spec.protocols[-1] == AWS_CBOR and request.headers.get("content-type", "").startswith(MEDIA_TYPE)
+        codec = self.codec(spec.name, AWS_CBOR if is_cbor else "json")
         operation = service.operations.get(name)
         if operation is None:
             raise self._unknown(codec, f"The operation {name} does not exist.", 400)

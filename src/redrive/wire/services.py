@@ -234,6 +234,12 @@ SERVICES: tuple[ServiceSpec, ...] = (
     ),
     ServiceSpec(name="events", protocols=("json",), target_prefix="AWSEvents"),
     ServiceSpec(
+        name="kinesis",
+        protocols=("json", "aws-cbor"),
+        target_prefix="Kinesis_20131202",
+        body_bytes_max=16 * 1024 * 1024,
+    ),
+    ServiceSpec(
         name="cloudtrail",
         protocols=("json",),
         target_prefix="com.amazonaws.cloudtrail.v20131101.CloudTrail_20131101",

@@ -119,6 +119,17 @@ class StreamTable:
             low, high = (low, middle) if middle.at >= at else (middle, high)
         return high
 
+    def written_since(self, shard: str, at: Instant, *, at_most: int) -> tuple[int, int]:
+        """How many records were written at `at` or later, and their length in all. Counts the `at_most` newest.
+
+        The length is that of data in bytes, and of partition keys in characters. No statement runs if there are none.
+        """
+        last = self.last(shard)
+        if not last.seq or last.at < at:
+            return 0, 0
+        row = self._database.one(_SQL["written"], (shard, last.seq - at_most, at))
+        return (0, 0) if row is None else (int(row[0]), int(row[1]))
+
     def page(
         self, shard: str, after: int, *, limit: int, bytes_max: int, seq_last: int | None = None
     ) -> Sequence[StreamRecord]:

@@ -52,6 +52,8 @@ _DATA: Mapping[str, frozenset[str]] = MappingProxyType(
         # https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-logging-monitoring.html
         "events": _names("PutEvents PutPartnerEvents"),
         "iam": frozenset(),
+        # https://docs.aws.amazon.com/streams/latest/dev/logging-using-cloudtrail.html
+        "kinesis": _names("GetRecords GetShardIterator PutRecord PutRecords SubscribeToShard"),
         # https://docs.aws.amazon.com/lambda/latest/dg/logging-using-cloudtrail.html
         "lambda": _names("Invoke InvokeAsync InvokeWithResponseStream"),
         # https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/logging_cw_api_calls_cwl.html
