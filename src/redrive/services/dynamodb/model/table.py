@@ -98,7 +98,7 @@ class Table:
     time_to_live: TimeToLive | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     stream: Stream | None = None
-    destinations: Sequence[Destination] = ()
+    destinations: tuple[Destination, ...] = ()
 
     @property
     def key_names(self) -> Sequence[str]:

@@ -147,7 +147,7 @@ def _require_stream(tx: Transaction, caller: Caller, stream_arn: str) -> None:
 
 
 def _store(tx: Transaction, table: Table, destinations: Sequence[Destination]) -> None:
-    tx.resources.put(table.scope, dataclasses.replace(table, destinations=destinations))
+    tx.resources.put(table.scope, dataclasses.replace(table, destinations=tuple(destinations)))
 
 
 def _answer(table: Table, stream_arn: str, status: str, verb: str, precision: Precision | None) -> Document:
