@@ -31,7 +31,7 @@ class BillingMode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Billing:
-    """The throughput settings of a table. They are only stored and shown; nothing is ever throttled."""
+    """The throughput settings of a table. throttling.py enforces what is provisioned."""
 
     mode: BillingMode = BillingMode.PROVISIONED
     read_units: int = 0
