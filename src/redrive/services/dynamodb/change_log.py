@@ -27,7 +27,7 @@ def shards_of_items(places: Iterable[tuple[Table, ItemKey]]) -> Iterator[str]:
     """The stored shards to which changes of these items are written."""
     for table, key in places:
         if table.stream is not None and table.has_stream:
-            yield table.stream.stored_shard(table.stream.lane_of(key))
+            yield table.stream.stored_shard(table.stream.partition_of(key))
         if table.log is not None:
             yield table.log.shard_of(key)
 
@@ -41,7 +41,7 @@ def write_changes(tx: Transaction, table: Table, changes: Sequence[Change]) -> N
     for change in told:
         if table.stream is not None and table.has_stream:
             record = write_record(table.stream.key, table.stream.view_type, change)
-            shards[table.stream.stored_shard(table.stream.lane_of(change.key))].append(record)
+            shards[table.stream.stored_shard(table.stream.partition_of(change.key))].append(record)
         if table.log is not None:
             record = write_record(table.key_names, ViewType.OLD_IMAGE, change)
             shards[table.log.shard_of(change.key)].append(record)

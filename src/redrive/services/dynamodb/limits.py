@@ -85,7 +85,7 @@ GET_RECORDS_BYTES_MAX = 1_048_576
 
 # These limits are ours; docs/semantics/dynamodb-streams.md gives the reasons.
 SHARD_MS = 4 * HOUR_MS
-LANES_MAX = 4
+STREAM_PARTITIONS_MAX = 4
 CLOSING_MS = MINUTE_MS
 
 # Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/burst-adaptive-capacity.html

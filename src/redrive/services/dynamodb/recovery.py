@@ -24,7 +24,9 @@ def keep_log(tx: Transaction, table: Table, period_days: int) -> None:
     """Begin the log of a table, or change how long its records are kept."""
     log = table.log
     if log is None:
-        log = RecoveryLog(new_uuid(tx.entropy), min(table.billing.partitions, limits.LANES_MAX), period_days)
+        log = RecoveryLog(
+            new_uuid(tx.entropy), min(table.billing.partitions, limits.STREAM_PARTITIONS_MAX), period_days
+        )
     tx.resources.put(
         table.scope, dataclasses.replace(table, log=dataclasses.replace(log, period_days=period_days))
     )  # fmt: skip

@@ -37,7 +37,9 @@ class TableStreams:
         newest = [tx.streams.last(stored) for stored in stream.stored_shards]
         return [
             StreamShard(
-                shard.id, () if shard.parent is None else (shard.parent.id,), is_closed(tx, shard, newest[shard.lane])
+                shard.id,
+                () if shard.parent is None else (shard.parent.id,),
+                is_closed(tx, shard, newest[shard.partition]),
             )
             for shard in shards
         ]

@@ -31,7 +31,7 @@ def begin_stream(tx: Transaction, table: Table, view_type: ViewType) -> Table:
         named_at += 1
     stream = Stream(
         name=_name(table, named_at), id=new_uuid(tx.entropy), table_arn=table.arn, view_type=view_type,
-        lanes=min(table.billing.partitions, limits.LANES_MAX),
+        partitions=min(table.billing.partitions, limits.STREAM_PARTITIONS_MAX),
         key={name: table.attributes[name] for name in table.key_names}, created_at=tx.now,
     )  # fmt: skip
     tx.resources.put(table.scope, stream)
@@ -105,10 +105,10 @@ def read_page(tx: Transaction, shard: Shard, after: int, *, limit: int, bytes_ma
 
 
 def is_closed(tx: Transaction, shard: Shard, last: Position) -> bool:
-    """Whether nobody has written records of this shard since `last` was the newest record of its lane, or ever will.
+    """Whether no record of this shard follows `last`, which was the newest record of its partition.
 
     A write that began before the shard's end may be committed a little later. So the shard counts as closed when its
-    lane has a later record, after which no earlier one is written; or when its time is over by a minute.
+    partition has a later record, after which no earlier one is written; or when its time is over by a minute.
     """
     if shard.is_last:
         return True
@@ -118,7 +118,7 @@ def is_closed(tx: Transaction, shard: Shard, last: Position) -> bool:
 
 
 def seq_before(tx: Transaction, shard: Shard, at: Instant) -> int:
-    """The number of the last record in the shard's lane that was written before an instant."""
+    """The number of the last record in the shard's partition that was written before an instant."""
     found = tx.streams.first_since(shard.stored, at)
     return tx.streams.last(shard.stored).seq if found is None else found.seq - 1
 

@@ -44,7 +44,7 @@ def put(tx: Transaction, table: Table, key: ItemKey, new: Item, size_bytes: int,
     stored = StoredItem(key, size_bytes, dump_item(new))
     tx.items.put(table.id, stored, expires_at=item_expiry(table, new, tx.now))
     if table.is_followed:
-        _follow(tx, table, [Change(key, old, new)])
+        _follow(tx, table, [Change(key, old, new, stored.item)])
 
 
 def delete(tx: Transaction, table: Table, key: ItemKey) -> Item | None:

@@ -11,10 +11,10 @@ from redrive.store.tables.items import ItemKey, segment_of
 
 @dataclass(frozen=True, slots=True)
 class RecoveryLog:
-    """The log of a table with point-in-time recovery. Its records have lanes, as those of a stream."""
+    """The log of a table with point-in-time recovery. Its records have partitions, as those of a stream."""
 
     id: str
-    lanes: int
+    partitions: int
     period_days: int
 
     @property
@@ -24,9 +24,9 @@ class RecoveryLog:
 
     @property
     def stored_shards(self) -> Sequence[str]:
-        """The ids of all lanes in the store."""
-        return [f"{self.id}/{lane}" for lane in range(self.lanes)]
+        """The ids of all partitions in the store."""
+        return [f"{self.id}/{partition}" for partition in range(self.partitions)]
 
     def shard_of(self, key: ItemKey) -> str:
-        """The id of the lane that has an item's records."""
-        return f"{self.id}/{segment_of(key, self.lanes)}"
+        """The id of the partition that has an item's records."""
+        return f"{self.id}/{segment_of(key, self.partitions)}"

@@ -1,8 +1,8 @@
 """Streams of tables: their stored form, their shards, and the numbers of their records. No transaction, no clock.
 
-A stream has a fixed number of lanes, by the hash of an item's hash key; the records of a lane are stored as one shard
-of the store. Every four hours a lane begins a new shard: the old shard is closed and is the parent of the new one. So
-which shards a stream has follows from the instant alone, and no row changes when a shard is closed.
+A stream has a fixed number of partitions, by the hash of an item's hash key; the records of a partition are stored as
+one shard of the store. Every four hours a partition begins a new shard: the old shard is closed, and is the parent of
+the new one. So which shards a stream has follows from the instant alone, and no row changes when a shard is closed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NUMBERS_PER_RECORD = 1_000_000
 """The distance between the sequence numbers of two records. Between them lie the first and last numbers of shards."""
 
 _FIRST_NUMBER = 10**20
-"""Sequence numbers of the lane n are above (n + 1) times this number, so they have 21 digits."""
+"""Sequence numbers of the partition n are above (n + 1) times this number, so they have 21 digits."""
 
 
 class ViewType(Enum):
@@ -64,7 +64,7 @@ class Stream:
     id: str
     table_arn: str
     view_type: ViewType
-    lanes: int
+    partitions: int
     key: Mapping[str, str]
     created_at: Instant
     disabled_at: Instant | None = None
@@ -96,29 +96,29 @@ class Stream:
         """Whether the stream was disabled more than 24 hours ago, so that nobody can read it any more."""
         return self.disabled_at is not None and self.disabled_at + limits.STREAM_RETENTION_MS <= now
 
-    def lane_of(self, key: ItemKey) -> int:
-        """The lane that has an item's records."""
-        return segment_of(key, self.lanes)
+    def partition_of(self, key: ItemKey) -> int:
+        """The partition that has an item's records."""
+        return segment_of(key, self.partitions)
 
-    def stored_shard(self, lane: int) -> str:
-        """The id under which the store keeps the records of a lane."""
-        return f"{self.id}/{lane}"
+    def stored_shard(self, partition: int) -> str:
+        """The id under which the store keeps the records of a partition."""
+        return f"{self.id}/{partition}"
 
     @property
     def stored_shards(self) -> Sequence[str]:
-        """The ids of all lanes."""
-        return [self.stored_shard(lane) for lane in range(self.lanes)]
+        """The ids of all partitions."""
+        return [self.stored_shard(partition) for partition in range(self.partitions)]
 
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """One shard: the records of a lane that were written from `starts_at` to before `ends_at`.
+    """One shard: the records of a partition that were written from `starts_at` to before `ends_at`.
 
     `is_last`: the stream was disabled in this shard's time, so no shard follows, and no record is written any more.
     """
 
     stream: Stream
-    lane: int
+    partition: int
     generation: int
 
     @property
@@ -127,7 +127,7 @@ class Shard:
 
     @property
     def ends_at(self) -> Instant:
-        """When the next shard of the lane begins, unless the stream is disabled before."""
+        """When the next shard of the partition begins, unless the stream is disabled before."""
         return self.starts_at + limits.SHARD_MS
 
     @property
@@ -138,21 +138,21 @@ class Shard:
     @property
     def stored(self) -> str:
         """The id under which the store keeps the records."""
-        return self.stream.stored_shard(self.lane)
+        return self.stream.stored_shard(self.partition)
 
     @property
     def id(self) -> str:
-        seed = f"{self.stream.id}/{self.lane}/{self.generation}".encode()
+        seed = f"{self.stream.id}/{self.partition}/{self.generation}".encode()
         return f"shardId-{self.starts_at:020d}-{hashlib.blake2b(seed, digest_size=4).hexdigest()}"
 
     @property
     def parent(self) -> Shard | None:
-        """The shard of the lane before this one."""
-        return Shard(self.stream, self.lane, self.generation - 1) if self.generation else None
+        """The shard of the partition before this one."""
+        return Shard(self.stream, self.partition, self.generation - 1) if self.generation else None
 
     def first_number(self, seq_before: int) -> str:
         """The shard's first sequence number; `seq_before` is the number of the last record before the shard."""
-        return str(_number_base(self.lane) + seq_before * _NUMBERS_PER_RECORD + 2 * self.generation + 1)
+        return str(_number_base(self.partition) + seq_before * _NUMBERS_PER_RECORD + 2 * self.generation + 1)
 
     def last_number(self, seq_before: int, seq_last: int) -> str:
         """The last sequence number of a closed shard: that of its last record, if it has any."""
@@ -162,16 +162,16 @@ class Shard:
 
     def number_of(self, seq: int) -> str:
         """The sequence number of a record."""
-        return str(_number_base(self.lane) + seq * _NUMBERS_PER_RECORD)
+        return str(_number_base(self.partition) + seq * _NUMBERS_PER_RECORD)
 
     def seq_before(self, number: str) -> int | None:
-        """The last record with a smaller sequence number than this one; None if the number is not of the lane."""
-        distance = int(number) - _number_base(self.lane)
+        """The last record with a smaller sequence number than this one; None if the number is not of the partition."""
+        distance = int(number) - _number_base(self.partition)
         return (distance - 1) // _NUMBERS_PER_RECORD if 0 < distance < _FIRST_NUMBER else None
 
     def seq_until(self, number: str) -> int | None:
-        """The last record up to and with this sequence number; None if the number is not of the lane."""
-        distance = int(number) - _number_base(self.lane)
+        """The last record up to and with this sequence number; None if the number is not of the partition."""
+        distance = int(number) - _number_base(self.partition)
         return distance // _NUMBERS_PER_RECORD if 0 < distance < _FIRST_NUMBER else None
 
 
@@ -204,8 +204,8 @@ def find_shard(stream: Stream, shard_id: str, now: Instant) -> Shard | None:
     generation, rest = divmod(int(match[1]) - stream.created_at, limits.SHARD_MS)
     if rest or not _first_generation(stream, now) <= generation <= _last_generation(stream, now):
         return None
-    for lane in range(stream.lanes):
-        shard = Shard(stream, lane, generation)
+    for partition in range(stream.partitions):
+        shard = Shard(stream, partition, generation)
         if shard.id == shard_id:
             return shard
     return None
@@ -218,8 +218,8 @@ def describe_key(stream: Stream) -> Sequence[Document]:
 
 def _shards(stream: Stream, now: Instant) -> Iterator[Shard]:
     for generation in range(_first_generation(stream, now), _last_generation(stream, now) + 1):
-        for lane in range(stream.lanes):
-            yield Shard(stream, lane, generation)
+        for partition in range(stream.partitions):
+            yield Shard(stream, partition, generation)
 
 
 def _first_generation(stream: Stream, now: Instant) -> int:
@@ -232,5 +232,5 @@ def _last_generation(stream: Stream, now: Instant) -> int:
     return generation_at(stream, now if stream.disabled_at is None else min(now, stream.disabled_at))
 
 
-def _number_base(lane: int) -> int:
-    return _FIRST_NUMBER * (lane + 1)
+def _number_base(partition: int) -> int:
+    return _FIRST_NUMBER * (partition + 1)

@@ -30,11 +30,15 @@ _FUNCTION_MEMBERS = {"type": "type", "principal": "principalId"}
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of an item: created if `old` is None, deleted if `new` is None. `is_expiry`: by its time to live."""
+    """A change of an item: created if `old` is None, deleted if `new` is None.
+
+    `new_data` is what `dump_item` has made of `new`, if that is known. `is_expiry`: by its time to live.
+    """
 
     key: ItemKey
     old: Item | None
     new: Item | None
+    new_data: bytes | None = None
     is_expiry: bool = False
 
     @property
@@ -62,9 +66,8 @@ def write_record(key_names: Iterable[str], view_type: ViewType, change: Change) 
         parts["n"] = change.new
     if change.old is not None and view_type.has_old:
         parts["o"] = change.old
-    size = sum(map(item_size, parts.values()))
-    head = f'{{"e":"{change.name}","s":{size}' + (',"t":1' if change.is_expiry else "")
-    texts = [f',"{name}":'.encode() + dump_item(part) for name, part in parts.items()]
+    head = f'{{"e":"{change.name}"' + (',"t":1' if change.is_expiry else "")
+    texts = [f',"{name}":'.encode() + _dumped(change, part) for name, part in parts.items()]
     return NewStreamRecord(partition_key_of(change.key), head.encode() + b"".join(texts) + b"}")
 
 
@@ -75,14 +78,15 @@ def partition_key_of(key: ItemKey) -> str:
 
 def describe_record(shard: Shard, record: StreamRecord) -> Document:
     """A record as GetRecords answers it."""
-    stored = load_item(record.data)
-    return _described(shard, record, stored, record.at // SECOND_MS * SECOND_MS, _SERVICE_MEMBERS)
+    stored: Document = dict(load_item(record.data))
+    return _described(shard, record, stored, _size(stored), record.at // SECOND_MS * SECOND_MS, _SERVICE_MEMBERS)
 
 
 def function_record(shard: Shard, record: StreamRecord) -> Document:
     """A record as functions get it: JSON, with binary values in base64, and instants in seconds."""
     stored = json.loads(record.data)
-    described = _described(shard, record, stored, record.at // SECOND_MS, _FUNCTION_MEMBERS)
+    size = _size(load_item(record.data) if b'"B' in record.data else stored)
+    described = _described(shard, record, stored, size, record.at // SECOND_MS, _FUNCTION_MEMBERS)
     return {**described, "eventSourceARN": shard.stream.arn}
 
 
@@ -102,15 +106,16 @@ def _identity(members: Mapping[str, str]) -> Document:
 
 
 def _described(
-    shard: Shard, record: StreamRecord, stored: Mapping[str, object], created_at: int, members: Mapping[str, str]
-) -> Document:
+    shard: Shard, record: StreamRecord, stored: Mapping[str, object], size: int, created_at: int,
+    members: Mapping[str, str],
+) -> Document:  # fmt: skip
     body: Document = {"ApproximateCreationDateTime": created_at, "Keys": stored["k"]}
     if "n" in stored:
         body["NewImage"] = stored["n"]
     if "o" in stored:
         body["OldImage"] = stored["o"]
     body |= {
-        "SequenceNumber": shard.number_of(record.seq), "SizeBytes": stored["s"],
+        "SequenceNumber": shard.number_of(record.seq), "SizeBytes": size,
         "StreamViewType": shard.stream.view_type.value,
     }  # fmt: skip
     described: Document = {
@@ -120,6 +125,15 @@ def _described(
     if "t" in stored:
         described["userIdentity"] = _identity(members)
     return described
+
+
+def _size(stored: Document) -> int:
+    """The size of a record: of its key and its images. Computed by readers, because writers are in a hurry."""
+    return sum(item_size(stored[name]) for name in ("k", "n", "o") if name in stored)
+
+
+def _dumped(change: Change, part: Item) -> bytes:
+    return change.new_data if change.new_data is not None and part is change.new else dump_item(part)
 
 
 def _event_id(shard: Shard, seq: int) -> str:
