@@ -371,6 +371,17 @@ EXAMPLES: Mapping[tuple[str, str], Mapping[str, object]] = {
     },
     ("logs", "FilterLogEvents"): {"logGroupName": GROUP, "filterPattern": "{ $.a = 1 }", "startTime": 0, "limit": 5},
     ("logs", "GetLogEvents"): {"logGroupName": GROUP, "logStreamName": "one", "startFromHead": True},
+    ("logs", "PutDeliverySource"): {
+        "name": "source",
+        "resourceArn": "arn:aws:events:us-east-1:000000000000:event-bus/default",
+        "logType": "INFO_LOGS",
+    },
+    ("logs", "PutDeliveryDestination"): {
+        "name": "destination",
+        "deliveryDestinationConfiguration": {
+            "destinationResourceArn": f"arn:aws:logs:us-east-1:000000000000:log-group:{GROUP}"
+        },
+    },
     ("logs", "TagResource"): {
         "resourceArn": f"arn:aws:logs:us-east-1:000000000000:log-group:{GROUP}",
         "tags": {"a": "b"},

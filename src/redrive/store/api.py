@@ -149,6 +149,19 @@ class Services(Protocol):
         """The same for the record of an API call that only read: most rules do not get it."""
         ...
 
+    def vended_log_types(self, tx: Transaction, resource_arn: str) -> frozenset[str]:
+        """The types of logs of a resource that a delivery of CloudWatch Logs takes; empty if there is none."""
+        ...
+
+    def vend_logs(
+        self, tx: Transaction, resource_arn: str, stream: str, records: Mapping[str, Sequence[Document]]
+    ) -> None:
+        """Write records about a resource, by the type of log, where deliveries of CloudWatch Logs say.
+
+        A record that cannot be written is lost, as on AWS.
+        """
+        ...
+
 
 class Cause(NamedTuple):
     """What caused a step's writes: the execution, and its delivery that is attempted or ends.

@@ -21,6 +21,18 @@ TABLE_CAPACITY_UNITS_MAX = 40_000
 # Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Tagging.html
 TAGS_MAX = 50
 
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
+GLOBAL_INDEXES_MAX = 20
+LOCAL_INDEXES_MAX = 5
+INCLUDED_ATTRIBUTES_MAX = 100
+
+# A global index's hash key, and its range key, consist of up to four attributes each. Source:
+# https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.DesignPattern.MultiAttributeKeys.html
+INDEX_KEY_ATTRIBUTES_MAX = 4
+
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html
+ITEM_COLLECTION_BYTES_MAX = 10 * 1_073_741_824
+
 # Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html
 PAGE_BYTES_MAX = 1_048_576
 
@@ -49,6 +61,7 @@ TIME_TO_LIVE_CHANGE_INTERVAL_MS = HOUR_MS
 # These limits are ours; docs/semantics/dynamodb.md gives the reasons.
 EXPIRY_DELAY_MS = MINUTE_MS
 EXPIRED_ITEMS_PER_STEP_MAX = 500
+ITEMS_FILLED_AT_ONCE_MAX = 200
 EXPIRY_S_MAX = 253_402_300_799  # The last second of the year 9999.
 THROUGHPUT_UNITS_MAX = 1_000_000_000_000
 ENDPOINT_CACHE_MINUTES = 1_440

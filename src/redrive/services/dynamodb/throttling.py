@@ -7,14 +7,18 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/burst-a
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Sequence
 from enum import Enum
+from functools import partial
 
-from redrive.core.documents import dump_json
+from redrive.core.documents import Document, dump_json
 from redrive.core.errors import ServiceError
 from redrive.core.limits import Limits
 from redrive.services.dynamodb import limits
-from redrive.services.dynamodb.model.table import BillingMode, Table
+from redrive.services.dynamodb.model.billing import BillingMode
+from redrive.services.dynamodb.model.capacity import Cost
+from redrive.services.dynamodb.model.table import Table
 from redrive.services.dynamodb.model.transactions import NOT_TO_BLAME, cancelled
 from redrive.store.api import Transaction
 from redrive.store.tables.metrics import Series, SeriesGroup, Watched
@@ -60,17 +64,17 @@ def is_within(tx: Transaction, table: Table, usage: Usage, units: Callable[[], f
 
 
 def spend_together(
-    tx: Transaction, tables: Sequence[Table], usage: Usage, costs: Sequence[float], operation: str
+    tx: Transaction, tables: Sequence[Table], usage: Usage, costs: Sequence[Cost], operation: str
 ) -> None:
     """Use units of the tables of a transaction's actions, in order.
 
     Errors: TransactionCanceledException, with every action whose table's throughput is exceeded.
     """
-    reasons = [
-        NOT_TO_BLAME if is_within(tx, table, usage, lambda cost=cost: cost, operation)  # type: ignore[misc]
-        else {"Code": "ProvisionedThroughputExceeded", "Message": EXCEEDED}
-        for table, cost in zip(tables, costs, strict=True)
-    ]  # fmt: skip
+    reasons: list[Document] = []
+    for table, cost in zip(tables, costs, strict=True):
+        units = partial(operator.mul, cost.table, limits.TRANSACTION_UNITS_FACTOR)
+        within = is_within(tx, table, usage, units, operation)
+        reasons.append(NOT_TO_BLAME if within else {"Code": "ProvisionedThroughputExceeded", "Message": EXCEEDED})
     if any(reason is not NOT_TO_BLAME for reason in reasons):
         raise cancelled(reasons)
 

@@ -11,7 +11,9 @@ from collections.abc import Iterable, Sequence
 
 from redrive.core.clock import Instant
 from redrive.languages.dynamo import AttributeValue, Item, dump_item, load_item
+from redrive.services.dynamodb import indexes
 from redrive.services.dynamodb.change_log import shards_of_items, write_changes
+from redrive.services.dynamodb.model.entries import check_index_keys
 from redrive.services.dynamodb.model.items import item_expiry
 from redrive.services.dynamodb.model.stream_records import Change
 from redrive.services.dynamodb.model.table import Table
@@ -40,7 +42,10 @@ def put(tx: Transaction, table: Table, key: ItemKey, new: Item, size_bytes: int,
     """Store an item with the given `item_size`; it replaces `old`, the item with the same key.
 
     `old` may be None although there is an item, if `table.is_followed` is false.
+    Errors: ValidationException for a value that cannot be a key of an index.
     """
+    if table.indexes:
+        check_index_keys(table, new, old)
     stored = StoredItem(key, size_bytes, dump_item(new))
     tx.items.put(table.id, stored, expires_at=item_expiry(table, new, tx.now))
     if table.is_followed:
@@ -73,4 +78,7 @@ def expire(tx: Transaction, before: Instant, *, limit: int) -> None:
 
 def _follow(tx: Transaction, table: Table, changes: Sequence[Change]) -> None:
     """Tell what follows a table that its items have changed."""
+    if table.indexes:
+        for change in changes:
+            indexes.follow(tx, table, change.key, change.old, change.new)
     write_changes(tx, table, changes)

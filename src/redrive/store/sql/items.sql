@@ -13,6 +13,10 @@ DELETE FROM items
 WHERE table_id = :table_id AND slot = :slot AND hash_key = :hash_key AND range_key = :range_key
 RETURNING item;
 
+-- name: delete_entry -- hot
+DELETE FROM items
+WHERE table_id = :table_id AND slot = :slot AND hash_key = :hash_key AND range_key = :range_key;
+
 -- name: ascending -- hot
 SELECT hash_key, range_key, size_bytes, item FROM items
 WHERE table_id = :table_id AND slot = :slot AND hash_key = :hash_key AND range_key >= :low AND range_key < :high

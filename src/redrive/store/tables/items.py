@@ -106,6 +106,20 @@ class ItemTable:
         row = self._database.one(_SQL["take"], _located(table_id, key))
         return None if row is None else bytes(row[0])
 
+    def put_entry(self, index_id: str, stored: StoredItem) -> None:
+        """Store an entry of an index under the index's id; replaces the entry with the same key.
+
+        The caller has reserved the item that the entry belongs to, and nobody else writes that item's entries.
+        """
+        place = _located(index_id, stored.key)
+        self._database.write(
+            _SQL["put"], {**place, "size_bytes": stored.size_bytes, "expires_at": None, "item": stored.item}
+        )  # fmt: skip
+
+    def delete_entry(self, index_id: str, key: ItemKey) -> None:
+        """Delete an entry of an index, if there is one. The caller has reserved its item."""
+        self._database.write(_SQL["delete_entry"], _located(index_id, key))
+
     def query(
         self, table_id: str, hash_key: bytes, within: RangeKeys, *, forward: bool, limit: int | None, bytes_max: int
     ) -> ItemPage:

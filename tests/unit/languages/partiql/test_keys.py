@@ -77,6 +77,13 @@ def test_condition_on_the_sort_key_bounds_the_query(condition: str, operator: Ra
     assert reach.filter == select("x = 1").where
 
 
+def test_what_stands_beside_a_disjunction_counts_for_each_query() -> None:
+    found = reaches("x = 1 AND (pk = 'a' OR pk = 'b' AND y = 2) AND sk > 3") or []
+
+    assert [reach.key.range is not None and reach.key.range.operator for reach in found] == [RangeOperator.GT] * 2
+    assert [reach.filter for reach in found] == [select("x = 1").where, select("y = 2 AND x = 1").where]
+
+
 def test_overlapping_sort_keys_are_refused() -> None:
     message = "Overlapping conditions with range keys are not supported in where clause"
 

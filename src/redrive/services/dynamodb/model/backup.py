@@ -10,7 +10,8 @@ from redrive.core.clock import Instant
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Scope
-from redrive.services.dynamodb.model.table import BillingMode, Table, invalid
+from redrive.services.dynamodb.model.billing import BillingMode
+from redrive.services.dynamodb.model.table import Table, invalid
 
 _BACKUP_ARN = re.compile(
     r"arn:aws:dynamodb:([a-z0-9-]+):(\d{12}):table/([a-zA-Z0-9_.-]{3,255})/backup/(\d{13}-[0-9a-f]{8})"

@@ -40,8 +40,11 @@ from redrive.languages.partiql import (
     UpdateStatement,
     full_key_of,
 )
+from redrive.services.dynamodb.model.entries import check_index_keys
+from redrive.services.dynamodb.model.index import Index
 from redrive.services.dynamodb.model.items import check_key_kept, failed_condition, is_key, key_of_item, read_key
-from redrive.services.dynamodb.model.table import Table, invalid
+from redrive.services.dynamodb.model.requests import attributes_of
+from redrive.services.dynamodb.model.table import Table, invalid, invalid_parameter
 from redrive.store.tables.items import ItemKey
 
 PERMISSIONS: Mapping[type, str] = {
@@ -79,7 +82,9 @@ class Write:
         """Return the item's key. Errors: ValidationException for a key or an item that the table cannot have."""
         if isinstance(self.statement, Insert):
             check_item_size(self.given)
-            return key_of_item(self.table, self.given)
+            key = key_of_item(self.table, self.given)
+            check_index_keys(self.table, self.given)
+            return key
         if isinstance(self.statement, UpdateStatement):
             check_key_kept(self.table, self.statement.update)
         _, key = read_key(self.table, self.given)
@@ -99,6 +104,7 @@ class Write:
             case UpdateStatement(update=update):
                 new = apply_update(update, self._required(old))
                 check_updated_size(new)
+                check_index_keys(self.table, new, old)
                 return new
             case Delete():
                 if old is not None:
@@ -146,6 +152,32 @@ def table_keys(table: Table) -> Keys:
     """Return the key of a table, as languages/partiql looks for it in WHERE clauses."""
     range_type = None if table.range_key is None else table.attributes[table.range_key]
     return Keys(table.hash_key, table.attributes[table.hash_key], table.range_key, range_type)
+
+
+def index_keys(table: Table, index: Index) -> Keys | None:
+    """Return the key of an index; None if it has more than one hash key or range key, which only Query can use."""
+    if len(index.hash_keys) != 1 or len(index.range_keys) > 1:
+        return None
+    hash_key, range_key = index.hash_keys[0], (*index.range_keys, None)[0]
+    range_type = None if range_key is None else table.attributes[range_key]
+    return Keys(hash_key, table.attributes[hash_key], range_key, range_type)
+
+
+def check_projected(select: Select, index: Index) -> None:
+    """Refuse attributes that an index does not have: in the WHERE clause, and of a global index in the SELECT list.
+
+    Errors: ValidationException.
+    """
+    wanted = () if select.where is None else dict.fromkeys(attributes_of(select.where))
+    missing = [name for name in wanted if not index.contains(name)]
+    if missing:
+        raise invalid_parameter(
+            f"Secondary index {index.name} does not project one or more filter attributes: [{', '.join(missing)}]"
+        )
+    shown = dict.fromkeys(path.attribute for path in select.projection or ())
+    missing = [name for name in shown if not index.contains(name)]
+    if missing and index.is_global:
+        raise invalid_parameter(f"Global secondary index {index.name} does not project [{', '.join(missing)}]")
 
 
 def row_of(projection: Sequence[Path] | None, item: Item) -> Item:

@@ -25,7 +25,15 @@ from redrive.languages.dynamo import (
     read_item,
 )
 from redrive.services.dynamodb import limits
-from redrive.services.dynamodb.model.capacity import batch_capacity, is_capacity_wanted, read_units, write_units
+from redrive.services.dynamodb.model.capacity import (
+    Cost,
+    batch_capacity,
+    is_capacity_wanted,
+    read_units,
+    write_cost,
+    write_units,
+)
+from redrive.services.dynamodb.model.entries import check_index_keys
 from redrive.services.dynamodb.model.items import key_within, read_key
 from redrive.services.dynamodb.model.requests import projection_of
 from redrive.services.dynamodb.model.table import Table, invalid
@@ -83,17 +91,18 @@ def batch_write_item(
         writes += [_write_of(table, request) for request in requests]
         asked += [(name, request) for request in requests]
     _check_distinct((write.table, write.key) for write in writes)
-    spent: dict[str, float] = defaultdict(float)
+    spent: dict[str, Cost] = defaultdict(Cost)
     reserve(tx, ((write.table, write.key) for write in writes))
+    is_asked = is_capacity_wanted(return_consumed_capacity)
     unprocessed: dict[str, list[Document]] = defaultdict(list)
     for write, (name, request) in zip(writes, asked, strict=True):
-        is_read = is_capacity_wanted(return_consumed_capacity) or (write.table.is_followed and write.item is not None)
-        is_read = is_read or is_metered(tx, write.table)
+        is_read = is_asked or (write.table.is_followed and write.item is not None) or is_metered(tx, write.table)
         old = find_item(tx, write.table, write.key) if is_read else None
         if not is_within(tx, write.table, Usage.WRITE, partial(write_units, (old, write.item)), "BatchWriteItem"):
             unprocessed[name].append(request)
             continue
-        spent[write.table.name] += write_units((old, write.item))
+        if is_asked:
+            spent[write.table.name] += write_cost(write.table, old, write.item)
         if write.item is None:
             delete(tx, write.table, write.key)
         else:
@@ -130,7 +139,7 @@ def batch_get_item(
             reads.append(_Read(name, table, raw, key, projections[name], consistent))
     _check_distinct((read.table, read.key) for read in reads)
     responses: dict[str, list[Item]] = {name: [] for name in request_items}
-    spent: dict[str, float] = defaultdict(float)
+    spent: dict[str, Cost] = defaultdict(Cost)
     size_bytes = 0
     throttled: list[_Read] = []
     for place, read in enumerate(reads):
@@ -144,7 +153,7 @@ def batch_get_item(
             left = reads[place:]
             break
         size_bytes += item_bytes
-        spent[read.table.name] += read_units(item_bytes, consistent=read.consistent)
+        spent[read.table.name] += Cost(read_units(item_bytes, consistent=read.consistent))
         if item is not None:
             responses[read.asked_as].append(item if read.projection is None else project(read.projection, item))
     else:
@@ -164,6 +173,7 @@ def _write_of(table: Table, request: Document) -> _Write:
             item = read_item(raw)
             size_bytes = check_item_size(item)
             _, key = read_key(table, key_within(table, item))
+            check_index_keys(table, item)
             return _Write(table, key, item, size_bytes)
         case {"DeleteRequest": {"Key": raw}, **others} if not others:
             _, key = read_key(table, raw)

@@ -39,6 +39,7 @@ from redrive.services.dynamodb.model.capacity import (
     write_capacity,
     write_units,
 )
+from redrive.services.dynamodb.model.entries import check_index_keys
 from redrive.services.dynamodb.model.items import (
     check_key_kept,
     failed_condition,
@@ -91,6 +92,7 @@ def put_item(
     size_bytes = check_item_size(new)
     table = require_table(tx, caller, reference)
     key = key_of_item(table, new)
+    check_index_keys(table, new)
     reserve(tx, [(table, key)])
     old = None
     is_asked = return_values == "ALL_OLD" or is_capacity_wanted(return_consumed_capacity) or is_metered(tx, table)
@@ -101,7 +103,7 @@ def put_item(
     put(tx, table, key, new, size_bytes, old=old)
     return {
         **_attributes(old if return_values == "ALL_OLD" else None),
-        **write_capacity(table, return_consumed_capacity, (old, new)),
+        **write_capacity(table, return_consumed_capacity, old, new),
     }
 
 
@@ -191,7 +193,7 @@ def update_item(
         put(tx, table, encoded, new, check_updated_size(new), old=old)
     return {
         **_attributes(_returned(return_values, update, old, new)),
-        **write_capacity(table, return_consumed_capacity, (old, new)),
+        **write_capacity(table, return_consumed_capacity, old, new),
     }
 
 
@@ -233,7 +235,7 @@ def delete_item(
     old = delete(tx, table, encoded)
     return {
         **_attributes(old if return_values == "ALL_OLD" else None),
-        **write_capacity(table, return_consumed_capacity, (old,)),
+        **write_capacity(table, return_consumed_capacity, old, None),
     }
 
 

@@ -15,7 +15,14 @@ from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
 from redrive.languages.dynamo import Condition, EmptyKey, Item, holds, item_size, read_value
 from redrive.languages.partiql import Exists, Select, Statement, bind, full_key_of, parse
-from redrive.services.dynamodb.model.capacity import batch_capacity, read_units, write_capacity, write_units
+from redrive.services.dynamodb.model.capacity import (
+    Cost,
+    batch_capacity,
+    read_units,
+    write_capacity,
+    write_cost,
+    write_units,
+)
 from redrive.services.dynamodb.model.items import read_key
 from redrive.services.dynamodb.model.statements import (
     PERMISSIONS,
@@ -46,8 +53,6 @@ from redrive.store.tables.items import ItemKey
 
 TOKENS = "dynamodb.ExecuteTransaction"
 """The kind under which client request tokens are stored."""
-
-UNITS_FACTOR = 2.0
 
 
 @operation("ExecuteStatement")
@@ -87,7 +92,7 @@ def execute_statement(
     returned = write.returned(old, new)
     return {
         "Items": [] if returned is None else [returned],
-        **write_capacity(table, return_consumed_capacity, (old, new)),
+        **write_capacity(table, return_consumed_capacity, old, new),
     }
 
 
@@ -105,7 +110,7 @@ def batch_execute_statement(
     if len(kinds) > 1:
         raise invalid("A batch cannot have both read and write statements")
     reserve(tx, [(member.table, member.key) for member in members if isinstance(member, _Put)])
-    spent: dict[str, float] = defaultdict(float)
+    spent: dict[str, Cost] = defaultdict(Cost)
     responses = [_response(tx, member, spent) for member in members]
     return {"Responses": responses, **batch_capacity(spent, return_consumed_capacity)}
 
@@ -145,7 +150,7 @@ def execute_transaction(
         costs = [read_cost(old) for old in olds]
         return {"Responses": [], **spent_of(tables, costs, return_consumed_capacity, "ReadCapacityUnits")}
     news = _outcomes(writes, olds)
-    costs = [write_units(items) * UNITS_FACTOR for items in zip(olds, news, strict=True)]
+    costs = [write_cost(table, old, new) for table, old, new in zip(tables, olds, news, strict=True)]
     spend_together(tx, tables, Usage.WRITE, costs, "ExecuteTransaction")
     for write, key, old, new in zip(writes, keys, olds, news, strict=True):
         _store(tx, write, key, old, new)
@@ -261,7 +266,7 @@ def _get_of(select: Select, table: Table, *, consistent: bool) -> _Get:
     return _Get(select, table, key, found[1], consistent)
 
 
-def _response(tx: Transaction, member: _Get | _Put | ServiceError, spent: dict[str, float]) -> Document:
+def _response(tx: Transaction, member: _Get | _Put | ServiceError, spent: dict[str, Cost]) -> Document:
     """Run a statement of a batch; returns its answer."""
     if isinstance(member, ServiceError):
         return {"Error": batch_error(member)}
@@ -270,7 +275,7 @@ def _response(tx: Transaction, member: _Get | _Put | ServiceError, spent: dict[s
         cost = read_units(item_size(old or {}), consistent=member.consistent)
         if not is_within(tx, member.table, Usage.READ, lambda: cost, "BatchExecuteStatement"):
             return {"Error": batch_error(exceeded())}
-        spent[member.table.name] += cost
+        spent[member.table.name] += Cost(cost)
         shown = member.shown(old)
     else:
         try:
@@ -279,7 +284,7 @@ def _response(tx: Transaction, member: _Get | _Put | ServiceError, spent: dict[s
         except ServiceError as error:
             ran = {"TableName": member.table.name} if error.code in RAN_CODES else {}
             return {"Error": batch_error(error), **ran}
-        spent[member.table.name] += write_units((old, new))
+        spent[member.table.name] += write_cost(member.table, old, new)
         _store(tx, member.write, member.key, old, new)
         shown = member.write.returned(old, new)
     return {"TableName": member.table.name, **({} if shown is None else {"Item": shown})}

@@ -15,7 +15,7 @@ from redrive.services.dynamodb.model.table import Table, invalid
 from redrive.services.dynamodb.model.table_requests import Encryption, Throughput
 from redrive.services.dynamodb.operations.restoring import Overrides, restored
 from redrive.services.dynamodb.operations.tables import authorize, find_table
-from redrive.services.dynamodb.recovery import drop_log, keep_log, undo_changes
+from redrive.services.dynamodb.recovery import drop_log, keep_log
 from redrive.store.api import Transaction
 
 
@@ -103,8 +103,7 @@ def restore_table_to_point_in_time(
         vector_index_override,
     )  # fmt: skip
     summary: Document = {"SourceTableArn": source.arn, "RestoreDateTime": wanted, "RestoreInProgress": True}
-    described = restored(tx, reference, source, source.id, overrides)
-    undo_changes(tx, source, str(described["TableId"]), wanted)
+    described = restored(tx, reference, source, source.id, overrides, changed_since=wanted)
     return {"TableDescription": {**described, "RestoreSummary": summary}}
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
+from redrive.core.clock import Instant
 from redrive.core.documents import Document
 from redrive.core.entropy import new_uuid
 from redrive.core.errors import ServiceError
-from redrive.services.dynamodb.model.table import Table, TableReference, describe_table
+from redrive.services.dynamodb.indexes import begin_filling
+from redrive.services.dynamodb.model.index import Index
+from redrive.services.dynamodb.model.table import Table, TableReference
 from redrive.services.dynamodb.model.table_requests import (
     Encryption,
     Throughput,
@@ -17,6 +20,8 @@ from redrive.services.dynamodb.model.table_requests import (
     limit_on_demand,
     refuse_unsupported,
 )
+from redrive.services.dynamodb.operations.tables import description_of
+from redrive.services.dynamodb.recovery import undo_changes
 from redrive.store.api import Transaction
 
 
@@ -34,9 +39,12 @@ class Overrides:
 
 
 def restored(
-    tx: Transaction, reference: TableReference, source: Table, items_id: str, overrides: Overrides
-) -> Document:
+    tx: Transaction, reference: TableReference, source: Table, items_id: str, overrides: Overrides, *,
+    changed_since: Instant | None = None,
+) -> Document:  # fmt: skip
     """Make a table with the source's keys and settings, and the items under an id; returns its description.
+
+    What has changed in the source after `changed_since` is undone in the new table.
 
     Time to live, tags, streams, policies and protection against deletion are not restored, as on AWS.
     Errors: TableAlreadyExistsException; ValidationException for an override that does not fit.
@@ -60,6 +68,20 @@ def restored(
         hash_key=source.hash_key, range_key=source.range_key, billing=limit_on_demand(billing, overrides.on_demand),
         created_at=tx.now, table_class=source.table_class, encryption_key_arn=key,
     )  # fmt: skip
-    tx.resources.put(reference.scope, table)
     tx.items.copy(items_id, table.id)
-    return describe_table(table, tx.now, status="CREATING", item_count=0, size_bytes=0)
+    if changed_since is not None:
+        undo_changes(tx, source, table.id, changed_since)
+    for index in _kept_indexes(source, overrides):
+        fresh = dataclasses.replace(index, id=new_uuid(tx.entropy), is_filling=True)
+        table = dataclasses.replace(table, indexes=(*table.indexes, fresh))
+        table = begin_filling(tx, table, fresh)
+    tx.resources.put(reference.scope, table)
+    return description_of(tx, table, "CREATING")
+
+
+def _kept_indexes(source: Table, overrides: Overrides) -> Sequence[Index]:
+    """Return the indexes of the source that are restored: an empty list in place of a kind leaves that kind out."""
+    return [
+        index for index in source.indexes
+        if (overrides.global_indexes if index.is_global else overrides.local_indexes) is None
+    ]  # fmt: skip

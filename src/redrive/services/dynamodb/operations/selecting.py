@@ -17,6 +17,8 @@ from redrive.languages.partiql import Keys, Reach, Select, reaches_of
 from redrive.services.dynamodb import limits
 from redrive.services.dynamodb.model.statements import (
     check_order,
+    check_projected,
+    index_keys,
     next_token,
     ordered,
     read_token,
@@ -60,6 +62,9 @@ class Page:
 def plan_of(select: Select, table: Table) -> Plan:
     """Return how a SELECT is read. Errors: ValidationException for an index or an order that the table lacks."""
     keys = keys_of(table, select.source.index)
+    index = None if select.source.index is None else table.find_index(select.source.index)
+    if index is not None:
+        check_projected(select, index)
     reaches = reaches_of(select.where, keys)
     check_order(select, keys, reaches)
     if reaches is None:
@@ -72,7 +77,10 @@ def keys_of(table: Table, index_name: str | None) -> Keys:
     """Return the key of a table or of its index. Errors: ValidationException if the table lacks the index."""
     if index_name is None:
         return table_keys(table)
-    raise invalid("The table does not have the specified index")
+    index = table.find_index(index_name)
+    if index is None:
+        raise invalid("The table does not have the specified index")
+    return index_keys(table, index) or Keys(index.hash_keys[0], "")
 
 
 def read_page(tx: Transaction, caller: Caller, plan: Plan, page: Page, token: str | None) -> Document:

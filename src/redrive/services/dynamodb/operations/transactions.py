@@ -11,7 +11,7 @@ from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
 from redrive.languages.dynamo import EmptyKey, Item, Placeholders, check_expressions_given, item_size, project
 from redrive.services.dynamodb import limits
-from redrive.services.dynamodb.model.capacity import batch_capacity, read_units, write_units
+from redrive.services.dynamodb.model.capacity import Cost, batch_capacity, read_units, write_cost
 from redrive.services.dynamodb.model.items import read_key
 from redrive.services.dynamodb.model.requests import projection_of
 from redrive.services.dynamodb.model.table import Table, invalid
@@ -63,8 +63,8 @@ def transact_write_items(
         tx, caller, TOKENS, client_request_token, digest_of(transact_items)
     ):
         return spent_of(tables, [read_cost(old) for old in olds], return_consumed_capacity, "ReadCapacityUnits")
-    news = _outcomes(actions, olds)
-    costs = [write_units(items) * limits.TRANSACTION_UNITS_FACTOR for items in zip(olds, news, strict=True)]
+    news = _outcomes(actions, tables, olds)
+    costs = [write_cost(table, old, new) for table, old, new in zip(tables, olds, news, strict=True)]
     spend_together(tx, tables, Usage.WRITE, costs, "TransactWriteItems")
     for table, key, old, new in zip(tables, keys, olds, news, strict=True):
         if new is None:
@@ -145,16 +145,18 @@ def _keys_of(actions: Sequence[Action], tables: Sequence[Table]) -> list[ItemKey
     return keys
 
 
-def _outcomes(actions: Sequence[Action], olds: Sequence[Item | None]) -> list[Item | None]:
+def _outcomes(actions: Sequence[Action], tables: Sequence[Table], olds: Sequence[Item | None]) -> list[Item | None]:
     """Return the items after the actions. The error lists every action that failed.
 
-    Errors: TransactionCanceledException.
+    Errors: TransactionCanceledException; ValidationException for a key of an index with an empty value.
     """
     news: list[Item | None] = []
     reasons: list[Document] = []
-    for action, old in zip(actions, olds, strict=True):
+    for action, table, old in zip(actions, tables, olds, strict=True):
         try:
-            news.append(action.outcome(old))
+            news.append(action.outcome(table, old))
+        except EmptyKey:
+            raise
         except ServiceError as error:
             reasons.append(blame(error))
         else:
@@ -191,16 +193,16 @@ def check_size(size_bytes: int) -> None:
         raise invalid("Transaction payload size cannot exceed 4 MB")
 
 
-def read_cost(item: Item | None) -> float:
-    """Return the cost of reading an item in a transaction."""
-    return read_units(item_size(item or {}), consistent=True) * limits.TRANSACTION_UNITS_FACTOR
+def read_cost(item: Item | None) -> Cost:
+    """Return the cost of reading an item, which a transaction pays twice."""
+    return Cost(read_units(item_size(item or {}), consistent=True))
 
 
 def spent_of(
-    tables: Sequence[Table], costs: Sequence[float], return_consumed_capacity: str | None, spent_as: str
+    tables: Sequence[Table], costs: Sequence[Cost], return_consumed_capacity: str | None, spent_as: str
 ) -> Document:
     """Return the ConsumedCapacity of a transaction, by tables; empty if not requested."""
-    units: dict[str, float] = defaultdict(float)
+    units: dict[str, Cost] = defaultdict(Cost)
     for table, cost in zip(tables, costs, strict=True):
-        units[table.name] += cost
+        units[table.name] += cost.times(limits.TRANSACTION_UNITS_FACTOR)
     return batch_capacity(units, return_consumed_capacity, spent_as=spent_as)
