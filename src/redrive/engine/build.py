@@ -66,6 +66,7 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "account",
         "backups",
         "batches",
+        "destinations",
         "insights",
         "items",
         "partiql",
@@ -78,6 +79,7 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "transactions",
         "transfers",
     ),
+    "dynamodbstreams": _operations("dynamodb", "streams"),
     "events": _operations(
         "events",
         "api_destinations",

@@ -75,7 +75,8 @@ class Router:
         # Services with a root path of their own never come here: the server checks that path before it routes.
         specs = self._specs = [spec for spec in models.specs.values() if not spec.root]
         self._by_target = {spec.target_prefix: spec for spec in specs if spec.target_prefix}
-        self._by_signing_name = {spec.signing_name: spec for spec in specs}
+        # Services that share a signing name are told apart by their target: here stands the one of that name.
+        self._by_signing_name = {spec.signing_name: spec for spec in sorted(specs, key=lambda spec: not spec.signs_as)}
 
     def route(self, request: HttpRequest) -> Route:
         """The service, operation and codec of a request. Errors: Unroutable."""

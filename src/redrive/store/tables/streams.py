@@ -61,6 +61,14 @@ class StreamTable:
         if self._is_shared:
             self._database.reserve(*map(_lock_of, shards))
 
+    def announce(self, *shards: str) -> None:
+        """Let no other node write to these shards, which this step will reserve later, as late as it can.
+
+        Then steps of one node wait for each other only while one of them writes, and not while they read items.
+        """
+        if self._is_shared:
+            self._database.announce(*map(_lock_of, shards))
+
     def append(self, shard: str, records: Sequence[NewStreamRecord], *, now: Instant) -> Sequence[Position]:
         """Write records at the end of a shard. Returns their positions.
 
