@@ -23,8 +23,9 @@ EVENT_AGE = "AsyncEventAge"
 EVENTS_DROPPED = "AsyncEventsDropped"
 DEAD_LETTER_ERRORS = "DeadLetterErrors"
 DESTINATION_FAILURES = "DestinationDeliveryFailures"
+ITERATOR_AGE = "IteratorAge"
 
-_IN_MILLISECONDS = frozenset({DURATION, EVENT_AGE})
+_IN_MILLISECONDS = frozenset({DURATION, EVENT_AGE, ITERATOR_AGE})
 
 
 @functools.lru_cache(maxsize=4_096)
