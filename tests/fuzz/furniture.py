@@ -198,6 +198,7 @@ def known() -> Mapping[str, tuple[object, ...]]:
             f"arn:aws:dynamodb:us-east-1:{ACCOUNT}:table/orders",
             f"arn:aws:logs:us-east-1:{ACCOUNT}:log-group:{GROUP}",
         ),
+        "StreamArn": (f"arn:aws:dynamodb:us-east-1:{ACCOUNT}:table/orders/stream/2025-01-01T00:00:00.000",),
         "RoleSessionName": ("session",),
         "Tags": ([{"Key": "a", "Value": "b"}], {"a": "b"}),
         "TagKeys": (["a"],),
@@ -254,8 +255,9 @@ def _table(world: World) -> None:
     types = [{"AttributeName": "id", "AttributeType": "S"}, {"AttributeName": "at", "AttributeType": "N"}]
     for name, count in (("plain", 1), ("orders", 2)):
         dynamodb.create_table(
-            TableName=name, KeySchema=keys[:count], AttributeDefinitions=types[:count], BillingMode="PAY_PER_REQUEST"
-        )
+            TableName=name, KeySchema=keys[:count], AttributeDefinitions=types[:count], BillingMode="PAY_PER_REQUEST",
+            StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
+        )  # fmt: skip
     for number in range(3):
         item = {"id": {"S": "1"}, "at": {"N": str(number)}, "c": {"M": {"d": {"L": [{"N": "1"}, {"S": "x"}]}}}}
         dynamodb.put_item(TableName="orders", Item=item)

@@ -65,6 +65,7 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "dynamodb",
         "account",
         "batches",
+        "destinations",
         "items",
         "reads",
         "tables",
@@ -72,6 +73,7 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "time_to_live",
         "transactions",
     ),
+    "dynamodbstreams": _operations("dynamodb", "streams"),
     "events": _operations(
         "events",
         "api_destinations",
@@ -101,6 +103,9 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "simulations",
         "user_policies",
         "users",
+    ),
+    "kinesis": _operations(
+        "kinesis", "account", "consumers", "policies", "reads", "settings", "shards", "streams", "tags", "writes"
     ),
     "lambda": _operations(
         "lambda_",

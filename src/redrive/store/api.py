@@ -289,6 +289,11 @@ class Transaction:
         self.archives = tables.archives
         self.streams = tables.streams
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether steps of other nodes write to the store meanwhile. Only then reservations have an effect."""
+        return self._tables.database.is_shared
+
     def move_to(self, now: Instant) -> None:
         """Continue at another instant. Only for virtual time, which has no work to do until then."""
         self.now = now

@@ -480,6 +480,24 @@ def test_expired_messages_free_their_groups(any_store: AnyStore) -> None:
     assert [body for _, body in any_store.run(partial(receive_in_order, now=1_500))] == ["young"]
 
 
+@pytest.mark.parametrize("limit", [0, 2, 9])
+def test_expired_items_are_taken_with_their_tables_and_in_order(any_store: AnyStore, limit: int) -> None:
+    def fill(tx: Transaction) -> None:
+        for number in (3, 1, 2, 5):
+            store_item(tx, b"h", bytes([number]), b"item %d" % number, expires_at=number)
+        store_item(tx, b"h", b"k", b"for ever", expires_at=None)
+
+    def take(tx: Transaction) -> Sequence[tuple[str, ItemKey, bytes]]:
+        tx.be_alone()
+        return tx.items.take_expired(3, limit=limit)
+
+    any_store.run(fill)
+    taken = any_store.run(take)
+
+    assert taken == [("t", ItemKey(b"h", bytes([number])), b"item %d" % number) for number in (1, 2, 3)][:limit]
+    assert any_store.run(lambda tx: tx.items.totals("t"))[0] == 5 - len(taken)
+
+
 @pytest.mark.parametrize("limit", [0, 1, 7, 100])
 def test_no_verb_takes_more_than_its_limit(any_store: AnyStore, limit: int) -> None:
     def fill(tx: Transaction) -> None:

@@ -60,3 +60,17 @@ WARM_READ_UNITS = 12_000
 WARM_WRITE_UNITS = 4_000
 PARTITION_READ_UNITS = 3_000
 PARTITION_WRITE_UNITS = 1_000
+
+# Streams. Sources: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Streams.html and the operations'
+# pages at https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Operations_Amazon_DynamoDB_Streams.html
+STREAM_RETENTION_MS = DAY_MS
+ITERATOR_MS = 15 * MINUTE_MS
+LIST_STREAMS_MAX = 100
+DESCRIBE_SHARDS_MAX = 100
+GET_RECORDS_MAX = 1_000
+GET_RECORDS_BYTES_MAX = 1_048_576
+
+# These limits are ours; docs/semantics/dynamodb-streams.md gives the reasons.
+SHARD_MS = 4 * HOUR_MS
+LANES_MAX = 4
+CLOSING_MS = MINUTE_MS

@@ -6,10 +6,14 @@ Only tables that are followed pay for it: then the item as it was before has to 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 
+from redrive.core.clock import Instant
 from redrive.languages.dynamo import AttributeValue, Item, dump_item, load_item
+from redrive.services.dynamodb.change_log import shards_of_items, write_changes
 from redrive.services.dynamodb.model.items import item_expiry
+from redrive.services.dynamodb.model.stream_records import Change
 from redrive.services.dynamodb.model.table import Table
 from redrive.store.api import Transaction
 from redrive.store.tables.items import ItemKey, StoredItem
@@ -17,7 +21,16 @@ from redrive.store.tables.items import ItemKey, StoredItem
 
 def reserve(tx: Transaction, places: Iterable[tuple[Table, ItemKey]]) -> None:
     """Let nobody else write these items until the transaction ends. Call it before reading what will be written."""
-    tx.items.reserve_all((table.id, key) for table, key in places)
+    if not tx.is_shared:
+        return
+    asked = list(places)
+    tx.items.reserve_all((table.id, key) for table, key in asked)
+    if any(table.has_stream for table, _ in asked):
+        shards = set(shards_of_items(asked))
+        if len(shards) > 1:
+            tx.streams.reserve(*shards)
+        else:
+            tx.streams.announce(*shards)
 
 
 def find_item(tx: Transaction, table: Table, key: ItemKey) -> dict[str, AttributeValue] | None:
@@ -34,7 +47,7 @@ def put(tx: Transaction, table: Table, key: ItemKey, new: Item, size_bytes: int,
     stored = StoredItem(key, size_bytes, dump_item(new))
     tx.items.put(table.id, stored, expires_at=item_expiry(table, new, tx.now))
     if table.is_followed:
-        _follow(tx, table, key, old, new)
+        _follow(tx, table, [Change(key, old, new)])
 
 
 def delete(tx: Transaction, table: Table, key: ItemKey) -> Item | None:
@@ -42,9 +55,25 @@ def delete(tx: Transaction, table: Table, key: ItemKey) -> Item | None:
     taken = tx.items.take(table.id, key)
     old = None if taken is None else load_item(taken)
     if table.is_followed and old is not None:
-        _follow(tx, table, key, old, None)
+        _follow(tx, table, [Change(key, old, None)])
     return old
 
 
-def _follow(tx: Transaction, table: Table, key: ItemKey, old: Item | None, new: Item | None) -> None:
-    """Tell what follows a table that an item changed, was created (`old` is None) or deleted (`new` is None)."""
+def expire(tx: Transaction, before: Instant, *, limit: int) -> None:
+    """Delete up to `limit` items of all tables whose time to live ended at `before` or earlier, earliest first."""
+    followed = {table.id: table for _, table in tx.resources.everywhere(Table) if table.is_followed}
+    if not followed:
+        tx.items.expire(before, limit=limit)
+        return
+    tx.be_alone()
+    changes: dict[str, list[Change]] = defaultdict(list)
+    for table_id, key, data in tx.items.take_expired(before, limit=limit):
+        if table_id in followed:
+            changes[table_id].append(Change(key, load_item(data), None, is_expiry=True))
+    for table_id, gone in changes.items():
+        _follow(tx, followed[table_id], gone)
+
+
+def _follow(tx: Transaction, table: Table, changes: Sequence[Change]) -> None:
+    """Tell what follows a table that its items have changed."""
+    write_changes(tx, table, changes)

@@ -51,3 +51,8 @@ SELECT min(expires_at) FROM items WHERE expires_at IS NOT NULL;
 DELETE FROM items WHERE (table_id, slot, hash_key, range_key) IN (
   SELECT table_id, slot, hash_key, range_key FROM items WHERE expires_at <= :before ORDER BY expires_at LIMIT :limit
 );
+
+-- name: take_expired
+DELETE FROM items WHERE (table_id, slot, hash_key, range_key) IN (
+  SELECT table_id, slot, hash_key, range_key FROM items WHERE expires_at <= :before ORDER BY expires_at LIMIT :limit
+) RETURNING expires_at, table_id, hash_key, range_key, item;

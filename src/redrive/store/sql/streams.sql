@@ -14,6 +14,10 @@ SELECT seq, at FROM stream_records WHERE shard = ? AND seq >= ? ORDER BY seq LIM
 SELECT seq, at, partition_key, data FROM stream_records
 WHERE shard = :shard AND seq > :seq AND seq <= :seq_last ORDER BY seq LIMIT :limit;
 
+-- name: written -- hot
+SELECT count(*), coalesce(sum(length(data) + length(partition_key)), 0)
+FROM stream_records WHERE shard = ? AND seq > ? AND at >= ?;
+
 -- name: delete -- hot
 DELETE FROM stream_records WHERE shard = ? AND seq <= ?;
 

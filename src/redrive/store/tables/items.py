@@ -179,6 +179,15 @@ class ItemTable:
         self.forget()
         return self._database.run(_SQL["expire"], {"before": before, "limit": limit})
 
+    def take_expired(self, before: Instant, *, limit: int) -> Sequence[tuple[str, ItemKey, bytes]]:
+        """As `expire`, but returns the deleted items with their tables' ids, those that expired first first."""
+        self.forget()
+        taken = self._database.all(_SQL["take_expired"], {"before": before, "limit": limit})
+        return [
+            (str(table_id), ItemKey(bytes(hash_key), bytes(range_key)), bytes(item))
+            for expires_at, table_id, hash_key, range_key, item in sorted(taken, key=lambda row: row[:4])
+        ]
+
     def forget(self) -> None:
         """Clear the caches: after a rollback, before a transaction, after a deletion of unknown keys."""
         self._earliest.forget()

@@ -166,7 +166,6 @@ INDEX = {"IndexName": "by-b", "KeySchema": [HASH], "Projection": {"ProjectionTyp
     [
         ("LocalSecondaryIndexes", [INDEX]),
         ("GlobalSecondaryIndexes", [INDEX]),
-        ("StreamSpecification", {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}),
         ("ResourcePolicy", "{}"),
         ("GlobalTableSourceArn", ARN),
     ],

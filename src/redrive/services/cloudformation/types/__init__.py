@@ -14,6 +14,7 @@ from redrive.services.cloudformation.types.events import EVENT_BUS, EVENT_BUS_PO
 from redrive.services.cloudformation.types.iam import MANAGED_POLICY, POLICY, ROLE
 from redrive.services.cloudformation.types.iam_groups import GROUP, INSTANCE_PROFILE, USER_TO_GROUP_ADDITION
 from redrive.services.cloudformation.types.iam_users import ACCESS_KEY, USER
+from redrive.services.cloudformation.types.kinesis import STREAM, STREAM_CONSUMER, STREAM_POLICY
 from redrive.services.cloudformation.types.lambda_ import (
     EVENT_INVOKE_CONFIG,
     EVENT_SOURCE_MAPPING,
@@ -60,6 +61,9 @@ _ALL: tuple[ResourceType, ...] = (
     RULE,
     SCHEDULE,
     SCHEDULE_GROUP,
+    STREAM,
+    STREAM_CONSUMER,
+    STREAM_POLICY,
     TABLE,
     TRAIL,
     USER,

@@ -14,6 +14,8 @@ from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller, Scope
 from redrive.services.dynamodb import limits
+from redrive.services.dynamodb.model.destination import Destination
+from redrive.services.dynamodb.model.stream import Stream
 
 _TABLE_NAME = re.compile(r"[a-zA-Z0-9_.-]+")
 _TABLE_ARN = re.compile(r"arn:aws:dynamodb:([a-z0-9-]+):(\d{12}):table/([a-zA-Z0-9_.-]{3,255})")
@@ -95,6 +97,8 @@ class Table:
     is_protected: bool = False
     time_to_live: TimeToLive | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
+    stream: Stream | None = None
+    destinations: tuple[Destination, ...] = ()
 
     @property
     def key_names(self) -> Sequence[str]:
@@ -103,8 +107,13 @@ class Table:
 
     @property
     def is_followed(self) -> bool:
-        """Whether an index or a stream follows the changes of the table's items."""
-        return False
+        """Whether an index, a stream or a destination follows the changes of the table's items."""
+        return self.has_stream or bool(self.destinations)
+
+    @property
+    def has_stream(self) -> bool:
+        """Whether the table's stream is enabled. `stream` is the latest stream, which may be disabled."""
+        return self.stream is not None and self.stream.disabled_at is None
 
     @property
     def scope(self) -> Scope:
@@ -201,6 +210,7 @@ def describe_table(table: Table, now: Instant, *, status: str, item_count: int, 
         "DeletionProtectionEnabled": table.is_protected,
         **_describe_billing(table.billing, now),
         **_describe_storage(table),
+        **_describe_stream(table, now),
     }
 
 
@@ -233,4 +243,14 @@ def _describe_storage(table: Table) -> Document:
         described["SSEDescription"] = {
             "Status": "ENABLED", "SSEType": "KMS", "KMSMasterKeyArn": table.encryption_key_arn,
         }  # fmt: skip
+    return described
+
+
+def _describe_stream(table: Table, now: Instant) -> Document:
+    stream = table.stream
+    if stream is None or stream.is_gone(now):
+        return {}
+    described: Document = {"LatestStreamArn": stream.arn, "LatestStreamLabel": stream.label}
+    if stream.is_enabled:
+        described["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": stream.view_type.value}
     return described

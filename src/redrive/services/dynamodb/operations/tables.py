@@ -20,6 +20,7 @@ from redrive.delivery.operation import operation
 from redrive.delivery.upkeep.cleaning import forget_rows
 from redrive.languages.iam import Context, request_tags
 from redrive.services.dynamodb import limits
+from redrive.services.dynamodb.model.stream_requests import read_specification
 from redrive.services.dynamodb.model.table import (
     Billing,
     Table,
@@ -34,7 +35,6 @@ from redrive.services.dynamodb.model.table_requests import (
     AttributeDefinition,
     Encryption,
     KeySchemaElement,
-    Stream,
     Throughput,
     change_billing,
     check_definitions_kept,
@@ -42,11 +42,11 @@ from redrive.services.dynamodb.model.table_requests import (
     limit_on_demand,
     new_billing,
     read_keys,
-    refuse_stream,
     refuse_unsupported,
     warm_up,
 )
 from redrive.services.dynamodb.model.tags import Tag, merge_tags
+from redrive.services.dynamodb.streams import begin_stream, change_stream, end_stream
 from redrive.store.api import NO_CONTEXT, Transaction
 
 
@@ -96,7 +96,7 @@ def create_table(
     global_secondary_indexes: Sequence[object] | None = None,
     billing_mode: str | None = None,
     provisioned_throughput: Throughput | None = None,
-    stream_specification: Stream | None = None,
+    stream_specification: Document | None = None,
     sse_specification: Encryption | None = None,
     tags: Sequence[Tag] | None = None,
     table_class: str | None = None,
@@ -122,7 +122,7 @@ def create_table(
         ResourcePolicy=resource_policy, GlobalTableSourceArn=global_table_source_arn,
         GlobalTableSettingsReplicationMode=global_table_settings_replication_mode, VectorIndexes=vector_indexes,
     )  # fmt: skip
-    refuse_stream(stream_specification)
+    view_type = read_specification(stream_specification)
     billing = _limited(new_billing(billing_mode, provisioned_throughput, tx.now), on_demand_throughput, warm_throughput)
     keys = read_keys(key_schema, attribute_definitions)
     tagged = merge_tags({}, tags or ())
@@ -136,6 +136,8 @@ def create_table(
         encryption_key_arn=encryption_key(caller.scope, sse_specification, new_uuid(tx.entropy)),
         is_protected=bool(deletion_protection_enabled), tags=tagged,
     )  # fmt: skip
+    if view_type is not None:
+        table = begin_stream(tx, table, view_type)
     tx.resources.put(caller.scope, table)
     return {"TableDescription": describe_table(table, tx.now, status="CREATING", item_count=0, size_bytes=0)}
 
@@ -179,7 +181,7 @@ def update_table(
     billing_mode: str | None = None,
     provisioned_throughput: Throughput | None = None,
     global_secondary_index_updates: Sequence[object] | None = None,
-    stream_specification: Stream | None = None,
+    stream_specification: Document | None = None,
     sse_specification: Encryption | None = None,
     replica_updates: Sequence[object] | None = None,
     table_class: str | None = None,
@@ -192,7 +194,7 @@ def update_table(
     disassociation_protection_enabled: bool | None = None,
     vector_index_updates: Sequence[object] | None = None,
 ) -> Document:
-    """Change the settings of a table: throughput, class, encryption, deletion protection.
+    """Change the settings of a table: throughput, class, encryption, deletion protection, its stream.
 
     Errors: ResourceNotFoundException; ValidationException (no change, or an impossible change).
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html
@@ -204,7 +206,7 @@ def update_table(
         GlobalTableSettingsReplicationMode=global_table_settings_replication_mode,
         DisassociationProtectionEnabled=disassociation_protection_enabled, VectorIndexUpdates=vector_index_updates,
     )  # fmt: skip
-    refuse_stream(stream_specification)
+    view_type = read_specification(stream_specification)
     changes = (
         billing_mode, provisioned_throughput, stream_specification, sse_specification, table_class,
         deletion_protection_enabled, on_demand_throughput, warm_throughput,
@@ -227,6 +229,8 @@ def update_table(
         table = dataclasses.replace(table, table_class=table_class)
     if deletion_protection_enabled is not None:
         table = dataclasses.replace(table, is_protected=deletion_protection_enabled)
+    if stream_specification is not None:
+        table = change_stream(tx, table, view_type)
     tx.resources.put(table.scope, table)
     return {"TableDescription": _described(tx, table, "UPDATING")}
 
@@ -245,6 +249,8 @@ def delete_table(tx: Transaction, caller: Caller, *, table_name: str) -> Documen
             "Disable deletion protection first."
         )
     described = _described(tx, table, "DELETING")
+    if table.has_stream:
+        end_stream(tx, table)
     forget_rows(tx, "items", table.id)
     tx.resources.delete(Table, table.scope, table.name)
     return {"TableDescription": described}
