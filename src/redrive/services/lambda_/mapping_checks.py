@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from redrive.core.arn import Arn
 from redrive.core.errors import ServiceError
-from redrive.core.scope import Caller
+from redrive.core.scope import Caller, Scope
 from redrive.delivery.sources.targets import queue_url
 from redrive.services.lambda_.limits import BATCH_SIZE_WITHOUT_WINDOW_MAX, RECORD_AGE_S_MIN
 from redrive.services.lambda_.model.function import (
@@ -176,7 +176,7 @@ def _positions(
         for action in _STREAM_ACTIONS:
             tx.services.authorize(tx, session, f"{service}:{action}", mapping.read_arn)
         if mapping.read_arn != mapping.source_arn:
-            tx.services.call(tx, session, service, "DescribeStreamConsumer", {"ConsumerARN": mapping.source_arn})
+            _check_consumer(tx, mapping.source_arn, caller.request_id)
         return tx.services.begin_reading(tx, session, mapping.read_arn, settings.start, settings.start_at)
     except ServiceError as error:
         if error.code == "ResourceNotFoundException":
@@ -185,6 +185,13 @@ def _positions(
             f"Cannot access stream {mapping.source_arn}. Please ensure the role can perform the {_NO_ACCESS[service]} "
             "Actions on your stream in IAM."
         ) from None
+
+
+def _check_consumer(tx: Transaction, consumer_arn: str, request_id: str) -> None:
+    """Check that a consumer exists; the role needs no permission for that. Errors: ResourceNotFoundException."""
+    arn = Arn.parse(consumer_arn)
+    owner = Caller(Scope(arn.account, arn.region), request_id)
+    tx.services.call(tx, owner, "kinesis", "DescribeStreamConsumer", {"ConsumerARN": consumer_arn})
 
 
 def _check_destination(tx: Transaction, caller: Caller, function: Function, destination: str) -> None:

@@ -40,7 +40,7 @@ ACTS = some.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(plan=PLANS, acts=ACTS, poison=some.sets(some.integers(1, 12), max_size=3))
 def test_each_record_is_processed_in_order_or_told_to_the_destination(
     plan: dict[str, object], acts: list[tuple[str, int]], poison: set[int]

@@ -120,12 +120,12 @@ class ShardLook:
         expires_at = self._of.settings.expires_at(slot.oldest_at) if slot.oldest_at else None
         if not self._due(slot.retry_at if expires_at is None else min(slot.retry_at, expires_at)):
             return []
-        found = self._reader.batch_again(number, slot)
+        end, found = slot.ends[0], self._reader.batch_again(number, slot)
         if found.expired:
             slot = self._give_up(number, slot, found.expired)
         if not found.items:
             # The rest is gone from the stream, or the filters leave it out now.
-            slot = slot.moved(slot.ends[0]) if slot.ends else slot
+            slot = slot.moved(end) if slot.position < end else slot
             self.state = self.state.with_slot(number, slot)
             return self._take_for(number, slot)
         if slot.retry_at > self._tx.now:
