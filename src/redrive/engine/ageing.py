@@ -7,7 +7,7 @@ from redrive.delivery.upkeep.metrics import KEPT_MS as METRICS_KEPT_MS
 from redrive.delivery.upkeep.metrics import MetricSweep
 from redrive.delivery.upkeep.worker import RUNS_KEPT_MS, Ageing, RunSweep, TokenSweep
 from redrive.services.dynamodb.limits import STREAM_RETENTION_MS
-from redrive.services.dynamodb.stream_retention import StreamSweep
+from redrive.services.dynamodb.stream_retention import TableStreamSweep
 from redrive.services.events.archiving import ArchiveSweep
 from redrive.services.events.limits import REPLAYS_KEPT_MS
 from redrive.services.kinesis.retention import StreamSweep
@@ -18,7 +18,7 @@ from redrive.services.sqs.retention import MessageSweep
 _ARCHIVES = ArchiveSweep()
 _MESSAGES = MessageSweep()
 _RUNS = RunSweep()
-_STREAMS = StreamSweep()
+_STREAMS = TableStreamSweep()
 
 AGEING: tuple[Ageing, ...] = (
     Ageing(

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from redrive.core.documents import Document
-from redrive.core.entropy import Entropy, new_uuid
+from redrive.core.entropy import Entropy, new_row_id
 from redrive.core.errors import Conflict, Doubtful, ServiceError, Unavailable, UserError
 from redrive.core.log import Log
 from redrive.core.scope import Caller
@@ -76,7 +76,7 @@ class Gateway:
 
     def open(self, request: HttpRequest) -> Exchange | HttpResponse:
         """Decode a request. If the request is refused, return the answer that says why."""
-        request_id = new_uuid(self._entropy)
+        request_id = new_row_id(self._entropy, self._identity.now)
         try:
             route = self._router.route(request)
         except Unroutable as error:

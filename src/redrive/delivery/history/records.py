@@ -106,6 +106,19 @@ def record_end(
     tx.attempts.record(_run(delivery, origin, end.state, tx.now), attempt)
 
 
+def record_successes(tx: Transaction, delivered: Sequence[tuple[Delivery, Origin, Ran]]) -> None:
+    """Record new deliveries that have all succeeded at their first attempt, without a row for their promises before."""
+    tx.attempts.record_successes(
+        [
+            (
+                _run(delivery, origin, RunState.DELIVERED, tx.now),
+                AttemptRecord(delivery.id, delivery.source_arn, 1, tx.now, RunState.DELIVERED, led_to=ran.led_to),
+            )
+            for delivery, origin, ran in delivered
+        ]
+    )  # fmt: skip
+
+
 def record_destination(
     tx: Transaction, delivery: Delivery, arn: str, *, led_to: str = "", error: ServiceError | None = None
 ) -> None:

@@ -61,6 +61,19 @@ WARM_WRITE_UNITS = 4_000
 PARTITION_READ_UNITS = 3_000
 PARTITION_WRITE_UNITS = 1_000
 
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PointInTimeRecoverySpecification.html
+RECOVERY_PERIOD_DAYS = 35
+
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListBackups.html
+LIST_BACKUPS_MAX = 100
+LIST_INSIGHTS_MAX = 100
+
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateContributorInsights.html
+INSIGHTS_MODES = ("ACCESSED_AND_THROTTLED_KEYS", "THROTTLED_KEYS")
+
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutResourcePolicy.html
+POLICY_BYTES_MAX = 20 * 1_024
+
 # Streams. Sources: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Streams.html and the operations'
 # pages at https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Operations_Amazon_DynamoDB_Streams.html
 STREAM_RETENTION_MS = DAY_MS

@@ -15,7 +15,7 @@ from redrive.services.dynamodb.model.table import Table
 from redrive.store.api import Transaction
 
 
-class StreamSweep:
+class TableStreamSweep:
     """Deletes the records of streams after 24 hours, and streams 24 hours after they were disabled."""
 
     timer = RETENTION

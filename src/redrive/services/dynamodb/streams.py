@@ -19,6 +19,7 @@ from redrive.services.dynamodb.model.stream_requests import (
     stream_not_found,
 )
 from redrive.services.dynamodb.model.table import Table
+from redrive.services.dynamodb.policies import policy_of
 from redrive.store.api import Transaction
 from redrive.store.tables.streams import Position, StreamRecord
 
@@ -65,8 +66,9 @@ def require_stream(tx: Transaction, caller: Caller, action: str, stream_arn: str
     Errors: AccessDeniedException; ValidationException for a text that is no stream's ARN; ResourceNotFoundException.
     """
     scope, name = read_stream_arn(stream_arn)
-    tx.services.authorize(tx, caller, f"dynamodb:{action}", stream_arn)
-    stream = find_stream(tx, scope, name) if scope == caller.scope else None
+    policy = policy_of(tx, scope, name.replace("/", "/stream/"))
+    tx.services.authorize(tx, caller, f"dynamodb:{action}", stream_arn, policy=policy)
+    stream = find_stream(tx, scope, name) if scope.region == caller.region else None
     if stream is None:
         raise stream_not_found(stream_arn)
     return stream

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redrive.core.documents import Document
-from redrive.core.entropy import new_uuid
+from redrive.core.entropy import new_row_id
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller, Scope
 from redrive.delivery.history.records import Origin
@@ -51,6 +51,6 @@ def caller_of(tx: Transaction, delivery: Delivery, target: Document, region: str
 def service_caller(tx: Transaction, delivery: Delivery, region: str) -> Caller:
     """EventBridge, which calls for the rule of a delivery."""
     return Caller(
-        Scope(delivery.scope.account, region), new_uuid(tx.entropy), service=PRINCIPAL, source_arn=delivery.source_arn,
-        trace_header=str(delivery.document.get("trace", "")),
+        Scope(delivery.scope.account, region), new_row_id(tx.entropy, tx.now), service=PRINCIPAL,
+        source_arn=delivery.source_arn, trace_header=str(delivery.document.get("trace", "")),
     )  # fmt: skip

@@ -55,6 +55,7 @@ def match(
         return
     triggered: Counter[str] = Counter()
     sources: Counter[str] = Counter()
+    arns: dict[str, str] = {}
     promised: list[Delivery] = []
     for event in events:
         names = active.matcher.matching(event.document)
@@ -67,7 +68,9 @@ def match(
             triggered.update(names)
             text = event.text
             for name in sorted(names):
-                promised += _deliveries(tx, bus.scope, active.rules[name], event, text)
+                rule = active.rules[name]
+                arn = arns.get(name) or arns.setdefault(name, rule.arn(bus.scope))
+                promised += _deliveries(tx, bus.scope, rule, arn, event, text)
     for source, times in sources.items():
         tx.metrics.count(metrics.of_bus(bus.scope, bus.name, source, metrics.MATCHED), tx.now, times=times)
     for name, times in triggered.items():
@@ -79,13 +82,12 @@ def trigger(tx: Transaction, scope: Scope, rule: Rule, event: Event) -> None:
     """Promise an event to all targets of a rule, due at once."""
     if is_tailed(tx):
         show_to_tails(tx, BusReference(scope, rule.bus_name), event, {rule.rule_name: rule}, (rule.rule_name,))
-    store_promises(tx, _deliveries(tx, scope, rule, event, event.text))
+    store_promises(tx, _deliveries(tx, scope, rule, rule.arn(scope), event, event.text))
     _count(tx, scope, rule, 1)
 
 
-def _deliveries(tx: Transaction, scope: Scope, rule: Rule, event: Event, text: str) -> list[Delivery]:
-    """The deliveries of an event to the targets of a rule, due at once. `text` is the event as JSON."""
-    arn = rule.arn(scope)
+def _deliveries(tx: Transaction, scope: Scope, rule: Rule, arn: str, event: Event, text: str) -> list[Delivery]:
+    """The deliveries of an event to the targets of a rule, due at once. `arn` is that of the rule."""
     return [
         Delivery(
             id=f"{event.key}/{rule.rule_name}/{target['Id']}", scope=scope, source=SOURCE, source_arn=arn,

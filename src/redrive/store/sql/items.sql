@@ -31,6 +31,10 @@ ORDER BY slot, hash_key, range_key LIMIT :limit;
 -- name: totals
 SELECT count(*), CAST(coalesce(sum(size_bytes), 0) AS bigint) FROM items WHERE table_id = :table_id;
 
+-- name: copy
+INSERT INTO items (table_id, slot, hash_key, range_key, size_bytes, expires_at, item)
+SELECT CAST(:to_id AS text), slot, hash_key, range_key, size_bytes, NULL, item FROM items WHERE table_id = :table_id;
+
 -- name: drop
 DELETE FROM items WHERE (table_id, slot, hash_key, range_key) IN (
   SELECT table_id, slot, hash_key, range_key FROM items WHERE table_id = :table_id

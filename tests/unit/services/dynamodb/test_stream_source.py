@@ -144,3 +144,20 @@ def test_reader_needs_permission_and_a_stream(world, stream):
         world.store.run(lambda tx: SOURCE.shards(tx, CALLER, stream.replace("orders", "others")))
 
     assert (refused.value.code, missing.value.code) == ("AccessDeniedException", "ResourceNotFoundException")
+
+
+def test_policy_of_a_stream_lets_another_account_read(world, call, stream):
+    other = Caller(Scope("111111111111", "us-east-1"), "request")
+    with pytest.raises(ServiceError) as before:
+        world.store.run(lambda tx: SOURCE.shards(tx, other, stream))
+    statement = {
+        "Effect": "Allow", "Principal": {"AWS": "111111111111"}, "Action": "dynamodb:DescribeStream",
+        "Resource": stream,
+    }  # fmt: skip
+    call(
+        "PutResourcePolicy", ResourceArn=stream,
+        Policy=json.dumps({"Version": "2012-10-17", "Statement": [statement]}),
+    )  # fmt: skip
+
+    assert before.value.code == "AccessDeniedException"
+    assert len(world.store.run(lambda tx: SOURCE.shards(tx, other, stream))) == 4

@@ -166,7 +166,6 @@ INDEX = {"IndexName": "by-b", "KeySchema": [HASH], "Projection": {"ProjectionTyp
     [
         ("LocalSecondaryIndexes", [INDEX]),
         ("GlobalSecondaryIndexes", [INDEX]),
-        ("ResourcePolicy", "{}"),
         ("GlobalTableSourceArn", ARN),
     ],
 )

@@ -46,6 +46,7 @@ from redrive.services.dynamodb.model.table_requests import (
     warm_up,
 )
 from redrive.services.dynamodb.model.tags import Tag, merge_tags
+from redrive.services.dynamodb.policies import attach_policy, forget_settings, policy_of
 from redrive.services.dynamodb.streams import begin_stream, change_stream, end_stream
 from redrive.store.api import NO_CONTEXT, Transaction
 
@@ -55,11 +56,12 @@ def authorize(
 ) -> TableReference:
     """Return the table that a name or an ARN means, if the caller may do this action (`PutItem`) on it.
 
-    Another account's table would need a resource policy, which tables do not have here.
+    Another account's table needs a resource policy that allows it.
     Errors: AccessDeniedException; ValidationException for a text that is not a table's name or ARN.
     """
     reference = refer_to_table(caller, table_name)
-    tx.services.authorize(tx, caller, f"dynamodb:{action}", reference.arn, context=context)
+    policy = policy_of(tx, reference.scope, reference.name)
+    tx.services.authorize(tx, caller, f"dynamodb:{action}", reference.arn, context=context, policy=policy)
     return reference
 
 
@@ -81,7 +83,8 @@ def require_named_table(tx: Transaction, caller: Caller, reference: TableReferen
 
 def find_table(tx: Transaction, caller: Caller, reference: TableReference) -> Table | None:
     """Return the table, or None; also None if the ARN is of another region than the request."""
-    return tx.resources.get(Table, reference.scope, reference.name) if reference.scope == caller.scope else None
+    is_here = reference.scope.region == caller.region
+    return tx.resources.get(Table, reference.scope, reference.name) if is_here else None
 
 
 @operation("CreateTable")
@@ -119,7 +122,7 @@ def create_table(
         raise invalid(f"Invalid TableArn: {table_name} is not of region {caller.region}")
     refuse_unsupported(
         LocalSecondaryIndexes=local_secondary_indexes, GlobalSecondaryIndexes=global_secondary_indexes,
-        ResourcePolicy=resource_policy, GlobalTableSourceArn=global_table_source_arn,
+        GlobalTableSourceArn=global_table_source_arn,
         GlobalTableSettingsReplicationMode=global_table_settings_replication_mode, VectorIndexes=vector_indexes,
     )  # fmt: skip
     view_type = read_specification(stream_specification)
@@ -139,6 +142,8 @@ def create_table(
     if view_type is not None:
         table = begin_stream(tx, table, view_type)
     tx.resources.put(caller.scope, table)
+    if resource_policy is not None:
+        attach_policy(tx, table, resource_policy)
     return {"TableDescription": describe_table(table, tx.now, status="CREATING", item_count=0, size_bytes=0)}
 
 
@@ -252,6 +257,7 @@ def delete_table(tx: Transaction, caller: Caller, *, table_name: str) -> Documen
     if table.has_stream:
         end_stream(tx, table)
     forget_rows(tx, "items", table.id)
+    forget_settings(tx, table)
     tx.resources.delete(Table, table.scope, table.name)
     return {"TableDescription": described}
 

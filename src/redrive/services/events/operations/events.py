@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from redrive.core.clock import Instant
 from redrive.core.documents import Document, load_json
-from redrive.core.entropy import new_uuid
+from redrive.core.entropy import new_row_id
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
 from redrive.services.events.at_once import deliver_or_promise
@@ -86,7 +86,7 @@ def _authorized_bus(
 
 
 def _event(tx: Transaction, caller: Caller, entry: Mapping[str, object], detail: Document) -> Event:
-    event_id = new_uuid(tx.entropy)
+    event_id = new_row_id(tx.entropy, tx.now)
     at, resources = entry.get("Time"), entry.get("Resources")
     document = envelope(
         id=event_id, detail_type=str(entry["DetailType"]), source=str(entry["Source"]), scope=caller.scope,

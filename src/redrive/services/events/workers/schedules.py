@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from redrive.core.clock import Instant
-from redrive.core.entropy import new_uuid
+from redrive.core.entropy import new_row_id
 from redrive.core.errors import Bug
 from redrive.core.knobs import PRODUCTION
 from redrive.core.scope import Scope
@@ -56,7 +56,7 @@ class RuleScheduleWorker:
 
 
 def _scheduled_event(tx: Transaction, scope: Scope, rule: Rule, at: Instant) -> Event:
-    event_id = new_uuid(tx.entropy)
+    event_id = new_row_id(tx.entropy, tx.now)
     document = envelope(
         id=event_id, detail_type="Scheduled Event", source="aws.events", scope=scope, at=at,
         resources=[rule.arn(scope)], detail={},
