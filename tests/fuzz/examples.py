@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 
 from redrive.wire.model.shapes import OperationModel
-from tests.fuzz.furniture import ALLOW_ALL, DLQ, FUNCTION, GROUP, QUEUE, ROLE, TEMPLATE, TRUST, archive, known
+from tests.fuzz.furniture import ALLOW_ALL, DLQ, FUNCTION, GROUP, QUEUE, ROLE, STREAM, TEMPLATE, TRUST, archive, known
 from tests.fuzz.values import Draw, Moment
 
 STREAM = known()["StreamArn"][0]
@@ -122,6 +122,37 @@ EXAMPLES: Mapping[tuple[str, str], Mapping[str, object]] = {
         "FunctionName": "echo",
         "MaximumRetryAttempts": 1,
         "DestinationConfig": {"OnFailure": {"Destination": DLQ}},
+    },
+    ("kinesis", "PutRecord"): {"StreamName": "clicks", "Data": b"x", "PartitionKey": "k", "ExplicitHashKey": "1"},
+    ("kinesis", "PutRecords"): {
+        "StreamARN": STREAM,
+        "Records": [{"Data": b"x", "PartitionKey": "k"}, {"Data": b"", "PartitionKey": "l", "ExplicitHashKey": "5"}],
+    },
+    ("kinesis", "GetShardIterator"): {
+        "StreamName": "clicks",
+        "ShardId": "shardId-000000000000",
+        "ShardIteratorType": "AT_TIMESTAMP",
+        "Timestamp": Moment(1_735_689_000),
+    },
+    ("kinesis", "ListShards"): {
+        "StreamName": "clicks",
+        "ShardFilter": {"Type": "FROM_TIMESTAMP", "Timestamp": Moment(1_735_689_000)},
+        "MaxResults": 1,
+    },
+    ("kinesis", "SplitShard"): {
+        "StreamName": "clicks",
+        "ShardToSplit": "shardId-000000000001",
+        "NewStartingHashKey": str(3 << 126),
+    },
+    ("kinesis", "MergeShards"): {
+        "StreamName": "clicks",
+        "ShardToMerge": "shardId-000000000002",
+        "AdjacentShardToMerge": "shardId-000000000003",
+    },
+    ("kinesis", "UpdateShardCount"): {
+        "StreamName": "clicks",
+        "TargetShardCount": 2,
+        "ScalingType": "UNIFORM_SCALING",
     },
     ("dynamodb", "CreateTable"): {
         "TableName": "fresh",

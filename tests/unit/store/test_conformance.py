@@ -676,6 +676,35 @@ def test_failed_append_leaves_its_numbers_to_the_next(any_store: AnyStore) -> No
     ]  # fmt: skip
 
 
+def test_records_of_all_shards_of_a_prefix_are_dropped_in_pieces(any_store: AnyStore) -> None:
+    for shard in ("s/0", "s/1", "s/10", "s", "s0/1", "t/0"):
+        any_store.run(lambda tx, shard=shard: append(tx, shard, "1", "2"))
+
+    dropped = [any_store.run(lambda tx: tx.streams.drop_all("s/", limit=4)) for _ in range(3)]
+
+    assert dropped == [4, 2, 0]
+    left = any_store.run(lambda tx: {shard: seqs(tx, shard) for shard in ("s/0", "s/1", "s/10", "s", "s0/1", "t/0")})
+    assert left == {"s/0": [], "s/1": [], "s/10": [], "s": [1, 2], "s0/1": [1, 2], "t/0": [1, 2]}
+    assert any_store.run(lambda tx: append(tx, "s/0", "1"))[0].seq == 1
+
+
+def test_records_of_a_span_are_counted_up_to_a_number(any_store: AnyStore) -> None:
+    for at, texts in ((1_000, "ab"), (2_000, "cde"), (2_500, "f")):
+        records = [NewStreamRecord("key", text.encode()) for text in texts]  # 4 bytes each.
+
+        def step(tx: Transaction, at: int = at, records: Sequence[NewStreamRecord] = records) -> None:
+            tx.streams.reserve("a")
+            tx.streams.append("a", records, now=at)
+
+        any_store.run(step)
+
+    counted = [(0, 0), (4, 16), (2, 8), (6, 24)]
+    asked = [(2_501, 9), (2_000, 9), (2_000, 2), (0, 9)]
+    assert [any_store.run(lambda tx, at=at, at_most=at_most: tx.streams.written_since("a", at, at_most=at_most))
+            for at, at_most in asked] == counted  # fmt: skip
+    assert any_store.run(lambda tx: tx.streams.written_since("b", 0, at_most=9)) == (0, 0)
+
+
 def test_page_of_records_ends_at_its_limits(any_store: AnyStore) -> None:
     any_store.run(lambda tx: append(tx, "a", *["x" * 7] * 100))  # 10 bytes each, with the partition key.
 

@@ -21,5 +21,10 @@ FROM stream_records WHERE shard = ? AND seq > ? AND at >= ?;
 -- name: delete -- hot
 DELETE FROM stream_records WHERE shard = ? AND seq <= ?;
 
+-- name: drop_all
+DELETE FROM stream_records WHERE (shard, seq) IN (
+  SELECT r.shard, r.seq FROM stream_records AS r WHERE r.shard >= ? AND r.shard < ? ORDER BY r.shard, r.seq LIMIT ?
+);
+
 -- name: nth -- hot
 SELECT max(n.seq) FROM (SELECT seq FROM stream_records WHERE shard = ? ORDER BY seq LIMIT ?) AS n;

@@ -153,6 +153,12 @@ class StreamTable:
         row = self._database.one(_SQL["nth"], (shard, limit))
         return 0 if row is None or row[0] is None else self._database.run(_SQL["delete"], (shard, int(row[0])))
 
+    def drop_all(self, prefix: str, *, limit: int) -> int:
+        """Delete up to `limit` records of all shards whose ids begin so, and which nobody uses. Returns how many."""
+        for shard in [shard for shard in self._last if shard.startswith(prefix)]:
+            del self._last[shard]
+        return self._database.run(_SQL["drop_all"], (prefix, f"{prefix}\U0010ffff", limit))
+
     def forget(self) -> None:
         """Clear the cache: after a rollback, and when other nodes may have written."""
         self._last.clear()

@@ -168,8 +168,7 @@ def delete_stream(
             "set EnforceConsumerDeletion."
         )
     tx.resources.delete(Stream, stream.scope, stream.name)
-    for shard in stream.shards:
-        forget_rows(tx, "stream_records", stream.records_of(shard.index))
+    forget_rows(tx, "streams", stream.id)
     announce(tx, stream)
     return {}
 
