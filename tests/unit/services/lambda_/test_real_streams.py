@@ -237,7 +237,8 @@ def test_metrics_tell_of_what_was_read_and_of_its_age(world: World) -> None:
 
     def total(name: str, **dimensions: str) -> list[float]:
         points = cloudwatch.get_metric_statistics(
-            Namespace="AWS/Lambda", MetricName=name, StartTime=world.now / 1000 - 3_600, EndTime=world.now / 1000, Period=3_600,
+            Namespace="AWS/Lambda", MetricName=name, StartTime=world.now / 1000 - 3_600, EndTime=world.now / 1000,
+            Period=3_600,
             Dimensions=[{"Name": key, "Value": value} for key, value in dimensions.items()], Statistics=["Sum"],
         )["Datapoints"]  # fmt: skip
         return [point["Sum"] for point in points]

@@ -13,7 +13,7 @@ from redrive.delivery.worker import FreeSlots
 from redrive.store.api import Transaction
 from redrive.store.tables.attempts import AttemptRecord
 from tests.unit.services.lambda_.functions import ARN, BROKEN, QUEUE_ARN, START, THROTTLED, Rig, answered, raised
-from tests.unit.services.lambda_.shards import FIRST, STREAM, number_of
+from tests.unit.services.lambda_.shards import FIRST, STREAM
 
 ON_FAILURE = {"OnFailure": {"Destination": f"{QUEUE_ARN}failed"}}
 REPORTS = ["ReportBatchItemFailures"]
@@ -468,6 +468,18 @@ def test_batch_that_never_answers_comes_again_when_its_lease_ends(rig: Rig) -> N
     assert calls(rig) == [["a"]]
 
 
+def test_restart_takes_a_batch_up_again_at_once(rig: Rig) -> None:
+    """As after kill -9: the server that starts is alone on the store, and ends the leases of the one before."""
+    map_stream(rig, BatchSize=1)
+    put(rig, "a", "b")
+    start_all(rig)
+
+    rig.store.run(lambda tx: tx.deliveries.end_leases(tx.now))
+    rig.advance(0)
+
+    assert calls(rig) == [["a"], ["b"]]
+
+
 def test_position_moves_with_the_settlement_only(rig: Rig) -> None:
     map_stream(rig, BatchSize=1)
     put(rig, "a", "b")
@@ -662,7 +674,3 @@ def test_destination_that_is_gone_loses_the_record_and_the_shard_goes_on(rig: Ri
     assert calls(rig) == [["a"], ["b"]]
     (lost,) = [one for one in attempts(rig) if one.state.value == "dropped"]
     assert lost.why.startswith(f"the record to {QUEUE_ARN}failed failed with ")
-
-
-def test_number_of_a_record_is_found_where_it_lies(rig: Rig) -> None:
-    assert put(rig, "a", "b") == [number_of(1), number_of(2)]
