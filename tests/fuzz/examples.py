@@ -13,7 +13,7 @@ from redrive.wire.model.shapes import OperationModel
 from tests.fuzz.furniture import ALLOW_ALL, DLQ, FUNCTION, GROUP, QUEUE, ROLE, STREAM, TEMPLATE, TRUST, archive, known
 from tests.fuzz.values import Draw, Moment
 
-STREAM = known()["StreamArn"][0]
+TABLE_STREAM = known()["StreamArn"][0]
 _URL = known()["QueueUrl"][0]
 _FIFO = known()["QueueUrl"][1]
 _KEY = {"id": {"S": "1"}, "at": {"N": "1"}}
@@ -261,15 +261,15 @@ EXAMPLES: Mapping[tuple[str, str], Mapping[str, object]] = {
         "TableName": "orders",
         "TimeToLiveSpecification": {"Enabled": True, "AttributeName": "at"},
     },
-    ("dynamodbstreams", "DescribeStream"): {"StreamArn": STREAM, "Limit": 3},
+    ("dynamodbstreams", "DescribeStream"): {"StreamArn": TABLE_STREAM, "Limit": 3},
     ("dynamodbstreams", "GetShardIterator"): {
-        "StreamArn": STREAM,
+        "StreamArn": TABLE_STREAM,
         "ShardId": "shardId-00000001735689600000-00000000",
         "ShardIteratorType": "AT_SEQUENCE_NUMBER",
         "SequenceNumber": "100000000000001000000",
     },
     ("dynamodbstreams", "GetRecords"): {
-        "ShardIterator": f"{STREAM}|1|c2hhcmRJZC0wMDAwMDAwMTczNTY4OTYwMDAwMC0wMDAwMDAwMDoxOjE3MzU2ODk2MDAwMDA=",
+        "ShardIterator": f"{TABLE_STREAM}|1|c2hhcmRJZC0wMDAwMDAwMTczNTY4OTYwMDAwMC0wMDAwMDAwMDoxOjE3MzU2ODk2MDAwMDA=",
         "Limit": 5,
     },
     ("events", "CreateEventBus"): {

@@ -1,7 +1,7 @@
 """Deletion of many rows: deleted or purged data is invisible at once, and its rows are deleted in pieces.
 
-A queue, a DynamoDB table, a log group, an archive, a stream and a shard store their rows under an id of their own. When no
-resource has this id any more, nobody can see the rows, so it does not matter how long their deletion takes.
+A queue, a DynamoDB table, a log group, an archive, a stream and a shard store their rows under an id of their own. When
+no resource has this id any more, nobody can see the rows, so it does not matter how long their deletion takes.
 """
 
 from __future__ import annotations

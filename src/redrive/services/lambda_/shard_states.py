@@ -8,7 +8,7 @@ from typing import Protocol
 from redrive.core.scope import Caller, Scope
 from redrive.delivery.sources.stream_sources import StreamShard, StreamSource
 from redrive.services.lambda_.model.mapping import EventSourceMapping
-from redrive.services.lambda_.model.shard_state import ShardState, fresh_slots, state_name
+from redrive.services.lambda_.model.shard_state import ShardState, fresh_lanes, state_name
 from redrive.services.lambda_.model.stream_settings import StreamSettings
 from redrive.store.api import Transaction
 
@@ -39,9 +39,9 @@ def state_of(tx: Transaction, scope: Scope, mapping: str, shard_id: str) -> Shar
 
 def begin(tx: Transaction, scope: Scope, mapping: EventSourceMapping, positions: Mapping[str, int]) -> None:
     """Store the positions with which a new mapping begins in the shards that exist now."""
-    slots = 1 if mapping.stream is None else mapping.stream.parallelization
+    lanes = 1 if mapping.stream is None else mapping.stream.parallelization
     for shard_id, position in positions.items():
-        tx.resources.put(scope, ShardState(state_name(mapping.name, shard_id), fresh_slots(position, slots)))
+        tx.resources.put(scope, ShardState(state_name(mapping.name, shard_id), fresh_lanes(position, lanes)))
 
 
 def readable_shards(tx: Transaction, reading: Reading) -> list[tuple[StreamShard, ShardState]]:
@@ -60,7 +60,7 @@ def readable_shards(tx: Transaction, reading: Reading) -> list[tuple[StreamShard
         if state is None:
             is_new = True
             state = ShardState(
-                state_name(reading.mapping.name, shard.id), fresh_slots(0, reading.settings.parallelization)
+                state_name(reading.mapping.name, shard.id), fresh_lanes(0, reading.settings.parallelization)
             )
             tx.resources.put(reading.scope, state)
         if state.is_finished:

@@ -15,9 +15,8 @@ from redrive.delivery.sources.watches import Reader, Watch, arrived, unwatch, wa
 from redrive.delivery.worker import ONE, FreeSlots
 from redrive.services.lambda_.model.function import Function
 from redrive.services.lambda_.model.mapping import EventSourceMapping
-from redrive.services.lambda_.paces import is_full
+from redrive.services.lambda_.paces import NAME, is_full
 from redrive.services.lambda_.watches import paused_until
-from redrive.services.lambda_.workers.mappings import NAME
 from redrive.services.sqs.retention import MessageSweep
 from redrive.services.sqs.visibility import next_visible
 from redrive.services.sqs.workers.move_tasks import MoveTaskWorker

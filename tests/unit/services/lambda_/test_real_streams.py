@@ -77,6 +77,11 @@ def world() -> Iterator[World]:
     world.close()
 
 
+def register(world: World, name: str, handler: Any) -> None:
+    """Make functions of this name call a handler."""
+    world.functions.register(name, handler)
+
+
 def failures(world: World) -> list[dict[str, Any]]:
     """The records in the on-failure destination."""
     sqs = world.client("sqs")
@@ -94,7 +99,7 @@ def put(world: World, *keys: str) -> list[str]:
 
 def test_function_on_a_stream_of_kinesis_processes_its_records_in_order(world: World) -> None:
     seen: list[str] = []
-    world.functions.register("on-click", kinesis_batch(lambda record: seen.append(record["kinesis"]["partitionKey"])))
+    register(world, "on-click", kinesis_batch(lambda record: seen.append(record["kinesis"]["partitionKey"])))
 
     put(world, "a", "b", "c")
     world.settle()
@@ -110,7 +115,7 @@ def test_library_for_handlers_reports_the_record_from_which_the_batch_comes_agai
         seen.append(record["kinesis"]["partitionKey"])
         assert record["kinesis"]["partitionKey"] != "b"
 
-    world.functions.register("on-click", kinesis_batch(one, on_failure=lambda *_: None))
+    register(world, "on-click", kinesis_batch(one, on_failure=lambda *_: None))
     numbers = put(world, "a", "b", "c")
 
     world.advance(seconds=10)
@@ -124,7 +129,7 @@ def test_library_for_handlers_reports_the_record_from_which_the_batch_comes_agai
 
 def test_shard_that_is_split_is_read_before_its_children(world: World) -> None:
     seen: list[str] = []
-    world.functions.register("on-click", kinesis_batch(lambda record: seen.append(record["eventID"].split(":")[0])))
+    register(world, "on-click", kinesis_batch(lambda record: seen.append(record["eventID"].split(":")[0])))
     kinesis = world.client("kinesis")
     put(world, "a", "b")
 
@@ -147,7 +152,7 @@ def test_function_reads_a_stream_through_a_consumer(world: World) -> None:
     (mapping,) = functions.list_event_source_mappings(FunctionName="on-click")["EventSourceMappings"]
     functions.delete_event_source_mapping(UUID=mapping["UUID"])
     seen: list[str] = []
-    world.functions.register("on-click", kinesis_batch(lambda record: seen.append(record["kinesis"]["partitionKey"])))
+    register(world, "on-click", kinesis_batch(lambda record: seen.append(record["kinesis"]["partitionKey"])))
     world.advance(seconds=1)
 
     functions.create_event_source_mapping(
@@ -160,8 +165,9 @@ def test_function_reads_a_stream_through_a_consumer(world: World) -> None:
 
 
 def test_function_on_a_table_sees_the_changes_that_its_filter_lets_pass(world: World) -> None:
-    seen: list[tuple[str, str]] = []
-    world.functions.register(
+    seen: list[Any] = []
+    register(
+        world,
         "on-order",
         dynamodb_batch(lambda record: seen.append((record["eventName"], record["dynamodb"]["Keys"]["id"]["S"]))),
     )
@@ -184,7 +190,7 @@ def test_poison_change_of_a_table_is_isolated_and_told_to_the_destination(world:
         if "bad" in ids:
             raise ValueError("poison")
 
-    world.functions.register("on-order", handler)
+    register(world, "on-order", handler)
     table = world.resource("dynamodb").Table("orders")
     with table.batch_writer() as batch:
         for name in ("bad", "good", "fine"):
@@ -201,10 +207,8 @@ def test_poison_change_of_a_table_is_isolated_and_told_to_the_destination(world:
 
 
 def test_shards_of_a_table_that_succeed_each_other_are_read_to_the_end(world: World) -> None:
-    seen: list[str] = []
-    world.functions.register(
-        "on-order", dynamodb_batch(lambda record: seen.append(record["dynamodb"]["Keys"]["id"]["S"]))
-    )
+    seen: list[Any] = []
+    register(world, "on-order", dynamodb_batch(lambda record: seen.append(record["dynamodb"]["Keys"]["id"]["S"])))
     table = world.resource("dynamodb").Table("orders")
 
     for number in range(10):
@@ -216,7 +220,7 @@ def test_shards_of_a_table_that_succeed_each_other_are_read_to_the_end(world: Wo
 
 def test_filter_of_a_queue_lets_a_function_see_what_matches(world: World) -> None:
     seen: list[str] = []
-    world.functions.register("on-order", lambda event, context: seen.extend(one["body"] for one in event["Records"]))
+    register(world, "on-order", lambda event, context: seen.extend(one["body"] for one in event["Records"]))
     sqs = world.client("sqs")
     url = sqs.get_queue_url(QueueName="jobs")["QueueUrl"]
 
@@ -228,7 +232,7 @@ def test_filter_of_a_queue_lets_a_function_see_what_matches(world: World) -> Non
 
 
 def test_metrics_tell_of_what_was_read_and_of_its_age(world: World) -> None:
-    world.functions.register("on-click", lambda event, context: None)
+    register(world, "on-click", lambda event, context: None)
     put(world, "a", "b")
     world.advance(minutes=2)
 

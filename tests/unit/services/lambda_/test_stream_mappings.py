@@ -61,7 +61,7 @@ SETTINGS = {
 }  # fmt: skip
 
 
-def test_settings_are_kept(made: Rig) -> None:
+def test_settings_of_a_stream_mapping_are_kept(made: Rig) -> None:
     created = made.call("CreateEventSourceMapping", **GIVEN, **SETTINGS)
 
     found = made.call("GetEventSourceMapping", UUID=created["UUID"])

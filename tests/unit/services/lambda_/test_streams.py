@@ -172,7 +172,12 @@ def test_waits_between_retries_double_from_a_quarter_second_to_a_minute(rig: Rig
     map_stream(rig)
     put(rig, "a")
     seen: list[int] = []
-    rig.invoker.answer = lambda _: (seen.append(rig.clock.now() - START), raised("poison"))[1]
+
+    def answer(_: Invocation) -> InvocationResult:
+        seen.append(rig.clock.now() - START)
+        return raised("poison")
+
+    rig.invoker.answer = answer
 
     rig.advance(240)
 

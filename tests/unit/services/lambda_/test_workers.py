@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -196,7 +197,7 @@ def test_concurrency_is_bounded_by_the_mapping_and_the_function(
     ],
 )
 def test_full_queue_is_given_more_batches_as_time_passes(
-    rig: Rig, params: dict[str, object], at_first: int, after_a_minute: int
+    rig: Rig, params: dict[str, Any], at_first: int, after_a_minute: int
 ) -> None:
     map_queue(rig, BatchSize=1, **params)
     for _ in range(150):

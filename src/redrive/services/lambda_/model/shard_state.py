@@ -1,8 +1,8 @@
 """How far a mapping has read a shard: one position, and at most one batch, for each of the concurrent batches.
 
-A slot has the records whose partition keys fall to it. All records of a slot up to its position are done. `ends` are
+A lane has the records whose partition keys fall to it. All records of a lane up to its position are done. `ends` are
 the numbers with which the batches end that are under way or come again, the next one first; a batch that was split has
-several. So a batch is the slot's records after the position up to `ends[0]`, however often it is read.
+several. So a batch is the lane's records after the position up to `ends[0]`, however often it is read.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class Lane:
     """One of the concurrent batches of a shard. See the module.
 
     `running` is the id of the attempt under way. `attempts` counts those at the batch that were begun and recorded,
@@ -60,13 +60,13 @@ class Slot:
         """Whether nothing is under way or comes again."""
         return not self.ends and not self.running and not self.waits
 
-    def moved(self, position: int) -> Slot:
-        """The slot after its batch has ended, done or given up."""
+    def moved(self, position: int) -> Lane:
+        """The lane after its batch has ended, done or given up."""
         ends = self.ends[1:] if self.ends and self.ends[0] <= position else self.ends
-        return Slot(position, ends, execution_id=self.execution_id if ends else "", window=self.window)
+        return Lane(position, ends, execution_id=self.execution_id if ends else "", window=self.window)
 
-    def rested(self) -> Slot:
-        """The slot without a batch under way that comes again."""
+    def rested(self) -> Lane:
+        """The lane without a batch under way that comes again."""
         return replace(self, batch_id="", running="", attempts=0, failures=0, waits=0, retry_at=0)
 
 
@@ -78,13 +78,13 @@ class ShardState:
     IS_STATE: ClassVar[bool] = True
 
     name: str
-    slots: tuple[Slot, ...]
+    lanes: tuple[Lane, ...]
     is_finished: bool = False
     turn: int = 0
 
-    def with_slot(self, number: int, slot: Slot) -> ShardState:
-        """The state with another slot in this place."""
-        return replace(self, slots=(*self.slots[:number], slot, *self.slots[number + 1 :]))
+    def with_lane(self, number: int, lane: Lane) -> ShardState:
+        """The state with another lane in this place."""
+        return replace(self, lanes=(*self.lanes[:number], lane, *self.lanes[number + 1 :]))
 
 
 def state_name(mapping: str, shard_id: str) -> str:
@@ -92,31 +92,31 @@ def state_name(mapping: str, shard_id: str) -> str:
     return f"{mapping}/{shard_id}"
 
 
-def fresh_slots(position: int, count: int) -> tuple[Slot, ...]:
+def fresh_lanes(position: int, count: int) -> tuple[Lane, ...]:
     """Slots that begin after a record."""
-    return (Slot(position),) * count
+    return (Lane(position),) * count
 
 
-def slot_of(partition_key: str, count: int) -> int:
-    """The slot to which the records with a partition key belong: always the same, so they keep their order."""
+def lane_of(partition_key: str, count: int) -> int:
+    """The lane to which the records with a partition key belong: always the same, so they keep their order."""
     return zlib.crc32(partition_key.encode()) % count if count > 1 else 0
 
 
 def resized(state: ShardState, count: int) -> ShardState:
-    """The state with as many slots as the mapping asks for, once all slots have come to the same record.
+    """The state with as many lanes as the mapping asks for, once all lanes have come to the same record.
 
-    Until then the slots that are ahead wait for the others: otherwise records would be done twice, or out of order.
+    Until then the lanes that are ahead wait for the others: otherwise records would be done twice, or out of order.
     """
-    if len(state.slots) == count:
+    if len(state.lanes) == count:
         return state
     last = meeting_point(state)
-    is_met = all(slot.is_free and slot.window is None and slot.position >= last for slot in state.slots)
-    return replace(state, slots=fresh_slots(last, count)) if is_met else state
+    is_met = all(lane.is_free and lane.window is None and lane.position >= last for lane in state.lanes)
+    return replace(state, lanes=fresh_lanes(last, count)) if is_met else state
 
 
 def meeting_point(state: ShardState) -> int:
-    """The number up to which some slot has taken records."""
-    return max(slot.last for slot in state.slots)
+    """The number up to which some lane has taken records."""
+    return max(lane.last for lane in state.lanes)
 
 
 def window_of(at: Instant, length_s: int) -> Window:

@@ -1,4 +1,4 @@
-"""Batches of stream records: the function's event, what its answer says, and what follows for the shard's slot.
+"""Batches of stream records: the function's event, what its answer says, and what follows for the shard's lane.
 
 All functions here are pure. The answers of a function, of a mapping with ReportBatchItemFailures:
 
@@ -24,7 +24,7 @@ from redrive.delivery.outside.invocation import InvocationResult, InvocationStat
 from redrive.services.lambda_.limits import WINDOW_STATE_BYTES_MAX
 from redrive.services.lambda_.model.batch import reported_failures
 from redrive.services.lambda_.model.failure_record import Edge
-from redrive.services.lambda_.model.shard_state import Slot, Window
+from redrive.services.lambda_.model.shard_state import Lane, Window
 from redrive.services.lambda_.model.stream_settings import StreamSettings, backoff_ms
 
 
@@ -69,10 +69,10 @@ class End(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """The slot after an attempt. The first `done` records of the batch are done; with GIVE_UP the others are not."""
+class Settlement:
+    """The lane after an attempt. The first `done` records of the batch are done; with GIVE_UP the others are not."""
 
-    slot: Slot
+    lane: Lane
     end: End
     done: int
     why: str = ""
@@ -135,17 +135,19 @@ def read_answer(
     return DoneBefore(min(places), state)
 
 
-def step(slot: Slot, seqs: Sequence[int], answer: Answer, settings: StreamSettings, now: Instant) -> Step:
-    """What follows for a slot whose attempt at these records has ended.
+def after_attempt(
+    lane: Lane, seqs: Sequence[int], answer: Answer, settings: StreamSettings, now: Instant
+) -> Settlement:
+    """What follows for a lane whose attempt at these records has ended.
 
     Source: https://docs.aws.amazon.com/lambda/latest/dg/kinesis-on-failure-destination.html
     """
-    ended = replace(slot, running="")
+    ended = replace(lane, running="")
     match answer:
         case Done(state):
-            return Step(_with_state(ended.moved(seqs[-1]), state), End.DONE, len(seqs))
+            return Settlement(_with_state(ended.moved(seqs[-1]), state), End.DONE, len(seqs))
         case NotRun():
-            return Step(_waiting(ended, now), End.RETRY, 0)
+            return Settlement(_waiting(ended, now), End.RETRY, 0)
         case DoneBefore(place, state) if place > 0:
             return _checkpoint(_with_state(ended, state), seqs, place, settings, now)
         case Undone() if settings.bisects and len(seqs) > 1:
@@ -155,68 +157,68 @@ def step(slot: Slot, seqs: Sequence[int], answer: Answer, settings: StreamSettin
             return _count(ended, seqs, settings, now, why)
 
 
-def final_step(slot: Slot, answer: Answer, settings: StreamSettings, now: Instant) -> Step:
+def after_last_call(lane: Lane, answer: Answer, settings: StreamSettings, now: Instant) -> Settlement:
     """What follows after the last call for a window: its state ends, or the call comes again.
 
     A window that was cut goes on with an empty state.
     """
-    ended = replace(slot, running="")
-    window = slot.window
+    ended = replace(lane, running="")
+    window = lane.window
     assert window is not None, "the call was for a window"
     after = Window(window.start, window.end, {}) if window.is_cut else None
     match answer:
         case Done():
-            return Step(replace(ended.rested(), window=after), End.DONE, 0)
+            return Settlement(replace(ended.rested(), window=after), End.DONE, 0)
         case NotRun():
-            return Step(_waiting(ended, now), End.RETRY, 0)
+            return Settlement(_waiting(ended, now), End.RETRY, 0)
         case DoneBefore() | Undone():
             failed = replace(ended, failures=ended.failures + 1)
             if settings.is_exhausted(failed.failures):
-                return Step(replace(ended.rested(), window=after), End.GIVE_UP, 0)
-            return Step(_waiting(failed, now), End.RETRY, 0)
+                return Settlement(replace(ended.rested(), window=after), End.GIVE_UP, 0)
+            return Settlement(_waiting(failed, now), End.RETRY, 0)
 
 
-def _count(slot: Slot, seqs: Sequence[int], settings: StreamSettings, now: Instant, why: str) -> Step:
+def _count(lane: Lane, seqs: Sequence[int], settings: StreamSettings, now: Instant, why: str) -> Settlement:
     """Count a failure of the whole batch: it comes again, or is given up."""
-    failed = replace(slot, failures=slot.failures + 1)
+    failed = replace(lane, failures=lane.failures + 1)
     if settings.is_exhausted(failed.failures):
-        return Step(failed.moved(seqs[-1]), End.GIVE_UP, 0, why)
-    return Step(_waiting(failed, now), End.RETRY, 0, why)
+        return Settlement(failed.moved(seqs[-1]), End.GIVE_UP, 0, why)
+    return Settlement(_waiting(failed, now), End.RETRY, 0, why)
 
 
-def _checkpoint(slot: Slot, seqs: Sequence[int], place: int, settings: StreamSettings, now: Instant) -> Step:
+def _checkpoint(lane: Lane, seqs: Sequence[int], place: int, settings: StreamSettings, now: Instant) -> Settlement:
     """Move to the record before the one that failed; the rest is a smaller batch, with one failure behind it.
 
     With bisecting, the checkpoint is a split, which uses up no retry.
     """
     failures = 0 if settings.bisects else 1
     if settings.is_exhausted(failures):
-        return Step(slot.moved(seqs[-1]), End.GIVE_UP, place)
+        return Settlement(lane.moved(seqs[-1]), End.GIVE_UP, place)
     rest = replace(
-        slot.rested(), position=seqs[place - 1], attempts=0, failures=failures, waits=1, retry_at=now + backoff_ms(1)
+        lane.rested(), position=seqs[place - 1], attempts=0, failures=failures, waits=1, retry_at=now + backoff_ms(1)
     )
-    return Step(rest, End.SPLIT, place, f"{len(seqs) - place} of its records come again")
+    return Settlement(rest, End.SPLIT, place, f"{len(seqs) - place} of its records come again")
 
 
-def _split(slot: Slot, seqs: Sequence[int], now: Instant) -> Step:
+def _split(lane: Lane, seqs: Sequence[int], now: Instant) -> Settlement:
     """Split a batch in two; the first half is the larger one. This uses up no retry."""
     middle = (len(seqs) + 1) // 2
     halves = replace(
-        slot.rested(), ends=(seqs[middle - 1], *slot.ends), waits=1, retry_at=now + backoff_ms(1)
+        lane.rested(), ends=(seqs[middle - 1], *lane.ends), waits=1, retry_at=now + backoff_ms(1)
     )  # fmt: skip
-    return Step(halves, End.SPLIT, 0, f"it was split into {middle} and {len(seqs) - middle} records")
+    return Settlement(halves, End.SPLIT, 0, f"it was split into {middle} and {len(seqs) - middle} records")
 
 
-def _waiting(slot: Slot, now: Instant) -> Slot:
-    waits = slot.waits + 1
-    return replace(slot, waits=waits, retry_at=now + backoff_ms(waits))
+def _waiting(lane: Lane, now: Instant) -> Lane:
+    waits = lane.waits + 1
+    return replace(lane, waits=waits, retry_at=now + backoff_ms(waits))
 
 
-def _with_state(slot: Slot, state: object) -> Slot:
-    if slot.window is None:
-        return slot
+def _with_state(lane: Lane, state: object) -> Lane:
+    if lane.window is None:
+        return lane
     is_cut = len(dump_json(state).encode()) > WINDOW_STATE_BYTES_MAX
-    return replace(slot, window=replace(slot.window, state=state, is_cut=is_cut))
+    return replace(lane, window=replace(lane.window, state=state, is_cut=is_cut))
 
 
 def _object(payload: bytes) -> Document | None:

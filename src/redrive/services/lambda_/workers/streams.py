@@ -34,24 +34,24 @@ from redrive.services.lambda_.model.event_invoke import UNHANDLED
 from redrive.services.lambda_.model.failure_record import Condition, Extent, Response, failure_record
 from redrive.services.lambda_.model.function import Function
 from redrive.services.lambda_.model.mapping import EventSourceMapping
-from redrive.services.lambda_.model.shard_state import ShardState, Slot, numbers_of
+from redrive.services.lambda_.model.shard_state import Lane, ShardState, numbers_of
 from redrive.services.lambda_.model.stream_batch import (
     Answer,
     End,
-    Step,
+    Settlement,
     Undone,
+    after_attempt,
+    after_last_call,
     edge_of,
-    final_step,
     read_answer,
-    step,
 )
 from redrive.services.lambda_.model.stream_settings import StreamSettings
 from redrive.services.lambda_.runs import function_caller, record_run, run_caller
+from redrive.services.lambda_.shard_reading import Subject
 from redrive.services.lambda_.shard_states import readable_shards, state_of
+from redrive.services.lambda_.shards import NAME, STREAM_BATCH, BatchRow, ShardLook
 from redrive.services.lambda_.source import outcome_of, reported
 from redrive.services.lambda_.watches import STREAM_TIMER, end_pause, look_now, pause, paused_until, timer_of
-from redrive.services.lambda_.workers.shard_reading import Subject
-from redrive.services.lambda_.workers.shards import NAME, STREAM_BATCH, BatchRow, ShardLook
 from redrive.store.api import Transaction
 from redrive.store.tables.attempts import RunState
 from redrive.store.tables.deliveries import Delivery
@@ -198,42 +198,42 @@ def _mappings_due(tx: Transaction) -> list[_Due]:
 def _settle(
     tx: Transaction, ran: Invocation, row: Delivery, mapping: EventSourceMapping | None, result: InvocationResult
 ) -> str:
-    """Record the run, and move the slot's position as far as records are done. Returns the LastProcessingResult."""
+    """Record the run, and move the lane's position as far as records are done. Returns the LastProcessingResult."""
     record_run(tx, ran, result)
     batch = BatchRow(**row.document)
-    state, slot = _running(tx, row, batch)
-    if mapping is None or mapping.stream is None or state is None or slot is None:
+    state, lane = _running(tx, row, batch)
+    if mapping is None or mapping.stream is None or state is None or lane is None:
         return ""
     answer = read_answer(
-        result, ran.payload, reports_failures=batch.reports_failures, has_state=slot.window is not None
+        result, ran.payload, reports_failures=batch.reports_failures, has_state=lane.window is not None
     )
-    after = _step(slot, batch, answer, mapping.stream, tx.now)
-    tx.resources.put(row.scope, state.with_slot(batch.slot, after.slot))
+    after = _after(lane, batch, answer, mapping.stream, tx.now)
+    tx.resources.put(row.scope, state.with_lane(batch.lane, after.lane))
     _count(tx, row.scope, mapping, batch, result, after)
     sent = None
     if after.end is End.GIVE_UP and not batch.is_final:
-        sent = _give_up(tx, ran, row, mapping, batch, slot, result, after)
-    _record(tx, row, mapping, batch, slot, answer, result, after, sent)
+        sent = _give_up(tx, ran, row, mapping, batch, lane, result, after)
+    _record(tx, row, mapping, batch, lane, answer, result, after, sent)
     return "OK" if after.end is End.DONE else "PROBLEM: Function call failed"
 
 
-def _step(slot: Slot, batch: BatchRow, answer: Answer, settings: StreamSettings, now: Instant) -> Step:
+def _after(lane: Lane, batch: BatchRow, answer: Answer, settings: StreamSettings, now: Instant) -> Settlement:
     if batch.is_final:
-        return final_step(slot, answer, settings, now)
-    return step(slot, numbers_of(batch.ranges), answer, settings, now)
+        return after_last_call(lane, answer, settings, now)
+    return after_attempt(lane, numbers_of(batch.ranges), answer, settings, now)
 
 
-def _running(tx: Transaction, row: Delivery, batch: BatchRow) -> tuple[ShardState | None, Slot | None]:
-    """The state of the batch's shard and its slot, if this attempt is still the slot's."""
+def _running(tx: Transaction, row: Delivery, batch: BatchRow) -> tuple[ShardState | None, Lane | None]:
+    """The state of the batch's shard and its lane, if this attempt is still the lane's."""
     state = state_of(tx, row.scope, batch.mapping, batch.shard)
-    if state is None or batch.slot >= len(state.slots) or state.slots[batch.slot].running != row.id:
+    if state is None or batch.lane >= len(state.lanes) or state.lanes[batch.lane].running != row.id:
         return None, None
-    return state, state.slots[batch.slot]
+    return state, state.lanes[batch.lane]
 
 
 def _give_up(
-    tx: Transaction, ran: Invocation, row: Delivery, mapping: EventSourceMapping, batch: BatchRow, slot: Slot,
-    result: InvocationResult, after: Step,
+    tx: Transaction, ran: Invocation, row: Delivery, mapping: EventSourceMapping, batch: BatchRow, lane: Lane,
+    result: InvocationResult, after: Settlement,
 ) -> Sent:  # fmt: skip
     """Send the metadata of the records that were never done to the mapping's destination."""
     extent = batch.extent
@@ -243,7 +243,7 @@ def _give_up(
     error = UNHANDLED if result.status is InvocationStatus.FUNCTION_ERROR else None
     record = failure_record(
         request_id=ran.request_id, function_arn=mapping.function_arn, condition=Condition.RETRIES,
-        calls=slot.failures + 1, response=Response(ran.version, error), stream_arn=mapping.read_arn,
+        calls=lane.failures + 1, response=Response(ran.version, error), stream_arn=mapping.read_arn,
         shard_id=batch.shard, extent=extent, now=tx.now,
     )  # fmt: skip
     sent = send_failure(tx, _caller(tx, ran), mapping, record)
@@ -260,8 +260,8 @@ def _caller(tx: Transaction, ran: Invocation) -> Caller | ServiceError:
 
 
 def _record(
-    tx: Transaction, row: Delivery, mapping: EventSourceMapping, batch: BatchRow, slot: Slot, answer: Answer,
-    result: InvocationResult, after: Step, sent: Sent | None,
+    tx: Transaction, row: Delivery, mapping: EventSourceMapping, batch: BatchRow, lane: Lane, answer: Answer,
+    result: InvocationResult, after: Settlement, sent: Sent | None,
 ) -> None:  # fmt: skip
     """Record the attempt in the history."""
     outcome = outcome_of(result)
@@ -278,10 +278,10 @@ def _record(
     record_stream_attempt(
         tx,
         StreamAttempt(
-            slot.batch_id, slot.execution_id or f"{batch.shard}:{slot.batch_id}", row.scope, mapping.source_arn,
-            mapping.function_arn, slot.attempts, row.first_at,
+            lane.batch_id, lane.execution_id or f"{batch.shard}:{lane.batch_id}", row.scope, mapping.source_arn,
+            mapping.function_arn, lane.attempts, row.first_at,
             _STATES.get(after.end, RunState.DROPPED) if sent is None else sent.state, failed,
-            next_at=after.slot.retry_at if after.end is End.RETRY else None,
+            next_at=after.lane.retry_at if after.end is End.RETRY else None,
             letter_arn="" if sent is None else sent.letter_arn, led_to="" if sent is None else sent.led_to, why=why,
             log_stream=result.log_stream,
         ),
@@ -289,7 +289,12 @@ def _record(
 
 
 def _count(
-    tx: Transaction, scope: Scope, mapping: EventSourceMapping, batch: BatchRow, result: InvocationResult, after: Step
+    tx: Transaction,
+    scope: Scope,
+    mapping: EventSourceMapping,
+    batch: BatchRow,
+    result: InvocationResult,
+    after: Settlement,
 ) -> None:
     """Count the events of an attempt. A throttled attempt reached no function."""
     was_called = result.status in (InvocationStatus.OK, InvocationStatus.FUNCTION_ERROR)
@@ -311,29 +316,29 @@ def _end_leases(tx: Transaction) -> None:
         return
     for row in tx.deliveries.claim_due(STREAM_BATCH, tx.now, lease_ms=0, limit=EXPIRED_BATCHES_PER_CLAIM_MAX):
         tx.deliveries.delete(row.id, row.fence)
-        slot = _release(tx, row)
+        lane = _release(tx, row)
         mapping = tx.resources.get(EventSourceMapping, row.scope, str(row.document["mapping"]))
         if mapping is None:
             continue
         look_now(tx, row.scope, mapping)
-        if slot is not None:
+        if lane is not None:
             batch = BatchRow(**row.document)
             unheard = Failed("ServiceException", "nobody answered within its lease", FailureKind.THROTTLED)
             record_stream_attempt(
                 tx,
                 StreamAttempt(
-                    slot.batch_id, slot.execution_id or f"{batch.shard}:{slot.batch_id}", row.scope, mapping.source_arn,
-                    mapping.function_arn, slot.attempts, row.first_at, RunState.RETRYING, unheard, next_at=tx.now,
+                    lane.batch_id, lane.execution_id or f"{batch.shard}:{lane.batch_id}", row.scope, mapping.source_arn,
+                    mapping.function_arn, lane.attempts, row.first_at, RunState.RETRYING, unheard, next_at=tx.now,
                 ),
             )  # fmt: skip
 
 
-def _release(tx: Transaction, row: Delivery) -> Slot | None:
-    """Let the slot of a batch without an answer try the batch again. This uses up no retry."""
+def _release(tx: Transaction, row: Delivery) -> Lane | None:
+    """Let the lane of a batch without an answer try the batch again. This uses up no retry."""
     batch = BatchRow(**row.document)
-    state, slot = _running(tx, row, batch)
-    if state is None or slot is None:
+    state, lane = _running(tx, row, batch)
+    if state is None or lane is None:
         return None
-    waits = max(1, slot.waits)
-    tx.resources.put(row.scope, state.with_slot(batch.slot, replace(slot, running="", waits=waits, retry_at=tx.now)))
-    return slot
+    waits = max(1, lane.waits)
+    tx.resources.put(row.scope, state.with_lane(batch.lane, replace(lane, running="", waits=waits, retry_at=tx.now)))
+    return lane

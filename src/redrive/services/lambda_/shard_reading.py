@@ -1,4 +1,4 @@
-"""Reads the records of a shard that one of its slots is to do next. Writes nothing."""
+"""Reads the records of a shard that one of its lanes is to do next. Writes nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from redrive.services.lambda_.limits import SHARD_RECORDS_PER_LOOK_MAX, SYNC_PAY
 from redrive.services.lambda_.model.filters import passes
 from redrive.services.lambda_.model.function import Function
 from redrive.services.lambda_.model.mapping import EventSourceMapping
-from redrive.services.lambda_.model.shard_state import Slot, slot_of, window_of
+from redrive.services.lambda_.model.shard_state import Lane, lane_of, window_of
 from redrive.services.lambda_.model.stream_settings import StreamSettings
 from redrive.store.api import Transaction
 
@@ -34,13 +34,13 @@ class Subject:
 
 @dataclass(slots=True)
 class Found:
-    """The next records of a slot.
+    """The next records of a lane.
 
     `items` are the records of a batch, with their JSON in `texts`; `expired` are records before them that are too old
-    for the function. `position` is the number up to which the slot has nothing else. `filtered` records were left out
+    for the function. `position` is the number up to which the lane has nothing else. `filtered` records were left out
     by the filters, `filtered_within` of them before the last record of the batch. `is_full`: waiting would not make the
     batch larger. `is_at_end`: the shard is closed and has no more records. `has_more`: more can be read at once.
-    `ends_window`: the next record belongs to a later window than the slot's.
+    `ends_window`: the next record belongs to a later window than the lane's.
     """
 
     position: int
@@ -57,22 +57,22 @@ class Found:
 
 
 class ShardReader:
-    """Reads one shard during one look. Slots at the same position share what is read."""
+    """Reads one shard during one look. Lanes at the same position share what is read."""
 
-    def __init__(self, tx: Transaction, subject: Subject, shard_id: str, slots: int) -> None:
+    def __init__(self, tx: Transaction, subject: Subject, shard_id: str, lanes: int) -> None:
         self._tx = tx
         self._of = subject
         self._shard_id = shard_id
-        self._slots = slots
+        self._lanes = lanes
         self._pages: dict[tuple[int, int], StreamPage] = {}
-        # Most slots leave records to others, and most filters leave records out.
-        is_sparse = slots > 1 or bool(subject.mapping.filters)
+        # Most lanes leave records to others, and most filters leave records out.
+        is_sparse = lanes > 1 or bool(subject.mapping.filters)
         self._limit = SHARD_RECORDS_PER_LOOK_MAX if is_sparse else subject.mapping.batch_size
 
-    def next_batch(self, number: int, slot: Slot, *, seq_last: int | None) -> Found:
-        """The slot's next records, as many as fit into a batch; none after `seq_last`."""
-        found = Found(slot.position)
-        window = slot.window
+    def next_batch(self, number: int, lane: Lane, *, seq_last: int | None) -> Found:
+        """The lane's next records, as many as fit into a batch; none after `seq_last`."""
+        found = Found(lane.position)
+        window = lane.window
         for item in self._after(found, seq_last):
             if not self._is_wanted(item, number, found):
                 found.position = item.seq
@@ -92,10 +92,10 @@ class ShardReader:
                 return found
         return found
 
-    def batch_again(self, number: int, slot: Slot) -> Found:
-        """The records of the slot's batch that comes again, unless they have expired in the stream."""
-        found = Found(slot.position)
-        for item in self._after(found, slot.ends[0]):
+    def batch_again(self, number: int, lane: Lane) -> Found:
+        """The records of the lane's batch that comes again, unless they have expired in the stream."""
+        found = Found(lane.position)
+        for item in self._after(found, lane.ends[0]):
             if not self._is_wanted(item, number, found):
                 continue
             if self._of.settings.is_expired(item.at, self._tx.now):
@@ -120,7 +120,7 @@ class ShardReader:
         return not found.is_full
 
     def _is_wanted(self, item: StreamItem, number: int, found: Found) -> bool:
-        if slot_of(item.partition_key, self._slots) != number:
+        if lane_of(item.partition_key, self._lanes) != number:
             return False
         if passes(self._of.mapping.filters, self._of.mapping.service, item.document):
             return True
