@@ -13,7 +13,7 @@ from redrive.wire.model.shapes import OperationModel
 from tests.fuzz.furniture import ALLOW_ALL, DLQ, FUNCTION, GROUP, QUEUE, ROLE, STREAM, TEMPLATE, TRUST, archive, known
 from tests.fuzz.values import Draw, Moment
 
-TABLE_STREAM = known()["StreamArn"][0]
+TABLE_STREAM = str(known()["StreamArn"][0])
 _URL = known()["QueueUrl"][0]
 _FIFO = known()["QueueUrl"][1]
 _KEY = {"id": {"S": "1"}, "at": {"N": "1"}}

@@ -38,4 +38,5 @@ AGEING: tuple[Ageing, ...] = (
     Ageing("replays", f"{REPLAYS_KEPT_MS // DAY_MS} days after their end", _ARCHIVES),
     Ageing("records of DynamoDB streams", f"{STREAM_RETENTION_MS // HOUR_MS} hours", _STREAMS),
     Ageing("disabled DynamoDB streams", f"{STREAM_RETENTION_MS // HOUR_MS} hours after their end", _STREAMS),
+    Ageing("the log of a table with point-in-time recovery", "the period of its recovery", _STREAMS),
 )  # fmt: skip

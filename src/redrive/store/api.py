@@ -32,6 +32,7 @@ from redrive.store.tables.facts import FactTable
 from redrive.store.tables.items import ItemTable
 from redrive.store.tables.log_events import LogEventTable
 from redrive.store.tables.messages import MessageTable
+from redrive.store.tables.meters import MeterTable
 from redrive.store.tables.metrics import Accumulator, MetricTable
 from redrive.store.tables.resources import ResourceCache, ResourceTable
 from redrive.store.tables.runs import RunTable
@@ -179,7 +180,7 @@ class Tables:
 
     __slots__ = (
         "archives", "attempts", "blobs", "database", "dedup", "deliveries", "facts", "items", "log_events",
-        "messages", "resources", "runs", "streams", "timers", "tokens",
+        "messages", "meters", "resources", "runs", "streams", "timers", "tokens",
     )  # fmt: skip
 
     def __init__(self, database: Database, *, resources_max: int = PRODUCTION.cached_resources) -> None:
@@ -190,6 +191,7 @@ class Tables:
         self.tokens = TokenTable(database)
         self.messages = MessageTable(database)
         self.dedup = DedupTable(database)
+        self.meters = MeterTable()
         self.deliveries = DeliveryTable(database)
         self.attempts = AttemptTable(database)
         self.runs = RunTable(database)
@@ -257,8 +259,8 @@ class Transaction:
 
     __slots__ = (
         "_depth", "_is_guarded", "_tables", "archives", "attempts", "blobs", "cause", "dedup", "deliveries",
-        "entropy", "facts", "items", "log_events", "messages", "metrics", "now", "resources", "runs", "services",
-        "streams", "timers", "tokens", "topics",
+        "entropy", "facts", "items", "log_events", "messages", "meters", "metrics", "now", "resources", "runs",
+        "services", "streams", "timers", "tokens", "topics",
     )  # fmt: skip
 
     def __init__(
@@ -278,6 +280,7 @@ class Transaction:
         self.timers = tables.timers
         self.tokens = tables.tokens
         self.messages = tables.messages
+        self.meters = tables.meters
         self.dedup = tables.dedup
         self.deliveries = tables.deliveries
         self.attempts = tables.attempts

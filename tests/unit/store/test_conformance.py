@@ -85,6 +85,10 @@ def receive_in_order(
     return [(one.seq, one.body) for one in found]
 
 
+def append_two(shard: str, tx: Transaction) -> None:
+    append(tx, shard, "1", "2")
+
+
 def append(tx: Transaction, shard: str, *texts: str) -> Sequence[Position]:
     tx.streams.reserve(shard)
     return tx.streams.append(shard, [NewStreamRecord("key", text.encode()) for text in texts], now=tx.now)
@@ -678,7 +682,7 @@ def test_failed_append_leaves_its_numbers_to_the_next(any_store: AnyStore) -> No
 
 def test_records_of_all_shards_of_a_prefix_are_dropped_in_pieces(any_store: AnyStore) -> None:
     for shard in ("s/0", "s/1", "s/10", "s", "s0/1", "t/0"):
-        any_store.run(lambda tx, shard=shard: append(tx, shard, "1", "2"))
+        any_store.run(partial(append_two, shard))
 
     dropped = [any_store.run(lambda tx: tx.streams.drop_all("s/", limit=4)) for _ in range(3)]
 
@@ -700,8 +704,11 @@ def test_records_of_a_span_are_counted_up_to_a_number(any_store: AnyStore) -> No
 
     counted = [(0, 0), (4, 16), (2, 8), (6, 24)]
     asked = [(2_501, 9), (2_000, 9), (2_000, 2), (0, 9)]
-    assert [any_store.run(lambda tx, at=at, at_most=at_most: tx.streams.written_since("a", at, at_most=at_most))
-            for at, at_most in asked] == counted  # fmt: skip
+
+    def count(tx: Transaction) -> list[tuple[int, int]]:
+        return [tx.streams.written_since("a", at, at_most=at_most) for at, at_most in asked]
+
+    assert any_store.run(count) == counted
     assert any_store.run(lambda tx: tx.streams.written_since("b", 0, at_most=9)) == (0, 0)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redrive.core.clock import DAY_MS, HOUR_MS, MINUTE_MS
+from redrive.core.clock import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 
 # Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html
 TABLE_NAME_LENGTH_MIN = 3
@@ -87,3 +87,8 @@ GET_RECORDS_BYTES_MAX = 1_048_576
 SHARD_MS = 4 * HOUR_MS
 LANES_MAX = 4
 CLOSING_MS = MINUTE_MS
+
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/burst-adaptive-capacity.html
+BURST_MS = 300 * SECOND_MS
+
+METRICS_NAMESPACE = "AWS/DynamoDB"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 
 from redrive.core.clock import Instant
 from redrive.core.scope import Scope
@@ -16,7 +17,7 @@ from redrive.store.api import Transaction
 
 
 class TableStreamSweep:
-    """Deletes the records of streams after 24 hours, and streams 24 hours after they were disabled."""
+    """Deletes the records of streams after 24 hours, those of recovery after its period, and disabled streams."""
 
     timer = RETENTION
 
@@ -29,17 +30,26 @@ class TableStreamSweep:
         for scope, stream in tx.resources.everywhere(Stream):
             if stream.is_gone(tx.now):
                 _forget(tx, scope, stream)
-                continue
-            for shard in stream.stored_shards:
-                tx.streams.reserve(shard)
-                left -= tx.streams.trim(shard, tx.now - limits.STREAM_RETENTION_MS, limit=left)
-                if left <= 0:
-                    return  # The timer stays due, so the next claim continues.
-                first, last = tx.streams.first(shard), tx.streams.last(shard)
-                over_at += [first.at + limits.STREAM_RETENTION_MS] if first.seq < last.seq else []
-            if stream.disabled_at is not None:
+            elif stream.disabled_at is not None:
                 over_at.append(stream.disabled_at + limits.STREAM_RETENTION_MS)
+        for shard, kept_ms in list(_kept_shards(tx)):
+            tx.streams.reserve(shard)
+            left -= tx.streams.trim(shard, tx.now - kept_ms, limit=left)
+            if left <= 0:
+                return  # The timer stays due, so the next claim continues.
+            first, last = tx.streams.first(shard), tx.streams.last(shard)
+            over_at += [first.at + kept_ms] if first.seq < last.seq else []
         rest_until(tx, RETENTION, min(over_at, default=None))
+
+
+def _kept_shards(tx: Transaction) -> Iterator[tuple[str, int]]:
+    """The stored shards of all streams and recovery logs, and how long each keeps its records."""
+    for _, stream in tx.resources.everywhere(Stream):
+        yield from ((shard, limits.STREAM_RETENTION_MS) for shard in stream.stored_shards)
+    for _, table in tx.resources.everywhere(Table):
+        if table.log is not None:
+            log = table.log
+            yield from ((shard, log.kept_ms) for shard in log.stored_shards)
 
 
 def _forget(tx: Transaction, scope: Scope, stream: Stream) -> None:

@@ -25,12 +25,9 @@ def reserve(tx: Transaction, places: Iterable[tuple[Table, ItemKey]]) -> None:
         return
     asked = list(places)
     tx.items.reserve_all((table.id, key) for table, key in asked)
-    if any(table.has_stream for table, _ in asked):
-        shards = set(shards_of_items(asked))
-        if len(shards) > 1:
-            tx.streams.reserve(*shards)
-        else:
-            tx.streams.announce(*shards)
+    if any(table.is_followed for table, _ in asked):
+        # One item is written after all is read. Steps with several must not wait for each other in two orders.
+        (tx.streams.announce if len(asked) == 1 else tx.streams.reserve)(*shards_of_items(asked))
 
 
 def find_item(tx: Transaction, table: Table, key: ItemKey) -> dict[str, AttributeValue] | None:

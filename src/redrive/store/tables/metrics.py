@@ -165,6 +165,10 @@ class MetricTable:
         """Count a value `times` times, if this transaction commits. Runs no statement."""
         self._counted.append((series, at, value, times))
 
+    def count_refusal(self, series: Series | SeriesGroup, at: Instant) -> None:
+        """Count something that makes the transaction fail: it counts although nothing is committed."""
+        self._accumulator.add((series, at, 1.0, 1))
+
     def watch(self, series: Series, at: Instant) -> None:
         """Start to measure the series' thing, although nothing was counted yet. Runs no statement."""
         self._counted.append((series, at, 0.0, 0))

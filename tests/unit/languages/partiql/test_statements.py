@@ -72,7 +72,7 @@ def test_select_has_a_projection_a_source_and_an_order() -> None:
     )  # fmt: skip
 
 
-def test_asterisk_selects_everything() -> None:
+def test_asterisk_selects_all_attributes_of_the_items() -> None:
     assert statement("SELECT * FROM Music;") == Select(Source("Music"), None, None, ())
 
 
@@ -157,6 +157,7 @@ def test_parameters_stand_anywhere_within_values() -> None:
     ],
 )  # fmt: skip
 def test_condition_holds(clause: str) -> None:
+    """Each operator and function is true of an item that it describes."""
     assert where(clause)
 
 

@@ -113,10 +113,10 @@ def check(world: World, steps: list[tuple[str, dict[str, Any]]]) -> None:
     assert replayed(records) == table
 
 
-def stored(world: World) -> dict[str, dict[str, Any]]:
+def stored(world: World, table: str = "orders") -> dict[str, dict[str, Any]]:
     """The items of the table by their keys."""
 
-    items = world.call("dynamodb", "Scan", TableName="orders")["Items"]
+    items = world.call("dynamodb", "Scan", TableName=table)["Items"]
     return {repr(sorted((name, item[name]) for name in ("customer", "order_no"))): item for item in items}
 
 

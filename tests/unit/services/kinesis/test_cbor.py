@@ -14,7 +14,7 @@ from redrive.core.sessions import Issuer
 from redrive.gateway.chain import Gateway
 from redrive.gateway.identity import Identity
 from redrive.testing.world import World
-from redrive.wire.message import HttpRequest
+from redrive.wire.message import HttpRequest, HttpResponse
 from redrive.wire.model.files import Models
 from redrive.wire.protocols.cbor_body import parse
 from tests.unit.services.kinesis.conftest import ARN, FIRST, LOW
@@ -22,12 +22,12 @@ from tests.unit.services.kinesis.conftest import ARN, FIRST, LOW
 SCOPE = "test/20250101/us-east-1/kinesis/aws4_request"
 
 
-def gateway_of(world):
+def gateway_of(world: World) -> Gateway:
     identity = Identity(Issuer(world.store.secret), account="000000000000", clocks=[SystemClock()])
     return Gateway(world.engine, Models(), identity=identity, entropy=SeededEntropy(2), log=SilentLog())
 
 
-def send(gateway, operation, body):
+def send(gateway: Gateway, operation: str, body: bytes) -> HttpResponse:
     headers = {
         "authorization": f"AWS4-HMAC-SHA256 Credential={SCOPE}, SignedHeaders=host;x-amz-date, Signature=00",
         "x-amz-date": "20250101T000000Z",

@@ -8,6 +8,7 @@ import pytest
 
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller, Scope
+from redrive.testing.world import World
 from tests.unit.services.kinesis.conftest import ARN, FIRST, LOW
 
 OTHER = Caller(Scope("111111111111", "us-east-1"), "r")
@@ -24,7 +25,7 @@ def policy(*actions: str, resource: str = ARN) -> str:
     return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
 
 
-def refused(world, operation, **params):
+def refused(world: World, operation: str, **params: object) -> str:
     with pytest.raises(ServiceError) as caught:
         world.engine.call(OTHER, "kinesis", operation, params)
     return caught.value.code

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from redrive.services.kinesis.model.hash_keys import HASH_KEY_MAX, uniform_ranges
 from redrive.services.kinesis.model.resharding import new_shards, scale
 from redrive.services.kinesis.model.stream import Stream, shard_id, shard_index
-from tests.unit.services.kinesis.conftest import ARN, FIRST, SECOND
+from tests.unit.services.kinesis.conftest import ARN, FIRST, SECOND, Call
 
 QUARTER = 1 << 126
 THIRD, FOURTH = "shardId-000000000002", "shardId-000000000003"
@@ -26,7 +26,7 @@ def ids(call, stream):
     return ids
 
 
-def split(call, shard=FIRST, at=QUARTER):
+def split(call: Call, shard: str = FIRST, at: int = QUARTER) -> None:
     call("SplitShard", StreamName="clicks", ShardToSplit=shard, NewStartingHashKey=str(at))
 
 

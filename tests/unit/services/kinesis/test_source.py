@@ -10,6 +10,7 @@ from redrive.core.errors import ServiceError
 from redrive.delivery.sources.stream_sources import StartingPoint, StreamShard
 from redrive.delivery.sources.watches import Reader, watch
 from redrive.services.kinesis.source import KinesisStreams
+from redrive.testing.world import World
 from tests.unit.services.kinesis.conftest import ARN, FIRST, HIGH, SECOND
 
 CHILDREN = ("shardId-000000000002", "shardId-000000000003")
@@ -27,7 +28,7 @@ def page(world):
     return page
 
 
-def position(world, start, at=None):
+def position(world: World, start: StartingPoint, at: int | None = None) -> int:
     return world.store.run(lambda tx: SOURCE.position(tx, ARN, FIRST, start, at))
 
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from redrive.core.clock import SECOND_MS
 from redrive.core.documents import Document
 from redrive.languages.dynamo import Item, dump_item, equal, item_size, load_item
-from redrive.services.dynamodb.model.stream import Shard, Stream
+from redrive.services.dynamodb.model.stream import Shard, ViewType
 from redrive.store.tables.items import ItemKey
 from redrive.store.tables.streams import NewStreamRecord, StreamRecord
 
@@ -53,14 +53,14 @@ class Change:
         return old.keys() == new.keys() and all(equal(value, new[name]) for name, value in old.items())
 
 
-def write_record(stream: Stream, change: Change) -> NewStreamRecord:
-    """The record of a change, as it is stored for this stream."""
+def write_record(key_names: Iterable[str], view_type: ViewType, change: Change) -> NewStreamRecord:
+    """The record of a change, as it is stored for streams of this type."""
     item = change.old if change.new is None else change.new
     assert item is not None, "a change has an item before or after it"
-    parts: dict[str, Item] = {"k": {name: item[name] for name in stream.key}}
-    if change.new is not None and stream.view_type.has_new:
+    parts: dict[str, Item] = {"k": {name: item[name] for name in key_names}}
+    if change.new is not None and view_type.has_new:
         parts["n"] = change.new
-    if change.old is not None and stream.view_type.has_old:
+    if change.old is not None and view_type.has_old:
         parts["o"] = change.old
     size = sum(map(item_size, parts.values()))
     head = f'{{"e":"{change.name}","s":{size}' + (',"t":1' if change.is_expiry else "")
@@ -86,10 +86,10 @@ def function_record(shard: Shard, record: StreamRecord) -> Document:
     return {**described, "eventSourceARN": shard.stream.arn}
 
 
-def record_change(record: StreamRecord) -> tuple[str, Item, Item | None, Item | None]:
-    """What a stored record tells: the event's name, the key, and the items before and after, where it has them."""
+def record_images(record: StreamRecord) -> tuple[Item, Item | None]:
+    """The key of a stored record, and the item before the change; None if there was none."""
     stored: Document = dict(load_item(record.data))
-    return stored["e"], stored["k"], stored.get("o"), stored.get("n")
+    return stored["k"], stored.get("o")
 
 
 def identity_of(change: Change) -> Document | None:

@@ -15,6 +15,7 @@ from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller, Scope
 from redrive.services.dynamodb import limits
 from redrive.services.dynamodb.model.destination import Destination
+from redrive.services.dynamodb.model.recovery_log import RecoveryLog
 from redrive.services.dynamodb.model.stream import Stream
 
 _TABLE_NAME = re.compile(r"[a-zA-Z0-9_.-]+")
@@ -30,7 +31,7 @@ class BillingMode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Billing:
-    """The throughput settings of a table. They are only stored and shown; nothing is ever throttled."""
+    """The throughput settings of a table. throttling.py enforces what is provisioned."""
 
     mode: BillingMode = BillingMode.PROVISIONED
     read_units: int = 0
@@ -99,6 +100,7 @@ class Table:
     tags: Mapping[str, str] = field(default_factory=dict)
     stream: Stream | None = None
     destinations: tuple[Destination, ...] = ()
+    log: RecoveryLog | None = None
 
     @property
     def key_names(self) -> Sequence[str]:
@@ -107,8 +109,8 @@ class Table:
 
     @property
     def is_followed(self) -> bool:
-        """Whether an index, a stream or a destination follows the changes of the table's items."""
-        return self.has_stream or bool(self.destinations)
+        """Whether an index, a stream, a destination or a log follows the changes of the table's items."""
+        return self.has_stream or self.log is not None or bool(self.destinations)
 
     @property
     def has_stream(self) -> bool:

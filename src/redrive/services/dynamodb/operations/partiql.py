@@ -39,6 +39,7 @@ from redrive.services.dynamodb.operations.transactions import (
     spent_of,
 )
 from redrive.services.dynamodb.policies import policy_of
+from redrive.services.dynamodb.throttling import Usage, exceeded, is_within, spend, spend_together
 from redrive.services.dynamodb.writing import delete, find_item, put, reserve
 from redrive.store.api import Transaction
 from redrive.store.tables.items import ItemKey
@@ -81,6 +82,7 @@ def execute_statement(
     reserve(tx, [(table, key)])
     old = find_item(tx, table, key)
     new = write.outcome(old)
+    spend(tx, table, Usage.WRITE, lambda: write_units((old, new)), "ExecuteStatement")
     _store(tx, write, key, old, new)
     returned = write.returned(old, new)
     return {
@@ -143,9 +145,10 @@ def execute_transaction(
         costs = [read_cost(old) for old in olds]
         return {"Responses": [], **spent_of(tables, costs, return_consumed_capacity, "ReadCapacityUnits")}
     news = _outcomes(writes, olds)
+    costs = [write_units(items) * UNITS_FACTOR for items in zip(olds, news, strict=True)]
+    spend_together(tx, tables, Usage.WRITE, costs, "ExecuteTransaction")
     for write, key, old, new in zip(writes, keys, olds, news, strict=True):
         _store(tx, write, key, old, new)
-    costs = [write_units(items) * UNITS_FACTOR for items in zip(olds, news, strict=True)]
     return {"Responses": [], **spent_of(tables, costs, return_consumed_capacity, "WriteCapacityUnits")}
 
 
@@ -264,11 +267,15 @@ def _response(tx: Transaction, member: _Get | _Put | ServiceError, spent: dict[s
         return {"Error": batch_error(member)}
     old = find_item(tx, member.table, member.key)
     if isinstance(member, _Get):
-        spent[member.table.name] += read_units(item_size(old or {}), consistent=member.consistent)
+        cost = read_units(item_size(old or {}), consistent=member.consistent)
+        if not is_within(tx, member.table, Usage.READ, lambda: cost, "BatchExecuteStatement"):
+            return {"Error": batch_error(exceeded())}
+        spent[member.table.name] += cost
         shown = member.shown(old)
     else:
         try:
             new = member.write.outcome(old)
+            spend(tx, member.table, Usage.WRITE, lambda: write_units((old, new)), "BatchExecuteStatement")
         except ServiceError as error:
             ran = {"TableName": member.table.name} if error.code in RAN_CODES else {}
             return {"Error": batch_error(error), **ran}
@@ -348,8 +355,10 @@ def _read_together(
     reserve(tx, zip(tables, keys, strict=True))
     items = [find_item(tx, get.table, get.key) for get in gets]
     check_size(sum(item_size(item) for item in items if item is not None))
+    costs = [read_cost(item) for item in items]
+    spend_together(tx, tables, Usage.READ, costs, "ExecuteTransaction")
     shown = [get.shown(item) for get, item in zip(gets, items, strict=True)]
     return {
         "Responses": [{} if item is None else {"Item": item} for item in shown],
-        **spent_of(tables, [read_cost(item) for item in items], return_consumed_capacity, "ReadCapacityUnits"),
+        **spent_of(tables, costs, return_consumed_capacity, "ReadCapacityUnits"),
     }

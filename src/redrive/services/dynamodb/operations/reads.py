@@ -33,7 +33,7 @@ from redrive.languages.dynamo import (
     read_item,
 )
 from redrive.services.dynamodb import limits
-from redrive.services.dynamodb.model.capacity import is_capacity_wanted, read_capacity, scan_capacity
+from redrive.services.dynamodb.model.capacity import is_capacity_wanted, read_capacity, read_units, scan_capacity
 from redrive.services.dynamodb.model.items import is_key, key_attributes, key_of_item
 from redrive.services.dynamodb.model.requests import (
     check_key_not_filtered,
@@ -45,6 +45,7 @@ from redrive.services.dynamodb.model.requests import (
 )
 from redrive.services.dynamodb.model.table import Table, invalid
 from redrive.services.dynamodb.operations.tables import authorize, require_table
+from redrive.services.dynamodb.throttling import Usage, spend
 from redrive.store.api import Transaction
 from redrive.store.tables.items import ItemKey, ItemPage, RangeKeys, just_after, segment_of
 
@@ -112,6 +113,7 @@ def query(
     page = tx.items.query(
         table.id, hash_key, within, forward=forward, limit=limit, bytes_max=limits.PAGE_BYTES_MAX
     )  # fmt: skip
+    spend(tx, table, Usage.READ, lambda: read_units(_size_of(page), consistent=consistent_read), "Query")
     if is_single:
         page = ItemPage(page.items, complete=True)
     return {
@@ -178,6 +180,7 @@ def scan(
     page = tx.items.scan(
         table.id, after=after, segment=index, segments=count, limit=limit, bytes_max=limits.PAGE_BYTES_MAX
     )
+    spend(tx, table, Usage.READ, lambda: read_units(_size_of(page), consistent=consistent_read), "Scan")
     answer = _answer(table, page, wanted, projection, is_count=select == "COUNT")
     if is_capacity_wanted(return_consumed_capacity):
         sizes = _sizes_by_partition(table, page, after, index, count)

@@ -47,6 +47,7 @@ from redrive.services.dynamodb.model.table_requests import (
 )
 from redrive.services.dynamodb.model.tags import Tag, merge_tags
 from redrive.services.dynamodb.policies import attach_policy, forget_settings, policy_of
+from redrive.services.dynamodb.recovery import drop_log
 from redrive.services.dynamodb.streams import begin_stream, change_stream, end_stream
 from redrive.store.api import NO_CONTEXT, Transaction
 
@@ -256,6 +257,7 @@ def delete_table(tx: Transaction, caller: Caller, *, table_name: str) -> Documen
     described = _described(tx, table, "DELETING")
     if table.has_stream:
         end_stream(tx, table)
+    drop_log(tx, table)
     forget_rows(tx, "items", table.id)
     forget_settings(tx, table)
     tx.resources.delete(Table, table.scope, table.name)

@@ -25,6 +25,7 @@ from redrive.services.dynamodb.model.transactions import (
     read_action,
 )
 from redrive.services.dynamodb.operations.tables import authorize, require_table
+from redrive.services.dynamodb.throttling import Usage, spend_together
 from redrive.services.dynamodb.writing import delete, find_item, put, reserve
 from redrive.store.api import Transaction
 from redrive.store.tables.items import ItemKey
@@ -63,12 +64,13 @@ def transact_write_items(
     ):
         return spent_of(tables, [read_cost(old) for old in olds], return_consumed_capacity, "ReadCapacityUnits")
     news = _outcomes(actions, olds)
+    costs = [write_units(items) * limits.TRANSACTION_UNITS_FACTOR for items in zip(olds, news, strict=True)]
+    spend_together(tx, tables, Usage.WRITE, costs, "TransactWriteItems")
     for table, key, old, new in zip(tables, keys, olds, news, strict=True):
         if new is None:
             delete(tx, table, key)
         elif new is not old:
             put(tx, table, key, new, item_size(new), old=old)
-    costs = [write_units(items) * limits.TRANSACTION_UNITS_FACTOR for items in zip(olds, news, strict=True)]
     return spent_of(tables, costs, return_consumed_capacity, "WriteCapacityUnits")
 
 
@@ -101,13 +103,15 @@ def transact_get_items(
     reserve(tx, zip(tables, keys, strict=True))
     items = [find_item(tx, table, key) for table, key in zip(tables, keys, strict=True)]
     check_size(sum(item_size(item) for item in items if item is not None))
+    costs = [read_cost(item) for item in items]
+    spend_together(tx, tables, Usage.READ, costs, "TransactGetItems")
     shown = [
         item if item is None or projection is None else project(projection, item)
         for item, projection in zip(items, projections, strict=True)
     ]
     return {
         "Responses": [{} if item is None else {"Item": item} for item in shown],
-        **spent_of(tables, [read_cost(item) for item in items], return_consumed_capacity, "ReadCapacityUnits"),
+        **spent_of(tables, costs, return_consumed_capacity, "ReadCapacityUnits"),
     }
 
 
