@@ -402,6 +402,19 @@ def test_records_of_a_child_wait_for_those_of_its_parent(rig: Rig) -> None:
     assert sorted(calls(rig)[-2:]) == [["b"], ["c"]]
 
 
+def test_shard_that_comes_long_after_its_parent_is_done_is_read(rig: Rig) -> None:
+    map_stream(rig)
+    put(rig, "a")
+    rig.store.run(lambda tx: rig.around.stream.split(tx, FIRST))
+    rig.advance(100)
+
+    rig.store.run(lambda tx: rig.around.stream.split(tx, FIRST, "late"))
+    put(rig, "b", shard="late")
+    rig.advance(0)
+
+    assert calls(rig) == [["a"], ["b"]]
+
+
 def test_shards_do_not_wait_for_each_other(rig: Rig) -> None:
     rig.around.stream.open["second"] = rig.around.stream.open[FIRST].__class__("second")
     map_stream(rig)

@@ -155,7 +155,7 @@ def _look_at_shards(tx: Transaction, subject: Subject, timer: str, room: int) ->
     """Look at the shards whose parents are done, the longest waiting first. Errors: ServiceError."""
     attempts: list[Attempt] = []
     due_at: Instant | None = None
-    is_waiting = False
+    is_waiting = is_busy = False
     for shard, state in readable_shards(tx, subject):
         if len(attempts) >= room:
             due_at = tx.now
@@ -165,15 +165,16 @@ def _look_at_shards(tx: Transaction, subject: Subject, timer: str, room: int) ->
         if look.state != state:
             tx.resources.put(subject.scope, look.state)
         is_waiting = is_waiting or look.is_waiting
+        is_busy = is_busy or any(lane.running for lane in look.state.lanes)
         look_at = tx.now if look.state.is_finished else look.due_at
         if look_at is not None:
             due_at = look_at if due_at is None else min(due_at, look_at)
     if due_at is not None:
         tx.timers.set(STREAM_TIMER, timer, due_at)
-    elif is_waiting:
-        tx.timers.clear(STREAM_TIMER, timer)
+    elif is_busy and not is_waiting:
+        tx.timers.rest(STREAM_TIMER, timer)  # Arrivals change nothing before a batch has ended.
     else:
-        tx.timers.rest(STREAM_TIMER, timer)
+        tx.timers.clear(STREAM_TIMER, timer)
     return attempts
 
 
