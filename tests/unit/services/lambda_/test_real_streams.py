@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from redrive.handler import dynamodb_batch, kinesis_batch
+from redrive.handler import TimeWindowEvent, TimeWindowResponse, dynamodb_batch, kinesis_batch
 from redrive.testing.world import World
+
+Counts = dict[str, int]
 
 TEMPLATE = """
 Transform: AWS::Serverless-2016-10-31
@@ -125,6 +127,29 @@ def test_library_for_handlers_reports_the_record_from_which_the_batch_comes_agai
     assert record["KinesisBatchInfo"]["startSequenceNumber"] == numbers[1]
     assert record["KinesisBatchInfo"]["endSequenceNumber"] == numbers[2]
     assert record["requestContext"]["condition"] == "RetryAttemptsExhausted"
+
+
+def test_handler_of_a_tumbling_window_is_typed_as_it_is_called(world: World) -> None:
+    totals: list[int] = []
+
+    def handler(event: TimeWindowEvent[Counts], context: object) -> TimeWindowResponse[Counts]:
+        count = event["state"].get("count", 0) + len(event["Records"])
+        if event["isFinalInvokeForWindow"]:
+            totals.append(count)
+        return {"state": {"count": count}}
+
+    register(world, "on-click", handler)
+    functions = world.client("lambda")
+    (mapping,) = functions.list_event_source_mappings(FunctionName="on-click")["EventSourceMappings"]
+    functions.update_event_source_mapping(UUID=mapping["UUID"], TumblingWindowInSeconds=30)
+    for _ in range(3):
+        put(world, "a", "b")
+        world.advance(seconds=15)
+
+    world.advance(minutes=3)
+
+    assert totals == [4, 2]
+    assert failures(world) == []
 
 
 def test_shard_that_is_split_is_read_before_its_children(world: World) -> None:
