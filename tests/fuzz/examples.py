@@ -172,6 +172,40 @@ EXAMPLES: Mapping[tuple[str, str], Mapping[str, object]] = {
         "TotalSegments": 2,
     },
     ("dynamodb", "BatchWriteItem"): {"RequestItems": {"orders": [{"PutRequest": {"Item": _KEY}}]}},
+    ("dynamodb", "ExecuteStatement"): {
+        "Statement": 'SELECT c.d[0] FROM orders WHERE id IN [?] AND "at" >= 1 AND NOT n IS MISSING ORDER BY "at"',
+        "Parameters": [{"S": "2"}],
+        "Limit": 2,
+    },
+    ("dynamodb", "BatchExecuteStatement"): {
+        "Statements": [
+            {
+                "Statement": "UPDATE orders SET c = [{'a': <<?>>}] WHERE id = '1' AND \"at\" = 1 RETURNING ALL NEW *",
+                "Parameters": [{"N": "1"}],
+            },
+            {"Statement": "INSERT INTO orders VALUE {'id': 'new', 'at': -1.5e2}"},
+        ],
+    },
+    ("dynamodb", "ExecuteTransaction"): {
+        "TransactStatements": [
+            {"Statement": "EXISTS(SELECT * FROM orders WHERE id = '1' AND \"at\" = 1 AND size(id) BETWEEN 1 AND 2)"},
+            {"Statement": "DELETE FROM orders WHERE id = '2' AND \"at\" = 1 AND begins_with(id, 'x')"},
+        ],
+    },
+    ("dynamodb", "CreateBackup"): {"TableName": "orders", "BackupName": "nightly"},
+    ("dynamodb", "UpdateContinuousBackups"): {
+        "TableName": "orders",
+        "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True, "RecoveryPeriodInDays": 3},
+    },
+    ("dynamodb", "PutResourcePolicy"): {
+        "ResourceArn": "arn:aws:dynamodb:us-east-1:000000000000:table/orders",
+        "Policy": json.dumps(
+            {
+                "Version": "2012-10-17",
+                "Statement": [{"Effect": "Allow", "Principal": "*", "Action": "dynamodb:GetItem", "Resource": "*"}],
+            }
+        ),
+    },
     ("dynamodb", "TransactWriteItems"): {
         "ClientRequestToken": "t",
         "TransactItems": [
@@ -294,6 +328,17 @@ EXAMPLES: Mapping[tuple[str, str], Mapping[str, object]] = {
     },
     ("logs", "FilterLogEvents"): {"logGroupName": GROUP, "filterPattern": "{ $.a = 1 }", "startTime": 0, "limit": 5},
     ("logs", "GetLogEvents"): {"logGroupName": GROUP, "logStreamName": "one", "startFromHead": True},
+    ("logs", "PutDeliverySource"): {
+        "name": "source",
+        "resourceArn": "arn:aws:events:us-east-1:000000000000:event-bus/default",
+        "logType": "INFO_LOGS",
+    },
+    ("logs", "PutDeliveryDestination"): {
+        "name": "destination",
+        "deliveryDestinationConfiguration": {
+            "destinationResourceArn": f"arn:aws:logs:us-east-1:000000000000:log-group:{GROUP}"
+        },
+    },
     ("logs", "TagResource"): {
         "resourceArn": f"arn:aws:logs:us-east-1:000000000000:log-group:{GROUP}",
         "tags": {"a": "b"},

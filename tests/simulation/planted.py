@@ -369,9 +369,9 @@ def matching_twice() -> AbstractContextManager[object]:
     """An event that matches a rule is promised to its targets once for the rule and once for its pattern."""
     original: Callable[..., list[Delivery]] = vars(publishing)["_deliveries"]
 
-    def deliveries(tx: Transaction, scope: Scope, rule: Rule, event: BusEvent, text: str) -> list[Delivery]:
+    def deliveries(tx: Transaction, scope: Scope, rule: Rule, arn: str, event: BusEvent, text: str) -> list[Delivery]:
         again = event._replace(key=f"{event.key}-again")
-        return [*original(tx, scope, rule, event, text), *original(tx, scope, rule, again, text)]
+        return [*original(tx, scope, rule, arn, event, text), *original(tx, scope, rule, arn, again, text)]
 
     return patch.object(publishing, "_deliveries", deliveries)
 

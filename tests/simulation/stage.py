@@ -109,6 +109,7 @@ class Stage:
     def runs_and_settles(self, node: Node, attempt: Attempt) -> InvocationResult:
         """The node does the other two beats, undisturbed, and has its slot back."""
         result = self.simulation.beats.perform(node, attempt)
+        assert isinstance(result, InvocationResult)
         self.simulation.beats.settle(node, attempt, result)
         node.release(attempt)
         return result

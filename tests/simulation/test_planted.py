@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from redrive.sim.checkers.failures import SimulationFailed
 from redrive.sim.swarm import run_seed
+from redrive.sim.users.workload import Workload
 from redrive.wire.model.files import Models
 from tests.simulation.planted import ALSO_BROKEN, PLANTS, Plant
+from tests.simulation.planted_exchange import EXCHANGE_PLANTS
 
 SEEDS_MAX = 12
 
 
-def first_broken_rule(models: Models) -> str | None:
+def first_broken_rule(
+    models: Models, establish: Callable[[Workload], None] = Workload.establish
+) -> str | None:  # fmt: skip
     """The first rule that any of a few seeds breaks."""
     for seed in range(1, SEEDS_MAX + 1):
         try:
-            run_seed(seed, models=models)
+            run_seed(seed, models=models, establish=establish)
         except SimulationFailed as failed:
             return failed.rule
     return None
@@ -27,3 +33,16 @@ def test_planted_defect_is_found_within_a_few_seeds(plant: Plant, models: Models
     """A checker that cannot fail guards nothing. That the same seeds pass without the defect is the swarm's test."""
     with plant():
         assert first_broken_rule(models) in {PLANTS[plant], *ALSO_BROKEN.get(plant, ())}
+
+
+@pytest.mark.parametrize("plant", EXCHANGE_PLANTS, ids=lambda plant: plant.__name__)
+def test_planted_defect_is_found_at_an_exchange(plant: Plant, models: Models) -> None:
+    """Targets of all kinds, rules that come and go, rules on schedules and cancelled replays have checkers that see."""
+    with plant():
+        assert first_broken_rule(models, Workload.exchange) == EXCHANGE_PLANTS[plant]
+
+
+@pytest.mark.parametrize("seed", range(1, 7))
+def test_every_rule_holds_at_an_exchange(seed: int, models: Models) -> None:
+    """The same seeds pass without a defect."""
+    run_seed(seed, models=models, establish=Workload.exchange)

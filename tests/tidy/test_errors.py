@@ -41,7 +41,6 @@ BROAD_EXCEPTS: dict[str, tuple[int, str]] = {
 
 # Errors that are no Exception, as `path:class`: control flow that passes by whoever catches Exception.
 FLOW: dict[str, str] = {
-    "prove/calls/outside.py:Unanswerable": "the user's handler must not go on",
     "prove/play/performance.py:Endless": "the user's handler must not go on",
     "prove/play/running.py:Died": "the process of the user's handler ends",
     "prove/process/threads.py:Unordered": "the user's handler must not go on",

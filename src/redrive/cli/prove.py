@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,11 +15,12 @@ from redrive.cli.verdicts import print_steps
 from redrive.core.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from redrive.prove.judge.judge import Invariant
     from redrive.prove.process.subject import NamedSubject
     from redrive.prove.search.search import Progress
+    from redrive.prove.stage.trigger import Kind
     from redrive.prove.tell.verdict import Counterexample, Verdict
 
 PROGRESS_EVERY = 25
@@ -26,6 +28,8 @@ PROGRESS_EVERY = 25
 PROGRESS_EVERY_MS = 10_000
 """The time between two lines of progress, if there is no terminal."""
 EXIT_UNFINISHED = 3
+EVENT_CHARS_MAX = 600
+"""How much of the event is printed."""
 
 
 @click.command()
@@ -33,6 +37,9 @@ EXIT_UNFINISHED = 3
 @click.option("--event", type=click.Path(path_type=Path), help="The message or event, or an SQS event, in JSON.")
 @click.option("--faults", default=3, show_default=True, type=click.IntRange(0, 6), help="Up to how many faults.")
 @click.option("--trigger", type=click.Choice(["sqs", "eventbridge"]), help="What feeds it.")
+@click.option("--event-type", help="The kind of AWS's own event to make, as in 'Object Created'.")
+@click.option("--rule", metavar="LOGICAL_ID", help="Which of the template's rules invokes it.")
+@click.option("--save-event", type=click.Path(path_type=Path), help="Write the event to a file, to change it.")
 @click.option("--template", type=click.Path(path_type=Path), help="The template with queue and tables.")
 @click.option("-p", "--parameter", "parameters", multiple=True, metavar="KEY=VALUE", help="A parameter; repeatable.")
 @click.option("--config-env", help="The environment in samconfig.toml whose parameters hold.  [default: default]")
@@ -46,7 +53,8 @@ EXIT_UNFINISHED = 3
 @click.option("--export", type=click.Path(path_type=Path), help="Write a counterexample as a pytest file.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to print the result.")
 def command(
-    handler: str | None, event: Path | None, faults: int, trigger: str | None, template: Path | None,
+    handler: str | None, event: Path | None, faults: int, trigger: str | None, event_type: str | None,
+    rule: str | None, save_event: Path | None, template: Path | None,
     parameters: tuple[str, ...], config_env: str | None, effects: tuple[str, ...], ignored: tuple[str, ...],
     ledgers: tuple[str, ...], invariants: tuple[str, ...], stable_results: bool, seconds: float | None,
     seed: int, export: Path | None, output: str,
@@ -64,15 +72,18 @@ def command(
     """
     from redrive.prove.proving import prove
     from redrive.prove.search.options import Options
-    from redrive.prove.stage.trigger import Kind, read_event
+    from redrive.prove.stage.trigger import read_event
     from redrive.prove.tell.export import as_test
 
     if handler is None and template is None:
         raise UserError("There is nothing to prove.", next_step="Name a handler as module:function.", exit_code=2)
+    if rule is not None and template is None:
+        raise UserError("--rule names a rule of a template.", next_step="Give --template FILE.", exit_code=2)
     if export is not None and not export.absolute().parent.is_dir():
         raise UserError(f"There is no directory {export.parent}.", next_step=f"mkdir -p {export.parent}", exit_code=2)
     options = Options(
-        faults=faults, seed=seed, trigger=None if trigger is None else Kind(trigger), template=template,
+        faults=faults, seed=seed, trigger=_kind(trigger, event_type, template), template=template,
+        event_type=event_type, rule=rule, told_events=_saver(save_event),
         bodies=None if event is None else read_event(event),
         parameters=_configured(template, config_env) | _pairs(parameters), effects=effects, ignored=ignored,
         ledgers=ledgers, invariants=tuple(map(_invariant, invariants)), stable_results=stable_results,
@@ -96,6 +107,28 @@ def command(
         )
         click.echo(f"The history is in {export}: a test that fails until the handler is mended.", err=True)
     raise SystemExit(1)
+
+
+def _kind(trigger: str | None, event_type: str | None, template: Path | None) -> Kind | None:
+    """What feeds the handler, as far as the command line says it: a kind of event is one of EventBridge."""
+    from redrive.prove.stage.trigger import Kind
+
+    if trigger is not None:
+        return Kind(trigger)
+    return Kind.EVENTBRIDGE if event_type is not None and template is None else None
+
+
+def _saver(file: Path | None) -> Callable[[Sequence[str]], None]:
+    """Writes the events to a file that --event can read, before the handler runs for the first time."""
+
+    def save(events: Sequence[str]) -> None:
+        if file is not None:
+            documents = [json.loads(event) for event in events]
+            content = json.dumps(documents[0] if len(documents) == 1 else documents, indent=2, ensure_ascii=False)
+            file.write_text(content + "\n", "utf-8")
+            click.echo(f"The event is in {file}. Change it, and give it with --event {file}.", err=True)
+
+    return save
 
 
 def _subject(handler: str | None) -> NamedSubject | None:
@@ -185,9 +218,16 @@ def _print(verdict: Verdict) -> None:
     console.print(f"  effects of a clean run: {escape(effects)}")
     console.print(f"  ledger: {escape(verdict.ledger or 'none was recognised')}")
     for name, guess in verdict.assumptions.items():
-        print_paragraph(console, f"{name}: {guess} (declare it with --template)", first="  assumed: ")
+        way = " (declare it with --template)" if name.startswith(("table ", "queue ")) else ""
+        print_paragraph(console, f"{name}: {guess}{way}", first="  assumed: ")
+    if verdict.trigger.value == "eventbridge":
+        console.print(f"  event: {escape(_cut(verdict.bodies[0]))}")
     if found is not None:
         _print_story(console, found)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= EVENT_CHARS_MAX else f"{text[:EVENT_CHARS_MAX]}… (--save-event FILE writes all of it)"
 
 
 def _print_story(console: Console, found: Counterexample) -> None:

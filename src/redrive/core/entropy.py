@@ -13,9 +13,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+from redrive.core.clock import Instant
+
 _PIECE_LENGTH = 32
 """The digits of a UUID, the longest common draw."""
 _PIECES_PER_FETCH = 256
+_INSTANT_DIGITS = 12
 
 
 class Entropy(Protocol):
@@ -23,6 +26,10 @@ class Entropy(Protocol):
 
     def hex(self, length: int) -> str:
         """Random lower-case hexadecimal digits: `length` of them."""
+        ...
+
+    def ordered(self, now: Instant) -> str:
+        """The 32 digits of a new id: first the instant, then random ones. Ids of the same time are near each other."""
         ...
 
     def uniform(self, low: float, high: float) -> float:
@@ -54,6 +61,9 @@ class SystemEntropy:
             self._pieces.extend(pieces[1:])
             return pieces[0][:length]
 
+    def ordered(self, now: Instant) -> str:
+        return _ordered(self, now)
+
     def uniform(self, low: float, high: float) -> float:
         return random.uniform(low, high)
 
@@ -71,6 +81,9 @@ class SeededEntropy:
     def hex(self, length: int) -> str:
         return f"{self._random.getrandbits(4 * length):0{length}x}" if length else ""
 
+    def ordered(self, now: Instant) -> str:
+        return _ordered(self, now)
+
     def uniform(self, low: float, high: float) -> float:
         return self._random.uniform(low, high)
 
@@ -80,7 +93,23 @@ class SeededEntropy:
 
 def new_uuid(entropy: Entropy) -> str:
     """A random UUID (version 4) in the usual format."""
-    digits = entropy.hex(32)
+    return _uuid(entropy.hex(32))
+
+
+def new_row_id(entropy: Entropy, now: Instant) -> str:
+    """A UUID for a row that is stored now: a message, an event, a run of a function.
+
+    Rows that are stored together have ids that lie together, so their entries in an index share pages. Entries of
+    random ids would each change a page of their own, and a durable commit writes whole pages.
+    """
+    return _uuid(entropy.ordered(now))
+
+
+def _ordered(entropy: Entropy, now: Instant) -> str:
+    return f"{now:0{_INSTANT_DIGITS}x}{entropy.hex(_PIECE_LENGTH - _INSTANT_DIGITS)}"
+
+
+def _uuid(digits: str) -> str:
     variant = "89ab"[int(digits[16], 16) & 3]
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
 

@@ -34,6 +34,7 @@ from redrive.services.events.workers.schedules import RuleScheduleWorker
 from redrive.services.iam.warnings import log_unknown
 from redrive.services.lambda_.queue_events import QueueEvents
 from redrive.services.lambda_.source import LambdaSource
+from redrive.services.lambda_.urls import serve_url
 from redrive.services.lambda_.workers.mappings import MappingWorker
 from redrive.services.scheduler.misspellings import log_misspellings
 from redrive.services.scheduler.model.executions import ExecutionIds
@@ -63,13 +64,19 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
     "dynamodb": _operations(
         "dynamodb",
         "account",
+        "backups",
         "batches",
+        "insights",
         "items",
+        "partiql",
         "reads",
+        "recovery",
+        "resource_policies",
         "tables",
         "tags",
         "time_to_live",
         "transactions",
+        "transfers",
     ),
     "events": _operations(
         "events",
@@ -103,19 +110,35 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
     ),
     "lambda": _operations(
         "lambda_",
+        "aliases",
         "code_signing",
         "concurrency",
         "event_invoke",
+        "function_lists",
         "functions",
         "invoke",
         "layer_permissions",
         "layers",
         "mappings",
         "permissions",
+        "provisioned",
+        "resource_policies",
         "settings",
         "tags",
+        "urls",
+        "versions",
     ),
-    "logs": _operations("logs", "events", "groups", "resource_policies", "streams", "tags"),
+    "logs": _operations(
+        "logs",
+        "deliveries",
+        "delivery_destinations",
+        "delivery_sources",
+        "events",
+        "groups",
+        "resource_policies",
+        "streams",
+        "tags",
+    ),
     # Our own surface. Operations about a service's resources live in that service's package.
     "redrive": (
         *_operations("redrive", "assets", "clock", "faults", "runs", "server", "store"),
@@ -145,13 +168,15 @@ class Settings:
     `limits`: whether quotas apply. `strict_templates`: whether an unknown property of a resource type fails the stack,
     as on AWS; if False, it is left out with a warning in the stack's events (docs/decisions/0009). `on_unknown`: how
     stacks handle resource types and properties that AWS has and redrive does not serve (0013). `execution_ids`: whether
-    a schedule's execution has one id, or each of its attempts has its own.
+    a schedule's execution has one id, or each of its attempts has its own. `called_hosts`: the hosts beyond this
+    machine that API destinations, and the authorization endpoints of connections, may call.
     """
 
     limits: Limits = Limits.STRICT
     strict_templates: bool = False
     execution_ids: ExecutionIds = ExecutionIds.PER_OCCURRENCE
     on_unknown: OnUnknown = OnUnknown.REFUSE
+    called_hosts: frozenset[str] = frozenset()
 
 
 DEFAULTS = Settings()
@@ -171,7 +196,8 @@ def build_engine(
     faulty = FaultyInvoker(invoker, run, real_time=real_time, commits=store)
     registry = bind_registry(store, models, settings)
     workers = build_workers(log, settings, knobs, real_time=real_time)
-    return Engine(run, registry, workers, faulty, log, http=HttpCalls())
+    http = HttpCalls(allowed_hosts=settings.called_hosts)
+    return Engine(run, registry, workers, faulty, log, http=http, serve_url=serve_url)
 
 
 def bind_registry(store: Store, models: Models, settings: Settings = DEFAULTS) -> Registry:

@@ -13,6 +13,7 @@ from redrive.delivery.operation import Answer, ByNode, Outside, OutsideNeeded, W
 from redrive.engine.registry import Registry
 from redrive.services.events import own_events
 from redrive.services.iam import access
+from redrive.services.logs import vending
 from redrive.store.api import Transaction
 
 
@@ -23,6 +24,8 @@ class BoundServices:
     authorize = staticmethod(access.authorize)
     publish_event = staticmethod(own_events.publish_event)
     publish_read_call = staticmethod(own_events.publish_read_call)
+    vend_logs = staticmethod(vending.vend_logs)
+    vended_log_types = staticmethod(vending.vended_log_types)
     user_of = staticmethod(access.user_of)
 
     def __init__(
@@ -46,6 +49,8 @@ class BoundServices:
                 return result
             case Outside():
                 raise OutsideNeeded(answer)
+            case ServiceError():
+                raise answer
             case ByNode():
                 message = f"{operation} is about the server as a whole; it cannot be called within a transaction."
                 raise ServiceError("ValidationException", message)

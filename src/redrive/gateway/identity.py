@@ -16,7 +16,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from redrive.core.clock import Clock
+from redrive.core.clock import Clock, Instant
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller, Scope
 from redrive.core.sessions import SESSION_KEY_PREFIX, USER_KEY_PREFIX, Issuer, Session, is_own_token
@@ -60,6 +60,11 @@ class Identity:
         self._account = account
         self._clocks = clocks
         self._root_keys: Mapping[str, RootKey] = {key.access_key_id: key for key in root_keys}
+
+    @property
+    def now(self) -> Instant:
+        """The engine's time."""
+        return self._clocks[0].now()
 
     def identify(self, request: HttpRequest, request_id: str, service: str, *, wordy: bool = False) -> Signer:
         """The caller of a request to a service with this signing name.
@@ -121,7 +126,7 @@ class Identity:
         session = self.issuer.session(token, access_key_id)
         if session is None:
             raise unknown_key()
-        if session.expires_at <= self._clocks[0].now():
+        if session.expires_at <= self.now:
             # Not ExpiredTokenException: STS declares an error of that name, about the tokens in its parameters.
             raise ServiceError("ExpiredToken", "The security token included in the request is expired")
         return session

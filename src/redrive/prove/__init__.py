@@ -25,6 +25,8 @@ The rooms, top to bottom; a room imports only rooms below it:
                tape.py       the engine's answers on a leg, for legs with the same beginning
                trigger.py    the queue, dead-letter queue, mapping and function in front of the handler, and its event
                rules.py      the same for events that invoke the function: given, or a sample that a rule matches
+               sampled.py    the sample event: of a kind of AWS's own, completed by what the handler reads
+               parameters.py values for the parameters of a template that have no default
                messages.py   the trigger's messages: sent, duplicated, redriven, left
                template.py   the same from a CloudFormation template
                invoked.py    of a template the function that a rule invokes
@@ -41,6 +43,10 @@ The rooms, top to bottom; a room imports only rooms below it:
                surroundings.py  the process as a run sees it: virtual time, seeded randomness, no network
                clients.py    the handler's boto3 clients, made once
                threads.py    the threads and coroutines of a run, one after another
+    guess      reading.py    what the source of a handler reads of its event, and of its environment
+               samples.py    one event of each kind that AWS's services publish (events.json), and which kind is meant
+               variables.py  values for environment variables, by their names
+               answers.py    answers to reads of services that the engine does not have, by their shapes
 
 The search covers the calls that it sees: those of boto3, and declared effects. It does not cover threads that outlive a
 run, memory that is kept between runs, or the network, to which no byte is sent.

@@ -6,30 +6,41 @@ import contextlib
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import boto3
 
 from redrive.core.clock import Instant
 from redrive.core.errors import UserError
-from redrive.prove.calls.outside import Unanswerable
 from redrive.prove.effects.contents import Left
+from redrive.prove.guess.reading import read_handler
+from redrive.prove.guess.variables import guessed_value
 from redrive.prove.play.events import Event
 from redrive.prove.play.faults import History, Leg, Strike
 from redrive.prove.play.performance import Performance
 from redrive.prove.play.transport import ENDPOINT_URL, Short, Transport, Wire
+from redrive.prove.play.variables import process_variables
 from redrive.prove.process.clients import remembered_clients
-from redrive.prove.process.subject import Subject
+from redrive.prove.process.subject import NamedSubject, Subject
+from redrive.prove.process.surroundings import is_set
 from redrive.prove.process.threads import Unordered
 from redrive.prove.search.clean import ELSEWHERE_AFTER_MS, Clean, learn, left_elsewhere, play_clean, require_matches
 from redrive.prove.search.options import DEFAULTS, Options
 from redrive.prove.search.search import Found, Progress, Search, Searched
-from redrive.prove.stage.rules import events_of, usual_events
+from redrive.prove.stage.rules import events_of, sample_event, usual_events
+from redrive.prove.stage.sampled import Wanted
 from redrive.prove.stage.stage import SCOPE, Stage
 from redrive.prove.stage.tables import Improvised
 from redrive.prove.stage.tape import Saved
-from redrive.prove.stage.template import Declared, declared_trigger, has_inline_code, inline_subject, local_subject
+from redrive.prove.stage.template import (
+    Declared,
+    code_directory,
+    declared_trigger,
+    has_inline_code,
+    inline_subject,
+    local_subject,
+)
 from redrive.prove.stage.trigger import SAMPLE_EVENT, Kind, Trigger, bodies_of, usual_trigger
 from redrive.prove.tell.story import advice_for, tell
 from redrive.prove.tell.verdict import Bounds, Counterexample, Verdict
@@ -106,22 +117,26 @@ def _prepared(subject: Subject | None, options: Options) -> Iterator[_World]:
     with contextlib.ExitStack() as stack:
         stack.enter_context(_unanswerable_told())
         stack.enter_context(remembered_clients())
-        sample = _sample(options)
-        improvised = Improvised(sample) if options.template is None else None
+        wanted = _wanted(subject, options)
+        sample = _sample(options, wanted("", None))
+        improvised = Improvised(sample.texts) if options.template is None else None
         performance = Performance(subject, seed=options.seed, improvised=improvised)
         stack.callback(performance.close)
         if options.template is None:
             make = usual_events if options.trigger is Kind.EVENTBRIDGE else usual_trigger
-            trigger = make(performance.stage, sample)
+            trigger = replace(make(performance.stage, sample.texts), guesses=sample.guesses)
         else:
             name = "" if subject is None else subject.name
             declared = declared_trigger(
-                performance.stage, options.template, name, dict(options.parameters), options.bodies, options.trigger
+                performance.stage, options.template, name, dict(options.parameters), options.bodies,
+                wanted=wanted, kind=options.trigger, rule=options.rule,
             )  # fmt: skip
             trigger = declared.trigger
             if subject is None:
                 directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="redrive-prove-")))
                 performance.subject = _inline(performance.stage, declared, options.template, directory)
+        trigger = _with_variables(performance, trigger)
+        options.told_events(trigger.given or trigger.bodies)
         saved = performance.stage.save()
         performance.begin(trigger)
         with performance.entered(Short(performance.stage)):
@@ -130,22 +145,66 @@ def _prepared(subject: Subject | None, options: Options) -> Iterator[_World]:
         if improvised is not None:
             improvised.repeat(performance.stage)
         saved = performance.stage.save()
+        made = {} if improvised is None else improvised.assumptions
+        assumptions = {**trigger.guesses, **made, **performance.made_up}
         yield _World(
-            performance.subject, trigger, saved, {} if improvised is None else improvised.assumptions, options.seed,
+            performance.subject, trigger, saved, assumptions, options.seed,
             _elsewhere(performance.subject, trigger, saved, options.seed),
         )  # fmt: skip
 
 
-def _sample(options: Options) -> tuple[str, ...]:
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What the handler is given, and what was guessed of it."""
+
+    texts: tuple[str, ...]
+    guesses: Mapping[str, str] = field(default_factory=dict)
+
+
+def _sample(options: Options, wanted: Wanted) -> _Given:
     """What the handler is given if no template says otherwise."""
-    if options.trigger is Kind.EVENTBRIDGE:
-        return events_of(options.bodies, None)
-    return options.bodies or bodies_of(SAMPLE_EVENT)
+    if options.trigger is not Kind.EVENTBRIDGE:
+        return _Given(options.bodies or bodies_of(SAMPLE_EVENT))
+    if options.bodies is not None:
+        return _Given(events_of(options.bodies, None))
+    made = sample_event(None, wanted)
+    return _Given((made.text,), made.guesses)
+
+
+def _wanted(subject: Subject | None, options: Options) -> Callable[[str, Path | None], Wanted]:
+    """What the event of a handler is like, by what it reads. Without a subject, the code of a template is read."""
+
+    def wanted(handler: str, directory: Path | None) -> Wanted:
+        reading = None
+        if isinstance(subject, NamedSubject):
+            reading = read_handler(subject.file, subject.function)
+        elif subject is None and directory is not None and (directory := code_directory(directory)) is not None:
+            module, _, function = handler.rpartition(".")
+            reading = read_handler(directory / f"{module.replace('.', '/')}.py", function)
+        return Wanted(options.event_type, reading)
+
+    return wanted
+
+
+def _with_variables(performance: Performance, trigger: Trigger) -> Trigger:
+    """The trigger with a guess at each variable that the handler reads and nobody has set."""
+    subject = performance.subject
+    if not isinstance(subject, NamedSubject):
+        return trigger
+    known = process_variables(performance.stage, trigger)
+    missing = {
+        name: place
+        for name, place in read_handler(subject.file, subject.function).variables.items()
+        if name not in known and not is_set(name)
+    }
+    variables = {name: guessed_value(name) for name in missing}
+    told = {f"variable {name}": f"{variables[name]!r}, because {place} reads it" for name, place in missing.items()}
+    return replace(trigger, variables=variables, guesses={**trigger.guesses, **told})
 
 
 def _inline(stage: Stage, declared: Declared, template: Path, directory: Path) -> Subject:
-    if declared.code is not None and declared.code.is_dir():
-        return local_subject(declared, declared.code)
+    if declared.code is not None and (found := code_directory(declared.code)) is not None:
+        return local_subject(declared, found)
     if has_inline_code(stage, declared):
         return inline_subject(stage, declared, directory)
     raise UserError(
@@ -234,5 +293,5 @@ def _verdict(
 def _unanswerable_told() -> Iterator[None]:
     try:
         yield
-    except (Unanswerable, Unordered) as error:
+    except Unordered as error:
         raise error.as_user_error() from None

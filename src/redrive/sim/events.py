@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from redrive.core.clock import Instant
-from redrive.delivery.outside.invocation import InvocationResult
+from redrive.delivery.outside.errand import Result
 from redrive.delivery.worker import Attempt
 from redrive.sim.fleet.nodes import Node
 from redrive.sim.weather import Hazard
@@ -37,7 +37,7 @@ class Answer:
     node: Node
     life: int
     attempt: Attempt
-    result: InvocationResult = field(repr=False)
+    result: Result = field(repr=False)
     holds_slot: bool
 
 

@@ -20,9 +20,14 @@ HOURS_MIN, HOURS_MAX = 2, 6
 
 
 def run_seed(
-    seed: int, *, models: Models, events_max: int | None = None, echo: Callable[[str], None] | None = None
-) -> Trace:
-    """Run a seed's simulation to its end, or for `events_max` events. Returns the trace. Errors: SimulationFailed."""
+    seed: int, *, models: Models, events_max: int | None = None, echo: Callable[[str], None] | None = None,
+    establish: Callable[[Workload], None] = Workload.establish,
+) -> Trace:  # fmt: skip
+    """Run a seed's simulation to its end, or for `events_max` events. Returns the trace.
+
+    `establish` creates what users have: the parts that the seed selects, or a part alone.
+    Errors: SimulationFailed.
+    """
     entropy = SeededEntropy(seed)
     dice = Dice(entropy.fork("fleet"))
     simulation = Simulation(
@@ -36,7 +41,7 @@ def run_seed(
         until = simulation.now + dice.between(HOURS_MIN, HOURS_MAX) * HOUR_MS
         # The names of forks determine the draws: another name would change the history of each seed.
         workload = Workload(simulation, entropy.fork("town"), until=until)
-        workload.establish()
+        establish(workload)
         simulation.start()
         simulation.run_until(until)
         if not simulation.is_over:

@@ -14,27 +14,29 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TypeVar, assert_never
 
-from redrive.core.clock import HOUR_MS, MINUTE_MS, SECOND_MS, Instant, VirtualClock, format_instant, parse_instant
+from redrive.core.clock import MINUTE_MS, SECOND_MS, Instant, VirtualClock, format_instant, parse_instant
 from redrive.core.entropy import SeededEntropy
 from redrive.core.errors import Conflict
 from redrive.core.knobs import PRODUCTION, Knobs
 from redrive.delivery.deliver import INTERNAL_FAILURE
-from redrive.delivery.outside.invocation import InvocationStatus
+from redrive.delivery.outside.errand import Result
+from redrive.delivery.outside.invocation import InvocationResult, InvocationStatus
 from redrive.delivery.worker import Attempt
 from redrive.engine.driver import FAILED_ROUND_PAUSE_MS
 from redrive.sim.agenda import Agenda
 from redrive.sim.checkers.failures import RuleBroken, told_on_failure
-from redrive.sim.checkers.happenings import Forgot, Happening, LeftMessage
+from redrive.sim.checkers.happenings import Happening, LeftMessage
 from redrive.sim.checkers.rules import Checker
 from redrive.sim.events import Act, Actor, Answer, Beat, Begin, Event, Poll, Strike
 from redrive.sim.fleet.beats import Beats
 from redrive.sim.fleet.clients import Client
-from redrive.sim.fleet.clocks import DRIFT_MAX
 from redrive.sim.fleet.fleet import Fleet
 from redrive.sim.fleet.nodes import Node
 from redrive.sim.fleet.serving import Process, Serving
+from redrive.sim.strikes import Strikes
 from redrive.sim.trace import Trace, TraceLog
 from redrive.sim.users.functions import Functions, failure
+from redrive.sim.users.sites import NO_ANSWER, Sites
 from redrive.sim.weather import AnswerLost, Hazard, Weather
 from redrive.store.api import Step, Transaction
 from redrive.store.tables.attempts import AttemptRecord
@@ -49,14 +51,10 @@ NO_DEFECTS = "no target fails by a defect of ours"
 QUIET = "in good weather everything comes to its end"
 
 QUIET_CHECK_MS = 5 * MINUTE_MS
-CRASH_MS_MAX = 5 * MINUTE_MS
-PAUSE_MS_MAX = 40 * MINUTE_MS  # Longer than any lease.
-SLEEP_MS_MIN, SLEEP_MS_MAX = 10 * MINUTE_MS, 3 * HOUR_MS
 REACTION_MS_MAX = 20
 EARLY_MS_MAX = 2 * SECOND_MS
 """How much too early an event may happen while a step waits for its answer."""
 RUN_MS_MAX = 400
-STRIKING_ALONE = (Hazard.CRASH, Hazard.PAUSE, Hazard.SLEEP, Hazard.SKEW)
 
 
 class Undone(Exception):
@@ -83,11 +81,12 @@ class Simulation:
         self.events_max: int | None = None
         self.knobs = knobs
         self.functions = Functions(weather)
+        self.sites = Sites(weather)
         self._serving = Serving(weather, go_on=self._go_on, crash=self._crash_process)
         self._running = False
         self._fleet = Fleet(
-            self._serving, clock=self.clock, models=models, functions=self.functions, entropy=SeededEntropy(seed),
-            knobs=knobs, log=TraceLog(self.clock, self.trace), wake=self._wake,
+            self._serving, clock=self.clock, models=models, functions=self.functions, sites=self.sites,
+            entropy=SeededEntropy(seed), knobs=knobs, log=TraceLog(self.clock, self.trace), wake=self._wake,
         )  # fmt: skip
         self._fleet.add_nodes(nodes, slots=slots)
         self.nodes = self._fleet.nodes
@@ -95,6 +94,9 @@ class Simulation:
         self._checkers: list[Checker] = []
         self.beats = Beats(self._serving, self.clock, self.trace, self.observe)
         self._agenda = Agenda(self.clock)
+        self._strikes = Strikes(
+            self._fleet, weather, self._agenda, self.clock, self.trace, observe=self.observe, plan_poll=self._plan_poll
+        )
         self._in_hand = 0
         self._acting = 0
         self._is_under_way = False
@@ -154,9 +156,8 @@ class Simulation:
         self._running = True
         for node in self.nodes:
             self._plan_poll(node, self.now + self._dice.between(0, SECOND_MS))
-            self.set_clock(node)
-        for fault in STRIKING_ALONE:
-            self._plan_strike(fault)
+            self._strikes.set_clock(node)
+        self._strikes.plan()
 
     def run_until(self, instant: Instant) -> None:
         """Let all events up to this instant happen. Errors: SimulationFailed."""
@@ -217,8 +218,8 @@ class Simulation:
                 self._beat(event, at)
             case Act(actor):
                 self._act(actor)
-            case Strike(fault):
-                self._strike(fault)
+            case Strike(hazard):
+                self._strikes.strike(hazard)
             case _:
                 assert_never(event)
 
@@ -250,10 +251,10 @@ class Simulation:
         node = event.node
         if self.weather.strikes(Hazard.CRASH_AT_WORK):
             self._in_hand -= 1
-            self.crash(node, for_ms=self._dice.between(SECOND_MS, CRASH_MS_MAX))
+            self._strikes.crash_for_a_while(node)
             return True
         if self.weather.strikes(Hazard.PAUSE_AT_WORK):
-            self.pause(node, for_ms=self._dice.between(SECOND_MS, PAUSE_MS_MAX))
+            self._strikes.pause_for_a_while(node)
             self._agenda.push(node.awake_at, event)
             return True
         return False
@@ -287,18 +288,25 @@ class Simulation:
                 self._plan_poll(node, self.now)
             self.trace.write(self.now, "perform failed", node=node.name, error=type(error).__name__)
             return
-        timeout_ms = attempt.invocation.timeout_ms
-        run_ms = self._dice.between(1, min(RUN_MS_MAX, timeout_ms))
-        if result.status is not InvocationStatus.THROTTLED:
-            if self.weather.strikes(Hazard.HUNG):
-                run_ms, result = timeout_ms, failure("Sandbox.Timedout", "Task timed out")
-            elif self.weather.strikes(Hazard.SLOW):
-                run_ms = self._dice.between(timeout_ms // 2, timeout_ms)
+        timeout_ms = attempt.errand.timeout_ms
+        run_ms, result = self._lasting(result, timeout_ms)
         self._agenda.push(self.now + run_ms, Answer(node, event.life, attempt, result, holds_slot=not event.repeats))
         if not event.repeats and self.weather.strikes(Hazard.DUPLICATE):
             self._in_hand += 1
             again_at = self.now + self._dice.between(0, 2 * timeout_ms)
             self._agenda.push(again_at, Begin(node, event.life, attempt, repeats=True))
+
+    def _lasting(self, result: Result, timeout_ms: int) -> tuple[int, Result]:
+        """How long an errand takes, and its result: another one if the errand hangs until its timeout."""
+        run_ms = self._dice.between(1, min(RUN_MS_MAX, timeout_ms))
+        if isinstance(result, InvocationResult) and result.status is InvocationStatus.THROTTLED:
+            return run_ms, result
+        if self.weather.strikes(Hazard.HUNG):
+            is_run = isinstance(result, InvocationResult)
+            return timeout_ms, failure("Sandbox.Timedout", "Task timed out") if is_run else NO_ANSWER
+        if self.weather.strikes(Hazard.SLOW):
+            run_ms = self._dice.between(timeout_ms // 2, timeout_ms)
+        return run_ms, result
 
     def _answer(self, node: Node, event: Answer) -> None:
         self._in_hand -= 1
@@ -322,43 +330,13 @@ class Simulation:
         else:
             self._agenda.push(max(again_at, self.now), Act(actor))
 
-    def _strike(self, fault: Hazard) -> None:
-        """Let a hazard strike, and plan its next strike."""
-        if fault not in self.weather.rates:
-            return
-        node = self.nodes[self._dice.between(0, len(self.nodes) - 1)]
-        match fault:
-            case Hazard.CRASH:
-                self.crash(node, for_ms=self._dice.between(SECOND_MS, CRASH_MS_MAX))
-            case Hazard.PAUSE:
-                self.pause(node, for_ms=self._dice.between(SECOND_MS, PAUSE_MS_MAX))
-            case Hazard.SKEW:
-                self.set_clock(node)
-            case _:
-                for_ms = self._dice.between(SLEEP_MS_MIN, SLEEP_MS_MAX)
-                for each in self.nodes:
-                    self.pause(each, for_ms=for_ms)
-        self._plan_strike(fault)
-
     def crash(self, node: Node, *, for_ms: int) -> None:
         """Make a node lose all attempts under way, and start again after `for_ms`."""
-        self.trace.write(self.now, "crashed", node=node.name, for_ms=for_ms)
-        ended = self._fleet.restart(node, at=self.now + for_ms)
-        self.observe(Forgot(node.name, ended.store.counted.sums()))
-        self._plan_poll(node, self.now + for_ms)
+        self._strikes.crash(node, for_ms=for_ms)
 
     def pause(self, node: Node, *, for_ms: int) -> None:
         """Pause a node. It then continues as if nothing had happened."""
-        self.trace.write(self.now, "paused", node=node.name, for_ms=for_ms)
-        node.awake_at = max(node.awake_at, self.now + for_ms)
-
-    def set_clock(self, node: Node) -> None:
-        """Set the clock of a node's machine, within the weather's skew."""
-        skew_ms = self.weather.skew_ms
-        if skew_ms:
-            off_ms = self._dice.between(-skew_ms, skew_ms)
-            node.machine.set(off_ms, drift=self._dice.share(2 * DRIFT_MAX) - DRIFT_MAX, skew_ms=skew_ms)
-            self.trace.write(self.now, "clock set", node=node.name, off_ms=off_ms)
+        self._strikes.pause(node, for_ms=for_ms)
 
     def _wake(self) -> None:
         """Work may be due: wake the nodes, unless the wake-up is lost."""
@@ -371,11 +349,6 @@ class Simulation:
         if self._running and (node.poll_at is None or at < node.poll_at):
             node.poll_at = at
             self._agenda.push(at, Poll(node, node.life))
-
-    def _plan_strike(self, fault: Hazard) -> None:
-        gap_ms = self.weather.gap_ms(fault)
-        if gap_ms is not None:
-            self._agenda.push(self.now + gap_ms, Strike(fault))
 
     @property
     def is_over(self) -> bool:
@@ -413,7 +386,7 @@ class Simulation:
     def _crash_process(self, process: Process) -> None:
         for node in self.nodes:
             if node.process is process:
-                self.crash(node, for_ms=self._dice.between(SECOND_MS, CRASH_MS_MAX))
+                self._strikes.crash_for_a_while(node)
 
     def _told_on_failure(self) -> AbstractContextManager[None]:
         return told_on_failure(self.trace, setting=self._setting, replay=self._replay)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from concurrent.futures import ThreadPoolExecutor
+from uuid import UUID
 
 import pytest
 
-from redrive.core.entropy import SeededEntropy, SystemEntropy, new_uuid
+from redrive.core.entropy import SeededEntropy, SystemEntropy, new_row_id, new_uuid
 
 
 @pytest.mark.parametrize("length", [0, 1, 16, 31, 32, 33, 100])
@@ -33,3 +34,15 @@ def test_uuid_is_of_version_4() -> None:
     assert re.fullmatch(
         r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", new_uuid(SystemEntropy())
     )
+
+
+def test_ids_of_rows_are_uuids_that_lie_together_with_those_of_the_same_time() -> None:
+    entropy = SeededEntropy(1)
+
+    ids = [
+        new_row_id(entropy, now) for now in (1_767_225_600_000, 1_767_225_600_001, 1_767_225_660_000) for _ in range(50)
+    ]
+
+    assert len(set(ids)) == len(ids)
+    assert [one[:14] for one in ids] == sorted(one[:14] for one in ids)
+    assert all(UUID(one).version == 4 for one in ids)

@@ -193,11 +193,13 @@ def test_hourly_sweep_of_expired_messages_takes_pieces(world: World, name: str) 
 def test_sweep_of_attempts_forgets_the_oldest_and_the_runs_that_are_over(world: World) -> None:
     def record(tx: Transaction) -> None:
         for number in range(5):
-            write_down(tx, AttemptRecord(f"d{number}", "arn", 1, number, RunState.DELIVERED))
+            state = RunState.DROPPED if number % 2 else RunState.DELIVERED
+            write_down(tx, AttemptRecord(f"d{number}", "arn", 1, number, state))
 
     world.store.run(record)
 
     swept = world.store.run(lambda tx: tx.attempts.sweep(4, limit=3))
 
     assert swept == 3
-    assert (rows(world, "attempts"), rows(world, "runs")) == (2, 2)
+    assert (rows(world, "attempts"), rows(world, "runs")) == (0, 2)
+    assert world.store.run(lambda tx: tx.attempts.oldest()) == 2

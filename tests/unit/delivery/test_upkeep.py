@@ -83,10 +83,10 @@ def test_sweep_takes_pieces_until_all_that_is_old_has_gone(world: World) -> None
 
     world.store.run(lambda tx: sweep.sweep(tx, limit=PRODUCTION.rows_swept_per_claim))
 
-    assert rows(world, "attempts") == 5
+    assert rows(world, "runs") == 5
     assert world.store.run(lambda tx: (sweep.next_at(tx) or 0) <= tx.now)
     world.settle()
-    assert rows(world, "attempts") == 0
+    assert rows(world, "runs") == 0
     assert world.store.run(sweep.next_at) is None
 
 

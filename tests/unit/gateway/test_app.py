@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from redrive.core.clock import Instant
 from redrive.core.entropy import Entropy, SeededEntropy
 from redrive.core.sessions import Issuer
 from redrive.engine.driver import VirtualDrive
@@ -86,6 +87,9 @@ class Broken:
         if error is not None:
             raise error
         return self._real.hex(length)
+
+    def ordered(self, now: Instant) -> str:
+        return f"{now:012x}{self.hex(20)}"
 
     def uniform(self, low: float, high: float) -> float:
         return self._real.uniform(low, high)

@@ -84,11 +84,61 @@ def keyed_by_request(event: Any, context: Any) -> None:
     put("orders", context.aws_request_id)
 
 
-def test_what_is_keyed_by_the_events_id_is_proved(proved: Prover) -> None:
-    verdict = proved(keyed_by_event, trigger=BUS, faults=2)
+def keyed_by_detail(event: Any, context: Any) -> None:
+    put("orders", event["detail"]["id"])
+
+
+def test_what_is_keyed_by_the_detail_is_proved(proved: Prover) -> None:
+    verdict = proved(keyed_by_detail, trigger=BUS, faults=2)
 
     assert verdict.counterexample is None
     assert verdict.trigger is BUS
+
+
+def test_what_is_keyed_by_the_id_of_an_event_of_aws_is_proved(proved: Prover) -> None:
+    event = json.dumps({"source": "aws.s3", "detail-type": "Object Created", "detail": {"id": 1}})
+
+    assert proved(keyed_by_event, trigger=BUS, faults=2, bodies=(event,)).counterexample is None
+
+
+def test_a_producer_that_publishes_again_gives_another_event_id(proved: Prover) -> None:
+    found = proved(keyed_by_event, trigger=BUS).counterexample
+
+    assert found is not None
+    assert [str(leg) for leg in found.history] == ["deliver", "republish"]
+    assert any("another event id" in step.text for step in found.steps)
+    assert "the key from the detail" in found.advice
+
+
+def test_lambda_may_give_one_request_to_two_runs_at_once(proved: Prover) -> None:
+    """A claim that lets its own request in again is entered by both runs."""
+
+    def claims(event: Any, context: Any) -> None:
+        client, request_id = boto3.client("dynamodb"), context.aws_request_id
+        key, mine = {"id": {"S": event["detail"]["id"]}}, {":mine": {"S": request_id}, ":done": {"BOOL": True}}
+        row = client.get_item(TableName="claims", Key=key).get("Item", {})
+        if "done" in row:
+            return
+        client.update_item(
+            TableName="claims", Key=key, UpdateExpression="SET req = :mine",
+            ConditionExpression="attribute_not_exists(req) OR req = :mine",
+            ExpressionAttributeValues={":mine": mine[":mine"]},
+        )  # fmt: skip
+        client.update_item(
+            TableName="totals", Key={"id": {"S": "all"}}, UpdateExpression="ADD orders :one",
+            ExpressionAttributeValues={":one": {"N": "1"}},
+        )  # fmt: skip
+        client.update_item(
+            TableName="claims", Key=key, UpdateExpression="SET done = :done",
+            ExpressionAttributeValues={":done": mine[":done"]},
+        )  # fmt: skip
+
+    history = parse_history(["deliver again dynamodb:UpdateItem totals #1"])
+    found = replay(GivenSubject(claims), history, Options(trigger=BUS))
+
+    assert found is not None
+    assert found.violation.rule.value == "repeated"
+    assert any("the very request" in step.text for step in found.steps)
 
 
 def test_a_duplicate_of_the_bus_has_another_request_id(proved: Prover) -> None:
@@ -138,6 +188,15 @@ def test_without_dead_letters_an_outage_loses_the_event(tmp_path: Path) -> None:
     assert "outage" in str(found.history[0])
     assert [step.at for step in found.steps if "begins" in step.text] == ["+0s", "+1m", "+3m"]
     assert "DeadLetterConfig" in found.advice
+
+
+@pytest.mark.parametrize(("age_s", "began"), [(60, ["+0s"]), (150, ["+0s", "+1m"])])
+def test_an_event_that_is_too_old_is_not_tried_again(tmp_path: Path, age_s: int, began: list[str]) -> None:
+    config = f"EventInvokeConfig: {{MaximumEventAgeInSeconds: {age_s}}}"
+    found = prove(None, Options(template=written(tmp_path, config), faults=1)).counterexample
+
+    assert found is not None
+    assert [step.at for step in found.steps if "begins" in step.text] == began
 
 
 def test_the_sample_is_an_event_that_the_rule_of_the_template_matches(tmp_path: Path) -> None:

@@ -177,12 +177,16 @@ def test_client_made_before_the_proof_is_answered_too(proved: Prover, monkeypatc
     assert verdict.effects == {"message to mails": 1}
 
 
-def test_reading_from_a_service_that_is_not_here_is_refused(proved: Prover) -> None:
+def test_reading_from_a_service_that_is_not_here_is_answered_from_its_shape_and_told(proved: Prover) -> None:
     def handler(event: Any, context: Any) -> None:
-        boto3.client("s3").get_object(Bucket="b", Key="k")
+        body = boto3.client("s3").get_object(Bucket="b", Key="k")["Body"].read()
+        instance = boto3.client("ec2").describe_instances()["Reservations"][0]["Instances"][0]["InstanceId"]
+        boto3.client("sqs").send_message(QueueUrl="https://sqs/q", MessageBody=f"{body!r} {instance}")
 
-    with pytest.raises(UserError, match="s3 GetObject on b"):
-        proved(handler)
+    verdict = proved(handler, faults=0)
+
+    assert verdict.assumptions["answer of s3 GetObject on b"].startswith("made up")
+    assert "answer of ec2 DescribeInstances" in verdict.assumptions
 
 
 def test_object_written_twice_is_one_object(proved: Prover) -> None:

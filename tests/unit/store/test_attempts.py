@@ -120,6 +120,41 @@ def test_sweep_forgets_a_run_with_its_last_attempt_and_not_before(store: SqliteS
     assert store.connection.execute("SELECT delivery_id FROM runs").fetchall() == [("one",)]
 
 
+def success(of: str, *, at: int = 1_000, led_to: str = "") -> AttemptRecord:
+    return AttemptRecord(of, "arn:a", 1, at, RunState.DELIVERED, led_to=led_to)
+
+
+def test_success_at_the_first_attempt_is_one_row_and_reads_like_any_other(store: SqliteStore) -> None:
+    records = written(store, success("one", led_to="sent-1"), success("two", led_to="sent-2"))
+
+    assert store.run(lambda tx: tx.attempts.of_source("arn:a")) == records
+    assert store.run(lambda tx: tx.attempts.of_delivery("two")) == records[1:]
+    assert store.connection.execute("SELECT count(*) FROM attempts").fetchone() == (0,)
+    execution = store.run(lambda tx: tx.runs.execution_of("sent-2")) or ""
+    told = store.run(lambda tx: tx.runs.timeline(execution))
+    assert [(event.event, event.attempt, event.led_to) for event in told] == [
+        ("began", 0, ""),
+        ("attempted", 1, "sent-2"),
+    ]
+
+
+def test_success_that_is_recorded_twice_is_one_run_and_no_attempt_is_lost(store: SqliteStore) -> None:
+    written(store, success("one"), success("one"))
+
+    states = [record.state for record in store.run(lambda tx: tx.attempts.of_delivery("one"))]
+    assert states == [RunState.DELIVERED, RunState.DELIVERED]
+    assert store.connection.execute("SELECT count(*) FROM runs").fetchone() == (1,)
+
+
+def test_oldest_attempt_is_found_among_successes_and_failures(store: SqliteStore) -> None:
+    written(store, attempt(1, of="one", at=7), success("two", at=5))
+    store.run(lambda tx: tx.attempts.forget())
+
+    assert store.run(lambda tx: tx.attempts.oldest()) == 5
+    assert store.run(lambda tx: tx.attempts.sweep(6, limit=10)) == 1
+    assert store.run(lambda tx: tx.attempts.oldest()) == 7
+
+
 def of_schema(path: Path, number_max: int) -> sqlite3.Connection:
     """A store as a version before wrote it."""
     old = sqlite3.connect(path)

@@ -577,6 +577,18 @@ def test_scan_in_segments_reads_each_item_once(any_store: AnyStore) -> None:
     assert any_store.run(lambda tx: tx.items.totals("other")) == (0, 0)
 
 
+def test_items_are_copied_under_another_id(any_store: AnyStore) -> None:
+    """The copies are items of their own, and none of them expires."""
+    keys = [ItemKey(bytes([number]), b"r") for number in range(9)]
+    any_store.batch(*[partial(store_item, hash_key=h, range_key=r, item=b"{}", expires_at=5) for h, r in keys])
+
+    any_store.run(lambda tx: tx.items.copy("t", "copy"))
+
+    assert any_store.run(lambda tx: tx.items.expire(5, limit=99)) == 9
+    assert any_store.run(lambda tx: tx.items.totals("copy")) == (9, 18)
+    assert any_store.run(lambda tx: [tx.items.get("copy", key) for key in keys]) == [b"{}"] * 9
+
+
 def test_item_is_replaced_and_taken(any_store: AnyStore) -> None:
     key = ItemKey(b"h", b"r")
     for item in (b"1", b"2"):

@@ -22,6 +22,9 @@ from redrive.store.tables.runs import Link
 DESTINATION = "destination"
 """The kind of a note about a destination: it was told of an end, or could not be told."""
 
+LOOP = "loop"
+"""The kind of a note about a delivery whose source has caused what it delivers."""
+
 BATCH = "batch"
 """The kind of a run of a batch of messages."""
 
@@ -106,12 +109,30 @@ def record_end(
     tx.attempts.record(_run(delivery, origin, end.state, tx.now), attempt)
 
 
+def record_successes(tx: Transaction, delivered: Sequence[tuple[Delivery, Origin, Ran]]) -> None:
+    """Record new deliveries that have all succeeded at their first attempt, without a row for their promises before."""
+    tx.attempts.record_successes(
+        [
+            (
+                _run(delivery, origin, RunState.DELIVERED, tx.now),
+                AttemptRecord(delivery.id, delivery.source_arn, 1, tx.now, RunState.DELIVERED, led_to=ran.led_to),
+            )
+            for delivery, origin, ran in delivered
+        ]
+    )  # fmt: skip
+
+
 def record_destination(
     tx: Transaction, delivery: Delivery, arn: str, *, led_to: str = "", error: ServiceError | None = None
 ) -> None:
     """Record that a destination was told of a delivery's end, or the error that prevented this."""
     code, message = ("", "") if error is None else (error.code, error.message)
     tx.attempts.note(delivery.id, NoteRecord(tx.now, DESTINATION, arn, led_to, code, message))
+
+
+def record_loop(tx: Transaction, delivery: Delivery, arn: str, message: str) -> None:
+    """Record that a delivery belongs to a loop: `arn` has caused what it delivers."""
+    tx.attempts.note(delivery.id, NoteRecord(tx.now, LOOP, arn, "", "Loop", message))
 
 
 def record_batch(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from redrive.core.entropy import new_uuid
+from redrive.core.entropy import new_row_id
 from redrive.core.scope import Caller
 from redrive.store.api import Transaction
 
@@ -24,5 +24,5 @@ class RoleSession(NamedTuple):
         """
         return tx.services.assume_role(
             tx, self.role_arn, service=self.principal, session_name=self.session_name, region=region,
-            request_id=new_uuid(tx.entropy) if request_id is None else request_id, source_arn=self.source_arn,
+            request_id=new_row_id(tx.entropy, tx.now) if request_id is None else request_id, source_arn=self.source_arn,
         )  # fmt: skip

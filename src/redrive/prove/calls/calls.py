@@ -14,7 +14,12 @@ Params = Mapping[str, object]
 EFFECT_SERVICE = "effect"
 """The service of calls that are declared effects of `redrive.handler`."""
 
-_READS = ("BatchGet", "Describe", "Filter", "Get", "Head", "List", "Lookup", "Query", "Receive", "Scan", "Select")
+_READS = (
+    "Analyze", "BatchGet", "Classify", "Compare", "Converse", "Describe", "Detect", "Filter", "Get", "Head",
+    "InvokeEndpoint", "InvokeModel", "List", "Lookup", "Query", "Receive", "Recognize", "Retrieve", "Scan", "Search",
+    "Select", "Simulate", "Synthesize", "Translate", "Validate", "Verify",
+)  # fmt: skip
+"""How the names of calls begin that change nothing."""
 _TARGETS = (
     "TableName", "QueueUrl", "FunctionName", "TopicArn", "TargetArn", "StateMachineArn", "stateMachineArn", "Bucket",
     "StreamName", "DeliveryStreamName", "EventBusName", "Name", "Destination", "taskDefinition",

@@ -1,49 +1,25 @@
 """Answers of AWS services that the engine does not have: made up from their models, so that a handler can continue.
 
-Such a call counts as an effect, and its answer says only that it succeeded: ids are invented, lists are empty. A call
-that reads from such a service gets no answer: no made-up answer would be honest.
+A call that changes something counts as an effect, and its answer says only that it succeeded: ids are invented, lists
+are empty. A call that reads is answered with each member of its shape once; the user is told that it was made up.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+from botocore.model import StructureShape
 
-from redrive.core.errors import UserError
 from redrive.prove.calls.calls import Call, Params
-
-
-class Shape(Protocol):
-    """The part of botocore's shape that is used here."""
-
-    @property
-    def type_name(self) -> str: ...
-
+from redrive.prove.guess.answers import read_answer
 
 _PLAIN: dict[str, object] = {"integer": 0, "long": 0, "float": 0.0, "double": 0.0, "boolean": False}
 
 
-class Unanswerable(BaseException):
-    """The handler reads what only AWS could answer. Not an Exception, so that the handler does not catch it."""
-
-    def __init__(self, call: Call) -> None:
-        super().__init__(str(call))
-        self.call = call
-
-    def as_user_error(self) -> UserError:
-        """The message for the user."""
-        return UserError(
-            f"The handler calls {self.call}, and redrive has no {self.call.service} to ask.",
-            next_step="Put the call into a function of its own and prove the handler with that function replaced: "
-            "redrive.testing.prove takes a callable.",
-        )
-
-
-def made_up_answer(call: Call, members: dict[str, Shape], serial: int) -> Params:
-    """The answer to a call that changes something; `members` are its output's. Errors: Unanswerable."""
+def made_up_answer(call: Call, output: StructureShape | None, serial: int) -> Params:
+    """The answer to a call; `output` is the shape of its output."""
     if not call.changes:
-        raise Unanswerable(call)
+        return read_answer(output, dict(call.params))
     answer: dict[str, object] = {"ResponseMetadata": {"HTTPStatusCode": 200, "RetryAttempts": 0}}
-    for name, shape in members.items():
+    for name, shape in () if output is None else output.members.items():
         match shape.type_name:
             case "string":
                 answer[name] = f"{name}-{serial}"

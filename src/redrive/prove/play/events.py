@@ -75,10 +75,11 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A message that a run is processing becomes visible again, under the same message id."""
+    """What a run works on is given to another run: the same message, or the same request of an event."""
 
     at: Instant
     run: int
+    is_direct: bool = False
 
 
 @dataclass(frozen=True, slots=True)

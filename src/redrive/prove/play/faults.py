@@ -87,7 +87,13 @@ class Act(enum.Enum):
 
     DELIVER = "deliver"
     DUPLICATE = "duplicate"
+    REPUBLISH = "republish"
+    """The producer of an event publishes it once more: the same detail, under another event id."""
     REDRIVE = "redrive"
+
+
+SENDS_AGAIN = frozenset({Act.DUPLICATE, Act.REPUBLISH})
+"""Acts that send what was sent before. Each is a fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +104,12 @@ class Leg:
     delay_ms: int = 0
     strikes: tuple[Strike, ...] = ()
     message: int = 0
-    """The number of the message that is duplicated: 0 is the first."""
+    """The number of the message that is sent again: 0 is the first."""
 
     @property
     def faults(self) -> int:
         """How many faults this leg counts as. A redrive is a person's act, and no fault."""
-        return len(self.strikes) + (self.act is Act.DUPLICATE)
+        return len(self.strikes) + (self.act in SENDS_AGAIN)
 
     def __str__(self) -> str:
         after = f" after {self.delay_ms} ms" if self.delay_ms else ""
@@ -114,7 +120,7 @@ History = tuple[Leg, ...]
 
 _STRIKE = r"(?P<fault>[a-z-]+)(?: of (?P<message>\d+))?(?:@(?P<at>\d+)| (?P<spot>[^\s@#]+(?: [^\s@#]+)? #\d+))"
 _LEG = re.compile(
-    rf"(?P<act>deliver|duplicate|redrive)(?: of (?P<of>\d+))?(?: after (?P<after>\d+) ms)?"
+    rf"(?P<act>deliver|duplicate|republish|redrive)(?: of (?P<of>\d+))?(?: after (?P<after>\d+) ms)?"
     rf"(?P<strikes>(?: {re.sub(r'[?]P<[a-z]+>', '?:', _STRIKE)})*)"
 )
 _SPOT = re.compile(r"(?P<service>[^\s:]*):(?P<operation>[^\s:]*)(?: (?P<target>\S+))? #(?P<nth>\d+)")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
@@ -20,12 +21,12 @@ from botocore.client import BaseClient
 from botocore.exceptions import BotoCoreError, ClientError
 
 from redrive.core.clock import SECOND_MS, Instant
+from redrive.core.documents import load_json
 from redrive.core.errors import Bug
 from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.invoke.runtime.context import LambdaContext
 from redrive.invoke.runtime.handlers import Answer, error_answer, run_handler
 from redrive.prove.calls.calls import EFFECT_SERVICE, Call, Params, as_sent, call_of, mapping_of
-from redrive.prove.calls.outside import Unanswerable
 from redrive.prove.effects.declared import Declared, watched_effects
 from redrive.prove.effects.journal import Journal, Trace
 from redrive.prove.play.events import Called, DeadLettered, Ended, Ending, Event, Sent, Shown
@@ -38,7 +39,7 @@ from redrive.prove.process.subject import Subject
 from redrive.prove.process.surroundings import Surroundings, replaced, variables
 from redrive.prove.process.threads import Threads, Unordered
 from redrive.prove.stage.messages import Left, Messages, messages_of
-from redrive.prove.stage.stage import Stage, Waiting
+from redrive.prove.stage.stage import Stage, Waiting, models
 from redrive.prove.stage.tables import Improvised
 from redrive.prove.stage.tape import Beginning, Known, Saved, Strayed
 from redrive.prove.stage.trigger import Trigger
@@ -51,6 +52,9 @@ TRACES_KEPT = 1_024
 
 RUNS_MAX = 100
 """A history has at most this many runs more than its queue allows a message; after that it counts as endless."""
+
+
+_TRACED = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 
 
 class Endless(BaseException):
@@ -99,6 +103,10 @@ class Performance:
         self._is_inside = ContextVar("is_inside", default=False)
         self._threads = Threads(self._is_handlers, lambda: self.stage.now, self._sleep)
         self._escape: BaseException | None = None
+        self.made_up: dict[str, str] = {}
+        """The reads of services not served, whose answers were made up."""
+        self.failed_at: tuple[str, ...] = ()
+        """The lines of the user's code in the traceback of the last run that failed."""
         self.is_endless = False
         """Whether the last leg was ended because the history had too many runs."""
 
@@ -131,7 +139,7 @@ class Performance:
         """Send the messages of a trigger; every history begins so."""
         self._trigger = trigger
         self._messages = messages_of(self.stage, trigger)
-        self.journal = Journal(trigger.bodies, self._key_names)
+        self.journal = Journal(trigger.work_texts, self._key_names)
         self.stage.begin_leg()
         for number in range(len(trigger.bodies)):
             self._messages.send(number)
@@ -145,7 +153,7 @@ class Performance:
             return self.ask(client, operation, params)
 
         with ExitStack() as stack:
-            stack.enter_context(variables(process_variables(self.stage, self.trigger)))
+            stack.enter_context(variables(process_variables(self.stage, self.trigger), self.trigger.variables))
             stack.enter_context(self.surroundings.entered(self.stage.now, self._sleep))
             stack.enter_context(self._threads.entered())
             stack.enter_context(replaced(BaseClient, "_make_api_call", ask))
@@ -224,8 +232,11 @@ class Performance:
         if self.runs >= self.runs_max:
             raise Endless
         self.runs += 1
-        handles = () if self._trigger.is_direct else handles_of(invocation)
-        run = Run(self.runs, self.stage.now + invocation.timeout_ms, handles)
+        deadline_at = self.stage.now + invocation.timeout_ms
+        if self._trigger.is_direct:
+            run = Run(self.runs, deadline_at, invocation=invocation)
+        else:
+            run = Run(self.runs, deadline_at, handles_of(invocation))
         run.meet(self.stage.now, (invocation.request_id, invocation.payload))
         self._running.append(run)
         self.surroundings.begin(f"run {invocation.request_id}", self.stage.now)
@@ -260,6 +271,8 @@ class Performance:
                 raise self._threads.refuse(f"a thread that goes on by itself calls {call}")
             if self._running and self._improvised is not None:
                 self._improvised.provide(self.stage, call)
+            if call.service not in models().specs and not call.changes:
+                self.made_up[f"answer of {call}"] = "made up from the shape of its output"
             if not self._running or self._is_inside.get():
                 return transport.send(Asked(client, call, params, Way.NORMAL, lambda _: None))
             with self._boundary(call, self._note_call(call), is_retried=can_retry(client)) as passage, self._inside():
@@ -286,6 +299,7 @@ class Performance:
             self.events.append(Ended(self.stage.now, run.number, run.death, ""))
             return InvocationResult(InvocationStatus.FUNCTION_ERROR, b'{"errorType":"Runtime.ExitError"}')
         failed = answer.error_type is not None
+        self.failed_at = _own_lines(answer, self.subject) if failed else ()
         ending = Ending.FAILED if failed else Ending.RETURNED
         said = self.surroundings.said.rstrip().rpartition("\n")[2]
         self.events.append(Ended(self.stage.now, run.number, ending, told(answer), said, self.trigger.is_direct))
@@ -299,10 +313,13 @@ class Performance:
             self.stage.move_to(self.stage.now + leg.delay_ms)
             self.stage.settle()
         self.events.append(Sent(self.stage.now, leg.act, self.trigger.is_direct))
-        if leg.act is Act.DUPLICATE:
-            self.messages.send(leg.message)
-        else:
-            self.messages.redrive()
+        match leg.act:
+            case Act.DUPLICATE:
+                self.messages.send(leg.message)
+            case Act.REPUBLISH:
+                self.messages.republish(leg.message)
+            case _:
+                self.messages.redrive()
 
     def _deliver(self) -> None:
         """Advance time until the handler has run, or nothing is left to deliver to it."""
@@ -399,11 +416,21 @@ class Performance:
             self.messages.send(strike.message)
             self._settle_beside()
             return
+        if run.invocation is not None:
+            self.events.append(Shown(self.stage.now, run.number, is_direct=True))
+            self._invoke_beside(run.invocation)
+            return
         handle = run.handles[strike.message]
         if self.messages.show_again(handle):
             self.events.append(Shown(self.stage.now, run.number))
             self._settle_beside()
             self.messages.hold_again(handle)
+
+    def _invoke_beside(self, invocation: Invocation) -> None:
+        """Have the function run once more for the same request. The answer of that run decides nothing."""
+        with self._inside(False):
+            self._threads.beside(lambda: self.invoke(invocation))
+        self.surroundings.move_to(self.stage.now)
 
     def _settle_beside(self) -> None:
         with self._inside(False):
@@ -435,7 +462,7 @@ class Performance:
             raise self._escape
         try:
             yield
-        except (Endless, Strayed, Unanswerable, Unordered) as error:
+        except (Endless, Strayed, Unordered) as error:
             self._escape = error
             raise
 
@@ -483,6 +510,13 @@ class Performance:
         if invocation.function_arn not in self._contexts:
             self._contexts[invocation.function_arn] = run_variables(self.stage, invocation)
         return self._contexts[invocation.function_arn]
+
+
+def _own_lines(answer: Answer, subject: Subject) -> tuple[str, ...]:
+    """The lines of the user's code in the traceback of an answer, innermost last."""
+    lines = map(_TRACED.search, map(str, load_json(answer.payload).get("stackTrace") or ()))
+    places = [subject.told_line(found["file"], int(found["line"])) for found in lines if found is not None]
+    return tuple(place for place in places if place)
 
 
 @functools.lru_cache(TRACES_KEPT)

@@ -30,6 +30,8 @@ class Run:
     deadline_at: Instant
     handles: tuple[str, ...] = ()
     """The receipt handles of its messages."""
+    invocation: Invocation | None = None
+    """What it was invoked with, if an event has asked for it."""
     throttled: set[str] = field(default_factory=set)
     death: Ending | None = None
     met: list[tuple[Instant, str]] = field(default_factory=list)

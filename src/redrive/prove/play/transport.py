@@ -317,7 +317,7 @@ def _outside_answer(asked: Asked) -> object:
     shape = _operation(asked).output_shape
     answer: Params = {}
     for serial in range(2 if asked.way is Way.RETRIED else 1):
-        answer = made_up_answer(asked.call, {} if shape is None else dict(shape.members), serial)
+        answer = made_up_answer(asked.call, shape, serial)
         if asked.way is Way.PARTLY:
             answer = with_last_refused(asked.call, answer)
         asked.noted(answer)

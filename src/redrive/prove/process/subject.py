@@ -55,6 +55,10 @@ class Subject(Protocol):
         """The innermost line of the user's code on the stack."""
         ...
 
+    def told_line(self, file: str, line: int) -> str:
+        """A line of a traceback for the user; empty if it is not in the user's code."""
+        ...
+
 
 class NamedSubject:
     """A function of a module that can be imported from a directory."""
@@ -76,6 +80,21 @@ class NamedSubject:
     def place(self) -> Place | None:
         """The innermost line of a file under the root."""
         return self._code.place()
+
+    def told_line(self, file: str, line: int) -> str:
+        return self._code.told_line(file, line)
+
+    @property
+    def function(self) -> str:
+        """The function's name in its module."""
+        return self._function
+
+    @property
+    def file(self) -> Path:
+        """The file of the module; it may not exist."""
+        module = self.root.joinpath(*self._module.split("."))
+        package = module / "__init__.py"
+        return package if package.is_file() else module.with_suffix(".py")
 
 
 class _UserModules(importlib.abc.MetaPathFinder):
@@ -154,6 +173,9 @@ class GivenSubject:
         """The innermost line of a file beside the callable's own."""
         return self._code.place()
 
+    def told_line(self, file: str, line: int) -> str:
+        return self._code.told_line(file, line)
+
 
 class UserCode:
     """The files under a directory that are the user's own."""
@@ -172,6 +194,10 @@ class UserCode:
         if frame is None:
             return None
         return self._place_of(frame.f_code.co_filename, frame.f_lineno)
+
+    def told_line(self, file: str, line: int) -> str:
+        """A line in one of these files, for the user; otherwise empty."""
+        return self._place_of(file, line).told if self.owns(file) else ""
 
     def _placed(self, file: str, line: int) -> Place:
         source = linecache.getline(file, line).strip()

@@ -78,17 +78,24 @@ class Surroundings:
 
 
 @contextmanager
-def variables(given: Mapping[str, str]) -> Iterator[None]:
-    """While entered, the environment has these variables, and no other variables of AWS."""
+def variables(given: Mapping[str, str], missing: Mapping[str, str] | None = None) -> Iterator[None]:
+    """While entered, the environment has these variables, those of `missing` that it has not, and no others of AWS."""
     saved = dict(os.environ)
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         del os.environ[name]
     os.environ.update(given)
+    for name, value in (missing or {}).items():
+        os.environ.setdefault(name, value)
     try:
         yield
     finally:
         os.environ.clear()
         os.environ.update(saved)
+
+
+def is_set(name: str) -> bool:
+    """Whether the environment has a variable."""
+    return name in os.environ
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,15 +16,20 @@ FAULTS_DEFAULT = 3
 class Options:
     """What to prove, and how far to search.
 
-    `trigger` is what feeds the handler; None takes it from the template, or a queue. `bodies` are the messages or
-    events; None takes them from the template's schedule or rule, or a sample. `effects` and `ignored` are
-    patterns of calls, as in `dynamodb:PutItem:reports*`, or `dynamodb:UpdateItem:reports#attempts` for an ignored
-    attribute. `ledgers` are the tables that are the handler's memory; if empty, the proof finds them.
+    `event_type` is the kind of AWS's own event to make a sample of; `rule` the logical id of a rule of the template.
+    `told_events` is called with the events before the first run. `trigger` is what feeds the handler; None takes it
+    from the template, or a queue. `bodies` are the messages or events; None takes them from the template's schedule or
+    rule, or a sample. `effects` and `ignored` are patterns of calls, as in `dynamodb:PutItem:reports*`, or
+    `dynamodb:UpdateItem:reports#attempts` for an ignored attribute. `ledgers` are the tables that are the handler's
+    memory; if empty, the proof finds them.
     """
 
     faults: int = FAULTS_DEFAULT
     seed: int = 0
     trigger: Kind | None = None
+    event_type: str | None = None
+    rule: str | None = None
+    told_events: Callable[[Sequence[str]], None] = lambda _: None
     bodies: tuple[str, ...] | None = None
     template: Path | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)

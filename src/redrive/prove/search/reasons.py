@@ -15,6 +15,9 @@ from redrive.prove.stage.trigger import SAMPLE_EVENT, bodies_of
 LINES_MAX = 8
 """How many of the last lines that the handler printed or logged are shown."""
 BODY_CHARS_MAX = 300
+_HOW_TO_SET = "A variable is set by NAME=VALUE before the command, a parameter by --parameter NAME=VALUE."
+PLACES_MAX = 4
+"""How many lines of the user's code are shown of a traceback: the innermost."""
 
 _FROM_BODY = "event['Records'][0]['body']"
 _SOURCES = ("eventSource", "EventSource", "detail-type", "requestContext", "awslogs")
@@ -29,8 +32,8 @@ def failed(performance: Performance, event: Ended) -> UserError:
     kind, _, _ = told.partition(":")
     if kind in _UNLOADED:
         return UserError(f"The handler cannot be loaded: {told}", next_step=_UNLOADED[kind], exit_code=2)
-    what = f"The handler fails although nothing goes wrong: {told}{_said(performance)}"
-    return UserError(what, next_step=_message_told(performance), exit_code=2)
+    what = f"The handler fails although nothing goes wrong: {told}{_failed_at(performance)}{_said(performance)}"
+    return UserError(what, next_step=_guesses_told(performance, told) + _message_told(performance), exit_code=2)
 
 
 def left(performance: Performance, events: Sequence[Event]) -> UserError:
@@ -72,6 +75,28 @@ def _reached(performance: Performance) -> UserError:
     )  # fmt: skip
 
 
+def _failed_at(performance: Performance) -> str:
+    return "".join(f"\n    {place}" for place in performance.failed_at[-PLACES_MAX:])
+
+
+def _guesses_told(performance: Performance, told: str) -> str:
+    """The guesses that the failed line or the error mentions; all of them if it mentions none."""
+    guesses = {**performance.trigger.guesses, **performance.made_up}
+    if not guesses:
+        return ""
+    place = " ".join([told, *performance.failed_at[-1:]])
+    named = [name for name in guesses if any(word in place for word in _words(name))]
+    lines = [f"\n    {name}: {guesses[name]}" for name in named or guesses]
+    which = "A guess stands in that line" if named else "These were guessed"
+    return f"{which}:{''.join(lines)}\n  {_HOW_TO_SET}\n  "
+
+
+def _words(name: str) -> list[str]:
+    """The words of a guess that a line of code would have: the variable, the key of the event, the operation."""
+    words = name.replace(" of the event", "").split()
+    return [word.rpartition(".")[2] for word in words if word not in {"variable", "parameter", "answer", "of", "event"}]
+
+
 def _said(performance: Performance) -> str:
     lines = [line for line in performance.surroundings.said.splitlines() if line.strip()]
     return (
@@ -84,7 +109,8 @@ def _message_told(performance: Performance) -> str:
     if performance.trigger.is_direct:
         return (
             f"It was invoked with the event\n    {bodies[0][:BODY_CHARS_MAX]}\n  Give it the event that it expects "
-            "(--event FILE, with the event or the entries of PutEvents), and its tables (--template)."
+            "(--event FILE, with the event or the entries of PutEvents; --save-event FILE writes this one; "
+            "--event-type names a kind of AWS's own), and its tables (--template)."
         )
     body = bodies[0] if len(bodies[0]) <= BODY_CHARS_MAX else bodies[0][: BODY_CHARS_MAX - 1] + "…"
     which = "redrive's sample" if bodies == bodies_of(SAMPLE_EVENT) else "the event"

@@ -246,8 +246,15 @@ class Search:
                 continue
             if delay == 0 or age_ms + delay <= DUPLICATES_UNTIL_MS + DAY_MS:
                 for message in range(len(self._performance.trigger.bodies)):
-                    leg = Leg(Act.DUPLICATE, delay, message=message)
-                    yield replace(here, leg=leg, faults=here.faults + 1, is_clean=False)
+                    for act in self._acts(message, delay):
+                        leg = Leg(act, delay, message=message)
+                        yield replace(here, leg=leg, faults=here.faults + 1, is_clean=False)
+
+    def _acts(self, message: int, delay_ms: int) -> Iterator[Act]:
+        """How a message may come again. What depends on the delay is found by the duplicates of the bus."""
+        yield Act.DUPLICATE
+        if delay_ms == 0 and self._performance.trigger.event_id(message):
+            yield Act.REPUBLISH
 
     def _key(self, stem: Stem, *, is_pending: bool) -> tuple[object, ...]:
         """The deduplication key: two histories with the same key continue alike.
@@ -279,14 +286,14 @@ def _struck(stem: Stem, events: Sequence[Event], tape: Tape, trigger: Trigger) -
 def _let_in_at(event: Called, trigger: Trigger, given: int) -> Iterator[Strike]:
     """Runs that begin and end before a call: with a duplicate, and with a message of this run.
 
-    A run before the first call is a run before the whole. A FIFO queue delivers no message twice, and a bus delivers a
-    duplicate as a request of its own.
+    A run before the first call is a run before the whole. A FIFO queue delivers no message twice. A bus delivers a
+    duplicate as a request of its own; Lambda's own queue of events may give the same request to two runs.
     """
     if event.index == 0 or event.is_nested:
         return
     for fault in (Fault.OVERLAP, Fault.OVERLAP_LATE):
         yield from (Strike(event.index, fault, message) for message in range(len(trigger.bodies)))
-    for fault in () if trigger.is_fifo or trigger.is_direct else (Fault.AGAIN, Fault.AGAIN_LATE):
+    for fault in () if trigger.is_fifo else (Fault.AGAIN, Fault.AGAIN_LATE):
         yield from (Strike(event.index, fault, message) for message in range(given))
 
 

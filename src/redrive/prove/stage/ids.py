@@ -12,10 +12,12 @@ import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
+from redrive.core.clock import Instant
 from redrive.core.entropy import Entropy, SeededEntropy
 
 _ID = re.compile(r"([0-9a-f]{8}(?:(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{8}(?:[0-9a-f]{16})?))")
 _DIGITS = 64
+_UUID_DIGITS = 32
 _TELLING_DIGITS = 8
 """How many of its first digits identify an id in each of its spellings: a UUID sets two of the other digits."""
 _PARTS_KEPT_MAX = 4_096
@@ -43,6 +45,9 @@ class Ids:
         digits = self._digits()[:length] if length <= _DIGITS else self._fork("long").hex(length)
         self._drawn.add(digits[:_TELLING_DIGITS])
         return digits
+
+    def ordered(self, now: Instant) -> str:
+        return self.hex(_UUID_DIGITS)
 
     def uniform(self, low: float, high: float) -> float:
         return self._fork("uniform").uniform(low, high)

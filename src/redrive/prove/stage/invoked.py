@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +10,8 @@ from redrive.core.clock import SECOND_MS
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError, UserError
 from redrive.delivery.sources.targets import queue_url
-from redrive.prove.stage.rules import RETRIES_MAX, Fed, events_of, inputs_of
+from redrive.prove.stage.rules import RETRIES_MAX, Fed, events_of, inputs_of, sample_event
+from redrive.prove.stage.sampled import Sampled, Wanted
 from redrive.prove.stage.stage import Stage
 from redrive.prove.stage.trigger import Kind, Trigger
 
@@ -28,23 +29,27 @@ class _Invoked:
 
 
 def invoked_trigger(
-    stage: Stage, file: Path, handler: str, given: tuple[str, ...] | None
+    stage: Stage, file: Path, handler: str, given: tuple[str, ...] | None, rule: str | None,
+    wanted: Callable[[Document], Wanted],
 ) -> tuple[Trigger, str]:  # fmt: skip
     """The trigger of the function, and the name of its handler. `handler` selects one of several functions.
 
+    `rule` is the name of a rule, and selects one of several. `wanted` says of a function what its event is like.
     The event is rendered as the rule's target asks for. Errors: UserError.
     """
-    chosen = _pick(stage, file, handler)
+    chosen = _pick(stage, file, handler, rule)
     name = str(chosen.function["FunctionName"])
     config = _invoke_config(stage, name)
     on_failure = config.get("DestinationConfig", {}).get("OnFailure", {}).get("Destination", "")
     letters = (chosen.function.get("DeadLetterConfig", {}).get("TargetArn", ""), on_failure)
     dead_letter_arn = next((str(arn) for arn in letters if ":sqs:" in str(arn)), "")
-    events = events_of(given, chosen.fed)
+    made = sample_event(chosen.fed, wanted(chosen.function)) if given is None else Sampled("")
+    events = (made.text,) if given is None else events_of(given, chosen.fed)
     trigger = Trigger(
         name, "", "", dead_letter_arn, int(chosen.function["Timeout"]) * SECOND_MS,
         _retention_ms(stage, dead_letter_arn), inputs_of(events, chosen.fed),
         int(config.get("MaximumRetryAttempts", RETRIES_MAX)) + 1, Kind.EVENTBRIDGE, events,
+        made.guesses,
     )  # fmt: skip
     return trigger, chosen.handler
 
@@ -54,12 +59,15 @@ def invoked_handlers(stage: Stage) -> list[str]:
     return [one.handler for one in _all_invoked(stage)]
 
 
-def _pick(stage: Stage, file: Path, handler: str) -> _Invoked:
+def _pick(stage: Stage, file: Path, handler: str, rule: str | None) -> _Invoked:
     """The only function that a rule invokes, or the one with this handler; of several rules of it the first."""
     by_function: dict[str, _Invoked] = {}
     for one in _all_invoked(stage):
-        by_function.setdefault(str(one.function["FunctionArn"]), one)
+        if rule is None or one.fed.rule["Name"] == rule:
+            by_function.setdefault(str(one.function["FunctionArn"]), one)
     found = list(by_function.values())
+    if not found and rule is not None:
+        raise UserError(f"The rule {rule} of the template {file} invokes no function.", exit_code=2)
     if not found:
         raise UserError(f"The template {file} has no rule that invokes a function.", exit_code=2)
     wanted = handler.replace(":", ".")

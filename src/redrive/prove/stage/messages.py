@@ -19,6 +19,8 @@ Left = tuple[int, Instant, Waiting]
 
 
 RECEIVE_MAX = 10
+_AGAIN_DIGITS = 4
+"""The last digits of an event's id: they count the events when it is published again."""
 RECORD_MEMBERS = frozenset({"requestContext", "requestPayload", "version"})
 """What tells the record of a destination from an event in a dead-letter queue."""
 
@@ -52,6 +54,13 @@ class Messages(ABC):
         """Redrive the dead letters to where they came from."""
         self.sent_at = self._stage.now
         self._redrive()
+
+    def republish(self, number: int) -> None:
+        """Send the event with this number under another event id, as its producer does that publishes it again."""
+        event_id = self._trigger.event_id(number)
+        again = f"{event_id[:-_AGAIN_DIGITS]}{self._sent:0{_AGAIN_DIGITS}d}"
+        self._send(self._trigger.bodies[number].replace(event_id, again), number)
+        self._sent += 1
 
     @abstractmethod
     def look(self) -> Waiting:

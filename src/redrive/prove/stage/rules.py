@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from redrive.core.clock import SECOND_MS
 from redrive.core.documents import Document, dump_json
 from redrive.core.errors import UserError
-from redrive.languages.event_pattern import Pattern, explain, parse, sample
+from redrive.languages.event_pattern import Pattern, explain, parse
 from redrive.languages.input_transformer import UnusableOutput
+from redrive.prove.stage.sampled import Sampled, Wanted, sampled
 from redrive.prove.stage.stage import SCOPE, START, Stage
 from redrive.prove.stage.trigger import RETENTION_S, TIMEOUT_S, Kind, Trigger, create_role, empty_archive
 from redrive.services.events.model.event import envelope
@@ -61,16 +62,26 @@ def usual_events(stage: Stage, events: tuple[str, ...]) -> Trigger:
     )  # fmt: skip
 
 
-def events_of(given: tuple[str, ...] | None, fed: Fed | None) -> tuple[str, ...]:
-    """The events as EventBridge writes them, or a sample that the rule matches.
+def events_of(given: tuple[str, ...], fed: Fed | None) -> tuple[str, ...]:
+    """The events as EventBridge writes them.
 
     Given is an envelope, parts of one, entries of PutEvents, or whatever else the function is to be invoked with.
     Errors: UserError if the rule does not match an event.
     """
-    if given is None:
-        return (_sample(fed),)
     documents = [one for text in given for one in _documents(text)]
     return tuple(_event(document, number, fed) for number, document in enumerate(documents))
+
+
+def sample_event(fed: Fed | None, wanted: Wanted) -> Sampled:
+    """An event that the rule matches, or one that fits the handler. Errors: UserError."""
+    event = _envelope(0)
+    if fed is None:
+        return sampled(event, wanted)
+    name, arn = str(fed.rule["Name"]), str(fed.rule["Arn"])
+    if fed.pattern is not None:
+        return sampled(event, wanted, rule_name=name, pattern=fed.pattern)
+    scheduled = {"detail-type": "Scheduled Event", "source": "aws.events", "resources": [arn], "detail": {}}
+    return Sampled(dump_json(event | scheduled))
 
 
 def inputs_of(events: tuple[str, ...], fed: Fed) -> tuple[str, ...]:
@@ -118,23 +129,6 @@ def _require_match(fed: Fed, pattern: Pattern, event: Document) -> None:
         next_step="Give an event that the rule matches, or none: then a sample is made by the rule's pattern.",
         exit_code=2,
     )  # fmt: skip
-
-
-def _sample(fed: Fed | None) -> str:
-    event = _envelope(0)
-    if fed is None:
-        return dump_json(event)
-    if fed.pattern is None:
-        return dump_json(event | {
-            "detail-type": "Scheduled Event", "source": "aws.events", "resources": [str(fed.rule["Arn"])], "detail": {},
-        })  # fmt: skip
-    made = sample(fed.pattern, event)
-    if made is None:
-        raise UserError(
-            f"No event was found that the rule {fed.rule['Name']} matches.", next_step="Give one with --event FILE.",
-            exit_code=2,
-        )  # fmt: skip
-    return dump_json(made)
 
 
 def _envelope(number: int) -> Document:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
@@ -16,6 +18,8 @@ from redrive.languages.template import TemplateError, read_root
 from redrive.packaging.template import local_code
 from redrive.prove.process.subject import NamedSubject
 from redrive.prove.stage.invoked import invoked_handlers, invoked_trigger
+from redrive.prove.stage.parameters import missing_parameters
+from redrive.prove.stage.sampled import Wanted
 from redrive.prove.stage.stage import SCOPE, START, Stage
 from redrive.prove.stage.trigger import SAMPLE_EVENT, Kind, Trigger, bodies_of
 from redrive.services.cloudformation.model.stack import Blueprint
@@ -27,6 +31,7 @@ from redrive.store.api import Transaction
 STACK = "stack"
 _NOT_HERE = "# The handler is taken from elsewhere.\n"
 _FUNCTION = "AWS::Lambda::Function"
+_RULE = "AWS::Events::Rule"
 _LAYER = "AWS::Lambda::LayerVersion"
 _STUBS = [{"Key": "redrive:on-unknown", "Value": "stub"}]
 """What redrive does not serve is stood in for: the handler's calls of it are answered as of any service not served."""
@@ -43,17 +48,27 @@ class Declared:
 
 
 def declared_trigger(
-    stage: Stage, file: Path, handler: str, parameters: Document, bodies: tuple[str, ...] | None,
-    kind: Kind | None = None,
+    stage: Stage, file: Path, handler: str, parameters: Document, bodies: tuple[str, ...] | None, *,
+    wanted: Callable[[str, Path | None], Wanted], kind: Kind | None = None, rule: str | None = None,
 ) -> Declared:  # fmt: skip
     """Deploy a template, with its schedules and other functions disabled.
 
     `handler` selects one of several functions; empty if there is only one. Without `kind`, a function that a queue
-    feeds comes before one that a rule invokes. Errors: UserError.
+    feeds comes before one that a rule invokes. `rule` is the logical id of one of several rules. `wanted` says what the
+    event of a handler is like, from its name and the directory of its code. Errors: UserError.
     """
-    directories = _deploy(stage, file, parameters)
-    if kind is Kind.EVENTBRIDGE or (kind is None and not _fits_queue(stage, handler)):
-        trigger, name = invoked_trigger(stage, file, handler, bodies)
+    guesses = missing_parameters(file, parameters)
+    directories = _deploy(stage, file, parameters | guesses)
+    told = {f"parameter {name}": f"{value!r}, because the template has no default" for name, value in guesses.items()}
+    if rule is not None or kind is Kind.EVENTBRIDGE or (kind is None and not _fits_queue(stage, handler)):
+
+        def of_function(function: Document) -> Wanted:
+            code = directories.get(_logical_id(stage, str(function["FunctionName"])))
+            return wanted(str(function["Handler"]), code)
+
+        rule_name = None if rule is None else _rule_name(stage, file, rule)
+        trigger, name = invoked_trigger(stage, file, handler, bodies, rule_name, of_function)
+        trigger = replace(trigger, guesses={**told, **trigger.guesses})
         return Declared(trigger, name, directories.get(_logical_id(stage, trigger.function_name)))
     mapping = _pick(stage, file, handler)
     for other in _mappings(stage):
@@ -69,9 +84,16 @@ def declared_trigger(
     given = bodies or _scheduled(stage, queue_arn) or bodies_of(SAMPLE_EVENT)
     trigger = Trigger(
         str(function["FunctionName"]), queue_arn, url, dead_letter_arn, int(function["Timeout"]) * SECOND_MS,
-        _retention_ms(stage, dead_letter_arn), given, int(policy.get("maxReceiveCount", 0)),
+        _retention_ms(stage, dead_letter_arn), given, int(policy.get("maxReceiveCount", 0)), guesses=told,
     )  # fmt: skip
     return Declared(trigger, str(function["Handler"]), directories.get(_logical_id(stage, trigger.function_name)))
+
+
+def code_directory(code: Path) -> Path | None:
+    """The directory of local code: a directory, or that of a single file. None for an archive."""
+    if code.is_dir():
+        return code
+    return code.parent if code.is_file() and code.suffix == ".py" else None
 
 
 def local_subject(declared: Declared, directory: Path) -> NamedSubject:
@@ -89,7 +111,8 @@ def inline_subject(stage: Stage, declared: Declared, directory: Path) -> NamedSu
 
 def has_inline_code(stage: Stage, declared: Declared) -> bool:
     """Whether the function's code is in the template."""
-    return _NOT_HERE.encode() not in _archive(stage, declared.trigger.function_name)
+    with zipfile.ZipFile(io.BytesIO(_archive(stage, declared.trigger.function_name))) as archive:
+        return not any(archive.read(name) == _NOT_HERE.encode() for name in archive.namelist())
 
 
 def _archive(stage: Stage, function_name: str) -> bytes:
@@ -118,13 +141,16 @@ def _deploy(stage: Stage, file: Path, parameters: Document) -> dict[str, Path]:
             Capabilities=_CAPABILITIES, Tags=_STUBS,
         )  # fmt: skip
     except ServiceError as error:
-        raise UserError(f"The template {file} cannot be deployed: {error.message}") from error
+        raise UserError(f"The template {file} cannot be deployed: {error.message}", exit_code=2) from error
     stage.settle()
     made = stage.call("cloudformation", "DescribeStacks", StackName=STACK)["Stacks"][0]
     if made["StackStatus"] != "CREATE_COMPLETE":
         events = stage.call("cloudformation", "DescribeStackEvents", StackName=STACK)["StackEvents"]
         reasons = [str(event.get("ResourceStatusReason")) for event in events if "FAILED" in event["ResourceStatus"]]
-        raise UserError(f"The template {file} cannot be deployed: {'; '.join(reasons)}")
+        why = (
+            "; ".join(reasons) or f"it is {made['StackStatus']}: {made.get('StackStatusReason', 'no reason is known')}"
+        )
+        raise UserError(f"The template {file} cannot be deployed: {why}", exit_code=2)
     return directories
 
 
@@ -154,6 +180,19 @@ def _logical_id(stage: Stage, function_name: str) -> str:
     return next((str(one["LogicalResourceId"]) for one in named), "")
 
 
+def _rule_name(stage: Stage, file: Path, logical_id: str) -> str:
+    """The name of a rule: by its logical id, or by the name of its event in a SAM function. Errors: UserError."""
+    found = stage.call("cloudformation", "DescribeStackResources", StackName=STACK)["StackResources"]
+    rules = {str(one["LogicalResourceId"]): one for one in found if one["ResourceType"] == _RULE}
+    named = [name for name in rules if name == logical_id] or [name for name in rules if name.endswith(logical_id)]
+    if len(named) != 1:
+        raise UserError(
+            f"The template {file} has no rule {logical_id}.",
+            next_step=f"It has {', '.join(sorted(rules)) or 'no rules at all'}.", exit_code=2,
+        )  # fmt: skip
+    return str(rules[named[0]]["PhysicalResourceId"]).rpartition("|")[2]
+
+
 def _kept_still(text: str) -> str:
     """The template as JSON, with schedules disabled, without layers, and with code in every function."""
     root = read_root(text)
@@ -167,7 +206,7 @@ def _kept_still(text: str) -> str:
         properties = resource.get("Properties") if isinstance(resource, dict) else None
         if not isinstance(resource, dict) or not isinstance(properties, dict):
             continue
-        is_scheduled = resource.get("Type") == "AWS::Events::Rule" and "ScheduleExpression" in properties
+        is_scheduled = resource.get("Type") == _RULE and "ScheduleExpression" in properties
         if is_scheduled or resource.get("Type") == "AWS::Scheduler::Schedule":
             properties["State"] = "DISABLED"
         code = properties.get("Code")

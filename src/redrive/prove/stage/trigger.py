@@ -6,7 +6,8 @@ import enum
 import io
 import json
 import zipfile
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from redrive.core.clock import DAY_MS, SECOND_MS
@@ -63,11 +64,33 @@ class Trigger:
     kind: Kind = Kind.SQS
     given: tuple[str, ...] = ()
     """The events as they were given, if a rule's target has shaped `bodies` of them."""
+    guesses: Mapping[str, str] = field(default_factory=dict)
+    """What was guessed of the event, of parameters and of variables, for the user."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Environment variables that the handler reads and nobody has set, with guessed values."""
 
     @property
     def is_direct(self) -> bool:
         """Whether events invoke the function asynchronously, without a queue of the user's in front of it."""
         return self.kind is Kind.EVENTBRIDGE
+
+    def event_id(self, number: int) -> str:
+        """The id of an event that its producer may publish again, if the function is given the id; otherwise empty.
+
+        AWS's own services are not taken for producers that do so.
+        """
+        if not self.is_direct:
+            return ""
+        event = json.loads(self.given[number])
+        event_id = str(event.get("id", "")) if isinstance(event, dict) else ""
+        is_custom = bool(event_id) and not str(event.get("source", "")).startswith("aws.")
+        return event_id if is_custom and event_id in self.bodies[number] else ""
+
+    @property
+    def work_texts(self) -> tuple[str, ...]:
+        """The bodies, without event ids under which the same work may come again."""
+        pairs = ((body, self.event_id(number)) for number, body in enumerate(self.bodies))
+        return tuple(body.replace(event_id, "") if event_id else body for body, event_id in pairs)
 
     @property
     def noun(self) -> str:

@@ -22,7 +22,14 @@ STEPS_MAX = 40
 """A story with more steps than this is shortened."""
 _ANSWER_CHARS_MAX = 100
 _MESSAGE_KEY = "take the key from the message's body, never from its message id, which a duplicate and a redrive change"
-_EVENT_KEY = "take the event's id or a part of its detail as the key, never the request id, which a duplicate changes"
+_REPUBLISHED = (
+    "A producer that gets no answer publishes its event again, under another event id: take the key from the detail, "
+    "where the producer says what the event is about, and not from the event's id."
+)
+_EVENT_KEY = (
+    "take a part of its detail as the key, or the id of the event if AWS publishes it; never the request id, which a "
+    "duplicate changes"
+)
 _DEATHS = "a crash, a kill or its timeout"
 
 
@@ -73,12 +80,18 @@ def _steps_of(event: Event) -> Iterator[Step]:
         case Sent(act=Act.DUPLICATE, is_direct=True):
             what = "the bus delivers the event a second time: the same event id, and another request id"
             yield Step(at, what, is_fault=True)
+        case Sent(act=Act.REPUBLISH):
+            what = "the producer publishes the event a second time: the same detail, and another event id"
+            yield Step(at, what, is_fault=True)
         case Sent(is_direct=True):
             yield Step(at, "the function is invoked again with the events of the dead letters")
         case Sent(act=Act.DUPLICATE):
             yield Step(at, "the message comes a second time, with the same body and another message id", is_fault=True)
         case Sent():
             yield Step(at, "the dead letters are redriven: they return to the queue under new message ids")
+        case Shown(run=run, is_direct=True):
+            what = f"Lambda invokes the function once more with the very request that run {run} works on"
+            yield Step(at, what, is_fault=True)
         case Shown(run=run):
             yield Step(at, f"the very message that run {run} works on is handed out a second time", is_fault=True)
         case DeadLettered(count=count):
@@ -171,10 +184,14 @@ def _is_keyed_by_message_id(events: Sequence[Event], ledger: LedgerRows) -> bool
 def _advice_on_repetition(events: Sequence[Event], ledger: LedgerRows) -> str:
     faults = {fault for event in events if isinstance(event, Called) for fault in event.faults}
     acts = {event.act for event in events if isinstance(event, Sent)}
+    if Act.REPUBLISH in acts:
+        return _REPUBLISHED
     is_direct = any(isinstance(event, Delivered) and event.is_direct for event in events)
     key = _EVENT_KEY if is_direct else _MESSAGE_KEY
     if is_direct and _is_keyed_by_message_id(events, ledger):
-        return f"The key in {ledger.name} is the request id, and a duplicate has another one: take the event's id."
+        return (
+            f"The key in {ledger.name} is the request id, and a duplicate has another one: take a part of its detail."
+        )
     if _is_keyed_by_message_id(events, ledger):
         return f"The key in {ledger.name} is the message id, and a duplicate has another one: take it from the body."
     if ledger.name is None:

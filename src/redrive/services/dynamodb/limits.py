@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redrive.core.clock import DAY_MS, HOUR_MS, MINUTE_MS
+from redrive.core.clock import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 
 # Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html
 TABLE_NAME_LENGTH_MIN = 3
@@ -73,3 +73,21 @@ WARM_READ_UNITS = 12_000
 WARM_WRITE_UNITS = 4_000
 PARTITION_READ_UNITS = 3_000
 PARTITION_WRITE_UNITS = 1_000
+
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PointInTimeRecoverySpecification.html
+RECOVERY_PERIOD_DAYS = 35
+
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListBackups.html
+LIST_BACKUPS_MAX = 100
+LIST_INSIGHTS_MAX = 100
+
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateContributorInsights.html
+INSIGHTS_MODES = ("ACCESSED_AND_THROTTLED_KEYS", "THROTTLED_KEYS")
+
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutResourcePolicy.html
+POLICY_BYTES_MAX = 20 * 1_024
+
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/burst-adaptive-capacity.html
+BURST_MS = 300 * SECOND_MS
+
+METRICS_NAMESPACE = "AWS/DynamoDB"

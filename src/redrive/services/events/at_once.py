@@ -8,19 +8,19 @@ and only the worker decides on failures, retries and dead letters.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from redrive.core.arn import Arn
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
-from redrive.core.retry import Delivered
 from redrive.core.scope import Scope
 from redrive.delivery.deliver import perform
 from redrive.delivery.faults import Fault, all_faults
-from redrive.delivery.history.records import End, Ran, record_end
+from redrive.delivery.history.records import Ran, record_successes
 from redrive.delivery.sources.call import Call
 from redrive.delivery.sources.targets import queue_url
+from redrive.services.events.bus_logs import log_delivered_at_once
 from redrive.services.events.calls import caller_of, input_of, origin_of
 from redrive.services.events.limits import AT_ONCE_MAX, SENT_TOGETHER_MAX
 from redrive.services.events.model import metrics
@@ -29,8 +29,6 @@ from redrive.services.events.publish import store_promises
 from redrive.store.api import Cause, Transaction
 from redrive.store.tables.deliveries import Delivery
 
-_END = End.of(Delivered())
-
 _Sent = dict[str, str]
 """The ids of the messages that queues have accepted, by the ids of the deliveries."""
 
@@ -38,22 +36,26 @@ _Sent = dict[str, str]
 def deliver_or_promise(tx: Transaction, deliveries: Sequence[Delivery]) -> None:
     """Deliver what queues accept at once, up to AT_ONCE_MAX deliveries, and promise everything else."""
     faults = all_faults(tx).faults
-    at_once = [delivery for delivery in deliveries if _may_be_at_once(delivery, faults)][:AT_ONCE_MAX]
+    queues = {arn for arn in {delivery.target_arn for delivery in deliveries} if _may_be_at_once(arn, faults)}
+    now = tx.now
+    at_once = [delivery for delivery in deliveries if delivery.target_arn in queues and delivery.due_at <= now]
+    at_once = at_once[:AT_ONCE_MAX]
     sent: _Sent = {}
     tx.side_by_side(_groups(at_once), partial(_send, sent))
     delivered = [delivery for delivery in at_once if delivery.id in sent]
-    tx.side_by_side(delivered, partial(_record, sent))
+    record_successes(tx, [(delivery, origin_of(delivery), Ran(sent[delivery.id])) for delivery in delivered])
     _count(tx, delivered)
+    log_delivered_at_once(tx, delivered)
     if len(delivered) < len(deliveries):
         store_promises(tx, [delivery for delivery in deliveries if delivery.id not in sent])
 
 
-def _may_be_at_once(delivery: Delivery, faults: Sequence[Fault]) -> bool:
+def _may_be_at_once(target_arn: str, faults: Sequence[Fault]) -> bool:
     """Whether the target is a queue at which no fault is aimed: only the worker applies faults."""
-    kind = find_kind(delivery.target_arn)
+    kind = find_kind(target_arn)
     if kind is None or kind.name != QUEUE:
         return False
-    return not any(fault.is_aimed_at(delivery.target_arn) for fault in faults)
+    return not any(fault.is_aimed_at(target_arn) for fault in faults)
 
 
 def _groups(deliveries: Sequence[Delivery]) -> list[list[Delivery]]:
@@ -114,11 +116,6 @@ def _params(delivery: Delivery) -> Document | None:
     except ServiceError:
         return None
     return kind.call(Given(Arn.parse(delivery.target_arn), target, text, {}))
-
-
-def _record(sent: Mapping[str, str], tx: Transaction, delivery: Delivery) -> None:
-    """Record the only attempt of a delivery."""
-    record_end(tx, delivery._replace(attempts=1), origin_of(delivery), None, _END, Ran(sent[delivery.id]))
 
 
 def _count(tx: Transaction, delivered: Sequence[Delivery]) -> None:

@@ -6,7 +6,7 @@ Source: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-cross-accoun
 from __future__ import annotations
 
 from redrive.core.documents import Document, load_json
-from redrive.core.entropy import new_uuid
+from redrive.core.entropy import new_row_id, new_uuid
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller, Scope
 from redrive.delivery.sources.roles import RoleSession
@@ -40,7 +40,7 @@ def forward(tx: Transaction, delivery: Delivery, role_arn: str | None) -> Docume
     document = load_json(delivery.document["event"])
     _authorize(tx, delivery, role_arn, bus, document)
     if bus.scope.region != delivery.scope.region:
-        document["id"] = new_uuid(tx.entropy)
+        document["id"] = new_row_id(tx.entropy, tx.now)
     trace = str(delivery.document.get("trace", ""))
     publish(tx, bus, [Event(delivery.id, document, hops + 1, trace)])
     return {"EventId": document["id"]}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from redrive.core.entropy import new_uuid
+from redrive.core.entropy import new_row_id
 from redrive.core.own_events import OwnEvent
 from redrive.core.scope import Scope
 from redrive.services.events.archiving import is_archived
@@ -39,7 +39,7 @@ def publish_read_call(tx: Transaction, scope: Scope, make: Callable[[], OwnEvent
 
 
 def _event(tx: Transaction, scope: Scope, own: OwnEvent) -> Event:
-    event_id = new_uuid(tx.entropy)
+    event_id = new_row_id(tx.entropy, tx.now)
     document = envelope(
         id=event_id, detail_type=own.detail_type, source=own.source, scope=scope, at=tx.now,
         resources=list(own.resources), detail=own.detail,

@@ -51,9 +51,19 @@ RUNTIMES_RETIRED = frozenset(
 CONCURRENCY_MAX = 1_000
 CONCURRENCY_UNRESERVED_MIN = 100
 
+# Code signing. Source: https://docs.aws.amazon.com/lambda/latest/dg/configuration-codesigning.html
+SIGNING_ID_CHARS = 17
+
+URL_ID_CHARS = 32  # https://docs.aws.amazon.com/lambda/latest/dg/urls-configuration.html
+
+# Recursive loops. Source: https://docs.aws.amazon.com/lambda/latest/dg/invocation-recursion.html
+RECURSIVE_RUNS_MAX = 16
+LINEAGE_FUNCTIONS_MAX = 16  # Ours: how many functions of a chain a trace header names.
+
 # Payloads. Source: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
 SYNC_PAYLOAD_BYTES_MAX = 6_291_456
 EVENT_PAYLOAD_BYTES_MAX = 1_048_576
+INVOKE_ASYNC_BYTES_MAX = 262_144  # https://docs.aws.amazon.com/lambda/latest/api/API_InvokeAsync.html
 LOG_TAIL_BYTES = 4 * 1024  # https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html
 
 # Asynchronous events. Source: https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from redrive.core.clock import HOUR_MS, SECOND_MS, Instant
 from redrive.core.documents import load_json
@@ -18,7 +18,6 @@ from redrive.sim.checkers.happenings import (
 )
 from redrive.sim.fleet.clients import SCOPE
 from redrive.sim.users.acts import reached
-from redrive.sim.users.publishers import rule_arn
 from redrive.sim.world import START, Simulation
 
 ALARMS = "alarms"
@@ -63,10 +62,10 @@ def history_and_metrics(simulation: Simulation, alarms: Sequence[str]) -> Iterat
         yield Measured(metric, round(sum(point["Sum"] for point in answer["Datapoints"])))
 
 
-def rule_histories(simulation: Simulation, rules: Sequence[str]) -> Iterator[Happening]:
-    """What the engine's history says about these rules."""
-    for name in rules:
-        yield RuleHistoryRead(name, simulation.history(rule_arn(name)))
+def rule_histories(simulation: Simulation, arns: Mapping[str, str]) -> Iterator[Happening]:
+    """What the engine's history says about these rules; `arns` by name."""
+    for name, arn in arns.items():
+        yield RuleHistoryRead(name, simulation.history(arn))
 
 
 def _letter(message: LeftMessage) -> DeadLettered:

@@ -6,10 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from redrive.core.clock import Instant
-from redrive.core.documents import Document, load_json
+from redrive.core.documents import load_json
 from redrive.delivery.worker import Attempt
 from redrive.sim.checkers.failures import RuleBroken
 from redrive.sim.checkers.happenings import Deleting, GroupReceived, Happening, LeftMessage, Recorded, Settled, Took
+from redrive.sim.checkers.rules import event_of
 
 
 class GroupsInOrder:
@@ -38,7 +39,7 @@ class GroupsInOrder:
                 self._receive(happening)
             case Took(at=at, attempts=attempts):
                 for attempt in attempts:
-                    for received in by_group(_members(attempt), at, at + attempt.invocation.timeout_ms):
+                    for received in by_group(_members(attempt), at, at + attempt.errand.timeout_ms):
                         self._receive(received)
             case Settled(attempt=attempt):
                 for _, key, _ in _members(attempt):
@@ -101,7 +102,7 @@ def by_group(members: Iterable[Member], at: Instant, hidden_until: Instant) -> l
 
 def _members(attempt: Attempt) -> list[Member]:
     """The messages of a mapping's batch; empty for other attempts, and for standard queues."""
-    event: Document = load_json(attempt.invocation.payload)
+    event = event_of(attempt)
     return [
         (record["attributes"]["MessageGroupId"], load_json(record["body"])["key"], record["messageId"])
         for record in event.get("Records", ())

@@ -146,21 +146,27 @@ class Forgot:
     sums: Mapping[Series, float]
 
 
+SHOP = "shop"
+"""The bus whose rules all have one target."""
+
+
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """A rule of the bus has this pattern from now on; none if it is disabled."""
+    """A rule of a bus has this pattern from now on; none if it is disabled or deleted, or has no target."""
 
     name: str
     pattern: str
+    bus: str = SHOP
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """The bus has accepted an event: its id, what patterns see of it, and its time."""
+    """A bus has accepted an event: its id, what patterns see of it, and its time."""
 
     event_id: str
     document: Document
     at: Instant
+    bus: str = SHOP
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +177,23 @@ class ReplayStarted:
     rule: str
     start_at: Instant
     end_at: Instant
+    bus: str = SHOP
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayCancelled:
+    """The cancellation of a replay was accepted."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayRead:
+    """The state of a replay, and the time of the latest event that it has replayed; None if it has replayed none."""
+
+    name: str
+    state: str
+    replayed_to: Instant | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +204,24 @@ class Arrived:
     event_id: str
     replay: str
     message_id: str
+    bus: str = SHOP
+
+
+@dataclass(frozen=True, slots=True)
+class Lined:
+    """An event was received from a FIFO queue, with the number of its message in the order of the queue."""
+
+    event_id: str
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rang:
+    """The target of a rule on a schedule has received the event of an instant."""
+
+    rule: str
+    at: Instant
+    event_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +235,7 @@ class RuleHistoryRead:
 Happening = (
     Tried | Accepted | Received | GroupReceived | Deleting | Handled | Occurred | Reached | DeadLettered | HistoryRead
     | Measured | Recorded | Took | Settled | Forgot | RuleSet | Published | ReplayStarted | Arrived | RuleHistoryRead
+    | ReplayCancelled | ReplayRead | Lined | Rang
 )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from redrive.core.clock import Instant
 from redrive.core.documents import Document, load_json
+from redrive.delivery.outside.invocation import Invocation
 from redrive.delivery.worker import Attempt
 from redrive.sim.checkers.failures import RuleBroken
 from redrive.sim.checkers.happenings import (
@@ -45,6 +46,17 @@ def key_of(text: str) -> str | None:
     document = load_json(text)
     key = document.get("key") if isinstance(document, dict) else None
     return None if key is None else str(key)
+
+
+def name_of(attempt: Attempt) -> str:
+    """The name of an attempt's function; empty for a call of a URL."""
+    return attempt.errand.function_name if isinstance(attempt.errand, Invocation) else ""
+
+
+def event_of(attempt: Attempt) -> Document:
+    """The event that an attempt's function gets; empty for a call of a URL."""
+    event: Document = load_json(attempt.errand.payload) if isinstance(attempt.errand, Invocation) else {}
+    return event
 
 
 class Conservation:
@@ -198,7 +210,7 @@ class Retries:
             case Took(at=at, attempts=attempts):
                 for attempt in attempts:
                     self._first_seen.setdefault(attempt.key, at)
-            case Settled(attempt=attempt, records=records) if attempt.invocation.function_name in self._retries_max:
+            case Settled(attempt=attempt, records=records) if name_of(attempt) in self._retries_max:
                 for record in records:
                     if record.state is RunState.RETRYING and record.next_at is not None:
                         self._retried(attempt, counted=record.code == "Unhandled", next_at=record.next_at)
@@ -209,7 +221,7 @@ class Retries:
         """Nothing to do: retries are checked when they happen."""
 
     def _retried(self, attempt: Attempt, *, counted: bool, next_at: Instant) -> None:
-        name = attempt.invocation.function_name
+        name = name_of(attempt)
         self._retries[attempt.key] += counted
         if self._retries[attempt.key] > self._retries_max[name]:
             raise RuleBroken(self.rule, f"event {attempt.key} of {name} has {self._retries[attempt.key]} retries")
@@ -298,7 +310,7 @@ class DeadLetters:
 
 def _received_for(attempt: Attempt, at: Instant) -> Iterator[Received]:
     """The messages that a mapping received for its function, hidden at least until the function's timeout."""
-    event: Document = load_json(attempt.invocation.payload)
-    hidden_until = at + attempt.invocation.timeout_ms
+    event = event_of(attempt)
+    hidden_until = at + attempt.errand.timeout_ms
     for record in event.get("Records", ()):
         yield Received(record["messageId"], int(record["attributes"]["ApproximateReceiveCount"]), at, hidden_until)

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from redrive.core.clock import Clock
 from redrive.delivery.outside.errand import Result
-from redrive.delivery.outside.invocation import InvocationResult
+from redrive.delivery.outside.http_call import HttpResult
 from redrive.delivery.worker import Attempt
 from redrive.engine.engine import Claimed
 from redrive.sim.checkers.happenings import Happening, Settled, Took
@@ -54,13 +54,11 @@ class Beats:
             self._trace.write(self._clock.now(), IDLE, node=node.name)
         return claimed
 
-    def perform(self, node: Node, attempt: Attempt) -> InvocationResult:
-        """Second beat: run the function now."""
+    def perform(self, node: Node, attempt: Attempt) -> Result:
+        """Second beat: run the function, or call the URL, now."""
         result = node.process.engine.perform(attempt)
-        assert isinstance(result, InvocationResult), "all errands here are runs of functions"
-        self._trace.write(
-            self._clock.now(), "performed", node=node.name, attempt=_short(attempt), status=result.status.value
-        )
+        status = result.ending.value if isinstance(result, HttpResult) else result.status.value
+        self._trace.write(self._clock.now(), "performed", node=node.name, attempt=_short(attempt), status=status)
         return result
 
     def settle(self, node: Node, attempt: Attempt, result: Result) -> None:

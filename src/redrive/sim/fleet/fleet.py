@@ -10,6 +10,7 @@ from redrive.core.clock import Instant, VirtualClock
 from redrive.core.entropy import Entropy
 from redrive.core.knobs import Knobs
 from redrive.core.log import Log
+from redrive.delivery.outside.http_call import HttpCaller
 from redrive.delivery.worker import ONE
 from redrive.engine.build import bind_registry, build_workers
 from redrive.engine.engine import Engine, Runner
@@ -35,13 +36,14 @@ class Fleet:
     """Nodes over one database, and their clients."""
 
     def __init__(
-        self, serving: Serving, *, clock: VirtualClock, models: Models, functions: Functions, entropy: Entropy,
-        knobs: Knobs, log: Log, wake: Callable[[], None],
+        self, serving: Serving, *, clock: VirtualClock, models: Models, functions: Functions, sites: HttpCaller,
+        entropy: Entropy, knobs: Knobs, log: Log, wake: Callable[[], None],
     ) -> None:  # fmt: skip
         """A fleet without nodes. `wake` is called when work may have come due."""
         self._serving = serving
         self._clock = clock
         self._functions = functions
+        self._sites = sites
         self._entropy = entropy
         self._knobs = knobs
         self._log = log
@@ -120,4 +122,4 @@ class Fleet:
         """An engine. With `commits`, runs of functions need no transaction while it is known that no faults exist."""
         invoker = FaultyInvoker(self._functions, run, real_time=False, commits=commits)
         workers = build_workers(self._log, knobs=self._knobs) if has_workers else []
-        return Engine(run, self._registry, workers, invoker, self._log)
+        return Engine(run, self._registry, workers, invoker, self._log, http=self._sites)

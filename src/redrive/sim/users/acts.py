@@ -271,11 +271,12 @@ def receive(simulation: Simulation, client: Client, queue_url: str, *, visibilit
 
 
 def _tell_groups(simulation: Simulation, messages: Sequence[Document], hidden_until: Instant) -> None:
-    """Report the messages of a receive by group. Messages of standard queues have no sequence number."""
+    """Report the messages of a receive by group. Messages of standard queues have no sequence number,
+    and those of rules no key."""
     members = [
         (message["Attributes"]["MessageGroupId"], load_json(message["Body"])["key"], message["MessageId"])
         for message in messages
-        if "SequenceNumber" in message["Attributes"]
+        if "SequenceNumber" in message["Attributes"] and key_of(message["Body"]) is not None
     ]
     for received in by_group(members, simulation.now, hidden_until):
         simulation.observe(received)

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from redrive.core.clock import MINUTE_MS, SECOND_MS, Instant
 from redrive.core.documents import Document, dump_json, load_json
 from redrive.core.errors import Conflict
-from redrive.sim.checkers.happenings import Arrived, Published, ReplayStarted, RuleSet
+from redrive.sim.checkers.happenings import SHOP, Arrived, Published, ReplayStarted, RuleSet
 from redrive.sim.dice import Dice
 from redrive.sim.fleet.clients import SCOPE, Client
 from redrive.sim.users.acts import RETRY_MS, Handle
 from redrive.sim.weather import AnswerLost
 from redrive.sim.world import Simulation
 
-BUS = "shop"
+BUS = SHOP
 ARCHIVE = "kept"
 ARCHIVED = "everything"
 """The rule that all events match and nobody changes: replays go to it alone."""
@@ -42,15 +42,18 @@ _EVEN_MS = 2 * SECOND_MS
 
 
 def rule_arn(name: str) -> str:
-    """The ARN of a rule of the bus."""
+    """The ARN of a rule of the shop's bus."""
     return f"arn:aws:events:{SCOPE.region}:{SCOPE.account}:rule/{BUS}/{name}"
 
 
 class Publisher:
     """Publishes some events at a time. If no answer comes, they are published again, as other events."""
 
-    def __init__(self, simulation: Simulation, client: Client, *, dice: Dice, until: Instant) -> None:
-        self.name = "publisher"
+    def __init__(
+        self, simulation: Simulation, client: Client, *, dice: Dice, until: Instant, bus: str = BUS
+    ) -> None:  # fmt: skip
+        self.name = f"publisher at {bus}"
+        self._bus = bus
         self._simulation = simulation
         self._client = client
         self._dice = dice
@@ -68,7 +71,7 @@ class Publisher:
 
         def seen(answer: Document) -> None:
             for entry, result in zip(entries, answer["Entries"], strict=True):
-                simulation.observe(Published(result["EventId"], _event(entry), entry["Time"]))
+                simulation.observe(Published(result["EventId"], _event(entry), entry["Time"], self._bus))
 
         try:
             self._client.call_seen(seen, "events", "PutEvents", Entries=entries)
@@ -86,7 +89,7 @@ class Publisher:
             detail["note"] = ("abcz", "az", "a")[dice.between(0, 2)]
         return {
             "Source": SOURCES[dice.between(0, len(SOURCES) - 1)], "DetailType": KINDS[dice.between(0, len(KINDS) - 1)],
-            "Detail": dump_json(detail), "EventBusName": BUS, "Time": self._simulation.now // _EVEN_MS * _EVEN_MS,
+            "Detail": dump_json(detail), "EventBusName": self._bus, "Time": self._simulation.now // _EVEN_MS * _EVEN_MS,
         }  # fmt: skip
 
 
@@ -161,15 +164,14 @@ class Replayer:
         return simulation.now + dice.between(1, _REPLAY_GAP_MS_MAX)
 
 
-def arrival(body: str, message_id: str) -> Arrived:
-    """The happening for a message that a rule has sent."""
-    told = load_json(body)
-    return Arrived(told["rule"], told["event"]["id"], told["event"].get("replay-name", ""), message_id)
+def arrival(told: Document, message_id: str, bus: str = BUS) -> Arrived:
+    """The happening for what a rule has sent."""
+    return Arrived(told["rule"], told["event"]["id"], told["event"].get("replay-name", ""), message_id, bus)
 
 
-def arrival_handler(simulation: Simulation) -> Handle:
+def arrival_handler(simulation: Simulation, bus: str = BUS) -> Handle:
     """The handler for a consumer of such messages."""
-    return lambda message: simulation.observe(arrival(message["Body"], message["MessageId"]))
+    return lambda message: simulation.observe(arrival(load_json(message["Body"]), message["MessageId"], bus))
 
 
 def _event(entry: Document) -> Document:

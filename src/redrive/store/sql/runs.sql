@@ -40,7 +40,8 @@ SELECT execution_id FROM (
   UNION ALL SELECT 4, execution_id FROM moves WHERE execution_id = :id
   UNION ALL SELECT 5, execution_id FROM links WHERE message_id = :id
   UNION ALL SELECT 6, execution_id FROM moves WHERE moved_as = :id
-  UNION ALL SELECT 7, execution_id FROM runs JOIN attempts USING (run) WHERE led_to = :id
+  UNION ALL SELECT 7, execution_id FROM runs JOIN attempts USING (run) WHERE attempts.led_to = :id
+  UNION ALL SELECT 7, execution_id FROM runs WHERE led_to = :id
 ) AS found ORDER BY rank LIMIT 1;
 
 -- name: timeline
@@ -65,12 +66,16 @@ FROM (
   FROM own JOIN links USING (run) WHERE links.execution_id = :execution_id OR own.execution_id = :execution_id
   UNION ALL
   SELECT attempts.ended_at, run, 3, attempts.rowid, 'attempted', kind, delivery_id, source_arn, target_arn, attempt,
-    attempts.state, code, message, next_at, coalesce(letter_arn, ''), coalesce(led_to, ''), coalesce(why, ''),
-    coalesce(log_stream, ''), 0, cause
+    attempts.state, code, message, next_at, coalesce(letter_arn, ''), coalesce(attempts.led_to, ''), coalesce(why, ''),
+    coalesce(attempts.log_stream, ''), 0, cause
   FROM own JOIN attempts USING (run)
   UNION ALL
+  SELECT ended_at, run, 3, 0, 'attempted', kind, delivery_id, source_arn, target_arn, 1, state, '', '', NULL, '',
+    coalesce(led_to, ''), '', coalesce(log_stream, ''), 0, cause
+  FROM own WHERE is_once = 1
+  UNION ALL
   SELECT notes.at, run, 4, notes.rowid, 'told', own.kind, delivery_id, source_arn, target_arn, 0, state, code, message, NULL,
-    arn, led_to, notes.kind, '', 0, cause
+    arn, notes.led_to, notes.kind, '', 0, cause
   FROM own JOIN notes USING (run)
   UNION ALL
   SELECT at, 0, 5, moves.rowid, 'moved', kind, '', from_arn, to_arn, 0, '', '', '', NULL, '', moved_as, message_id, '',

@@ -1,12 +1,13 @@
 """The history of deliveries as facts: runs, their attempts, and what followed their ends.
 
 A run is one delivery. Values that are the same for all its attempts are stored once. The run's state is that after its
-last attempt.
+last attempt. Most deliveries succeed at the first attempt: the run's row says all of it, and the attempt has no row.
 """
 
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from redrive.core.clock import Instant
@@ -126,6 +127,11 @@ class AttemptTable:
 
     def record(self, run: RunRecord, attempt: AttemptRecord) -> int:
         """Record an attempt that has ended, and the run's new state. Returns the run's number."""
+        if _is_once(attempt):
+            number = self._database.insert(_SQL["begin_once"], _once(run, attempt))
+            if number is not None:
+                self._added(attempt.ended_at)
+                return number
         number = self._go_on(run) if attempt.attempt > 1 else self._begin(run)
         if number is None:  # A first attempt is recorded again, or a later attempt's run was deleted.
             number = self._begin(run) if attempt.attempt > 1 else self._go_on(run)
@@ -140,6 +146,13 @@ class AttemptTable:
         )  # fmt: skip
         self._added(attempt.ended_at)
         return number
+
+    def record_successes(self, ended: Sequence[tuple[RunRecord, AttemptRecord]]) -> None:
+        """Record the first attempts of new deliveries, which have no runs yet, and which all have succeeded."""
+        assert all(_is_once(attempt) for _, attempt in ended), "only successes say nothing else"
+        if ended:
+            self._database.run_many(_SQL["begin_once"], [_once(run, attempt) for run, attempt in ended])
+            self._added(min(attempt.ended_at for _, attempt in ended))
 
     def _begin(self, run: RunRecord) -> int | None:
         """Insert a run. Returns its number, or None if the delivery has a run already."""
@@ -204,8 +217,9 @@ class AttemptTable:
     def oldest(self) -> Instant | None:
         """When the oldest attempt ended, or an earlier instant; None if there is no attempt."""
         if not self._is_known:
-            row = self._database.one(_SQL["oldest"], {})
-            self._oldest = None if row is None or row[0] is None else int(row[0])
+            rows = [self._database.one(_SQL[name], {}) for name in ("oldest", "oldest_once")]
+            found = [int(row[0]) for row in rows if row is not None and row[0] is not None]
+            self._oldest = min(found, default=None)
             self._is_known = True
         return self._oldest
 
@@ -216,11 +230,12 @@ class AttemptTable:
         """
         self.forget()
         swept = self._database.all(_SQL["sweep"], {"before": before, "limit": limit})
-        for run in {run for (run,) in swept}:
-            if self._database.run(_SQL["sweep_run"], {"run": run}):
-                self._database.write(_SQL["sweep_notes"], {"run": run})
-                self._database.write(_SQL["sweep_links"], {"run": run})
-        return len(swept)
+        gone = [run for run in {run for (run,) in swept} if self._database.run(_SQL["sweep_run"], {"run": run})]
+        once = self._database.all(_SQL["sweep_once"], {"before": before, "limit": limit - len(swept)})
+        for run in (*gone, *(run for (run,) in once)):
+            self._database.write(_SQL["sweep_notes"], {"run": run})
+            self._database.write(_SQL["sweep_links"], {"run": run})
+        return len(swept) + len(once)
 
     def forget(self) -> None:
         """Clear the cache after a rollback."""
@@ -229,6 +244,19 @@ class AttemptTable:
     def _added(self, ended_at: Instant) -> None:
         if self._is_known and (self._oldest is None or ended_at < self._oldest):
             self._oldest = ended_at
+
+
+def _is_once(attempt: AttemptRecord) -> bool:
+    """Whether the row of a run can say all of its only attempt."""
+    return attempt.attempt == 1 and attempt.state is RunState.DELIVERED and not attempt.code and not attempt.why
+
+
+def _once(run: RunRecord, attempt: AttemptRecord) -> Row:
+    """The parameters of `begin_once`."""
+    return (
+        run.delivery_id, run.scope, run.kind, run.source_arn, run.target_arn, run.execution_id, run.cause,
+        run.state.text, run.first_at, attempt.ended_at, attempt.led_to or None, attempt.log_stream or None,
+    )  # fmt: skip
 
 
 def run_from(row: Row) -> RunRecord:

@@ -170,6 +170,13 @@ class ItemTable:
         row = self._database.one(_SQL["collection_size"], place)
         return int(row[0]) if row else 0
 
+    def copy(self, table_id: str, to_id: str) -> None:
+        """Store all items of a table under another id, which has none yet. The copies do not expire.
+
+        The copies are those of one instant, also beside other nodes. Nobody may know the other id yet.
+        """
+        self._database.write(_SQL["copy"], {"table_id": table_id, "to_id": to_id})
+
     def drop(self, table_id: str, *, limit: int) -> int:
         """Delete up to `limit` items of a table. Returns how many were deleted."""
         self.forget()

@@ -166,7 +166,6 @@ def test_wrong_definition_is_refused(refusal, params, message):
     ("member", "value"),
     [
         ("StreamSpecification", {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}),
-        ("ResourcePolicy", "{}"),
         ("GlobalTableSourceArn", ARN),
     ],
 )

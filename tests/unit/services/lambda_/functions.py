@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from redrive.core.clock import VirtualClock, parse_instant
+from redrive.core.documents import Document
 from redrive.core.entropy import SeededEntropy, new_uuid
 from redrive.core.errors import ServiceError
 from redrive.core.leniency import OnUnknown
@@ -120,7 +121,7 @@ class Surroundings:
             return self._log(tx, caller, operation, params)
         with tx.savepoint():
             answer = self._registry.begin(tx, caller, service, operation, params)
-        assert not isinstance(answer, ByNode | Outside)
+        assert not isinstance(answer, ByNode | Outside | ServiceError)
         return answer.result if isinstance(answer, Wait) else dict(answer)
 
     def read(self, service: str, operation: str, document: Mapping[str, object]) -> Mapping[str, object]:
@@ -143,6 +144,14 @@ class Surroundings:
 
     def publish_read_call(self, tx: Transaction, scope: Scope, make: Callable[[], OwnEvent]) -> None:
         raise AssertionError("no call is recorded here")
+
+    def vended_log_types(self, tx: Transaction, resource_arn: str) -> frozenset[str]:
+        return frozenset()
+
+    def vend_logs(
+        self, tx: Transaction, resource_arn: str, stream: str, records: Mapping[str, Sequence[Document]]
+    ) -> None:
+        raise AssertionError("no service writes logs here")
 
     def user_of(self, tx: Transaction, caller: Caller, access_key_id: str, service: str) -> Caller:
         raise AssertionError("nobody calls with a key here")

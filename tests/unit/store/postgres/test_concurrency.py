@@ -446,3 +446,30 @@ def test_message_that_was_accepted_is_not_lost_beside_a_purge(nodes: Nodes) -> N
 
     assert set(found) <= {*sent, *after}
     assert len(found) == len(set(found))
+
+
+def test_tail_shows_each_event_of_all_nodes_once(nodes: Nodes) -> None:
+    """Who asks while others commit skips nothing: the numbers of a tail's events are in the order of the commits."""
+    tail = nodes[0].call("redrive", "StartTail")["tail"]
+    put = [f"{number}/{place}" for number in range(1, NODES) for place in range(6 * BATCH)]
+    seen: list[str] = []
+
+    def work(number: int, node: PostgresWorld) -> None:
+        if number == 0:
+            after = ""
+            for _ in range(50 * ROUNDS_MAX):
+                answer = node.call("redrive", "GetTail", tail=tail, after=after)
+                after = answer["after"]
+                seen.extend(json.loads(one["event"])["detail-type"] for one in answer["events"])
+                if len(seen) >= len(put):
+                    return
+            return
+        for batch in range(6):
+            names = [f"{number}/{batch * BATCH + place}" for place in range(BATCH)]
+            entries = [{"Source": "shop", "DetailType": name, "Detail": "{}"} for name in names]
+            succeeded(node.calls("events", "PutEvents", [{"Entries": [entry]} for entry in entries]))
+
+    at_once(work, nodes)
+
+    nodes[0].call("redrive", "EndTail", tail=tail)
+    assert sorted(seen) == sorted(put)

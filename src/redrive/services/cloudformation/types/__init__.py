@@ -21,6 +21,8 @@ from redrive.services.cloudformation.types.lambda_ import (
     FUNCTION,
     PERMISSION,
 )
+from redrive.services.cloudformation.types.lambda_urls import CODE_SIGNING_CONFIG, URL
+from redrive.services.cloudformation.types.lambda_versions import ALIAS, VERSION
 from redrive.services.cloudformation.types.layers import LAYER_VERSION, LAYER_VERSION_PERMISSION
 from redrive.services.cloudformation.types.logs import LOG_GROUP, LOG_STREAM, RESOURCE_POLICY
 from redrive.services.cloudformation.types.macro import MACRO
@@ -33,9 +35,11 @@ from redrive.services.cloudformation.types.waits import WAIT_CONDITION, WAIT_CON
 
 _ALL: tuple[ResourceType, ...] = (
     ACCESS_KEY,
+    ALIAS,
     API_DESTINATION,
     ARCHIVE,
     CDK_METADATA,
+    CODE_SIGNING_CONFIG,
     CONNECTION,
     EVENT_BUS,
     EVENT_BUS_POLICY,
@@ -64,8 +68,10 @@ _ALL: tuple[ResourceType, ...] = (
     SCHEDULE_GROUP,
     TABLE,
     TRAIL,
+    URL,
     USER,
     USER_TO_GROUP_ADDITION,
+    VERSION,
     WAIT_CONDITION,
     WAIT_CONDITION_HANDLE,
 )

@@ -147,8 +147,11 @@ def _settings(place: Place, made: Existing, old: Document, new: Document) -> Non
         management = new.get("RuntimeManagementConfig", {"UpdateRuntimeOn": "Auto"})
         place.call("lambda", "PutRuntimeManagementConfig", FunctionName=name, **management)
     if old and "CodeSigningConfigArn" in changed:
-        signing = new.get("CodeSigningConfigArn", "")
-        place.call("lambda", "PutFunctionCodeSigningConfig", FunctionName=name, CodeSigningConfigArn=signing)
+        signing = new.get("CodeSigningConfigArn")
+        if signing is None:
+            place.call("lambda", "DeleteFunctionCodeSigningConfig", FunctionName=name)
+        else:
+            place.call("lambda", "PutFunctionCodeSigningConfig", FunctionName=name, CodeSigningConfigArn=signing)
 
 
 def _retag(place: Place, arn: str, old: Document, new: Document) -> None:

@@ -33,7 +33,13 @@ from redrive.languages.dynamo import (
     touched_paths,
 )
 from redrive.services.dynamodb.item_collections import collection_metrics
-from redrive.services.dynamodb.model.capacity import is_capacity_wanted, read_capacity, write_capacity
+from redrive.services.dynamodb.model.capacity import (
+    is_capacity_wanted,
+    read_capacity,
+    read_units,
+    write_capacity,
+    write_units,
+)
 from redrive.services.dynamodb.model.entries import check_index_keys
 from redrive.services.dynamodb.model.items import (
     check_key_kept,
@@ -49,6 +55,7 @@ from redrive.services.dynamodb.model.requests import (
     read_write_condition,
 )
 from redrive.services.dynamodb.operations.tables import authorize, require_table
+from redrive.services.dynamodb.throttling import Usage, is_metered, spend
 from redrive.services.dynamodb.writing import delete, find_item, put, reserve
 from redrive.store.api import Transaction
 
@@ -89,10 +96,11 @@ def put_item(
     check_index_keys(table, new)
     reserve(tx, [(table, key)])
     old = None
-    is_asked = return_values == "ALL_OLD" or is_capacity_wanted(return_consumed_capacity)
+    is_asked = return_values == "ALL_OLD" or is_capacity_wanted(return_consumed_capacity) or is_metered(tx, table)
     if condition is not None or is_asked or table.is_followed:
         old = find_item(tx, table, key)
         _check(condition, old, return_values_on_condition_check_failure)
+    spend(tx, table, Usage.WRITE, lambda: write_units((old, new)), "PutItem")
     put(tx, table, key, new, size_bytes, old=old)
     return {
         **_attributes(old if return_values == "ALL_OLD" else None),
@@ -129,6 +137,7 @@ def get_item(
     table = require_table(tx, caller, reference)
     _, encoded = read_key(table, key)
     found = find_item(tx, table, encoded)
+    spend(tx, table, Usage.READ, lambda: read_units(item_size(found or {}), consistent=consistent_read), "GetItem")
     answer: Document = {}
     if found is not None:
         answer["Item"] = found if projection is None else project(projection, found)
@@ -182,6 +191,7 @@ def update_item(
     new: Item = {}
     if old is not None or creates_item(update):
         new = apply_update(update, read if old is None else old)
+        spend(tx, table, Usage.WRITE, lambda: write_units((old, new)), "UpdateItem")
         put(tx, table, encoded, new, check_updated_size(new), old=old)
     return {
         **_attributes(_returned(return_values, update, old, new)),
@@ -224,6 +234,7 @@ def delete_item(
     reserve(tx, [(table, encoded)])
     if condition is not None:
         _check(condition, find_item(tx, table, encoded), return_values_on_condition_check_failure)
+    spend(tx, table, Usage.WRITE, lambda: write_units((find_item(tx, table, encoded),)), "DeleteItem")
     old = delete(tx, table, encoded)
     return {
         **_attributes(old if return_values == "ALL_OLD" else None),

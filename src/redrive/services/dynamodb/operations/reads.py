@@ -25,7 +25,7 @@ from redrive.languages.dynamo import (
     parse_key_terms,
 )
 from redrive.services.dynamodb import limits
-from redrive.services.dynamodb.model.capacity import is_capacity_wanted
+from redrive.services.dynamodb.model.capacity import is_capacity_wanted, read_units
 from redrive.services.dynamodb.model.requests import (
     attributes_of,
     check_key_not_filtered,
@@ -38,6 +38,7 @@ from redrive.services.dynamodb.model.source import Source, check_filter_projecte
 from redrive.services.dynamodb.model.table import invalid
 from redrive.services.dynamodb.operations.tables import authorize, require_table
 from redrive.services.dynamodb.reading import Wanted, answer_page, query_cost, scan_cost
+from redrive.services.dynamodb.throttling import Usage, spend
 from redrive.store.api import Transaction
 from redrive.store.tables.items import ItemKey, ItemPage, RangeKeys, just_after, segment_of
 
@@ -105,6 +106,7 @@ def query(
     page = tx.items.query(
         source.id, hash_key, within, forward=forward, limit=limit, bytes_max=limits.PAGE_BYTES_MAX
     )  # fmt: skip
+    spend(tx, source.table, Usage.READ, lambda: read_units(_size_of(page), consistent=consistent_read), "Query")
     if is_single:
         page = ItemPage(page.items, complete=True)
     answer, fetched = answer_page(tx, source, page, wanted)
@@ -171,6 +173,7 @@ def scan(
     page = tx.items.scan(
         source.id, after=after, segment=part, segments=count, limit=limit, bytes_max=limits.PAGE_BYTES_MAX
     )
+    spend(tx, source.table, Usage.READ, lambda: read_units(_size_of(page), consistent=consistent_read), "Scan")
     answer, fetched = answer_page(tx, source, page, wanted)
     if is_capacity_wanted(return_consumed_capacity):
         sizes = _sizes_by_partition(source, page, after, part, count)
@@ -245,3 +248,7 @@ def _behind(start: ItemKey, hash_key: bytes, within: RangeKeys, *, forward: bool
     if forward:
         return RangeKeys(just_after(start.range_key), within.high)
     return RangeKeys(within.low, start.range_key)
+
+
+def _size_of(page: ItemPage) -> int:
+    return sum(stored.size_bytes for stored in page.items)

@@ -51,6 +51,7 @@ from redrive.services.dynamodb.model.table_requests import (
     warm_up,
 )
 from redrive.services.dynamodb.model.tags import Tag, merge_tags
+from redrive.services.dynamodb.policies import attach_policy, forget_settings, policy_of
 from redrive.store.api import NO_CONTEXT, Transaction
 
 
@@ -65,13 +66,14 @@ def authorize(
 ) -> TableReference:
     """Return the table that a name or an ARN means, if the caller may do this action (`PutItem`) on it.
 
-    A read of an index needs the permission for the index. Another account's table would need a resource policy, which
-    tables do not have here.
+    A read of an index needs the permission for the index. Another account's table needs a resource policy that allows
+    it.
     Errors: AccessDeniedException; ValidationException for a text that is not a table's name or ARN.
     """
     reference = refer_to_table(caller, table_name)
     arn = reference.arn if index_name is None else f"{reference.arn}/index/{index_name}"
-    tx.services.authorize(tx, caller, f"dynamodb:{action}", arn, context=context)
+    policy = policy_of(tx, reference.scope, reference.name)
+    tx.services.authorize(tx, caller, f"dynamodb:{action}", arn, context=context, policy=policy)
     return reference
 
 
@@ -93,7 +95,8 @@ def require_named_table(tx: Transaction, caller: Caller, reference: TableReferen
 
 def find_table(tx: Transaction, caller: Caller, reference: TableReference) -> Table | None:
     """Return the table, or None; also None if the ARN is of another region than the request."""
-    return tx.resources.get(Table, reference.scope, reference.name) if reference.scope == caller.scope else None
+    is_here = reference.scope.region == caller.region
+    return tx.resources.get(Table, reference.scope, reference.name) if is_here else None
 
 
 @operation("CreateTable")
@@ -130,7 +133,7 @@ def create_table(
     if reference.scope != caller.scope:
         raise invalid(f"Invalid TableArn: {table_name} is not of region {caller.region}")
     refuse_unsupported(
-        ResourcePolicy=resource_policy, GlobalTableSourceArn=global_table_source_arn,
+        GlobalTableSourceArn=global_table_source_arn,
         GlobalTableSettingsReplicationMode=global_table_settings_replication_mode, VectorIndexes=vector_indexes,
     )  # fmt: skip
     refuse_stream(stream_specification)
@@ -153,7 +156,9 @@ def create_table(
         is_protected=bool(deletion_protection_enabled), tags=tagged, indexes=indexes,
     )  # fmt: skip
     tx.resources.put(caller.scope, table)
-    return {"TableDescription": _described(tx, table, "CREATING")}
+    if resource_policy is not None:
+        attach_policy(tx, table, resource_policy)
+    return {"TableDescription": description_of(tx, table, "CREATING")}
 
 
 @operation("DescribeTable")
@@ -164,7 +169,7 @@ def describe(tx: Transaction, caller: Caller, *, table_name: str) -> Document:
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTable.html
     """
     table = require_named_table(tx, caller, authorize(tx, caller, "DescribeTable", table_name))
-    return {"Table": _described(tx, table, "ACTIVE")}
+    return {"Table": description_of(tx, table, "ACTIVE")}
 
 
 @operation("ListTables")
@@ -247,7 +252,7 @@ def update_table(
         table = dataclasses.replace(table, table_class=table_class)
     if deletion_protection_enabled is not None:
         table = dataclasses.replace(table, is_protected=deletion_protection_enabled)
-    described = _described(tx, table, "UPDATING", changed)
+    described = description_of(tx, table, "UPDATING", changed)
     if changed.created is not None:
         table = begin_filling(tx, table, changed.created)
     tx.resources.put(table.scope, table)
@@ -269,8 +274,9 @@ def delete_table(tx: Transaction, caller: Caller, *, table_name: str) -> Documen
             "Resource cannot be deleted as it is currently protected against deletion. "
             "Disable deletion protection first."
         )
-    described = _described(tx, table, "DELETING")
+    described = description_of(tx, table, "DELETING")
     forget_rows(tx, "items", table.id)
+    forget_settings(tx, table)
     for index in table.indexes:
         forget_index(tx, table, index)
     tx.resources.delete(Table, table.scope, table.name)
@@ -281,7 +287,8 @@ def _limited(billing: Billing, on_demand: Mapping[str, int] | None, warm: Mappin
     return warm_up(limit_on_demand(billing, on_demand), warm)
 
 
-def _described(tx: Transaction, table: Table, status: str, changed: Changed | None = None) -> Document:
+def description_of(tx: Transaction, table: Table, status: str, changed: Changed | None = None) -> Document:
+    """Return a table as DescribeTable shows it, with its present number of items."""
     item_count, size_bytes = tx.items.totals(table.id)
     shown = describe_table(table, tx.now, status=status, item_count=item_count, size_bytes=size_bytes)
     return shown | describe_indexes(table, status, changed, tx.now, tx.items.totals)

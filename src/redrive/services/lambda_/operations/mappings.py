@@ -28,9 +28,10 @@ from redrive.services.lambda_.model.function import (
     unavailable,
 )
 from redrive.services.lambda_.model.mapping import EventSourceMapping, mapping_arn, mapping_document
-from redrive.services.lambda_.operations.functions import authorized_reference, get_existing
+from redrive.services.lambda_.operations.functions import authorized_reference
 from redrive.services.lambda_.queues import authorize_on_queue
 from redrive.services.lambda_.runs import function_caller
+from redrive.services.lambda_.versions import get_version
 from redrive.services.lambda_.watches import look_no_more, look_now
 from redrive.store.api import Transaction
 
@@ -95,7 +96,7 @@ def create_event_source_mapping(
         reports_failures=bool(function_response_types), metrics=tuple((metrics_config or {}).get("Metrics") or ()),
         kms_key_arn=kms_key_arn, tags=dict(tags or {}),
     )  # fmt: skip
-    _check(tx, caller, mapping, get_existing(tx, reference))
+    _check(tx, caller, mapping, get_version(tx, reference))
     tx.resources.put(caller.scope, mapping)
     look_now(tx, caller.scope, mapping)
     return mapping_document(mapping, state="Creating" if enabled else None)
@@ -185,7 +186,7 @@ def update_event_source_mapping(
         metrics=mapping.metrics if metrics is None else tuple(metrics.get("Metrics") or ()),
         kms_key_arn=mapping.kms_key_arn if kms_key_arn is None else kms_key_arn,
     )
-    _check(tx, caller, updated, get_existing(tx, reference))
+    _check(tx, caller, updated, get_version(tx, reference))
     tx.resources.put(caller.scope, updated)
     look_now(tx, caller.scope, updated)
     return mapping_document(updated, state=_passing_state(mapping, updated))

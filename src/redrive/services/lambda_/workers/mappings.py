@@ -31,10 +31,13 @@ from redrive.services.lambda_.limits import (
     THROTTLE_PAUSE_MS,
 )
 from redrive.services.lambda_.model.batch import messages_left
-from redrive.services.lambda_.model.function import Function, function_invocation
+from redrive.services.lambda_.model.function import Function, function_invocation, is_recursive
 from redrive.services.lambda_.model.mapping import EventSourceMapping, concurrency
-from redrive.services.lambda_.runs import function_caller, record_run, run_caller
+from redrive.services.lambda_.model.metrics import RECURSIVE_DROPPED
+from redrive.services.lambda_.model.recursion import chain_of_batch
+from redrive.services.lambda_.runs import count, function_caller, record_run, run_caller
 from redrive.services.lambda_.source import outcome_of, reported
+from redrive.services.lambda_.versions import choose_by_arn
 from redrive.services.lambda_.watches import (
     LOOK_TIMER,
     end_pause,
@@ -182,6 +185,7 @@ class MappingWorker:
         return [
             _begin(tx, scope, mapping, function, batch, source.executions(tx, list(batch.receipts.values())))
             for batch in found[:room]
+            if not _is_dropped(tx, mapping, function, batch)
         ]
 
     def _room(self, tx: Transaction, mapping: EventSourceMapping, function: Function) -> int:
@@ -205,7 +209,7 @@ def _mappings_due(tx: Transaction) -> list[_Due]:
         account, region, name = timer.split("/", 2)
         scope = Scope(account, region)
         mapping = tx.resources.get(EventSourceMapping, scope, name)
-        function = None if mapping is None else tx.resources.get(Function, scope, mapping.function_name)
+        function = None if mapping is None else choose_by_arn(tx, scope, mapping.function_arn)
         if mapping is None or function is None:
             tx.timers.rest(LOOK_TIMER, timer)
         else:
@@ -260,11 +264,22 @@ def _record(tx: Transaction, row: Delivery, left: Collection[str], result: Invoc
     )  # fmt: skip
 
 
+def _is_dropped(tx: Transaction, mapping: EventSourceMapping, function: Function, batch: Batch) -> bool:
+    """Whether a batch is a loop, and is not run: its messages come back by the visibility timeout."""
+    if not is_recursive(function, chain_of_batch(batch.event, function.arn)):
+        return False
+    count(tx, mapping.function_arn, RECURSIVE_DROPPED)
+    return True
+
+
 def _begin(
     tx: Transaction, scope: Scope, mapping: EventSourceMapping, function: Function, batch: Batch, links: Sequence[Link]
 ) -> Attempt:
     """Store the row of a batch that starts. The row holds the lease, and counts against the mapping's concurrency."""
-    invocation = function_invocation(function, new_uuid(tx.entropy), batch.event, function_arn=mapping.function_arn)
+    invocation = function_invocation(
+        function, new_uuid(tx.entropy), batch.event, function_arn=mapping.function_arn,
+        trace_header=chain_of_batch(batch.event, function.arn),
+    )  # fmt: skip
     row = Delivery(
         id=invocation.request_id,
         scope=scope,

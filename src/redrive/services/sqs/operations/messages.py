@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from redrive.core.clock import SECOND_MS, Instant
 from redrive.core.documents import Document
-from redrive.core.entropy import new_uuid
+from redrive.core.entropy import new_row_id
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
@@ -164,7 +164,7 @@ def _new_message(tx: Transaction, caller: Caller, queue: Queue, draft: Draft, ca
     settings = queue.attributes
     delay_s = settings.delay_s if draft.delay_s is None else draft.delay_s
     return NewMessage(
-        queue=queue.contents, message_id=new_uuid(tx.entropy), body=draft.body, body_md5=draft.body_md5,
+        queue=queue.contents, message_id=new_row_id(tx.entropy, tx.now), body=draft.body, body_md5=draft.body_md5,
         attributes=draft.attributes, system_attributes=draft.system_attributes, sender_id=_sender_id(caller),
         group_id=draft.group_id, sent_at=tx.now, visible_at=tx.now + delay_s * SECOND_MS,
         expires_at=tx.now + settings.retention_ms, deduplication_id=draft.deduplication_id,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from redrive.core.arn import Arn
 from redrive.core.clock import SECOND_MS, Instant
-from redrive.core.entropy import new_uuid
+from redrive.core.entropy import new_row_id
 from redrive.core.errors import Bug
 from redrive.core.scope import Scope
 from redrive.delivery.outside.errand import Result
@@ -107,7 +107,7 @@ def _go_on(tx: Transaction, scope: Scope, task: MoveTask) -> None:
 
 def _move(tx: Transaction, source: Queue, target: Queue, message: ReceivedMessage) -> None:
     """Move a message to another queue, with the present time as its time of sending."""
-    message_id = new_uuid(tx.entropy)
+    message_id = new_row_id(tx.entropy, tx.now)
     settings = target.attributes
     moved = NewMessage(
         queue=target.contents, message_id=message_id, body=message.body, body_md5=message.body_md5,

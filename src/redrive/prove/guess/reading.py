@@ -1,0 +1,226 @@
+"""What a handler reads, by its source: the keys of its event, and its environment variables.
+
+The source is parsed, and never run. What is read in another way (a data class, a loop over keys) is not seen.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+EventKey = str | int
+"""A key of an object, or an index of a list."""
+EventPath = tuple[EventKey, ...]
+
+FILES_MAX = 40
+"""How many files of the user's own are read at most."""
+CALLS_MAX = 4
+"""How deep calls of the module's own functions are followed."""
+
+
+@dataclass(slots=True)
+class Reading:
+    """What is read. `paths` are the keys of the event with the line that reads each; `compared` are the texts with
+    which the value at a path is compared; `variables` are the names of variables without a default.
+    """
+
+    paths: dict[EventPath, str] = field(default_factory=dict)
+    compared: dict[EventPath, list[str]] = field(default_factory=dict)
+    variables: dict[str, str] = field(default_factory=dict)
+
+
+def read_handler(file: Path, function: str) -> Reading:
+    """Read the function of a file, with the files beside it that it imports. What cannot be parsed is left out."""
+    reading = Reading()
+    for own in _own_files(file):
+        tree = _parsed(own)
+        if tree is not None:
+            reading.variables |= {name: f"{own.name}:{line}" for name, line in _variables(tree)}
+    tree = _parsed(file)
+    if tree is not None:
+        _Events(tree, file.name, reading).follow(function)
+    return reading
+
+
+def _own_files(file: Path) -> Iterator[Path]:
+    """The file, and those beside or below it that are imported from it."""
+    waiting, seen = [file], {file}
+    while waiting and len(seen) <= FILES_MAX:
+        current = waiting.pop()
+        yield current
+        tree = _parsed(current)
+        for name in () if tree is None else _imported(tree):
+            beside = file.parent / Path(*name.split("."))
+            for found in (beside.with_suffix(".py"), beside / "__init__.py"):
+                if found.is_file() and found not in seen:
+                    seen.add(found)
+                    waiting.append(found)
+
+
+def _parsed(file: Path) -> ast.Module | None:
+    try:
+        return ast.parse(file.read_text("utf-8"))
+    except (OSError, ValueError, SyntaxError):
+        return None
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _variables(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """`os.environ["NAME"]`, `os.environ.get("NAME")` and `os.getenv("NAME")`, without a default."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Subscript) and _is_environ(node.value) and isinstance(node.ctx, ast.Load):
+            name = _text(node.slice)
+        elif isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords and _gets_variable(node.func):
+            name = _text(node.args[0])
+        else:
+            continue
+        if name is not None:
+            yield name, node.lineno
+
+
+def _is_environ(node: ast.expr) -> bool:
+    return (isinstance(node, ast.Attribute) and node.attr == "environ") or (
+        isinstance(node, ast.Name) and node.id == "environ"
+    )
+
+
+def _gets_variable(node: ast.expr) -> bool:
+    if isinstance(node, ast.Attribute):
+        return node.attr == "getenv" or (node.attr == "get" and _is_environ(node.value))
+    return isinstance(node, ast.Name) and node.id == "getenv"
+
+
+def _text(node: ast.expr) -> str | None:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+class _Events:
+    """Follows the event through a module's functions."""
+
+    def __init__(self, tree: ast.Module, name: str, reading: Reading) -> None:
+        self._functions = {
+            node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        }
+        self._name = name
+        self._reading = reading
+        self._followed: set[tuple[str, tuple[tuple[str, EventPath], ...]]] = set()
+
+    def follow(self, function: str) -> None:
+        """Read the handler: its first parameter is the event."""
+        found = self._functions.get(function.rpartition(".")[2])
+        if found is not None and found.args.args:
+            self._function(found, {found.args.args[0].arg: ()}, 0)
+
+    def _function(
+        self, node: ast.FunctionDef | ast.AsyncFunctionDef, known: Mapping[str, EventPath], depth: int
+    ) -> None:
+        place = (node.name, tuple(sorted(known.items())))
+        if place in self._followed or depth > CALLS_MAX:
+            return
+        self._followed.add(place)
+        names = dict(known)
+        for statement in node.body:
+            self._visit(statement, names, depth)
+
+    def _visit(self, node: ast.AST, names: dict[str, EventPath], depth: int) -> None:
+        """Read a statement or an expression, in the order of the source."""
+        for child in ast.iter_child_nodes(node):
+            self._visit(child, names, depth)
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                self._bind(name, value, names)
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                self._bind(name, value, names)
+            case ast.NamedExpr(target=ast.Name(id=name), value=value):
+                self._bind(name, value, names)
+            case ast.For(target=ast.Name(id=name), iter=value, body=body):
+                path = self._path(value, names)
+                if path:
+                    self._note((*path, 0), node.lineno)
+                    names[name] = (*path, 0)
+                    for statement in body:
+                        self._visit(statement, names, depth)
+            case ast.Subscript() | ast.Call():
+                path = self._path(node, names)
+                if path and not _has_default(node):
+                    self._note(path, node.lineno)
+                if isinstance(node, ast.Call):
+                    self._call(node, names, depth)
+            case ast.Compare(left=left, comparators=others):
+                self._compare(left, others, names)
+            case _:
+                pass
+
+    def _bind(self, name: str, value: ast.expr, names: dict[str, EventPath]) -> None:
+        path = self._path(value, names)
+        if path is not None:
+            names[name] = path
+        else:
+            names.pop(name, None)
+
+    def _call(self, node: ast.Call, names: Mapping[str, EventPath], depth: int) -> None:
+        """Follow the event into a function of the same module."""
+        called = node.func.id if isinstance(node.func, ast.Name) else ""
+        function = self._functions.get(called)
+        if function is None:
+            return
+        paths = [self._path(argument, names) for argument in node.args]
+        parameters = [argument.arg for argument in function.args.args]
+        known = {name: path for name, path in zip(parameters, paths, strict=False) if path is not None}
+        for keyword in node.keywords:
+            path = self._path(keyword.value, names)
+            if keyword.arg is not None and path is not None:
+                known[keyword.arg] = path
+        if known:
+            self._function(function, known, depth + 1)
+
+    def _compare(self, left: ast.expr, others: Sequence[ast.expr], names: Mapping[str, EventPath]) -> None:
+        path = self._path(left, names)
+        if not path:
+            return
+        texts = [text for other in others for text in _texts(other)]
+        self._reading.compared.setdefault(path, []).extend(texts)
+
+    def _note(self, path: EventPath, line: int) -> None:
+        self._reading.paths.setdefault(path, f"{self._name}:{line}")
+
+    def _path(self, node: ast.expr, names: Mapping[str, EventPath]) -> EventPath | None:
+        """The path of an expression in the event; None if it is no part of the event."""
+        match node:
+            case ast.Name(id=name):
+                return names.get(name)
+            case ast.Subscript(value=value, slice=ast.Constant(value=str() | int() as step)):
+                path = self._path(value, names)
+                return None if path is None else (*path, step)
+            case ast.Call(func=ast.Attribute(value=value, attr="get"), args=[ast.Constant(value=str(step)), *_]):
+                path = self._path(value, names)
+                return None if path is None else (*path, step)
+            case ast.BoolOp(op=ast.Or(), values=[value, *_]) | ast.NamedExpr(value=value):
+                return self._path(value, names)
+            case _:
+                return None
+
+
+def _has_default(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and len(node.args) > 1
+
+
+def _texts(node: ast.expr) -> Iterator[str]:
+    match node:
+        case ast.Constant(value=str(text)):
+            yield text
+        case ast.Tuple(elts=members) | ast.List(elts=members) | ast.Set(elts=members):
+            for member in members:
+                yield from _texts(member)
+        case _:
+            pass

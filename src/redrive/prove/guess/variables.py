@@ -1,0 +1,40 @@
+"""Values for environment variables that a handler reads and nobody has set, by their names."""
+
+from __future__ import annotations
+
+import re
+
+_ACCOUNT = "000000000000"
+_REGION = "us-east-1"
+
+_RULES: tuple[tuple[str, str], ...] = (
+    (r"TOPIC", f"arn:aws:sns:{_REGION}:{_ACCOUNT}:sample-topic"),
+    (r"STATE_?MACHINE|SFN.*ARN|STEP_?FUNCTION", f"arn:aws:states:{_REGION}:{_ACCOUNT}:stateMachine:sample-machine"),
+    (r"QUEUE.*ARN", f"arn:aws:sqs:{_REGION}:{_ACCOUNT}:sample-queue"),
+    (r"QUEUE.*NAME", "sample-queue"),
+    (r"QUEUE|SQS", f"https://sqs.{_REGION}.amazonaws.com/{_ACCOUNT}/sample-queue"),
+    (r"TABLE.*ARN", f"arn:aws:dynamodb:{_REGION}:{_ACCOUNT}:table/sample-table"),
+    (r"TABLE|DYNAMO", "sample-table"),
+    (r"BUCKET", "sample-bucket"),
+    (r"FUNCTION.*ARN|LAMBDA.*ARN", f"arn:aws:lambda:{_REGION}:{_ACCOUNT}:function:sample-function"),
+    (r"EVENT_?BUS|BUS_?NAME", "default"),
+    (r"ROLE.*ARN|ROLE$", f"arn:aws:iam::{_ACCOUNT}:role/sample-role"),
+    (r"SECRET.*ARN", f"arn:aws:secretsmanager:{_REGION}:{_ACCOUNT}:secret:sample-secret-AbCdEf"),
+    (r"ARN$", f"arn:aws:sample:{_REGION}:{_ACCOUNT}:sample"),
+    (r"REGION", _REGION),
+    (r"ACCOUNT", _ACCOUNT),
+    (r"LOG_?LEVEL", "INFO"),
+    (r"EMAIL|SENDER|RECIPIENT|MAIL", "someone@example.com"),
+    (r"URL|ENDPOINT|WEBHOOK", "https://example.com/sample"),
+    (r"TTL|TIMEOUT|SECONDS|MINUTES|HOURS|DAYS|MAX|MIN|LIMIT|COUNT|SIZE|PORT|THRESHOLD|RETR|INTERVAL|NUMBER", "10"),
+    (r"ENABLED?|DRY_?RUN|DEBUG|FLAG|^IS_|^USE_", "false"),
+)
+"""The first pattern that is found in a name decides."""
+
+
+def guessed_value(name: str) -> str:
+    """A value for a variable: `ORDERS_TABLE` names a table, `ALERT_TOPIC_ARN` a topic."""
+    for pattern, value in _RULES:
+        if re.search(pattern, name.upper()):
+            return value
+    return f"sample-{name.lower().replace('_', '-')}"
