@@ -623,6 +623,36 @@ def test_item_is_replaced_and_taken(any_store: AnyStore) -> None:
     assert [any_store.run(take) for _ in range(2)] == [b"2", None]
 
 
+def test_entries_of_an_index_need_no_reservation_and_do_not_expire(any_store: AnyStore) -> None:
+    def step(tx: Transaction) -> None:
+        for key, item in ((b"1", b"a"), (b"2", b"b"), (b"1", b"c")):
+            tx.items.put_entry("i", StoredItem(ItemKey(b"h", key), 3, item))
+        tx.items.delete_entry("i", ItemKey(b"h", b"2"))
+        tx.items.delete_entry("i", ItemKey(b"h", b"3"))
+
+    any_store.run(step)
+
+    page = any_store.run(lambda tx: tx.items.query("i", b"h", RangeKeys(), forward=True, limit=None, bytes_max=MB))
+    assert [(one.key.range_key, one.item) for one in page.items] == [(b"1", b"c")]
+    assert any_store.run(lambda tx: (tx.items.collection_size("i", b"h"), tx.items.collection_size("i", b"x"))) == (
+        3,
+        0,
+    )
+    assert any_store.run(lambda tx: tx.items.next_expiry()) is None
+
+
+def test_expired_items_are_taken_in_order_and_told(any_store: AnyStore) -> None:
+    for number, at in enumerate((30, 10, 20, 99)):
+        key = str(number).encode()
+        any_store.run(partial(store_item, hash_key=b"h", range_key=key, item=key, expires_at=at))
+
+    taken = any_store.run(lambda tx: tx.items.take_expired(50, limit=2))
+
+    assert [(table, key.range_key, item) for table, key, item in taken] == [("t", b"1", b"1"), ("t", b"2", b"2")]
+    assert any_store.run(lambda tx: tx.items.take_expired(50, limit=9))[0][2] == b"0"
+    assert any_store.run(lambda tx: tx.items.take_expired(50, limit=9)) == []
+
+
 @pytest.mark.parametrize("delete", ["take", "expire", "drop"])
 def test_item_that_is_deleted_behind_a_read_is_not_read_again(any_store: AnyStore, delete: str) -> None:
     """Within one transaction, what was read of a reserved item is remembered."""

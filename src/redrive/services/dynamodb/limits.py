@@ -30,8 +30,8 @@ INCLUDED_ATTRIBUTES_MAX = 100
 # https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.DesignPattern.MultiAttributeKeys.html
 INDEX_KEY_ATTRIBUTES_MAX = 4
 
-# Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html
-ITEM_COLLECTION_BYTES_MAX = 10 * 1_073_741_824
+# The unit in which sizes of item collections are shown.
+GIGABYTE = 1_073_741_824
 
 # Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html
 PAGE_BYTES_MAX = 1_048_576

@@ -9,7 +9,6 @@ SHARDS_MAX = 20_000
 STREAM_SHARDS_MAX = 10_000
 ON_DEMAND_SHARDS = 4
 ON_DEMAND_STREAMS_MAX = 50
-CHANNELS_MAX = 0
 CONSUMERS_MAX = 20
 SHARD_RECORDS_PER_S = 1_000
 SHARD_BYTES_PER_S = 1_048_576
@@ -27,8 +26,6 @@ MODE_CHANGES_PER_DAY_MAX = 2
 # Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_PutRecords.html
 REQUEST_BYTES_MAX = 10_485_760
 RECORD_KIB_DEFAULT = 1_024
-BODY_BYTES_MAX = 16 * 1_048_576
-"""How long the body of a request may be: 10 MiB of records are 14 MB in base64, with their partition keys."""
 
 # Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_GetRecords.html
 RECORDS_MAX = 10_000
@@ -55,15 +52,8 @@ TAGS_MAX = 50
 TAG_KEY_LENGTH_MAX = 128
 TAG_VALUE_LENGTH_MAX = 256
 
-# Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_SubscribeToShard.html
-SUBSCRIPTION_MS = 5 * MINUTE_MS
-SUBSCRIPTION_GUARD_MS = 5 * SECOND_MS
-
 # Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_UpdateAccountSettings.html
 COMMITMENT_MS_MIN = DAY_MS
 
-# These limits are ours; docs/semantics/kinesis.md gives the reasons.
-ROUTES_KEPT = 1_024
-HEARTBEAT_MS = 5 * SECOND_MS
-EVENT_BYTES_MAX = 1_048_576
-EVENT_RECORDS_MAX = 1_000
+# This limit is from memory.
+POLICY_BYTES_MAX = 20_480

@@ -45,9 +45,6 @@ class StreamMetrics:
     get_records_count: SeriesGroup
     get_records_bytes: SeriesGroup
     get_records_age: SeriesGroup
-    subscription_count: SeriesGroup
-    subscription_bytes: SeriesGroup
-    subscription_age: SeriesGroup
 
 
 @functools.lru_cache(maxsize=4_096)
@@ -76,9 +73,6 @@ def metrics_of(stream_arn: str) -> StreamMetrics:
         get_records_count=counts("GetRecords.Records"),
         get_records_bytes=sizes("GetRecords.Bytes"),
         get_records_age=ages("GetRecords.IteratorAgeMilliseconds"),
-        subscription_count=counts("SubscribeToShardEvent.Records"),
-        subscription_bytes=sizes("SubscribeToShardEvent.Bytes"),
-        subscription_age=ages("SubscribeToShardEvent.MillisBehindLatest"),
     )
 
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from redrive.core.scope import Caller
 from redrive.languages.iam import PolicyError, PolicyKind, account_of, parse_policy
+from redrive.services.kinesis import limits
 from redrive.services.kinesis.model.requests import invalid_argument
-
-POLICY_BYTES_MAX = 20_480
 
 _SHARED = frozenset(
     {
@@ -35,8 +34,8 @@ def binding_policy(policy: str, arn: str, caller: Caller, action: str) -> str:
 
 def check_policy(text: str) -> None:
     """Refuse a text that is no policy of a resource. Errors: InvalidArgumentException."""
-    if len(text.encode()) > POLICY_BYTES_MAX:
-        raise invalid_argument(f"The policy is longer than {POLICY_BYTES_MAX} bytes.")
+    if len(text.encode()) > limits.POLICY_BYTES_MAX:
+        raise invalid_argument(f"The policy is longer than {limits.POLICY_BYTES_MAX} bytes.")
     try:
         parse_policy(text, PolicyKind.RESOURCE)
     except PolicyError as error:
