@@ -9,12 +9,15 @@ from redrive.delivery.upkeep.worker import RUNS_KEPT_MS, Ageing, RunSweep, Token
 from redrive.services.events.archiving import ArchiveSweep
 from redrive.services.events.limits import REPLAYS_KEPT_MS
 from redrive.services.logs.retention import LogSweep
+from redrive.services.sns.limits import MAIL_AGE_MS
+from redrive.services.sns.retention import TopicSweep
 from redrive.services.sqs.limits import DEDUPLICATION_MS
 from redrive.services.sqs.retention import MessageSweep
 
 _ARCHIVES = ArchiveSweep()
 _MESSAGES = MessageSweep()
 _RUNS = RunSweep()
+_TOPICS = TopicSweep()
 
 AGEING: tuple[Ageing, ...] = (
     Ageing(
@@ -30,5 +33,8 @@ AGEING: tuple[Ageing, ...] = (
     Ageing("data points of metrics", f"{METRICS_KEPT_MS // DAY_MS} days", MetricSweep()),
     Ageing("log events", "the retention of their group, if it has one", LogSweep()),
     Ageing("archived events", "the retention of their archive, if it has one", _ARCHIVES),
+    Ageing("messages that FIFO topics archive", "the retention of their topic's archive", _TOPICS),
+    Ageing("captured e-mail and text messages", f"{MAIL_AGE_MS // DAY_MS} days", _TOPICS),
+    Ageing("tokens of subscriptions", "until they expire", _TOPICS),
     Ageing("replays", f"{REPLAYS_KEPT_MS // DAY_MS} days after their end", _ARCHIVES),
 )  # fmt: skip

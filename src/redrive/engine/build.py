@@ -40,6 +40,8 @@ from redrive.services.scheduler.misspellings import log_misspellings
 from redrive.services.scheduler.model.executions import ExecutionIds
 from redrive.services.scheduler.source import SchedulerSource
 from redrive.services.scheduler.workers.schedules import GroupDeletionWorker, ScheduleWorker
+from redrive.services.sns.source import SnsSource
+from redrive.services.sns.workers.replays import SnsReplayWorker
 from redrive.services.sqs.executions import executions_of
 from redrive.services.sqs.sampler import QueueSampler
 from redrive.services.sqs.visibility import count_visible, next_visible
@@ -147,6 +149,15 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         *_operations("scheduler", "occurrences"),
     ),
     "scheduler": _operations("scheduler", "groups", "schedules"),
+    "sns": _operations(
+        "sns",
+        "confirmations",
+        "messages",
+        "permissions",
+        "subscriptions",
+        "tags",
+        "topics",
+    ),
     "sqs": _operations(
         "sqs",
         "attributes",
@@ -216,6 +227,7 @@ def build_workers(
         EventsSource(ApiCalls()),
         LambdaSource(),
         SchedulerSource(settings.execution_ids),
+        SnsSource(),
     ]
     queues = QueueEvents(next_visible=next_visible, count_visible=count_visible, executions_of=executions_of)
     return [
@@ -233,6 +245,7 @@ def build_workers(
         ReplayWorker(per_claim=knobs.events_replayed_per_claim),
         RuleScheduleWorker(per_claim=knobs.occurrences_per_claim),
         ScheduleWorker(per_claim=knobs.occurrences_per_claim),
+        SnsReplayWorker(),
         StackWorker(is_strict=settings.strict_templates, real_time=real_time),
         UpkeepWorker(AGEING, per_claim=knobs.rows_swept_per_claim),
     ]
