@@ -56,4 +56,4 @@ def no_urls(
 
 
 CERTIFICATE = "signing.certificate"
-"""The fact of a store that holds the certificate of its signatures, which the gateway serves."""
+"""The fact of a store that holds the certificate of its signatures. With a path behind it: what the gateway serves."""

@@ -147,6 +147,7 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         *_operations("cloudformation", "answers"),
         *_operations("events", "tails"),
         *_operations("scheduler", "occurrences"),
+        *_operations("sns", "mailbox"),
     ),
     "scheduler": _operations("scheduler", "groups", "schedules"),
     "sns": _operations(

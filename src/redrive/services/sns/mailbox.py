@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from redrive.core.documents import Document
-from redrive.core.entropy import new_row_id
 from redrive.core.scope import Scope
 from redrive.delivery.upkeep.worker import will_age
 from redrive.services.sns import limits
 from redrive.services.sns.model.delivered import Content
 from redrive.services.sns.model.envelope import text_for
-from redrive.services.sns.model.mail import Mail
+from redrive.services.sns.model.mail import Mail, MailCount
 from redrive.services.sns.retention import RETENTION
 from redrive.store.api import Transaction
 
@@ -45,11 +44,12 @@ def capture(
     subject: str = "", link: str = "",
 ) -> Document:  # fmt: skip
     """Keep a mail; the oldest ones make room. Returns the id of the message."""
+    number = MailCount((tx.resources.get(MailCount, scope, MailCount.NAME) or MailCount()).count + 1)
+    tx.resources.put(scope, number)
     if tx.resources.count(Mail, scope) >= limits.MAILS_KEPT_MAX:
         for oldest in tx.resources.list(Mail, scope, limit=1):
             tx.resources.delete(Mail, scope, oldest.name)
-    name = new_row_id(tx.entropy, tx.now)
-    mail = Mail(name, tx.now, protocol, address, topic_arn, text, subject, link, message_id)
+    mail = Mail(number.mail_name, tx.now, protocol, address, topic_arn, text, subject, link, message_id)
     tx.resources.put(scope, mail)
     will_age(tx, RETENTION, tx.now + limits.MAIL_AGE_MS)
     tx.notify(MAILBOX)

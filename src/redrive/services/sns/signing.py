@@ -81,7 +81,9 @@ def _key_of(tx: Transaction) -> bytes:
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )  # fmt: skip
     tx.facts.set(KEY, pem)
-    tx.facts.set(CERTIFICATE, _certificate(key, tx.now))
+    certificate = _certificate(key, tx.now)
+    tx.facts.set(CERTIFICATE, certificate)
+    tx.facts.set(f"{CERTIFICATE}{certificate_path(fingerprint_of(certificate))}", certificate)
     return pem
 
 

@@ -33,3 +33,24 @@ class Mail:
             "topic": self.topic_arn, "subject": self.subject, "text": self.text, "link": self.link,
             "message_id": self.message_id,
         }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class MailCount:
+    """How many mails a scope has captured. The number of a mail is its name, so that names sort by arrival."""
+
+    KIND: ClassVar[str] = "sns.mail_count"
+    IS_STATE: ClassVar[bool] = True
+    NAME: ClassVar[str] = "all"
+
+    count: int = 0
+
+    @property
+    def name(self) -> str:
+        """The name of the only document."""
+        return self.NAME
+
+    @property
+    def mail_name(self) -> str:
+        """The name of the latest mail."""
+        return f"{self.count:012}"
