@@ -47,9 +47,9 @@ def show(mail_id: str, endpoint_url: str, output: str) -> None:
     if output == "json":
         click.echo(json.dumps(mail))
         return
-    for name in ("at", "protocol", "address", "topic", "subject", "link"):
-        if mail[name]:  # type: ignore[literal-required]
-            click.echo(f"{name}: {mail[name]}")  # type: ignore[literal-required]
+    for name, value in mail.items():
+        if value and name not in ("id", "text"):
+            click.echo(f"{name}: {value}")
     click.echo("")
     click.echo(mail["text"])
 
