@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 
 from redrive.wire.model.shapes import OperationModel
-from tests.fuzz.furniture import ALLOW_ALL, DLQ, FUNCTION, GROUP, QUEUE, ROLE, TEMPLATE, TRUST, archive, known
+from tests.fuzz.furniture import ALLOW_ALL, DLQ, FUNCTION, GROUP, QUEUE, ROLE, TEMPLATE, TOPIC, TRUST, archive, known
 from tests.fuzz.values import Draw, Moment
 
 _URL = known()["QueueUrl"][0]
@@ -26,6 +26,30 @@ QUEUE_POLICY = {
 }
 
 EXAMPLES: Mapping[tuple[str, str], Mapping[str, object]] = {
+    ("sns", "CreateTopic"): {"Name": "fresh.fifo", "Attributes": {"FifoTopic": "true"}},
+    ("sns", "Subscribe"): {
+        "TopicArn": TOPIC,
+        "Protocol": "sqs",
+        "Endpoint": DLQ,
+        "Attributes": {"FilterPolicy": '{"a":[{"prefix":"b"}]}', "RawMessageDelivery": "true"},
+    },
+    ("sns", "Publish"): {
+        "TopicArn": TOPIC,
+        "Message": "m",
+        "Subject": "s",
+        "MessageAttributes": {"a": {"DataType": "String", "StringValue": "bc"}},
+    },
+    ("sns", "PublishBatch"): {
+        "TopicArn": TOPIC,
+        "PublishBatchRequestEntries": [{"Id": "1", "Message": "m"}, {"Id": "2", "Message": ""}],
+    },
+    ("sns", "SetTopicAttributes"): {"TopicArn": TOPIC, "AttributeName": "DeliveryPolicy", "AttributeValue": "{}"},
+    ("sns", "AddPermission"): {
+        "TopicArn": TOPIC,
+        "Label": "l",
+        "AWSAccountId": ["111111111111"],
+        "ActionName": ["Publish"],
+    },
     ("sqs", "CreateQueue"): {"QueueName": "fresh", "Attributes": {"VisibilityTimeout": "1", "DelaySeconds": "2"}},
     ("sqs", "SetQueueAttributes"): {"QueueUrl": _URL, "Attributes": {"Policy": json.dumps(QUEUE_POLICY)}},
     ("sqs", "SendMessage"): {
