@@ -53,3 +53,7 @@ def no_urls(
 ) -> WebAnswer:
     """The ServeUrl of an engine without functions."""
     return web_answer(404, [("content-type", "text/plain")], f"There is no function URL {call.url_id}.".encode())
+
+
+CERTIFICATE = "signing.certificate"
+"""The fact of a store that holds the certificate of its signatures. With a path behind it: what the gateway serves."""

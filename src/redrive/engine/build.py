@@ -42,6 +42,8 @@ from redrive.services.scheduler.misspellings import log_misspellings
 from redrive.services.scheduler.model.executions import ExecutionIds
 from redrive.services.scheduler.source import SchedulerSource
 from redrive.services.scheduler.workers.schedules import GroupDeletionWorker, ScheduleWorker
+from redrive.services.sns.source import SnsSource
+from redrive.services.sns.workers.replays import SnsReplayWorker
 from redrive.services.sqs.executions import executions_of
 from redrive.services.sqs.sampler import QueueSampler
 from redrive.services.sqs.visibility import count_visible, next_visible
@@ -152,8 +154,18 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         *_operations("cloudformation", "answers"),
         *_operations("events", "tails"),
         *_operations("scheduler", "occurrences"),
+        *_operations("sns", "mailbox"),
     ),
     "scheduler": _operations("scheduler", "groups", "schedules"),
+    "sns": _operations(
+        "sns",
+        "confirmations",
+        "messages",
+        "permissions",
+        "subscriptions",
+        "tags",
+        "topics",
+    ),
     "sqs": _operations(
         "sqs",
         "attributes",
@@ -223,6 +235,7 @@ def build_workers(
         EventsSource(ApiCalls()),
         LambdaSource(),
         SchedulerSource(settings.execution_ids),
+        SnsSource(),
     ]
     queues = QueueEvents(next_visible=next_visible, count_visible=count_visible, executions_of=executions_of)
     return [
@@ -240,6 +253,7 @@ def build_workers(
         ReplayWorker(per_claim=knobs.events_replayed_per_claim),
         RuleScheduleWorker(per_claim=knobs.occurrences_per_claim),
         ScheduleWorker(per_claim=knobs.occurrences_per_claim),
+        SnsReplayWorker(),
         StackWorker(is_strict=settings.strict_templates, real_time=real_time),
         StreamMappingWorker(STREAM_SOURCES, log),
         UpkeepWorker(AGEING, per_claim=knobs.rows_swept_per_claim),

@@ -26,6 +26,7 @@ from redrive.core.scope import Caller, Scope
 from redrive.delivery.operation import Answer
 from redrive.engine.engine import Engine
 from redrive.engine.registry import Entry, Unserved
+from redrive.gateway.certificates import certificate_exchange, is_for_certificate
 from redrive.gateway.function_urls import (
     UrlExchange,
     UrlTarget,
@@ -92,6 +93,8 @@ class Gateway:
         target = url_target(request) if may_be_url(request) else None
         if target is not None:
             return self._open_url(request, target, request_id)
+        if is_for_certificate(request):
+            return certificate_exchange(request, self._engine, Caller(NOBODY, request_id))
         try:
             route = self._router.route(request)
         except Unroutable as error:

@@ -30,6 +30,7 @@ from redrive.services.cloudformation.types.macro import MACRO
 from redrive.services.cloudformation.types.nested import NESTED_STACK
 from redrive.services.cloudformation.types.resource import ResourceType
 from redrive.services.cloudformation.types.scheduler import SCHEDULE, SCHEDULE_GROUP
+from redrive.services.cloudformation.types.sns import SUBSCRIPTION, TOPIC, TOPIC_INLINE_POLICY, TOPIC_POLICY
 from redrive.services.cloudformation.types.sqs import QUEUE, QUEUE_INLINE_POLICY, QUEUE_POLICY
 from redrive.services.cloudformation.types.stand_ins import stand_in
 from redrive.services.cloudformation.types.waits import WAIT_CONDITION, WAIT_CONDITION_HANDLE
@@ -62,6 +63,10 @@ _ALL: tuple[ResourceType, ...] = (
     QUEUE,
     QUEUE_INLINE_POLICY,
     QUEUE_POLICY,
+    SUBSCRIPTION,
+    TOPIC,
+    TOPIC_INLINE_POLICY,
+    TOPIC_POLICY,
     RESOURCE_POLICY,
     ROLE,
     RULE,

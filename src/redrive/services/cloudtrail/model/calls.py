@@ -59,6 +59,8 @@ _DATA: Mapping[str, frozenset[str]] = MappingProxyType(
         # https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/logging_cw_api_calls_cwl.html
         "logs": _names("FilterLogEvents GetLogEvents GetLogGroupFields GetLogRecord PutLogEvents StartLiveTail"),
         "scheduler": frozenset(),
+        # https://docs.aws.amazon.com/sns/latest/dg/sns-logging-using-cloudtrail.html
+        "sns": _names("Publish PublishBatch"),
         # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/logging-using-cloudtrail.html
         "sqs": _names(
             "ChangeMessageVisibility ChangeMessageVisibilityBatch DeleteMessage DeleteMessageBatch GetQueueAttributes "
