@@ -205,10 +205,21 @@ class _Events:
             case ast.Call(func=ast.Attribute(value=value, attr="get"), args=[ast.Constant(value=str(step)), *_]):
                 path = self._path(value, names)
                 return None if path is None else (*path, step)
+            case ast.Call(func=func, args=[*arguments]) if (text := _decoded(func, arguments)) is not None:
+                path = self._path(text, names)
+                return path if path is not None and "kinesis" in path else None
             case ast.BoolOp(op=ast.Or(), values=[value, *_]) | ast.NamedExpr(value=value):
                 return self._path(value, names)
             case _:
                 return None
+
+
+def _decoded(func: ast.expr, arguments: Sequence[ast.expr]) -> ast.expr | None:
+    """What a call decodes: the data of a record of Kinesis is JSON in base64."""
+    name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+    if name in {"loads", "b64decode", "str"} and arguments:
+        return arguments[0]
+    return func.value if name == "decode" and isinstance(func, ast.Attribute) else None
 
 
 def _has_default(node: ast.AST) -> bool:

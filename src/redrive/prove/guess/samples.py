@@ -21,7 +21,7 @@ CHOSEN_SHARE = 0.99
 """The least share of the keys read that an event has which is chosen by them alone."""
 
 _NUMBERS = re.compile(
-    r"(?i)(amount|price|total|count$|quantity|qty|size|score|number|cost|_ms$|seconds|duration|latency|_time$|^age$)"
+    r"(?i)(amount|price|total|(?<!ac)count$|quantity|qty|size|score|number|cost|_ms$|seconds|duration|latency|_time$|^age$)"
 )
 _TIMES = re.compile(r"(?i)(timestamp$|^time$|[a-z]time$|date$|_at$)|[a-z]At$")
 
@@ -152,6 +152,11 @@ def _value(step: EventKey, deeper: Sequence[EventPath], depth: int, compared: Se
     if _TIMES.search(name):
         return "2025-01-01T00:00:00Z"
     return "someone@example.com" if "mail" in name.lower() else f"sample-{name}"
+
+
+def is_numbers_name(name: str) -> bool:
+    """Whether a key with this name probably holds a number."""
+    return _NUMBERS.search(name) is not None
 
 
 def _told(path: EventPath) -> str:
