@@ -226,7 +226,7 @@ def _print(verdict: Verdict) -> None:
     console.print(f"  effects of a clean run: {escape(effects)}")
     console.print(f"  ledger: {escape(verdict.ledger or 'none was recognised')}")
     for name, guess in verdict.assumptions.items():
-        way = " (declare it with --template)" if name.startswith(("table ", "queue ")) else ""
+        way = " (declare it with --template)" if name.startswith(("table ", "queue ", "mapping")) else ""
         print_paragraph(console, f"{name}: {guess}{way}", first="  assumed: ")
     if verdict.trigger.is_direct:
         console.print(f"  event: {escape(_cut(verdict.bodies[0]))}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from redrive.core.documents import Document
 from redrive.prove.guess.reading import EventPath, Reading
-from redrive.prove.guess.samples import completed, is_numbers_name
+from redrive.prove.guess.samples import completed, is_numbers_name, text_for
 
 _OF_DATA = ("Records", 0, "kinesis", "data")
 _OF_CHANGE = ("Records", 0, "dynamodb")
@@ -110,4 +110,4 @@ def _changed_item(item: Document, keys: Mapping[str, str]) -> Document:
 def _value(name: str, kind: str, text: str | None) -> Document:
     if kind in _TYPES:
         return {kind: text if kind == "N" and text is not None else _TYPES[kind]}
-    return {"S": text if text is not None else f"sample-{name}"}
+    return {"S": text if text is not None else text_for(name)}

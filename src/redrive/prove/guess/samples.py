@@ -147,8 +147,11 @@ def _value(step: EventKey, deeper: Sequence[EventPath], depth: int, compared: Se
     if compared:
         return compared[0]
     name = str(step)
-    if _NUMBERS.search(name):
-        return 1
+    return 1 if is_numbers_name(name) else text_for(name)
+
+
+def text_for(name: str) -> str:
+    """A text for a key with this name."""
     if _TIMES.search(name):
         return "2025-01-01T00:00:00Z"
     return "someone@example.com" if "mail" in name.lower() else f"sample-{name}"

@@ -41,10 +41,8 @@ def left(performance: Performance, events: Sequence[Event]) -> UserError:
     if performance.surroundings.reached:
         return _reached(performance)
     answer = next((event.answer for event in reversed(events) if isinstance(event, Ended)), "")
-    what = (
-        f"The handler leaves its message in the queue although nothing goes wrong. It returned {answer}"
-        f"{_said(performance)}"
-    )
+    how = "is given its records again" if performance.trigger.is_stream else "leaves its message in the queue"
+    what = f"The handler {how} although nothing goes wrong. It returned {answer}{_said(performance)}"
     return UserError(what, next_step=_message_told(performance), exit_code=2)
 
 

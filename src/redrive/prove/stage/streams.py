@@ -46,7 +46,10 @@ class _Fed:
 
 
 def usual_stream(stage: Stage, kind: Kind, given: tuple[str, ...] | None, wanted: Wanted) -> Trigger:
-    """A stream and a mapping as AWS's guide recommends: two retries, bisecting, partial responses, a destination."""
+    """A stream and a mapping as AWS's guide recommends: two retries, bisecting, a destination, and partial responses.
+
+    Without partial responses, if the handler's code names none: then its answer, whatever it is, is success.
+    """
     stage.clock.set(START - READY_AFTER_MS)
     sample = _sample(kind, given, wanted, {})
     role_arn = create_role(stage, _ALLOWED)
@@ -58,15 +61,18 @@ def usual_stream(stage: Stage, kind: Kind, given: tuple[str, ...] | None, wanted
         Handler="index.handler", Timeout=TIMEOUT_S, Code={"ZipFile": empty_archive()},
     )  # fmt: skip
     bodies = bodies_of_records(given, kind) if given is not None else _bodies(sample, kind)
+    reports = wanted.reading is None or wanted.reading.reports_failures
     source = _make_stream(stage) if kind is Kind.KINESIS else _make_table(stage, bodies)
     stage.settle()
     mapping = stage.call(
         "lambda", "CreateEventSourceMapping", EventSourceArn=source, FunctionName="handler",
         StartingPosition="TRIM_HORIZON", MaximumRetryAttempts=RETRIES, BisectBatchOnFunctionError=True,
-        FunctionResponseTypes=["ReportBatchItemFailures"],
+        FunctionResponseTypes=["ReportBatchItemFailures"] if reports else [],
         DestinationConfig={"OnFailure": {"Destination": dead_letter_arn}},
     )  # fmt: skip
-    return _begun(stage, _Fed(mapping, function), bodies, sample.guesses)
+    settings = f"{RETRIES} retries, bisecting, a destination on failure"
+    told = f"{settings}, and ReportBatchItemFailures" if reports else f"{settings}; no ReportBatchItemFailures"
+    return _begun(stage, _Fed(mapping, function), bodies, {"mapping": told, **sample.guesses})
 
 
 def stream_trigger(
