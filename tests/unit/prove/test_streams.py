@@ -320,3 +320,27 @@ def test_asynchronous_invocation_keeps_its_request_id_but_a_second_one_has_anoth
     assert rule_of(verdict) is Rule.ONCE
     assert "the caller invokes the function a second time" in steps_of(verdict)
     assert rule_of(proved(keyed_by_order, Kind.LAMBDA, '{"order": "a"}', faults=2)) is None
+
+
+ANSWERING = """
+import base64, json, boto3
+
+def handler(event, context):
+    for record in event["Records"]:
+        account = json.loads(base64.b64decode(record["kinesis"]["data"]))["account"]
+        boto3.client("dynamodb").put_item(TableName="accounts", Item={"id": {"S": account}})
+    return "done"  # %s
+"""
+
+
+def test_answer_means_something_only_for_a_handler_that_names_failures(tmp_path: Path) -> None:
+    (tmp_path / "answering.py").write_text(ANSWERING % "")
+    (tmp_path / "reporting.py").write_text(ANSWERING % "not batchItemFailures")
+    options = Options(faults=0, trigger=Kind.KINESIS)
+
+    verdict = prove(NamedSubject("answering", "handler", tmp_path), options)
+
+    assert "no ReportBatchItemFailures" in verdict.assumptions["mapping"]
+    assert json.loads(record_text(verdict.bodies[0])) == {"account": "sample-account"}
+    with pytest.raises(UserError, match="is given its records again"):
+        prove(NamedSubject("reporting", "handler", tmp_path), options)
