@@ -1,4 +1,4 @@
-"""SubscribeToShard: records as they come, quiet events, the end of a shard, and one subscriber to a consumer and shard."""
+"""SubscribeToShard: records as they come, quiet events, the end of a shard, one subscriber at a time."""
 
 from __future__ import annotations
 
