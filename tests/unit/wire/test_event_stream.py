@@ -98,7 +98,7 @@ def test_members_beside_a_stream_come_first_in_json(router: Router, models: Mode
 def test_members_beside_a_stream_are_headers_in_rest(router: Router, models: Models) -> None:
     members = {"StatusCode": 200, "ExecutedVersion": "$LATEST"}
     stream = opened(router, models, "lambda", "InvokeWithResponseStream", members)
-    events = [{"PayloadChunk": {"Payload": b"\x00 1"}}, {"InvokeComplete": {"ErrorCode": "E"}}]
+    events: list[dict[str, Any]] = [{"PayloadChunk": {"Payload": b"\x00 1"}}, {"InvokeComplete": {"ErrorCode": "E"}}]
 
     found = [*read("lambda", "InvokeWithResponseStream", b"".join(map(stream.events.event, events)))]
 

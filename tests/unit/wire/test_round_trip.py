@@ -15,6 +15,7 @@ from redrive.wire.services import SERVICES
 from tests.unit.wire.botocore_client import Draw, http_request, parse, service_model, with_datetimes
 
 EVENT_STREAMS = [
+    ("kinesis", "SubscribeToShard", "EventStream"),
     ("lambda", "InvokeWithResponseStream", "EventStream"),
     ("logs", "GetLogObject", "fieldStream"),
     ("logs", "StartLiveTail", "responseStream"),
