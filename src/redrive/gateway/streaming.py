@@ -134,7 +134,7 @@ class Streamer:
             body.end()
             if more is not None:
                 await self._submit(more.leave)
-        except Exception as error:  # noqa: BLE001 - as above.
+        except Exception as error:  # noqa: BLE001 - the stream ends with any exception as an event.
             self._end_by(exchange, body, opened, error)
         finally:
             _leave(parked)

@@ -293,7 +293,7 @@ def test_client_in_process_receives_what_there_is(world: World, call: Call, cons
     assert data(events) == [b"a", b"b"]
 
 
-def test_subscriptions_are_counted(world: World, call: Call, consumer: str, put: Any) -> None:
+def test_subscriptions_are_counted_for_each_consumer(world: World, call: Call, consumer: str, put: Any) -> None:
     put("abc")
     call("SubscribeToShard", ConsumerARN=consumer, ShardId=FIRST, StartingPosition=OLDEST)
     now = world.clock.now()
