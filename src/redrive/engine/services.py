@@ -11,7 +11,15 @@ from redrive.core.errors import ServiceError
 from redrive.core.leniency import OnUnknown
 from redrive.core.limits import Limits
 from redrive.core.scope import Caller
-from redrive.delivery.operation import Answer, ByNode, Outside, OutsideNeeded, Wait
+from redrive.delivery.operation import (
+    Answer,
+    ByNode,
+    EventStream,
+    Outside,
+    OutsideNeeded,
+    StreamedOutside,
+    Wait,
+)
 from redrive.delivery.sources.stream_sources import StartingPoint, StreamSource
 from redrive.engine.registry import Registry
 from redrive.engine.streams import STREAM_SOURCES
@@ -57,6 +65,9 @@ class BoundServices:
                 raise OutsideNeeded(answer)
             case ServiceError():
                 raise answer
+            case EventStream() | StreamedOutside():
+                message = f"{operation} answers with a stream of events; it cannot be called within a transaction."
+                raise ServiceError("ValidationException", message)
             case ByNode():
                 message = f"{operation} is about the server as a whole; it cannot be called within a transaction."
                 raise ServiceError("ValidationException", message)

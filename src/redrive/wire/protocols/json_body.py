@@ -371,7 +371,7 @@ class JsonWriter:
 
 def _event_stream(shape: Shape) -> Convert:
     def write(_: Any) -> NoReturn:
-        raise Bug(f"{shape.name} is an event stream, which the wire does not speak")
+        raise Bug(f"{shape.name} is an event stream, which is not encoded at once: open_stream begins it")
 
     return write
 
