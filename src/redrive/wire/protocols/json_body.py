@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 import orjson
 
+from redrive.core.documents import EncodedDocument
 from redrive.core.errors import Bug, ServiceError
 from redrive.wire.model.shapes import Member, Shape
 from redrive.wire.protocols import timestamps
@@ -159,11 +160,17 @@ class JsonReader:
 
     def _structure(self, shape: Shape) -> Convert:
         fields: dict[str, tuple[str, type, Convert]] = {}
+        unchanged: dict[str, type] = {}
         wording = self._wording
 
         def read(value: Any) -> dict[str, Any]:
             if type(value) is not dict:
                 wrong_type(shape, value, wording)
+            if len(value) == 1:
+                # DynamoDB's values. If nothing is to be converted, the parsed object is the result.
+                ((key, raw),) = value.items()
+                if unchanged.get(key) is type(raw):
+                    return value
             result = {}
             for key, raw in value.items():
                 if raw is not None and key in fields:
@@ -176,6 +183,8 @@ class JsonReader:
             if member.location is None:
                 as_is = _AS_IS.get(member.shape.type, _ALWAYS)
                 fields[member.location_name] = (member.name, as_is, self.of(member))
+                if as_is is not _ALWAYS and member.location_name == member.name:
+                    unchanged[member.name] = as_is
         return read
 
     def _list(self, shape: Shape) -> Convert:
@@ -201,13 +210,10 @@ class JsonReader:
         def read(value: Any) -> dict[str, Any]:
             if type(value) is not dict:
                 wrong_type(shape, value, wording)
+            if None in value.values():
+                raise serialization_error("A map must not contain null values.")
             convert = values[0]
-            result = {}
-            for key, raw in value.items():
-                if raw is None:
-                    raise serialization_error("A map must not contain null values.")
-                result[key] = convert(raw)
-            return result
+            return {key: convert(raw) for key, raw in value.items()}
 
         self._compiled[shape.name] = read
         values.append(self.of(shape.value))
@@ -361,6 +367,8 @@ class JsonWriter:
         values: list[Convert] = []
 
         def write(value: Any) -> dict[str, Any]:
+            if type(value) is EncodedDocument:
+                return orjson.Fragment(value.text)
             convert = values[0]
             return {key: convert(item) for key, item in value.items() if item is not None}
 

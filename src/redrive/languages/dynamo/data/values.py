@@ -12,7 +12,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import TypedDict, TypeVar
+from typing import TypedDict, TypeVar, cast
 
 from redrive.languages.dynamo.data.numbers import canonical
 from redrive.languages.dynamo.refusals import invalid, invalid_parameter
@@ -77,9 +77,14 @@ def read_value(raw: object, level: int = 1) -> AttributeValue:
     """
     if level > NESTING_LEVELS_MAX:
         raise invalid(_TOO_DEEP)
-    members = raw if isinstance(raw, dict) else {}
+    members: dict[str, object] = raw if isinstance(raw, dict) else {}
     if len(members) == 1:
         ((name, member),) = members.items()
+        if name == "S" and type(member) is str:
+            return cast("AttributeValue", members)
+        if name == "N" and type(member) is str:
+            number = canonical(member)
+            return cast("AttributeValue", members) if number is member else {"N": number}
         return _read_member(name, member, level)
     read = [_read_member(name, members[name], level) for name in TYPES if members.get(name) is not None]
     if not read:
