@@ -10,9 +10,10 @@ import json
 from collections.abc import Mapping
 
 from redrive.wire.model.shapes import OperationModel
-from tests.fuzz.furniture import ALLOW_ALL, DLQ, FUNCTION, GROUP, QUEUE, ROLE, TEMPLATE, TRUST, archive, known
+from tests.fuzz.furniture import ALLOW_ALL, DLQ, FUNCTION, GROUP, QUEUE, ROLE, STREAM, TEMPLATE, TRUST, archive, known
 from tests.fuzz.values import Draw, Moment
 
+TABLE_STREAM = str(known()["StreamArn"][0])
 _URL = known()["QueueUrl"][0]
 _FIFO = known()["QueueUrl"][1]
 _KEY = {"id": {"S": "1"}, "at": {"N": "1"}}
@@ -122,6 +123,37 @@ EXAMPLES: Mapping[tuple[str, str], Mapping[str, object]] = {
         "MaximumRetryAttempts": 1,
         "DestinationConfig": {"OnFailure": {"Destination": DLQ}},
     },
+    ("kinesis", "PutRecord"): {"StreamName": "clicks", "Data": b"x", "PartitionKey": "k", "ExplicitHashKey": "1"},
+    ("kinesis", "PutRecords"): {
+        "StreamARN": STREAM,
+        "Records": [{"Data": b"x", "PartitionKey": "k"}, {"Data": b"", "PartitionKey": "l", "ExplicitHashKey": "5"}],
+    },
+    ("kinesis", "GetShardIterator"): {
+        "StreamName": "clicks",
+        "ShardId": "shardId-000000000000",
+        "ShardIteratorType": "AT_TIMESTAMP",
+        "Timestamp": Moment(1_735_689_000),
+    },
+    ("kinesis", "ListShards"): {
+        "StreamName": "clicks",
+        "ShardFilter": {"Type": "FROM_TIMESTAMP", "Timestamp": Moment(1_735_689_000)},
+        "MaxResults": 1,
+    },
+    ("kinesis", "SplitShard"): {
+        "StreamName": "clicks",
+        "ShardToSplit": "shardId-000000000001",
+        "NewStartingHashKey": str(3 << 126),
+    },
+    ("kinesis", "MergeShards"): {
+        "StreamName": "clicks",
+        "ShardToMerge": "shardId-000000000002",
+        "AdjacentShardToMerge": "shardId-000000000003",
+    },
+    ("kinesis", "UpdateShardCount"): {
+        "StreamName": "clicks",
+        "TargetShardCount": 2,
+        "ScalingType": "UNIFORM_SCALING",
+    },
     ("dynamodb", "CreateTable"): {
         "TableName": "fresh",
         "BillingMode": "PAY_PER_REQUEST",
@@ -131,7 +163,7 @@ EXAMPLES: Mapping[tuple[str, str], Mapping[str, object]] = {
             {"AttributeName": "g", "AttributeType": "N"},
         ],
         "Tags": [{"Key": "a", "Value": "b"}],
-        "StreamSpecification": {"StreamEnabled": False},
+        "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"},
     },
     ("dynamodb", "PutItem"): {
         "TableName": "orders",
@@ -228,6 +260,17 @@ EXAMPLES: Mapping[tuple[str, str], Mapping[str, object]] = {
     ("dynamodb", "UpdateTimeToLive"): {
         "TableName": "orders",
         "TimeToLiveSpecification": {"Enabled": True, "AttributeName": "at"},
+    },
+    ("dynamodbstreams", "DescribeStream"): {"StreamArn": TABLE_STREAM, "Limit": 3},
+    ("dynamodbstreams", "GetShardIterator"): {
+        "StreamArn": TABLE_STREAM,
+        "ShardId": "shardId-00000001735689600000-00000000",
+        "ShardIteratorType": "AT_SEQUENCE_NUMBER",
+        "SequenceNumber": "100000000000001000000",
+    },
+    ("dynamodbstreams", "GetRecords"): {
+        "ShardIterator": f"{TABLE_STREAM}|1|c2hhcmRJZC0wMDAwMDAwMTczNTY4OTYwMDAwMC0wMDAwMDAwMDoxOjE3MzU2ODk2MDAwMDA=",
+        "Limit": 5,
     },
     ("events", "CreateEventBus"): {
         "Name": "orders",

@@ -29,6 +29,7 @@ QUEUE = f"arn:aws:sqs:us-east-1:{ACCOUNT}:orders"
 DLQ = f"arn:aws:sqs:us-east-1:{ACCOUNT}:dead"
 FUNCTION = f"arn:aws:lambda:us-east-1:{ACCOUNT}:function:echo"
 GROUP = "/aws/lambda/echo"
+STREAM = f"arn:aws:kinesis:us-east-1:{ACCOUNT}:stream/clicks"
 TEMPLATE = json.dumps(
     {
         "Parameters": {"Name": {"Type": "String", "Default": "made"}},
@@ -65,12 +66,24 @@ def _furniture() -> Snapshot:
     _table(world)
     _logs(world)
     _bus(world)
+    _stream(world)
     world.client("cloudwatch").put_metric_data(Namespace="Shop", MetricData=[{"MetricName": "Orders", "Value": 3}])
     world.client("cloudformation").create_stack(StackName="shop", TemplateBody=TEMPLATE)
     world.settle()
     saved = world.store.save()
     world.close()
     return saved
+
+
+def _stream(world: World) -> None:
+    """A stream with records, a closed shard and a consumer."""
+    kinesis = world.client("kinesis")
+    kinesis.create_stream(StreamName="clicks", ShardCount=2)
+    kinesis.put_records(
+        StreamName="clicks", Records=[{"PartitionKey": str(number), "Data": b"x"} for number in range(8)]
+    )
+    kinesis.split_shard(StreamName="clicks", ShardToSplit="shardId-000000000000", NewStartingHashKey=str(1 << 126))
+    kinesis.register_stream_consumer(StreamARN=STREAM, ConsumerName="app")
 
 
 def _bus(world: World) -> None:
@@ -155,6 +168,13 @@ def known() -> Mapping[str, tuple[object, ...]]:
             {"Arn": FUNCTION, "RoleArn": ROLE, "RetryPolicy": {"MaximumRetryAttempts": 0}},
             {"Arn": "arn:aws:scheduler:::aws-sdk:sqs:sendMessage", "RoleArn": ROLE, "Input": '{"QueueUrl":1}'},
         ),
+        "StreamName": ("clicks", "fresh"),
+        "StreamARN": (STREAM, f"{STREAM}2"),
+        "ResourceARN": (STREAM,),
+        "ConsumerName": ("app", "fresh"),
+        "ShardId": ("shardId-000000000000", "shardId-000000000002"),
+        "PartitionKey": ("k", "é"),
+        "ExplicitHashKey": ("0", str((1 << 128) - 1), str(1 << 128)),
         "TableName": ("orders", "plain", "fresh"),
         "Key": keys,
         "Item": keys,
@@ -198,6 +218,7 @@ def known() -> Mapping[str, tuple[object, ...]]:
             f"arn:aws:dynamodb:us-east-1:{ACCOUNT}:table/orders",
             f"arn:aws:logs:us-east-1:{ACCOUNT}:log-group:{GROUP}",
         ),
+        "StreamArn": (f"arn:aws:dynamodb:us-east-1:{ACCOUNT}:table/orders/stream/2025-01-01T00:00:00.000",),
         "RoleSessionName": ("session",),
         "Tags": ([{"Key": "a", "Value": "b"}], {"a": "b"}),
         "TagKeys": (["a"],),
@@ -254,8 +275,9 @@ def _table(world: World) -> None:
     types = [{"AttributeName": "id", "AttributeType": "S"}, {"AttributeName": "at", "AttributeType": "N"}]
     for name, count in (("plain", 1), ("orders", 2)):
         dynamodb.create_table(
-            TableName=name, KeySchema=keys[:count], AttributeDefinitions=types[:count], BillingMode="PAY_PER_REQUEST"
-        )
+            TableName=name, KeySchema=keys[:count], AttributeDefinitions=types[:count], BillingMode="PAY_PER_REQUEST",
+            StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
+        )  # fmt: skip
     for number in range(3):
         item = {"id": {"S": "1"}, "at": {"N": str(number)}, "c": {"M": {"d": {"L": [{"N": "1"}, {"S": "x"}]}}}}
         dynamodb.put_item(TableName="orders", Item=item)

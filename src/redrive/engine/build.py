@@ -21,6 +21,7 @@ from redrive.engine.engine import Engine, Runner
 from redrive.engine.faults import FaultyInvoker
 from redrive.engine.registry import Registry
 from redrive.engine.services import BoundServices
+from redrive.engine.streams import STREAM_SOURCES
 from redrive.invoke.http_calls import HttpCalls
 from redrive.services.cloudformation.workers.macros import MacroWorker
 from redrive.services.cloudformation.workers.stacks import StackWorker
@@ -36,6 +37,7 @@ from redrive.services.lambda_.queue_events import QueueEvents
 from redrive.services.lambda_.source import LambdaSource
 from redrive.services.lambda_.urls import serve_url
 from redrive.services.lambda_.workers.mappings import MappingWorker
+from redrive.services.lambda_.workers.streams import StreamMappingWorker
 from redrive.services.scheduler.misspellings import log_misspellings
 from redrive.services.scheduler.model.executions import ExecutionIds
 from redrive.services.scheduler.source import SchedulerSource
@@ -66,6 +68,7 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "account",
         "backups",
         "batches",
+        "destinations",
         "insights",
         "items",
         "partiql",
@@ -78,6 +81,7 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "transactions",
         "transfers",
     ),
+    "dynamodbstreams": _operations("dynamodb", "streams"),
     "events": _operations(
         "events",
         "api_destinations",
@@ -107,6 +111,9 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "simulations",
         "user_policies",
         "users",
+    ),
+    "kinesis": _operations(
+        "kinesis", "account", "consumers", "policies", "reads", "settings", "shards", "streams", "tags", "writes"
     ),
     "lambda": _operations(
         "lambda_",
@@ -234,5 +241,6 @@ def build_workers(
         RuleScheduleWorker(per_claim=knobs.occurrences_per_claim),
         ScheduleWorker(per_claim=knobs.occurrences_per_claim),
         StackWorker(is_strict=settings.strict_templates, real_time=real_time),
+        StreamMappingWorker(STREAM_SOURCES, log),
         UpkeepWorker(AGEING, per_claim=knobs.rows_swept_per_claim),
     ]

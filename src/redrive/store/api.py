@@ -131,6 +131,16 @@ class Services(Protocol):
         """
         ...
 
+    def begin_reading(
+        self, tx: Transaction, caller: Caller, stream_arn: str, start: str, at: Instant | None
+    ) -> Mapping[str, int]:
+        """The shards of a stream, each with the number of the record after which a new reader goes on there.
+
+        `start` is AWS's starting position (`LATEST`), `at` the instant for AT_TIMESTAMP.
+        Errors: ServiceError (the stream does not exist, or the caller may not read it).
+        """
+        ...
+
     def user_of(self, tx: Transaction, caller: Caller, access_key_id: str, service: str) -> Caller:
         """The IAM user that owns an access key of this store, as the caller of a service (`sqs`).
 
@@ -294,6 +304,11 @@ class Transaction:
         self.facts = tables.facts
         self.archives = tables.archives
         self.streams = tables.streams
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether steps of other nodes write to the store meanwhile. Only then reservations have an effect."""
+        return self._tables.database.is_shared
 
     def move_to(self, now: Instant) -> None:
         """Continue at another instant. Only for virtual time, which has no work to do until then."""

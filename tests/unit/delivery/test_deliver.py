@@ -107,6 +107,11 @@ class Post:
     ) -> None:
         raise AssertionError("no service writes logs here")
 
+    def begin_reading(
+        self, tx: Transaction, caller: Caller, stream_arn: str, start: str, at: int | None
+    ) -> Mapping[str, int]:
+        raise AssertionError("no stream is read here")
+
     def user_of(self, tx: Transaction, caller: Caller, access_key_id: str, service: str) -> Caller:
         raise AssertionError("nobody calls with a key here")
 

@@ -30,8 +30,8 @@ INCLUDED_ATTRIBUTES_MAX = 100
 # https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.DesignPattern.MultiAttributeKeys.html
 INDEX_KEY_ATTRIBUTES_MAX = 4
 
-# Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html
-ITEM_COLLECTION_BYTES_MAX = 10 * 1_073_741_824
+# The unit in which sizes of item collections are shown.
+GIGABYTE = 1_073_741_824
 
 # Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html
 PAGE_BYTES_MAX = 1_048_576
@@ -86,6 +86,20 @@ INSIGHTS_MODES = ("ACCESSED_AND_THROTTLED_KEYS", "THROTTLED_KEYS")
 
 # Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutResourcePolicy.html
 POLICY_BYTES_MAX = 20 * 1_024
+
+# Streams. Sources: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Streams.html and the operations'
+# pages at https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Operations_Amazon_DynamoDB_Streams.html
+STREAM_RETENTION_MS = DAY_MS
+ITERATOR_MS = 15 * MINUTE_MS
+LIST_STREAMS_MAX = 100
+DESCRIBE_SHARDS_MAX = 100
+GET_RECORDS_MAX = 1_000
+GET_RECORDS_BYTES_MAX = 1_048_576
+
+# These limits are ours; docs/semantics/dynamodb-streams.md gives the reasons.
+SHARD_MS = 4 * HOUR_MS
+STREAM_PARTITIONS_MAX = 4
+CLOSING_MS = MINUTE_MS
 
 # Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/burst-adaptive-capacity.html
 BURST_MS = 300 * SECOND_MS

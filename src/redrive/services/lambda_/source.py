@@ -10,7 +10,7 @@ from typing import assert_never
 
 from redrive.core.arn import Arn
 from redrive.core.documents import Document, dump_json, load_json
-from redrive.core.entropy import new_uuid
+from redrive.core.entropy import new_row_id
 from redrive.core.errors import ServiceError
 from redrive.core.retry import Delivered, Failed, FailureKind, GiveUp, Outcome, Succeeded
 from redrive.core.scope import Caller
@@ -241,5 +241,5 @@ def _traced_caller(tx: Transaction, delivery: Delivery, function: Function) -> C
 
     Errors: ServiceError AccessDenied.
     """
-    caller = function_caller(tx, function, new_uuid(tx.entropy))
+    caller = function_caller(tx, function, new_row_id(tx.entropy, tx.now))
     return replace(caller, trace_header=_trace_after(delivery, function))

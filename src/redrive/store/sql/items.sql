@@ -39,6 +39,10 @@ SELECT count(*), CAST(coalesce(sum(size_bytes), 0) AS bigint) FROM items WHERE t
 INSERT INTO items (table_id, slot, hash_key, range_key, size_bytes, expires_at, item)
 SELECT CAST(:to_id AS text), slot, hash_key, range_key, size_bytes, NULL, item FROM items WHERE table_id = :table_id;
 
+-- name: collection_size
+SELECT CAST(coalesce(sum(size_bytes), 0) AS bigint) FROM items
+WHERE table_id = :table_id AND slot = :slot AND hash_key = :hash_key;
+
 -- name: drop
 DELETE FROM items WHERE (table_id, slot, hash_key, range_key) IN (
   SELECT table_id, slot, hash_key, range_key FROM items WHERE table_id = :table_id

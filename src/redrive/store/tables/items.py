@@ -171,6 +171,12 @@ class ItemTable:
         """
         self._database.write(_SQL["copy"], {"table_id": table_id, "to_id": to_id})
 
+    def collection_size(self, table_id: str, hash_key: bytes) -> int:
+        """The size in bytes of the items with one hash key. Reads all of them."""
+        place = {"table_id": table_id, "slot": slot_of(hash_key), "hash_key": hash_key}
+        row = self._database.one(_SQL["collection_size"], place)
+        return int(row[0]) if row else 0
+
     def drop(self, table_id: str, *, limit: int) -> int:
         """Delete up to `limit` items of a table. Returns how many were deleted."""
         self.forget()

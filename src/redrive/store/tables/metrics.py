@@ -260,6 +260,11 @@ class MetricTable:
             self.rates.take_over(other._rates)
 
     @property
+    def has_counted(self) -> bool:
+        """Whether this transaction has counted anything so far."""
+        return bool(self._counted)
+
+    @property
     def mark(self) -> tuple[int, int]:
         """The position to `rewind` to if later counts are rolled back."""
         return len(self._counted), 0 if self._rates is None else self._rates.mark

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pytest
@@ -166,7 +167,7 @@ def apply(world: World, call: Callable[..., Any], operation: str, params: dict[s
 @given(st.lists(writes, max_size=12), st.booleans())
 def test_indexes_follow_the_table(steps, forward):
     world = World(seed=1)
-    call = lambda operation, **params: world.call("dynamodb", operation, **params)  # noqa: E731
+    call = partial(world.call, "dynamodb")
     call("CreateTable", **TABLE)
     call("UpdateTimeToLive", TableName="things", TimeToLiveSpecification={"Enabled": True, "AttributeName": "t"})
     for operation, params in steps:
@@ -208,7 +209,7 @@ def test_range_conditions_find_what_the_oracle_finds(rows, group, bounds, operat
     """The second range key of an index, behind one that is equal; binary values with zero bytes in them."""
     low, high = bounds
     world = World(seed=1)
-    call = lambda operation, **params: world.call("dynamodb", operation, **params)  # noqa: E731
+    call = partial(world.call, "dynamodb")
     by_two = {**index_of("many"), "KeySchema": schema("g", "x", "b"), "Projection": {"ProjectionType": "ALL"}}
     by_one = {**index_of("local"), "KeySchema": schema("h", "b")}
     indexes = {"GlobalSecondaryIndexes": [by_two], "LocalSecondaryIndexes": [by_one]}

@@ -17,8 +17,8 @@ TABLE = {
         index("small", "city", projection=KEYS_ONLY),
     ],
 }
-OF_OSLO = {"KeyConditionExpression": "city = :c", "ExpressionAttributeValues": {":c": {"S": "oslo"}}}
-OF_ANN = {"KeyConditionExpression": "customer = :c", "ExpressionAttributeValues": {":c": {"S": "ann"}}}
+OF_OSLO: dict[str, Any] = {"KeyConditionExpression": "city = :c", "ExpressionAttributeValues": {":c": {"S": "oslo"}}}
+OF_ANN: dict[str, Any] = {"KeyConditionExpression": "customer = :c", "ExpressionAttributeValues": {":c": {"S": "ann"}}}
 ITEM = {
     "customer": {"S": "ann"}, "order_no": {"N": "1"}, "city": {"S": "oslo"}, "day": {"N": "3"}, "note": {"S": "gift"},
     "paid": {"BOOL": True},
@@ -283,9 +283,28 @@ def test_write_changes_exactly_the_entries_that_differ(call, put_item, statement
     put_item()
 
     def count(**attributes: object) -> int:
-        return statements("PutItem", TableName="orders", Item={**ITEM, **attributes})
+        return int(statements("PutItem", TableName="orders", Item={**ITEM, **attributes}))
 
     assert count() == 2
     assert count(paid={"BOOL": False}) == 3
     assert count(day={"N": "5"}) == 2 + 2 * 2 + 0
     assert statements("DeleteItem", TableName="orders", Key=KEY) == 4
+
+
+def test_size_of_an_item_collection_is_shown_where_there_is_a_local_index(call, put_item):
+    metrics = {"ItemCollectionKey": some("customer"), "SizeEstimateRangeGB": [0.0, 1.0]}
+    asked = {"ReturnItemCollectionMetrics": "SIZE"}
+    plain = {**ORDERS, "TableName": "plain"}
+    call("CreateTable", **plain)
+    update = {"UpdateExpression": "SET note = :n", "ExpressionAttributeValues": {":n": {"S": "x"}}}
+    put = {"PutRequest": {"Item": ITEM}}
+    put_action = {"Put": {"TableName": "orders", "Item": ITEM}}
+
+    assert call("PutItem", TableName="orders", Item=ITEM, **asked)["ItemCollectionMetrics"] == metrics
+    assert call("UpdateItem", TableName="orders", Key=KEY, **update, **asked)["ItemCollectionMetrics"] == metrics
+    assert call("DeleteItem", TableName="orders", Key=KEY, **asked)["ItemCollectionMetrics"] == metrics
+    batch = call("BatchWriteItem", RequestItems={"orders": [put], "plain": [put]}, **asked)
+    assert batch["ItemCollectionMetrics"] == {"orders": [metrics]}
+    transaction = call("TransactWriteItems", TransactItems=[put_action], **asked)
+    assert transaction["ItemCollectionMetrics"] == {"orders": [metrics]}
+    assert "ItemCollectionMetrics" not in call("PutItem", TableName="plain", Item=ITEM, **asked)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -371,7 +372,7 @@ def test_throughput_of_an_index_changes_with_the_table_and_alone(call, refusal):
 def test_restart_between_two_beats_goes_on_filling():
     """The place that was reached is in the store: another engine on it fills the rest."""
     world = World(seed=1)
-    call = lambda operation, **params: world.call("dynamodb", operation, **params)  # noqa: E731
+    call = partial(world.call, "dynamodb")
     call("CreateTable", **ORDERS)
     fill(call, 450)
     call("UpdateTable", TableName="orders", **CREATE)

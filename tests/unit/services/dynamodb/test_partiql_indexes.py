@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.unit.services.dynamodb.conftest import ORDERS, key
@@ -26,7 +28,7 @@ def indexed(call):
     return "orders"
 
 
-def numbers(answer):
+def numbers(answer: dict[str, Any]) -> list[int]:
     return [int(item["order_no"]["N"]) for item in answer["Items"]]
 
 

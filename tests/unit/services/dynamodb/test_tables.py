@@ -165,7 +165,6 @@ def test_wrong_definition_is_refused(refusal, params, message):
 @pytest.mark.parametrize(
     ("member", "value"),
     [
-        ("StreamSpecification", {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}),
         ("GlobalTableSourceArn", ARN),
     ],
 )

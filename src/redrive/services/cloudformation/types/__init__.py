@@ -11,9 +11,11 @@ from redrive.services.cloudformation.types.cloudtrail import TRAIL
 from redrive.services.cloudformation.types.custom import custom_type, is_custom
 from redrive.services.cloudformation.types.dynamodb import TABLE
 from redrive.services.cloudformation.types.events import EVENT_BUS, EVENT_BUS_POLICY, RULE
+from redrive.services.cloudformation.types.global_tables import GLOBAL_TABLE
 from redrive.services.cloudformation.types.iam import MANAGED_POLICY, POLICY, ROLE
 from redrive.services.cloudformation.types.iam_groups import GROUP, INSTANCE_PROFILE, USER_TO_GROUP_ADDITION
 from redrive.services.cloudformation.types.iam_users import ACCESS_KEY, USER
+from redrive.services.cloudformation.types.kinesis import STREAM, STREAM_CONSUMER, STREAM_POLICY
 from redrive.services.cloudformation.types.lambda_ import (
     EVENT_INVOKE_CONFIG,
     EVENT_SOURCE_MAPPING,
@@ -45,6 +47,7 @@ _ALL: tuple[ResourceType, ...] = (
     EVENT_INVOKE_CONFIG,
     EVENT_SOURCE_MAPPING,
     FUNCTION,
+    GLOBAL_TABLE,
     GROUP,
     INSTANCE_PROFILE,
     LAYER_VERSION,
@@ -64,6 +67,9 @@ _ALL: tuple[ResourceType, ...] = (
     RULE,
     SCHEDULE,
     SCHEDULE_GROUP,
+    STREAM,
+    STREAM_CONSUMER,
+    STREAM_POLICY,
     TABLE,
     TRAIL,
     URL,

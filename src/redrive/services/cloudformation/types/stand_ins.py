@@ -64,7 +64,6 @@ _ARN_FORMS = {
     "AWS::ECS::Cluster": ("ecs", "cluster/"),
     "AWS::ECS::Service": ("ecs", "service/"),
     "AWS::ECS::TaskDefinition": ("ecs", "task-definition/"),
-    "AWS::Kinesis::Stream": ("kinesis", "stream/"),
     "AWS::KinesisFirehose::DeliveryStream": ("firehose", "deliverystream/"),
     "AWS::StepFunctions::Activity": ("states", "activity:"),
     "AWS::StepFunctions::StateMachine": ("states", "stateMachine:"),

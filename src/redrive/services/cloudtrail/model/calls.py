@@ -48,9 +48,12 @@ _DATA: Mapping[str, frozenset[str]] = MappingProxyType(
             "BatchExecuteStatement BatchGetItem BatchWriteItem DeleteItem ExecuteStatement ExecuteTransaction GetItem "
             "PutItem Query Scan TransactGetItems TransactWriteItems UpdateItem"
         ),
+        "dynamodbstreams": _names("GetRecords GetShardIterator"),
         # https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-logging-monitoring.html
         "events": _names("PutEvents PutPartnerEvents"),
         "iam": frozenset(),
+        # https://docs.aws.amazon.com/streams/latest/dev/logging-using-cloudtrail.html
+        "kinesis": _names("GetRecords GetShardIterator PutRecord PutRecords SubscribeToShard"),
         # https://docs.aws.amazon.com/lambda/latest/dg/logging-using-cloudtrail.html
         "lambda": _names("Invoke InvokeAsync InvokeWithResponseStream"),
         # https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/logging_cw_api_calls_cwl.html

@@ -14,7 +14,10 @@ from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller, Scope
 from redrive.services.dynamodb import limits
 from redrive.services.dynamodb.model.billing import Billing, describe_billing
+from redrive.services.dynamodb.model.destination import Destination
 from redrive.services.dynamodb.model.index import Index
+from redrive.services.dynamodb.model.recovery_log import RecoveryLog
+from redrive.services.dynamodb.model.stream import Stream
 
 _TABLE_NAME = re.compile(r"[a-zA-Z0-9_.-]+")
 _TABLE_ARN = re.compile(r"arn:aws:dynamodb:([a-z0-9-]+):(\d{12}):table/([a-zA-Z0-9_.-]{3,255})")
@@ -52,6 +55,9 @@ class Table:
     time_to_live: TimeToLive | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     indexes: tuple[Index, ...] = ()
+    stream: Stream | None = None
+    destinations: tuple[Destination, ...] = ()
+    log: RecoveryLog | None = None
 
     @property
     def key_names(self) -> Sequence[str]:
@@ -60,8 +66,13 @@ class Table:
 
     @property
     def is_followed(self) -> bool:
-        """Whether an index or a stream follows the changes of the table's items."""
-        return bool(self.indexes)
+        """Whether an index, a stream, a destination or a log follows the changes of the table's items."""
+        return self.has_stream or bool(self.indexes) or self.log is not None or bool(self.destinations)
+
+    @property
+    def has_stream(self) -> bool:
+        """Whether the table's stream is enabled. `stream` is the latest stream, which may be disabled."""
+        return self.stream is not None and self.stream.disabled_at is None
 
     def find_index(self, name: str) -> Index | None:
         """Return the index with this name, or None."""
@@ -166,6 +177,7 @@ def describe_table(table: Table, now: Instant, *, status: str, item_count: int, 
         "DeletionProtectionEnabled": table.is_protected,
         **describe_billing(table.billing, now),
         **_describe_storage(table),
+        **_describe_stream(table, now),
     }
 
 
@@ -177,4 +189,14 @@ def _describe_storage(table: Table) -> Document:
         described["SSEDescription"] = {
             "Status": "ENABLED", "SSEType": "KMS", "KMSMasterKeyArn": table.encryption_key_arn,
         }  # fmt: skip
+    return described
+
+
+def _describe_stream(table: Table, now: Instant) -> Document:
+    stream = table.stream
+    if stream is None or stream.is_gone(now):
+        return {}
+    described: Document = {"LatestStreamArn": stream.arn, "LatestStreamLabel": stream.label}
+    if stream.is_enabled:
+        described["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": stream.view_type.value}
     return described

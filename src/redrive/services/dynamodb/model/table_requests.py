@@ -44,13 +44,6 @@ class Encryption(TypedDict, total=False):
     KMSMasterKeyId: str
 
 
-class Stream(TypedDict, total=False):
-    """StreamSpecification."""
-
-    StreamEnabled: bool
-    StreamViewType: str
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class Keys:
     """The primary key of a table and the types of its attributes."""
@@ -187,16 +180,6 @@ def refuse_unsupported(**asked: object) -> None:
             raise invalid_parameter(f"List of {member} is empty")
         if value is not None:
             raise invalid_parameter(f"{member} is not supported yet")
-
-
-def refuse_stream(stream: Stream | None) -> None:
-    """Refuse to enable a stream; to disable it is valid and has no effect. Errors: ValidationException."""
-    if stream is None:
-        return
-    if stream["StreamEnabled"]:
-        raise invalid_parameter("StreamSpecification: streams are not supported yet; StreamEnabled must be false")
-    if "StreamViewType" in stream:
-        raise invalid_parameter("StreamViewType cannot be specified when StreamEnabled is false")
 
 
 def _provisioned(billing: Billing, throughput: Throughput, now: Instant, of: str) -> Billing:

@@ -25,6 +25,7 @@ from redrive.languages.dynamo import (
     read_item,
 )
 from redrive.services.dynamodb import limits
+from redrive.services.dynamodb.item_collections import batch_collection_metrics
 from redrive.services.dynamodb.model.capacity import (
     Cost,
     batch_capacity,
@@ -46,10 +47,11 @@ from redrive.store.tables.items import ItemKey
 
 @dataclass(frozen=True, slots=True)
 class _Write:
-    """One request of BatchWriteItem; a request without an item deletes."""
+    """One request of BatchWriteItem; a request without an item deletes. `given` is the item or its key."""
 
     table: Table
     key: ItemKey
+    given: Item
     item: Item | None
     size_bytes: int = 0
 
@@ -73,7 +75,7 @@ def batch_write_item(
     *,
     request_items: Mapping[str, Sequence[Document]],
     return_consumed_capacity: str | None = None,
-    return_item_collection_metrics: str | None = None,  # noqa: ARG001 -- only tables with a local index have any.
+    return_item_collection_metrics: str | None = None,
 ) -> Document:
     """Put and delete up to 25 items. One invalid request fails the whole batch.
 
@@ -109,7 +111,13 @@ def batch_write_item(
             put(tx, write.table, write.key, write.item, write.size_bytes, old=old)
     if sum(map(len, unprocessed.values())) == len(writes) > 0:
         raise exceeded()
-    return {"UnprocessedItems": dict(unprocessed), **batch_capacity(spent, return_consumed_capacity)}
+    return {
+        "UnprocessedItems": dict(unprocessed),
+        **batch_capacity(spent, return_consumed_capacity),
+        **batch_collection_metrics(
+            tx, return_item_collection_metrics, [(write.table, write.given) for write in writes]
+        ),
+    }  # fmt: skip
 
 
 @operation("BatchGetItem")
@@ -174,10 +182,10 @@ def _write_of(table: Table, request: Document) -> _Write:
             size_bytes = check_item_size(item)
             _, key = read_key(table, key_within(table, item))
             check_index_keys(table, item)
-            return _Write(table, key, item, size_bytes)
+            return _Write(table, key, item, item, size_bytes)
         case {"DeleteRequest": {"Key": raw}, **others} if not others:
-            _, key = read_key(table, raw)
-            return _Write(table, key, None)
+            given, key = read_key(table, raw)
+            return _Write(table, key, given, None)
         case _:
             raise invalid("Supplied WriteRequest must contain exactly one of PutRequest and DeleteRequest")
 

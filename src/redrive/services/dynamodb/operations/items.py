@@ -32,6 +32,7 @@ from redrive.languages.dynamo import (
     read_item,
     touched_paths,
 )
+from redrive.services.dynamodb.item_collections import collection_metrics
 from redrive.services.dynamodb.model.capacity import (
     is_capacity_wanted,
     read_capacity,
@@ -69,7 +70,7 @@ def put_item(
     expected: Mapping[str, ExpectedAttribute] | None = None,
     return_values: str | None = None,
     return_consumed_capacity: str | None = None,
-    return_item_collection_metrics: str | None = None,  # noqa: ARG001 -- only tables with a local index have any.
+    return_item_collection_metrics: str | None = None,
     conditional_operator: str | None = None,
     condition_expression: str | None = None,
     expression_attribute_names: Mapping[str, str] | None = None,
@@ -104,6 +105,7 @@ def put_item(
     return {
         **_attributes(old if return_values == "ALL_OLD" else None),
         **write_capacity(table, return_consumed_capacity, old, new),
+        **collection_metrics(tx, table, return_item_collection_metrics, new),
     }
 
 
@@ -156,7 +158,7 @@ def update_item(
     conditional_operator: str | None = None,
     return_values: str | None = None,
     return_consumed_capacity: str | None = None,
-    return_item_collection_metrics: str | None = None,  # noqa: ARG001 -- only tables with a local index have any.
+    return_item_collection_metrics: str | None = None,
     update_expression: str | None = None,
     condition_expression: str | None = None,
     expression_attribute_names: Mapping[str, str] | None = None,
@@ -194,6 +196,7 @@ def update_item(
     return {
         **_attributes(_returned(return_values, update, old, new)),
         **write_capacity(table, return_consumed_capacity, old, new),
+        **collection_metrics(tx, table, return_item_collection_metrics, read),
     }
 
 
@@ -208,7 +211,7 @@ def delete_item(
     conditional_operator: str | None = None,
     return_values: str | None = None,
     return_consumed_capacity: str | None = None,
-    return_item_collection_metrics: str | None = None,  # noqa: ARG001 -- only tables with a local index have any.
+    return_item_collection_metrics: str | None = None,
     condition_expression: str | None = None,
     expression_attribute_names: Mapping[str, str] | None = None,
     expression_attribute_values: Mapping[str, object] | None = None,
@@ -227,7 +230,7 @@ def delete_item(
             names=expression_attribute_names, values=expression_attribute_values,
         )  # fmt: skip
     table = require_table(tx, caller, reference)
-    _, encoded = read_key(table, key)
+    read, encoded = read_key(table, key)
     reserve(tx, [(table, encoded)])
     if condition is not None:
         _check(condition, find_item(tx, table, encoded), return_values_on_condition_check_failure)
@@ -236,6 +239,7 @@ def delete_item(
     return {
         **_attributes(old if return_values == "ALL_OLD" else None),
         **write_capacity(table, return_consumed_capacity, old, None),
+        **collection_metrics(tx, table, return_item_collection_metrics, read),
     }
 
 

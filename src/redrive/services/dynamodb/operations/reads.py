@@ -12,6 +12,7 @@ from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
 from redrive.languages.dynamo import (
     Condition,
+    KeyTerm,
     LegacyCondition,
     Placeholders,
     Projection,
@@ -87,12 +88,7 @@ def query(
     kept, kind = _filter_of(placeholders, filter_expression, query_filter, conditional_operator, "QueryFilter")
     projection = projection_of(placeholders, projection_expression, attributes_to_get)
     source = source_of(require_table(tx, caller, reference), index_name, consistent=consistent_read)
-    if key_condition_expression is not None:
-        terms = parse_key_terms(key_condition_expression, placeholders)
-    else:
-        names_max = max(2, len(source.key_names))
-        terms = legacy_key_terms(key_conditions or {}, source.hash_keys[0], terms_max=names_max)
-    condition = source.key_condition(terms)
+    condition = source.key_condition(_terms_of(source, placeholders, key_condition_expression, key_conditions))
     placeholders.check_all_used()
     check_key_not_filtered(source.key_names, kept, kind)
     wanted = _wanted(source, select, kept, projection)
@@ -201,6 +197,19 @@ def _sizes_by_partition(
     for stored in page.items:
         sizes[segment_of(stored.key, partitions)] += stored.size_bytes
     return sizes
+
+
+def _terms_of(
+    source: Source,
+    placeholders: Placeholders,
+    expression: str | None,
+    conditions: Mapping[str, LegacyCondition] | None,
+) -> Sequence[KeyTerm]:
+    """Return the terms of the key condition from either parameter. Errors: ValidationException."""
+    if expression is not None:
+        return parse_key_terms(expression, placeholders)
+    names_max = max(2, len(source.key_names))
+    return legacy_key_terms(conditions or {}, source.hash_keys[0], terms_max=names_max)
 
 
 def _wanted(source: Source, select: str | None, kept: Condition | None, projection: Projection | None) -> Wanted:

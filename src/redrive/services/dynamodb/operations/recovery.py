@@ -1,7 +1,4 @@
-"""Point-in-time recovery: its settings, and restoring a table as it is now.
-
-No history of items is kept, so an earlier instant cannot be restored; the refusal says so.
-"""
+"""Point-in-time recovery: its settings, and restoring a table as it was at an instant since it was turned on."""
 
 from __future__ import annotations
 
@@ -18,6 +15,7 @@ from redrive.services.dynamodb.model.table import Table, invalid
 from redrive.services.dynamodb.model.table_requests import Encryption, Throughput
 from redrive.services.dynamodb.operations.restoring import Overrides, restored
 from redrive.services.dynamodb.operations.tables import authorize, find_table
+from redrive.services.dynamodb.recovery import drop_log, keep_log
 from redrive.store.api import Transaction
 
 
@@ -38,10 +36,13 @@ def update_continuous_backups(
         if days is not None:
             raise invalid("RecoveryPeriodInDays can only be specified when PointInTimeRecoveryEnabled is true")
         tx.resources.delete(Recovery, table.scope, table.name)
+        tx.resources.put(table.scope, drop_log(tx, table))
         return {"ContinuousBackupsDescription": describe_recovery(None, tx.now)}
     period = days or (limits.RECOVERY_PERIOD_DAYS if known is None else known.period_days)
-    recovery = Recovery(table.name, period, tx.now if known is None else known.enabled_at)
+    # A longer period does not bring back what a shorter one has forgotten.
+    recovery = Recovery(table.name, period, tx.now if known is None else known.earliest(tx.now))
     tx.resources.put(table.scope, recovery)
+    keep_log(tx, table, period)
     return {"ContinuousBackupsDescription": describe_recovery(recovery, tx.now)}
 
 
@@ -75,7 +76,7 @@ def restore_table_to_point_in_time(
     sse_specification_override: Encryption | None = None,
     vector_index_override: Sequence[object] | None = None,
 ) -> Document:
-    """Make a new table with the items that a table has now; an earlier instant is refused.
+    """Make a new table with the items that a table had at an instant, or has now.
 
     Errors: TableNotFoundException; TableAlreadyExistsException; PointInTimeRecoveryUnavailableException;
     InvalidRestoreTimeException; ValidationException.
@@ -92,28 +93,27 @@ def restore_table_to_point_in_time(
         raise ServiceError("PointInTimeRecoveryUnavailableException", message)
     if use_latest_restorable_time is None and restore_date_time is None:
         raise invalid("Either UseLatestRestorableTime or RestoreDateTime must be specified")
+    wanted = tx.now
     if not use_latest_restorable_time and restore_date_time is not None:
-        _check_is_now(restore_date_time, recovery, tx.now)
+        wanted = restore_date_time
+        _check_restorable(wanted, recovery, tx.now)
     overrides = Overrides(
         billing_mode_override, provisioned_throughput_override, on_demand_throughput_override,
         sse_specification_override, global_secondary_index_override, local_secondary_index_override,
         vector_index_override,
     )  # fmt: skip
-    summary: Document = {"SourceTableArn": source.arn, "RestoreDateTime": tx.now, "RestoreInProgress": True}
-    described = restored(tx, reference, source, source.id, overrides)
+    summary: Document = {"SourceTableArn": source.arn, "RestoreDateTime": wanted, "RestoreInProgress": True}
+    described = restored(tx, reference, source, source.id, overrides, changed_since=wanted)
     return {"TableDescription": {**described, "RestoreSummary": summary}}
 
 
-def _check_is_now(wanted: Instant, recovery: Recovery, now: Instant) -> None:
-    """Refuse an instant that is not now, to the second. Errors: InvalidRestoreTimeException."""
+def _check_restorable(wanted: Instant, recovery: Recovery, now: Instant) -> None:
+    """Refuse an instant before recovery was turned on, or its period ago, or in the future.
+
+    Errors: InvalidRestoreTimeException.
+    """
     if wanted < recovery.earliest(now) - SECOND_MS or wanted > now:
         message = "The provided restore time is not between EarliestRestorableDateTime and LatestRestorableDateTime"
-        raise ServiceError("InvalidRestoreTimeException", message)
-    if wanted <= now - SECOND_MS:
-        message = (
-            "redrive keeps no history of items and restores a table as it is now: "
-            "ask for UseLatestRestorableTime, or make a backup in time"
-        )
         raise ServiceError("InvalidRestoreTimeException", message)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
+from redrive.core.clock import Instant
 from redrive.core.documents import Document
 from redrive.core.entropy import new_uuid
 from redrive.core.errors import ServiceError
@@ -20,6 +21,7 @@ from redrive.services.dynamodb.model.table_requests import (
     refuse_unsupported,
 )
 from redrive.services.dynamodb.operations.tables import description_of
+from redrive.services.dynamodb.recovery import undo_changes
 from redrive.store.api import Transaction
 
 
@@ -37,9 +39,12 @@ class Overrides:
 
 
 def restored(
-    tx: Transaction, reference: TableReference, source: Table, items_id: str, overrides: Overrides
-) -> Document:
+    tx: Transaction, reference: TableReference, source: Table, items_id: str, overrides: Overrides, *,
+    changed_since: Instant | None = None,
+) -> Document:  # fmt: skip
     """Make a table with the source's keys and settings, and the items under an id; returns its description.
+
+    What has changed in the source after `changed_since` is undone in the new table.
 
     Time to live, tags, streams, policies and protection against deletion are not restored, as on AWS.
     Errors: TableAlreadyExistsException; ValidationException for an override that does not fit.
@@ -64,6 +69,8 @@ def restored(
         created_at=tx.now, table_class=source.table_class, encryption_key_arn=key,
     )  # fmt: skip
     tx.items.copy(items_id, table.id)
+    if changed_since is not None:
+        undo_changes(tx, source, table.id, changed_since)
     for index in _kept_indexes(source, overrides):
         fresh = dataclasses.replace(index, id=new_uuid(tx.entropy), is_filling=True)
         table = dataclasses.replace(table, indexes=(*table.indexes, fresh))

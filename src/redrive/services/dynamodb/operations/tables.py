@@ -25,6 +25,7 @@ from redrive.services.dynamodb.model.billing import Billing
 from redrive.services.dynamodb.model.index_changes import Changed, IndexUpdate, change_indexes
 from redrive.services.dynamodb.model.index_description import describe_indexes
 from redrive.services.dynamodb.model.index_requests import IndexRequest, read_indexes
+from redrive.services.dynamodb.model.stream_requests import read_specification
 from redrive.services.dynamodb.model.table import (
     Table,
     TableReference,
@@ -38,7 +39,6 @@ from redrive.services.dynamodb.model.table_requests import (
     AttributeDefinition,
     Encryption,
     KeySchemaElement,
-    Stream,
     Throughput,
     change_billing,
     check_all_used,
@@ -46,12 +46,13 @@ from redrive.services.dynamodb.model.table_requests import (
     limit_on_demand,
     new_billing,
     read_keys,
-    refuse_stream,
     refuse_unsupported,
     warm_up,
 )
 from redrive.services.dynamodb.model.tags import Tag, merge_tags
 from redrive.services.dynamodb.policies import attach_policy, forget_settings, policy_of
+from redrive.services.dynamodb.recovery import drop_log
+from redrive.services.dynamodb.streams import begin_stream, change_stream, end_stream
 from redrive.store.api import NO_CONTEXT, Transaction
 
 
@@ -111,7 +112,7 @@ def create_table(
     global_secondary_indexes: Sequence[IndexRequest] | None = None,
     billing_mode: str | None = None,
     provisioned_throughput: Throughput | None = None,
-    stream_specification: Stream | None = None,
+    stream_specification: Document | None = None,
     sse_specification: Encryption | None = None,
     tags: Sequence[Tag] | None = None,
     table_class: str | None = None,
@@ -136,7 +137,7 @@ def create_table(
         GlobalTableSourceArn=global_table_source_arn,
         GlobalTableSettingsReplicationMode=global_table_settings_replication_mode, VectorIndexes=vector_indexes,
     )  # fmt: skip
-    refuse_stream(stream_specification)
+    view_type = read_specification(stream_specification)
     billing = _limited(new_billing(billing_mode, provisioned_throughput, tx.now), on_demand_throughput, warm_throughput)
     keys = read_keys(key_schema, attribute_definitions)
     indexes = read_indexes(
@@ -155,6 +156,8 @@ def create_table(
         encryption_key_arn=encryption_key(caller.scope, sse_specification, new_uuid(tx.entropy)),
         is_protected=bool(deletion_protection_enabled), tags=tagged, indexes=indexes,
     )  # fmt: skip
+    if view_type is not None:
+        table = begin_stream(tx, table, view_type)
     tx.resources.put(caller.scope, table)
     if resource_policy is not None:
         attach_policy(tx, table, resource_policy)
@@ -200,7 +203,7 @@ def update_table(
     billing_mode: str | None = None,
     provisioned_throughput: Throughput | None = None,
     global_secondary_index_updates: Sequence[IndexUpdate] | None = None,
-    stream_specification: Stream | None = None,
+    stream_specification: Document | None = None,
     sse_specification: Encryption | None = None,
     replica_updates: Sequence[object] | None = None,
     table_class: str | None = None,
@@ -213,7 +216,7 @@ def update_table(
     disassociation_protection_enabled: bool | None = None,
     vector_index_updates: Sequence[object] | None = None,
 ) -> Document:
-    """Change the settings of a table: throughput, class, encryption, deletion protection.
+    """Change the settings of a table: throughput, class, encryption, deletion protection, its stream.
 
     Errors: ResourceNotFoundException; ValidationException (no change, or an impossible change).
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html
@@ -225,7 +228,7 @@ def update_table(
         GlobalTableSettingsReplicationMode=global_table_settings_replication_mode,
         DisassociationProtectionEnabled=disassociation_protection_enabled, VectorIndexUpdates=vector_index_updates,
     )  # fmt: skip
-    refuse_stream(stream_specification)
+    view_type = read_specification(stream_specification)
     changes = (
         billing_mode, provisioned_throughput, stream_specification, sse_specification, table_class,
         deletion_protection_enabled, on_demand_throughput, warm_throughput, global_secondary_index_updates or None,
@@ -252,6 +255,8 @@ def update_table(
         table = dataclasses.replace(table, table_class=table_class)
     if deletion_protection_enabled is not None:
         table = dataclasses.replace(table, is_protected=deletion_protection_enabled)
+    if stream_specification is not None:
+        table = change_stream(tx, table, view_type)
     described = description_of(tx, table, "UPDATING", changed)
     if changed.created is not None:
         table = begin_filling(tx, table, changed.created)
@@ -275,6 +280,9 @@ def delete_table(tx: Transaction, caller: Caller, *, table_name: str) -> Documen
             "Disable deletion protection first."
         )
     described = description_of(tx, table, "DELETING")
+    if table.has_stream:
+        end_stream(tx, table)
+    drop_log(tx, table)
     forget_rows(tx, "items", table.id)
     forget_settings(tx, table)
     for index in table.indexes:

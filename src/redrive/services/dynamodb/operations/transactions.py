@@ -11,6 +11,7 @@ from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
 from redrive.languages.dynamo import EmptyKey, Item, Placeholders, check_expressions_given, item_size, project
 from redrive.services.dynamodb import limits
+from redrive.services.dynamodb.item_collections import batch_collection_metrics
 from redrive.services.dynamodb.model.capacity import Cost, batch_capacity, read_units, write_cost
 from redrive.services.dynamodb.model.items import read_key
 from redrive.services.dynamodb.model.requests import projection_of
@@ -42,7 +43,7 @@ def transact_write_items(
     *,
     transact_items: Sequence[Document],
     return_consumed_capacity: str | None = None,
-    return_item_collection_metrics: str | None = None,  # noqa: ARG001 -- only tables with a local index have any.
+    return_item_collection_metrics: str | None = None,
     client_request_token: str | None = None,
 ) -> Document:
     """Put, update, delete and check up to 100 items, all or none. A token makes the request idempotent for ten minutes.
@@ -71,7 +72,13 @@ def transact_write_items(
             delete(tx, table, key)
         elif new is not old:
             put(tx, table, key, new, item_size(new), old=old)
-    return spent_of(tables, costs, return_consumed_capacity, "WriteCapacityUnits")
+    written = [
+        (table, action.given) for table, action in zip(tables, actions, strict=True) if action.kind != "ConditionCheck"
+    ]
+    return {
+        **spent_of(tables, costs, return_consumed_capacity, "WriteCapacityUnits"),
+        **batch_collection_metrics(tx, return_item_collection_metrics, written),
+    }
 
 
 @operation("TransactGetItems")

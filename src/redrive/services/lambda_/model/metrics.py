@@ -29,13 +29,14 @@ EVENT_AGE = "AsyncEventAge"
 EVENTS_DROPPED = "AsyncEventsDropped"
 DEAD_LETTER_ERRORS = "DeadLetterErrors"
 DESTINATION_FAILURES = "DestinationDeliveryFailures"
+ITERATOR_AGE = "IteratorAge"
 
 URL_REQUESTS = "UrlRequestCount"
 URL_4XX = "Url4xxCount"
 URL_5XX = "Url5xxCount"
 URL_LATENCY = "UrlRequestLatency"
 
-_IN_MILLISECONDS = frozenset({DURATION, EVENT_AGE, URL_LATENCY})
+_IN_MILLISECONDS = frozenset({DURATION, EVENT_AGE, ITERATOR_AGE, URL_LATENCY})
 
 
 @functools.lru_cache(maxsize=4_096)
