@@ -93,9 +93,15 @@ def _nests_freely(shape: Shape, above: frozenset[Shape] = frozenset()) -> bool:
 def _is_too_deep(document: Any) -> bool:
     level = [document]
     for _ in range(NESTING_MAX):
-        children = (child for item in level for child in (item.values() if type(item) is dict else item))
-        level = [child for child in children if type(child) is dict or type(child) is list]
-    return bool(level)
+        level = [
+            child
+            for item in level
+            for child in (item.values() if type(item) is dict else item)
+            if type(child) is dict or type(child) is list
+        ]
+        if not level:
+            return False
+    return True
 
 
 class JsonReader:

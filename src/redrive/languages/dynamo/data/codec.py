@@ -72,13 +72,17 @@ def encode_key(value: AttributeValue) -> bytes:
 
 
 def _encode_number(text: str) -> bytes:
-    number = significand(text)
-    if not number.digits:
+    if text.isdigit():  # Most keys that are numbers: nothing is left to parse in a canonical one.
+        is_negative, digits, exponent = False, text.rstrip("0"), len(text) - 1
+    else:
+        number = significand(text)
+        is_negative, digits, exponent = number.negative, number.digits, number.exponent
+    if not digits:
         return _ZERO
-    even = number.digits + "0" * (len(number.digits) % 2)
-    pairs = bytes(int(even[at : at + 2]) + 1 for at in range(0, len(even), 2))
-    magnitude = bytes([number.exponent - EXPONENT_MIN]) + pairs
-    if number.negative:
+    even = digits + "0" * (len(digits) % 2)
+    pairs = bytes([int(even[at : at + 2]) + 1 for at in range(0, len(even), 2)])
+    magnitude = bytes([exponent - EXPONENT_MIN]) + pairs
+    if is_negative:
         return _NEGATIVE + magnitude.translate(_COMPLEMENT) + _LAST
     return _POSITIVE + magnitude
 

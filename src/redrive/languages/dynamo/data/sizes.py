@@ -29,6 +29,8 @@ def item_size(item: Item) -> int:
         if "S" in value:  # Most values: without a call of a function for each.
             text = value["S"]
             size_bytes += len(text) if text.isascii() else utf8_length(text)
+        elif "N" in value:
+            size_bytes += _number_size(value["N"])
         else:
             size_bytes += value_size(value)
     return size_bytes

@@ -110,16 +110,16 @@ def compare(left: AttributeValue, right: AttributeValue) -> int | None:
     Only two S, two N or two B have an order: numbers by value, strings by their UTF-8 bytes, binary as unsigned
     bytes.
     """
-    match left, right:
-        case {"N": str(a)}, {"N": str(b)}:
-            first, second = Decimal(a), Decimal(b)
-            return _sign(first > second, first < second)
-        case {"S": str(a)}, {"S": str(b)}:
-            return _sign(a > b, a < b)  # Code points have the same order as their UTF-8 bytes.
-        case {"B": bytes(x)}, {"B": bytes(y)}:
-            return _sign(x > y, x < y)
-        case _:
-            return None
+    if "N" in left and "N" in right:
+        first, second = Decimal(left["N"]), Decimal(right["N"])
+        return _sign(first > second, first < second)
+    if "S" in left and "S" in right:
+        a, b = left["S"], right["S"]
+        return _sign(a > b, a < b)  # Code points have the same order as their UTF-8 bytes.
+    if "B" in left and "B" in right:
+        x, y = left["B"], right["B"]
+        return _sign(x > y, x < y)
+    return None
 
 
 def equal(left: AttributeValue, right: AttributeValue) -> bool:
