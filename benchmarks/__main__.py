@@ -12,14 +12,17 @@ from tempfile import TemporaryDirectory
 from botocore.exceptions import BotoCoreError, ClientError
 from rich.console import Console
 
-from benchmarks import dynamodb, events, handler, lag, patterns, prove, schedules, startup, stores, travel
+from benchmarks import dynamodb, events, handler, kinesis, lag, patterns, prove, schedules, startup, stores, travel
 from benchmarks.dialects import Dialect, JsonDialect
 from benchmarks.peers import DYNALITE, PEERS, running
 from benchmarks.processes import ENVIRONMENT, NotStarted, ServerProcess, free_port, redrive_command, serving
 from benchmarks.report import Figure, Row, machine, show_figures, show_ratios, show_rows, write_json
 from benchmarks.sqs import Measured
 
-SUITES = ("startup", "time", "schedules", "lag", "handler", "patterns", "prove", "sqs", "events", "dynamodb", "stores")
+SUITES = (
+    "startup", "time", "schedules", "lag", "handler", "patterns", "prove", "sqs", "events", "dynamodb", "kinesis",
+    "stores",
+)  # fmt: skip
 WIDTH_OF_PAPER = 150
 
 
@@ -60,6 +63,8 @@ def main() -> None:
         tables = _dynamodb(console, arguments)
         show_ratios(console, tables)
         results |= {f"dynamodb, {name}": rows for name, rows in tables.items()}
+    if "kinesis" in wanted:
+        results |= _kinesis(console, arguments)
     if "stores" in wanted:
         for name, opened in (("in a file", stores.in_file), ("in PostgreSQL", stores.in_postgresql)):
             with opened() as (server, database):
@@ -109,6 +114,19 @@ def _dynamodb(console: Console, arguments: argparse.Namespace) -> dict[str, list
                 measure(f"{peer.name} {version}", server, backlog=False)
         except (NotStarted, OSError, ValueError) as error:
             console.print(f"{peer.name} is left out: {error}")
+    return results
+
+
+def _kinesis(console: Console, arguments: argparse.Namespace) -> dict[str, list[Row | Figure]]:
+    """Rows of Kinesis by server, and how soon functions start with records."""
+    results: dict[str, list[Row | Figure]] = {}
+    for name, durable in (("redrive, durable", True), ("redrive, in memory", False)):
+        with _redrive("--limits", "relaxed", durable=durable) as server:
+            measured = kinesis.Measured(server, runs=arguments.runs)
+            rows, figures = list(measured.rows(arguments.seconds)), list(measured.figures())
+        results[f"kinesis, {name}"] = [*rows, *figures]
+        show_rows(console, f"Kinesis: {name}", rows)
+        show_figures(console, f"Kinesis, how late functions start: {name}", figures)
     return results
 
 

@@ -372,7 +372,7 @@ class JsonWriter:
     def _map(self, shape: Shape) -> Convert:
         values: list[Convert] = []
 
-        def write(value: Any) -> dict[str, Any]:
+        def write(value: Any) -> Any:
             if type(value) is EncodedDocument:
                 return orjson.Fragment(value.text)
             convert = values[0]
