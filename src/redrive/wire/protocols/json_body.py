@@ -9,7 +9,7 @@ import base64
 import binascii
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import orjson
 
@@ -295,6 +295,9 @@ class JsonReader:
 class JsonWriter:
     """Compiles shapes to functions from results to values that JSON can encode. The functions raise Bug."""
 
+    IS_TEXT: ClassVar[bool] = True
+    """Whether what is written becomes JSON: then a document that is JSON already stays as it is."""
+
     def __init__(self) -> None:
         self._compiled: dict[str, Convert] = {}
 
@@ -371,9 +374,10 @@ class JsonWriter:
 
     def _map(self, shape: Shape) -> Convert:
         values: list[Convert] = []
+        as_text = EncodedDocument if self.IS_TEXT else None
 
         def write(value: Any) -> Any:
-            if type(value) is EncodedDocument:
+            if type(value) is as_text:
                 return orjson.Fragment(value.text)
             convert = values[0]
             return {key: convert(item) for key, item in value.items() if item is not None}
