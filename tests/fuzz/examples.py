@@ -10,7 +10,20 @@ import json
 from collections.abc import Mapping
 
 from redrive.wire.model.shapes import OperationModel
-from tests.fuzz.furniture import ALLOW_ALL, DLQ, FUNCTION, GROUP, QUEUE, ROLE, STREAM, TEMPLATE, TRUST, archive, known
+from tests.fuzz.furniture import (
+    ALLOW_ALL,
+    DLQ,
+    FUNCTION,
+    GROUP,
+    QUEUE,
+    ROLE,
+    STREAM,
+    TEMPLATE,
+    TRUST,
+    archive,
+    known,
+    table_record,
+)  # fmt: skip
 from tests.fuzz.values import Draw, Moment
 
 TABLE_STREAM = str(known()["StreamArn"][0])
@@ -264,12 +277,12 @@ EXAMPLES: Mapping[tuple[str, str], Mapping[str, object]] = {
     ("dynamodbstreams", "DescribeStream"): {"StreamArn": TABLE_STREAM, "Limit": 3},
     ("dynamodbstreams", "GetShardIterator"): {
         "StreamArn": TABLE_STREAM,
-        "ShardId": "shardId-00000001735689600000-00000000",
+        "ShardId": table_record().shard_id,
         "ShardIteratorType": "AT_SEQUENCE_NUMBER",
-        "SequenceNumber": "100000000000001000000",
+        "SequenceNumber": table_record().sequence_number,
     },
     ("dynamodbstreams", "GetRecords"): {
-        "ShardIterator": f"{TABLE_STREAM}|1|c2hhcmRJZC0wMDAwMDAwMTczNTY4OTYwMDAwMC0wMDAwMDAwMDoxOjE3MzU2ODk2MDAwMDA=",
+        "ShardIterator": table_record().iterator,
         "Limit": 5,
     },
     ("events", "CreateEventBus"): {

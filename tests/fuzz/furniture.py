@@ -7,6 +7,7 @@ import io
 import json
 import zipfile
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from redrive.store.sqlite import Snapshot
 from redrive.testing.world import World
@@ -73,6 +74,30 @@ def _furniture() -> Snapshot:
     saved = world.store.save()
     world.close()
     return saved
+
+
+class Recorded(NamedTuple):
+    """A record in the stream of a table."""
+
+    shard_id: str
+    sequence_number: str
+    iterator: str
+    """Of the place before the record."""
+
+
+@functools.cache
+def table_record() -> Recorded:
+    """A record of the table's stream in such a world."""
+    world = furnished()
+    streams = world.client("dynamodbstreams")
+    arn = known()["StreamArn"][0]
+    for shard in streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]:
+        shard_id = shard["ShardId"]
+        given = streams.get_shard_iterator(StreamArn=arn, ShardId=shard_id, ShardIteratorType="TRIM_HORIZON")
+        for record in streams.get_records(ShardIterator=given["ShardIterator"])["Records"]:
+            world.close()
+            return Recorded(shard_id, record["dynamodb"]["SequenceNumber"], given["ShardIterator"])
+    raise LookupError("the stream of the table has no records")
 
 
 def _stream(world: World) -> None:

@@ -34,6 +34,11 @@ JSON_TYPES = {
 
 MEANT: Mapping[str, str] = {
     "AWS::DynamoDB::Table/LocalSecondaryIndexes replaces": "DynamoDB's API changes no local index of a table.",
+    "AWS::Kinesis::Stream has no attribute WarmThroughputObject": "It has no documentation.",
+    "AWS::Kinesis::Stream/RecordDistributionStrategy is not known": "It is newer than the resource's documentation.",
+    "AWS::Kinesis::StreamConsumer attribute ConsumerName": "The reference lists it among the return values.",
+    "AWS::Kinesis::StreamConsumer attribute StreamARN": "The reference lists it among the return values.",
+    "AWS::Kinesis::StreamConsumer/Tags replaces": "Kinesis changes the tags of a consumer.",
     "AWS::Logs::LogGroup/LogGroupClass replaces": "The class of a log group cannot be changed by the API.",
     "AWS::Scheduler::Schedule/GroupName replaces": "The group is part of what names a schedule in the API.",
     "AWS::SQS::Queue attribute QueueName": "The reference of the type lists it among the return values.",

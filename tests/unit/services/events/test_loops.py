@@ -73,7 +73,7 @@ def test_trace_names_the_latest_rules_alone() -> None:
     assert [times_run(trace, f"{RULE}{number}") for number in range(RULES_MAX + 1)] == [0] + [1] * RULES_MAX
 
 
-@pytest.mark.parametrize("trace", ["", "Lineage=", "Lineage=x", "Lineage=12345678:x|:|12345678:" + "9" * 20, ";;=;"])
+@pytest.mark.parametrize("trace", ["", "Rules=", "Rules=x", "Rules=12345678:x|:|12345678:" + "9" * 20, ";;=;"])
 def test_foreign_lineage_counts_nothing(trace: str) -> None:
     assert times_run(trace, RULE) == 0
     assert times_run(traced(trace, RULE, event_id="e", at=0), RULE) == 1

@@ -125,7 +125,7 @@ def test_lineage_of_the_request_is_replaced_by_that_of_the_run(rig: Rig) -> None
 
     (ran,) = rig.invoker.invocations
     assert ran.trace_header == "Root=1-a;Sampled=1"
-    assert ran.lineage.startswith("00000000:3,")
+    assert ran.lineage.startswith("00000000:3|")
     assert ran.trace(0).endswith(f";Lineage={ran.lineage}")
 
 
@@ -145,5 +145,5 @@ def test_any_header_is_read(text: str) -> None:
     after = lineage_after(header, f"{ARN}worker")
 
     assert without_lineage(without_lineage(header)) == without_lineage(header)
-    assert 1 <= len(after.split(",")) <= 16
-    assert all(len(entry.split(":")[0]) == 8 and entry.split(":")[1].isdecimal() for entry in after.split(","))
+    assert 1 <= len(after.split("|")) <= 16
+    assert all(len(entry.split(":")[0]) == 8 and entry.split(":")[1].isdecimal() for entry in after.split("|"))
