@@ -10,7 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from redrive.core.clock import Instant
-from redrive.languages.dynamo import AttributeValue, Item, dump_item, load_item
+from redrive.core.documents import EncodedDocument
+from redrive.languages.dynamo import AttributeValue, Item, dump_item, encoded_item, load_item
 from redrive.services.dynamodb import indexes
 from redrive.services.dynamodb.change_log import shards_of_items, write_changes
 from redrive.services.dynamodb.model.entries import check_index_keys
@@ -36,6 +37,12 @@ def find_item(tx: Transaction, table: Table, key: ItemKey) -> dict[str, Attribut
     """Return an item of a table, or None."""
     data = tx.items.get(table.id, key)
     return None if data is None else load_item(data)
+
+
+def read_item_at(tx: Transaction, table: Table, key: ItemKey) -> EncodedDocument | None:
+    """Return an item of a table to be answered as it is, or None."""
+    data = tx.items.get(table.id, key)
+    return None if data is None else encoded_item(data)
 
 
 def put(tx: Transaction, table: Table, key: ItemKey, new: Item, size_bytes: int, *, old: Item | None) -> None:

@@ -100,10 +100,7 @@ class TableReference:
 
     scope: Scope
     name: str
-
-    @property
-    def arn(self) -> str:
-        return table_arn(self.scope, self.name)
+    arn: str
 
 
 def invalid(message: str) -> ServiceError:
@@ -132,11 +129,16 @@ def refer_to_table(caller: Caller, text: str) -> TableReference:
 
     Errors: ValidationException for any other text.
     """
-    account, region, name = _parse_table_name(text)
-    return TableReference(Scope(account or caller.account, region or caller.region), name)
+    return _refer(caller.scope.account, caller.scope.region, text)
 
 
 @functools.lru_cache(maxsize=4_096)
+def _refer(account: str, region: str, text: str) -> TableReference:
+    own_account, own_region, name = _parse_table_name(text)
+    scope = Scope(own_account or account, own_region or region)
+    return TableReference(scope, name, table_arn(scope, name))
+
+
 def _parse_table_name(text: str) -> tuple[str, str, str]:
     """Return (account, region, name); account and region are empty if the text is a plain name."""
     if text.startswith("arn:"):
