@@ -104,4 +104,7 @@ CLOSING_MS = MINUTE_MS
 # Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/burst-adaptive-capacity.html
 BURST_MS = 300 * SECOND_MS
 
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/V2globaltables_HowItWorks.html
+REPLICA_SOURCE_MS = DAY_MS
+
 METRICS_NAMESPACE = "AWS/DynamoDB"

@@ -58,6 +58,12 @@ class Table:
     stream: Stream | None = None
     destinations: tuple[Destination, ...] = ()
     log: RecoveryLog | None = None
+    replicas: tuple[str, ...] = ()
+    """The other Regions that have this table; a table without them is not global."""
+    overrides: Document = field(default_factory=dict)
+    """The settings that this replica does not share with the others, by AWS's names."""
+    source_at: Instant | None = None
+    """When a replica was last made of this table."""
 
     @property
     def key_names(self) -> Sequence[str]:
