@@ -25,6 +25,7 @@ from redrive.engine.streams import STREAM_SOURCES
 from redrive.invoke.http_calls import HttpCalls
 from redrive.services.cloudformation.workers.macros import MacroWorker
 from redrive.services.cloudformation.workers.stacks import StackWorker
+from redrive.services.dynamodb.destinations import DestinationSource
 from redrive.services.dynamodb.workers.backfill import BackfillWorker
 from redrive.services.dynamodb.workers.expiry import ExpiryWorker
 from redrive.services.events.api_calls import ApiCalls
@@ -226,6 +227,7 @@ def build_workers(
     """All workers of an engine. Each engine over a store needs its own."""
     sources: list[Source] = [
         # One for each kind of source, in alphabetical order.
+        DestinationSource(),
         EventsSource(ApiCalls()),
         LambdaSource(),
         SchedulerSource(settings.execution_ids),

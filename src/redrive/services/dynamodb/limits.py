@@ -108,3 +108,10 @@ BURST_MS = 300 * SECOND_MS
 REPLICA_SOURCE_MS = DAY_MS
 
 METRICS_NAMESPACE = "AWS/DynamoDB"
+
+# Records that a Kinesis destination has throttled. Source:
+# https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/kds_using-shards-and-metrics.html
+UNSENT_MS = DAY_MS
+# How long to wait between two attempts is ours; only the age ends them.
+UNSENT_WAIT_MS_MAX = MINUTE_MS
+UNSENT_RETRIES_MAX = 1_000_000
