@@ -116,7 +116,7 @@ def _copy(tx: Transaction, source: Table, arn: str, action: ReplicaAction) -> Ta
     replica = dataclasses.replace(
         source, id=new_uuid(tx.entropy), arn=arn, created_at=tx.now, is_protected=False, tags={}, indexes=indexes,
         stream=None, destinations=(), log=None, replicas=(source.scope.region, *source.replicas), overrides={},
-        source_at=None, encryption_key_arn=_key_in(source, arn),
+        source_at=None, restored={}, encryption_key_arn=_key_in(source, arn),
     )  # fmt: skip
     replica = overridden(replica, overrides_of(action))
     tx.items.copy(source.id, replica.id)

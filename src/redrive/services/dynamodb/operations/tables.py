@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from redrive.core.documents import Document
 from redrive.core.entropy import new_uuid
@@ -49,6 +50,7 @@ from redrive.services.dynamodb.policies import attach_policy, policy_of
 from redrive.services.dynamodb.replicas import change_replicas, delete_replica, replicas_of
 from redrive.services.dynamodb.streams import begin_stream
 from redrive.services.dynamodb.table_changes import TableChange, change_table, limited
+from redrive.services.dynamodb.totals import shown_totals
 from redrive.store.api import NO_CONTEXT, Transaction
 
 
@@ -273,7 +275,7 @@ def delete_table(tx: Transaction, caller: Caller, *, table_name: str) -> Documen
 
 def description_of(tx: Transaction, table: Table, status: str, changed: Changed | None = None) -> Document:
     """Return a table as DescribeTable shows it, with its present number of items."""
-    item_count, size_bytes = tx.items.totals(table.id)
+    item_count, size_bytes = shown_totals(tx, table.id)
     shown = describe_table(table, tx.now, status=status, item_count=item_count, size_bytes=size_bytes)
-    shown |= describe_indexes(table, status, changed, tx.now, tx.items.totals)
+    shown |= describe_indexes(table, status, changed, tx.now, partial(shown_totals, tx))
     return shown | describe_replicas(replicas_of(tx, table))
