@@ -41,10 +41,12 @@ class BoundServices:
     user_of = staticmethod(access.user_of)
 
     def __init__(
-        self, registry: Registry, *, limits: Limits = Limits.STRICT, on_unknown: OnUnknown = OnUnknown.REFUSE,
+        self, registry: Registry, *, limits: Limits = Limits.STRICT, has_rates: bool = False,
+        on_unknown: OnUnknown = OnUnknown.REFUSE,
         streams: Sequence[StreamSource] = STREAM_SOURCES,
     ) -> None:  # fmt: skip
         self.limits = limits
+        self.has_rates = has_rates
         self._streams = {source.service: source for source in streams}
         self.on_unknown = on_unknown
         self._registry = registry

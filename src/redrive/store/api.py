@@ -63,6 +63,11 @@ class Services(Protocol):
         ...
 
     @property
+    def has_rates(self) -> bool:
+        """Whether requests beyond AWS's quotas for one second are refused (`core.limits.Rates`)."""
+        ...
+
+    @property
     def on_unknown(self) -> OnUnknown:
         """How to handle templates with parts that AWS has and this engine does not serve, unless the stack says."""
         ...

@@ -109,6 +109,7 @@ class Surroundings:
     """The port to the other services, where IAM refuses what a test says and CloudWatch Logs keeps what it is given."""
 
     limits = Limits.STRICT
+    has_rates = False
     on_unknown = OnUnknown.REFUSE
 
     def __init__(self, registry: Registry) -> None:

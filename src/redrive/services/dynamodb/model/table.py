@@ -58,6 +58,14 @@ class Table:
     stream: Stream | None = None
     destinations: tuple[Destination, ...] = ()
     log: RecoveryLog | None = None
+    replicas: tuple[str, ...] = ()
+    """The other Regions that have this table; a table without them is not global."""
+    overrides: Document = field(default_factory=dict)
+    """The settings that this replica does not share with the others, by AWS's names."""
+    source_at: Instant | None = None
+    """When a replica was last made of this table."""
+    restored: Document = field(default_factory=dict)
+    """What the table was restored from, as RestoreSummary shows it; empty if it was created."""
 
     @property
     def key_names(self) -> Sequence[str]:
@@ -180,6 +188,7 @@ def describe_table(table: Table, now: Instant, *, status: str, item_count: int, 
         **describe_billing(table.billing, now),
         **_describe_storage(table),
         **_describe_stream(table, now),
+        **({"RestoreSummary": {**table.restored, "RestoreInProgress": False}} if table.restored else {}),
     }
 
 
