@@ -79,7 +79,7 @@ class ItemWriter:
         try:
             self._client.call_seen(lambda _: commit(), "dynamodb", operation, **params)
             simulation.trace.write(simulation.now, "items written", by=operation)
-        except (Conflict, AnswerLost) as error:
+        except (Conflict, AnswerLost, ServiceError) as error:
             simulation.trace.write(simulation.now, "items in doubt", error=type(error).__name__)
         return simulation.now + dice.between(1, _WRITE_GAP_MS_MAX)
 
@@ -87,9 +87,17 @@ class ItemWriter:
         return self._put_of(self._item())
 
     def _put_again(self) -> Write:
-        """A put of what is there, which changes nothing unless another write is committed before."""
+        """A put of what is there, which changes nothing. Refused if another write is committed before."""
         items = list(self._shelves.items.values())
-        return self._put_of(items[self._dice.between(0, len(items) - 1)] if items else self._item())
+        if not items:
+            return self._put()
+        item = items[self._dice.between(0, len(items) - 1)]
+        operation, params, commit = self._put_of(item)
+        condition: Document = {
+            "ConditionExpression": "#write = :write", "ExpressionAttributeNames": {"#write": "write"},
+            "ExpressionAttributeValues": {":write": item["write"]},
+        }  # fmt: skip
+        return operation, {**params, **condition}, commit
 
     def _put_of(self, item: Document) -> Write:
         return "PutItem", {"TableName": self._shelves.table, "Item": item}, lambda: self._shelves.become(item, item)
