@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from redrive.core.scope import Caller
-from redrive.delivery.operation import Answer
-from redrive.delivery.web import CERTIFICATE, WebCall, web_answer
+from redrive.delivery.web import CERTIFICATE, WebAnswer, WebCall, web_answer
 from redrive.engine.engine import Engine
 from redrive.gateway.function_urls import UrlExchange
 from redrive.store.api import Transaction
@@ -20,7 +19,7 @@ _PEM = [("content-type", "application/x-pem-file")]
 class CertificateExchange(UrlExchange):
     """A request for a certificate: run `step` in a transaction, then send `response` of its answer."""
 
-    def step(self, tx: Transaction) -> Answer:
+    def step(self, tx: Transaction) -> WebAnswer:
         """The certificate of this path, as a step of the store."""
         found = tx.facts.get(f"{CERTIFICATE}{self.call.path}")
         return web_answer(404, [("content-type", "text/plain")], b"") if found is None else web_answer(200, _PEM, found)
