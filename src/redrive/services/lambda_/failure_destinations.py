@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from redrive.core.arn import Arn
 from redrive.core.documents import Document, dump_json
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
@@ -36,8 +37,12 @@ def send_failure(tx: Transaction, caller: Caller | ServiceError, mapping: EventS
     try:
         if isinstance(caller, ServiceError):
             raise caller
-        params = {"QueueUrl": queue_url(destination), "MessageBody": dump_json(record)}
-        answer = tx.services.call(tx, caller, "sqs", "SendMessage", params)
+        if Arn.parse(destination).service == "sns":
+            params = {"TopicArn": destination, "Message": dump_json(record)}
+            answer = tx.services.call(tx, caller, "sns", "Publish", params)
+        else:
+            params = {"QueueUrl": queue_url(destination), "MessageBody": dump_json(record)}
+            answer = tx.services.call(tx, caller, "sqs", "SendMessage", params)
     except ServiceError as error:
         count(tx, mapping.function_arn, DESTINATION_FAILURES)
         why = f"the record to {destination} failed with {error.code}: {error.message}"

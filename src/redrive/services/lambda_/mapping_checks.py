@@ -20,6 +20,7 @@ from redrive.services.lambda_.model.mapping import FIFO_SUFFIX, EventSourceMappi
 from redrive.services.lambda_.model.stream_settings import INFINITE, StreamSettings
 from redrive.services.lambda_.queues import authorize_on_queue, queue_exists
 from redrive.services.lambda_.runs import function_caller
+from redrive.services.lambda_.topics import authorize_on_topic, topic_exists
 from redrive.store.api import Transaction
 
 STREAMS = frozenset({"dynamodb", "kinesis"})
@@ -195,19 +196,22 @@ def _check_consumer(tx: Transaction, consumer_arn: str, request_id: str) -> None
 
 
 def _check_destination(tx: Transaction, caller: Caller, function: Function, destination: str) -> None:
-    """Check that an on-failure destination is a standard queue to which the function's role may write."""
+    """Check that an on-failure destination is a standard queue or topic to which the function's role may write."""
     try:
         arn = Arn.parse(destination)
     except ValueError:
         raise invalid_parameter(f"The destination ARN {destination} is invalid.") from None
-    if arn.service != "sqs":
+    if arn.service not in ("sqs", "sns"):
         raise unavailable(f"DestinationConfig with {destination}")
-    if destination.endswith(FIFO_SUFFIX) or not queue_exists(tx, destination, caller.request_id):
+    is_queue = arn.service == "sqs"
+    exists = (queue_exists if is_queue else topic_exists)(tx, destination, caller.request_id)
+    if destination.endswith(FIFO_SUFFIX) or not exists:
         raise invalid_parameter(f"The destination ARN {destination} is invalid.")
+    verb = "SendMessage" if is_queue else "Publish"
     try:
         session = function_caller(tx, function, caller.request_id)
-        authorize_on_queue(tx, session, "sqs:SendMessage", destination)
+        (authorize_on_queue if is_queue else authorize_on_topic)(tx, session, f"{arn.service}:{verb}", destination)
     except ServiceError:
         raise invalid_parameter(
-            f"The function's execution role does not have permissions to call SendMessage on {destination}"
+            f"The function's execution role does not have permissions to call {verb} on {destination}"
         ) from None

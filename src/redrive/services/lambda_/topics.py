@@ -21,7 +21,8 @@ def authorize_on_topic(tx: Transaction, session: Caller, action: str, topic_arn:
     Errors: AccessDeniedException.
     """
     policy = _attributes(tx, topic_arn, session.request_id).get("Policy", "")
-    tx.services.authorize(tx, session, action, topic_arn, policy=policy)
+    owner = {"aws:SourceOwner": (session.account,)}
+    tx.services.authorize(tx, session, action, topic_arn, context=owner, policy=policy)
 
 
 def _attributes(tx: Transaction, topic_arn: str, request_id: str) -> Mapping[str, str]:

@@ -16,9 +16,13 @@ _UNLOCKING = frozenset({"sns:GetTopicAttributes", "sns:SetTopicAttributes", "sns
 def authorize(
     tx: Transaction, caller: Caller, action: str, resource: str, *, context: Context = NO_CONTEXT, policy: str = ""
 ) -> None:
-    """Refuse a forbidden action. Errors: AuthorizationErrorException."""
+    """Refuse a forbidden action. Errors: AuthorizationErrorException.
+
+    A topic's first policy lets those do most things whose account, `AWS:SourceOwner`, is the topic's.
+    """
+    owner = {} if caller.service else {"aws:SourceOwner": (caller.account,)}
     try:
-        tx.services.authorize(tx, caller, action, resource, context=context, policy=policy)
+        tx.services.authorize(tx, caller, action, resource, context={**owner, **context}, policy=policy)
     except ServiceError as error:
         if error.code != "AccessDeniedException":
             raise
@@ -41,5 +45,5 @@ def existing_topic(
     if topic.tags:
         context = {**resource_tags(topic.tags), **context}
     is_open = caller.is_account and caller.account == scope.account and action in _UNLOCKING
-    authorize(tx, caller, action, topic.arn, context=context, policy="" if is_open else topic.policy)
+    authorize(tx, caller, action, topic.arn, context=context, policy="" if is_open else topic.shown_policy)
     return topic

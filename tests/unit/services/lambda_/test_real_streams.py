@@ -231,6 +231,33 @@ def test_poison_change_of_a_table_is_isolated_and_told_to_the_destination(world:
     assert {name for ids in seen for name in ids if "bad" not in ids} == {"good", "fine"}
 
 
+def test_topic_is_told_of_records_that_were_given_up(world: World) -> None:
+    sns, lambda_, sqs = world.client("sns"), world.client("lambda"), world.client("sqs")
+    topic = sns.create_topic(Name="given-up")["TopicArn"]
+    allowed = {"Effect": "Allow", "Principal": {"Service": "sns.amazonaws.com"}, "Action": "sqs:*", "Resource": "*"}
+    url = sqs.get_queue_url(QueueName="failed")["QueueUrl"]
+    sqs.set_queue_attributes(
+        QueueUrl=url, Attributes={"Policy": json.dumps({"Version": "2012-10-17", "Statement": [allowed]})}
+    )
+    arn = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=arn, Attributes={"RawMessageDelivery": "true"})
+    (mapping,) = lambda_.list_event_source_mappings(FunctionName="on-click")["EventSourceMappings"]
+    lambda_.update_event_source_mapping(
+        UUID=mapping["UUID"], DestinationConfig={"OnFailure": {"Destination": topic}}, FunctionResponseTypes=[]
+    )
+
+    def handler(event: Any, context: object) -> None:
+        raise ValueError("no")
+
+    register(world, "on-click", handler)
+    put(world, "a")
+    world.advance(seconds=10)
+
+    (record,) = failures(world)
+    assert record["requestContext"]["condition"] == "RetryAttemptsExhausted"
+    assert record["KinesisBatchInfo"]["batchSize"] == 1
+
+
 def test_shards_of_a_table_that_succeed_each_other_are_read_to_the_end(world: World) -> None:
     seen: list[Any] = []
     register(world, "on-order", dynamodb_batch(lambda record: seen.append(record["dynamodb"]["Keys"]["id"]["S"])))
