@@ -49,6 +49,7 @@ from redrive.sim.checkers.executions import Ends, Executions, Metrics
 from redrive.sim.checkers.groups import GroupsInOrder
 from redrive.sim.checkers.rules import Conservation, DeadLetters, EffectsOnce, Receives, Retries, Settlements, Slots
 from redrive.sim.checkers.schedules import ScheduledInstants
+from redrive.sim.checkers.tables import TablesFollowed
 from redrive.sim.world import NO_DEFECTS, QUIET
 from redrive.store.api import Step, Tables, Transaction
 from redrive.store.group import GroupCommit
@@ -493,6 +494,8 @@ PLANTS: Mapping[Plant, str] = {
 ALSO_BROKEN: Mapping[Plant, tuple[str, ...]] = {
     # An occurrence that fires twice is one too many to each of three checkers: which sees it first depends on the seed.
     changing_a_schedule_forgets_what_it_fired: (ScheduledInstants.rule, Executions.rule),
+    # A step that did not run may have been any: a settlement, a receive, a write of an item.
+    leaving_a_step_out_of_the_rerun: (Settlements.rule, TablesFollowed.rule),
     # A node that takes a timer for set that another has cleared finds it due for ever, or never.
     remembering_what_others_changed: (TIME_MOVES, QUIET),
     # Letters of rules are lost with those of schedules.
@@ -503,3 +506,10 @@ ALSO_BROKEN: Mapping[Plant, tuple[str, ...]] = {
     noting_a_replays_progress_in_memory: (RuleRetries.rule,),
 }
 """Rules that a defect breaks as well, perhaps before the one above."""
+
+FOUND_BY: Mapping[Plant, int] = {
+    settling_without_a_fence: 4,
+    changing_a_schedule_forgets_what_it_fired: 7,
+    retrying_beyond_the_age: 15,
+}
+"""The first seeds do not find these defects, or find them late; these seeds are tried before."""
