@@ -114,6 +114,7 @@ def parsed(response: HttpResponse, operation: OperationModel, protocol: str) -> 
     is_stream = operation.output is not None and operation.output.payload is not None
     body = io.BytesIO(response.body) if is_stream and response.status < 300 else response.body
     answer = {"status_code": response.status, "headers": HeadersDict(response.headers), "body": body}
+    answer["context"] = {"operation_name": operation.name}  # As botocore's endpoint adds it.
     document: dict[str, Any] = (
         _read_cbor(response) if protocol == "aws-cbor" else _parser(protocol).parse(answer, shape)
     )

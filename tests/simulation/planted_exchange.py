@@ -12,9 +12,10 @@ from redrive.core.clock import HOUR_MS, Instant
 from redrive.core.errors import ServiceError
 from redrive.core.retry import Failed, FailureKind, RetryPolicy
 from redrive.core.scope import Scope
+from redrive.delivery.sources import at_once
 from redrive.delivery.sources.classify import classify
 from redrive.delivery.worker import Attempt, FreeSlots
-from redrive.services.events import at_once, forwarding
+from redrive.services.events import forwarding
 from redrive.services.events import publish as publishing
 from redrive.services.events.matchers import BusRules
 from redrive.services.events.model import http_answer
@@ -84,7 +85,7 @@ def publishing_once_more_before_a_replay_is_cancelled() -> AbstractContextManage
 def filling_a_fifo_queue_backwards() -> AbstractContextManager[object]:
     """The events of a call are sent to a FIFO queue with the last one first."""
     original: Callable[..., list[list[Delivery]]] = vars(at_once)["_groups"]
-    return patch.object(at_once, "_groups", lambda deliveries: original(list(reversed(deliveries))))
+    return patch.object(at_once, "_groups", lambda deliveries, *rest: original(list(reversed(deliveries)), *rest))
 
 
 def setting_the_timer_of_a_rule_in_a_second_commit() -> AbstractContextManager[object]:

@@ -174,7 +174,7 @@ def test_endpoint_of_the_tests_own_is_left_alone(world: World) -> None:
     ("service", "call", "named"),
     [
         ("s3", lambda s3: s3.list_objects_v2(Bucket="reports"), r"^s3 \(GET https://reports\.s3\."),
-        ("sns", lambda sns: sns.list_topics(), r"^sns ListTopics \(POST "),
+        ("rds", lambda rds: rds.describe_db_clusters(), r"^rds DescribeDBClusters \(POST "),
         ("firehose", lambda firehose: firehose.list_delivery_streams(), r"^firehose ListDeliveryStreams \(POST "),
     ],
 )

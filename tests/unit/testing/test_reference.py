@@ -96,6 +96,10 @@ class Desk:
             Target={"Arn": queue, "RoleArn": role},
         )  # fmt: skip
         world.settle()
+        sns = world.client("sns")
+        sns.subscribe(TopicArn=sns.create_topic(Name="news")["TopicArn"], Protocol="email", Endpoint="a@example.com")
+        world.settle()
+        self.mail_id: str = self.ask("GET", "/_redrive/mail")["mail"][0]["id"]
         self.fault_id: str = self.ask("POST", "/_redrive/faults", body=BODIES["/_redrive/faults"])["id"]
         (run,) = self.ask("GET", "/_redrive/runs", QUERIES["/_redrive/runs"])["runs"]
         self.run_id: str = run["execution_id"]
@@ -117,7 +121,7 @@ class Desk:
         """A path of the reference with the names of things that are there."""
         names = {
             "{bucket}": "b", "{key+}": "k/l", "{digest}": "known", "{token}": "~~~~x", "{tail}": self.tail,
-            "{id}": self.fault_id if "faults" in path else self.run_id,
+            "{id}": self.fault_id if "faults" in path else self.mail_id if "mail" in path else self.run_id,
         }  # fmt: skip
         for label, name in names.items():
             path = path.replace(label, name)

@@ -34,6 +34,8 @@ def sample(pattern: Pattern, event: Mapping[str, object]) -> dict[str, object] |
 
     Values of the event that the pattern accepts stay. Of several alternatives the first that can be satisfied counts.
     """
+    if matches(pattern, event):
+        return _copy(event)
     for alternative in pattern.alternatives:
         changed = _satisfied(alternative, event)
         if changed is not None and matches(pattern, changed):

@@ -60,6 +60,10 @@ _KEPT_MAX = 4_096
 """Sizes of the caches of requests and of answers: most histories repeat requests of others."""
 
 
+TELLING_SERVICES = frozenset({"kinesis", "sns"})
+"""Services whose calls tell others, whom no proof knows. Their topics and streams need not exist."""
+
+
 class Way(enum.Enum):
     """How a call proceeds."""
 
@@ -85,8 +89,8 @@ class Asked:
 
     @property
     def is_outside(self) -> bool:
-        """Whether the engine does not have this service."""
-        return self.call.service not in models().specs
+        """Whether the call is an effect by itself, and not what it leaves in the engine."""
+        return self.call.service not in models().specs or self.call.service in TELLING_SERVICES
 
     @property
     def question(self) -> tuple[object, ...]:

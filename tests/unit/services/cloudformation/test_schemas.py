@@ -41,6 +41,7 @@ MEANT: Mapping[str, str] = {
     "AWS::Kinesis::StreamConsumer/Tags replaces": "Kinesis changes the tags of a consumer.",
     "AWS::Logs::LogGroup/LogGroupClass replaces": "The class of a log group cannot be changed by the API.",
     "AWS::Scheduler::Schedule/GroupName replaces": "The group is part of what names a schedule in the API.",
+    "AWS::SNS::Topic attribute TopicName": "The reference of the type lists it among the return values.",
     "AWS::SQS::Queue attribute QueueName": "The reference of the type lists it among the return values.",
     "AWS::Lambda::Function has no attribute SnapStartResponse": "There is no SnapStart here.",
     "AWS::Lambda::Function has no attribute SnapStartResponse.ApplyOn": "There is no SnapStart here.",

@@ -227,7 +227,7 @@ SUBSCRIPTION = ResourceType(
         "Protocol": replacing(required(TEXT)),
         "RawMessageDelivery": BOOLEAN,
         "RedrivePolicy": JSON,
-        "Region": TEXT,
+        "Region": replacing(TEXT),
         "ReplayPolicy": JSON,
         "SubscriptionRoleArn": TEXT,
         "TopicArn": replacing(required(TEXT)),
