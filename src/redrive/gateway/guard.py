@@ -22,7 +22,7 @@ import ipaddress
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from redrive.core.errors import UserError
 from redrive.gateway.cors import VARY, answer_headers, preflight_headers
@@ -46,9 +46,11 @@ _ASKED_FIRST = ("authorization", "x-amz-target", "smithy-protocol", "x-amz-date"
 _PLAIN_TYPES = ("text/plain", "multipart/form-data")
 _FORM = "application/x-www-form-urlencoded"
 _READS = ("GET", "HEAD")
-_CAPABILITY = re.compile(r"&Action=(ConfirmSubscription&(.+&)?Token=[0-9a-f]{64}|Unsubscribe&(.+&)?SubscriptionArn=)")
-"""The URLs that messages bring to whoever gets them: the token, or the id of the subscription, is the permission."""
-
+_SECRETS = {
+    "ConfirmSubscription": ("Token", re.compile(r"[0-9a-f]{64}")),
+    "Unsubscribe": ("SubscriptionArn", re.compile(r"arn:aws:sns(:[^:]+){3}:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")),
+}
+"""The links that messages bring to whoever gets them, by Action: the parameter that is the permission, and its form."""
 
 _ALLOW_ORIGIN = "If the page is yours, start the server with --allow-origin and its origin."
 
@@ -243,11 +245,21 @@ def _of_url(request: HttpRequest) -> Refused | None:
 
     In browsers from before 2023, only User-Agent shows that a request comes from a browser's image.
     """
-    if _CAPABILITY.search(f"&{request.query}"):
+    if request.path == "/" and _carries_a_secret(request.query):
         return None
     if _is_operation_url(request) and request.headers.get("user-agent", "").startswith("Mozilla/"):
         return Refused("The header User-Agent says that a browser asks for an operation by its URL.", _ALLOW_ORIGIN)
     return _unsigned_url(request)
+
+
+def _carries_a_secret(query: str) -> bool:
+    """Whether a query is that of a link in a message, and nothing else: each parameter stands there once."""
+    if not any(action in query for action in _SECRETS):
+        return False
+    given = parse_qsl(query, keep_blank_values=True)
+    params = dict(given)
+    name, form = _SECRETS.get(params.get("Action", ""), ("", None))
+    return len(params) == len(given) and form is not None and form.fullmatch(params.get(name, "")) is not None
 
 
 def _unsigned_url(request: HttpRequest) -> Refused | None:

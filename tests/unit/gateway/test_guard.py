@@ -17,6 +17,8 @@ SCOPE = "test/20261122/us-east-1/sqs/aws4_request"
 SIGNED = {"authorization": f"AWS4-HMAC-SHA256 Credential={SCOPE}, SignedHeaders=host, Signature=0"}
 CHROME = {"user-agent": "Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0"}
 FORM = {"content-type": "application/x-www-form-urlencoded"}
+LINK = f"Action=ConfirmSubscription&TopicArn=arn:aws:sns:us-east-1:000000000000:t&Token={'0a' * 32}"
+SUBSCRIPTION = "arn:aws:sns:us-east-1:000000000000:t:fef4b8cc-dc4d-47a0-ba8f-2d4071bd98ac"
 PRESIGNED = "Action=ListQueues&X-Amz-Credential=a%2F20261122%2Fus-east-1%2Fsqs%2Faws4_request&X-Amz-Signature=0"
 
 GUARD = Guard(address="127.0.0.1")
@@ -68,6 +70,13 @@ def browser(method: str, target: str, site: str, mode: str, dest: str, **headers
         asked("POST", "/_redrive/reset", sec_fetch_mode="no-cors"),
         asked("POST", "/_redrive/reset", sec_fetch_mode="navigate"),
         asked("GET", f"/?{PRESIGNED}", sec_fetch_dest="image"),
+        # A link of a message with an operation hidden beside it: readers differ in which of two Actions they take.
+        asked("GET", f"/?{LINK}&Action=DeleteQueue&QueueUrl=q", user_agent="Mozilla/5.0"),
+        asked("GET", f"/?Action=DeleteQueue&QueueUrl=q&{LINK}", user_agent="Mozilla/5.0"),
+        asked("GET", f"/?{LINK}&%41ction=DeleteQueue", user_agent="Mozilla/5.0"),
+        asked("GET", "/?Action=Unsubscribe&SubscriptionArn=guessed", user_agent="Mozilla/5.0"),
+        asked("GET", "/?Action=ConfirmSubscription&Token=short", user_agent="Mozilla/5.0"),
+        asked("GET", f"/2015-03-31/functions?{LINK}", user_agent="Mozilla/5.0"),
         # A WebSocket.
         asked("GET", "/_redrive/health", upgrade="websocket", connection="Upgrade", **EVIL),
         asked("GET", "/_redrive/health", upgrade="websocket", sec_fetch_mode="websocket"),
@@ -104,6 +113,8 @@ def test_what_a_page_can_make_a_browser_send_is_refused(request_: HttpRequest) -
         asked("POST", "/", sec_fetch_mode="cors", user_agent="node", content_type="application/json"),
         asked("GET", f"/?{PRESIGNED}"),
         asked("GET", "/?Action=ListQueues", **SIGNED),
+        asked("GET", f"/?{LINK}", user_agent="Mozilla/5.0"),
+        asked("GET", f"/?Action=Unsubscribe&SubscriptionArn={SUBSCRIPTION}", user_agent="Mozilla/5.0"),
         asked("GET", "/2015-03-31/functions"),
         asked("DELETE", "/2015-03-31/functions/f", **SIGNED),
         asked("GET", "/_redrive/health"),
