@@ -504,6 +504,7 @@ ALSO_BROKEN: Mapping[Plant, tuple[str, ...]] = {
     answering_before_the_commit: (RulesAndReplays.rule, Ends.rule),
     # An event that is replayed twice is one delivery, which is attempted again after it has ended.
     noting_a_replays_progress_in_memory: (RuleRetries.rule,),
+    # Alone it always breaks its own rule. After other plants in the same process it broke this one, once; why is open.
     noting_a_replays_progress_before_its_events: (RuleRetries.rule,),
 }
 """Rules that a defect breaks as well, perhaps before the one above."""
