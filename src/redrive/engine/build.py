@@ -31,6 +31,7 @@ from redrive.services.events.workers.connections import ConnectionWorker
 from redrive.services.events.workers.replays import ReplayWorker
 from redrive.services.events.workers.schedules import RuleScheduleWorker
 from redrive.services.iam.warnings import log_unknown
+from redrive.services.kms.workers.keys import KeyWorker
 from redrive.services.lambda_.queue_events import QueueEvents
 from redrive.services.lambda_.source import LambdaSource
 from redrive.services.lambda_.workers.mappings import MappingWorker
@@ -100,6 +101,7 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "user_policies",
         "users",
     ),
+    "kms": _operations("kms", "aliases", "encryption", "grants", "keys", "settings", "signatures"),
     "lambda": _operations(
         "lambda_",
         "code_signing",
@@ -198,6 +200,7 @@ def build_workers(
         ConnectionWorker(),
         ExpiryWorker(),
         GroupDeletionWorker(),
+        KeyWorker(),
         MacroWorker(),
         MappingWorker([queues], log),
         MetricsWorker([QueueSampler()]),

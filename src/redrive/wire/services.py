@@ -224,6 +224,7 @@ SERVICES: tuple[ServiceSpec, ...] = (
         error_namespace="com.amazonaws.cloudwatch",
     ),
     ServiceSpec(name="events", protocols=("json",), target_prefix="AWSEvents"),
+    ServiceSpec(name="kms", protocols=("json",), target_prefix="TrentService"),
     ServiceSpec(
         name="cloudtrail",
         protocols=("json",),

@@ -51,6 +51,8 @@ _DATA: Mapping[str, frozenset[str]] = MappingProxyType(
         # https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-logging-monitoring.html
         "events": _names("PutEvents PutPartnerEvents"),
         "iam": frozenset(),
+        # https://docs.aws.amazon.com/kms/latest/developerguide/logging-using-cloudtrail.html
+        "kms": frozenset(),
         # https://docs.aws.amazon.com/lambda/latest/dg/logging-using-cloudtrail.html
         "lambda": _names("Invoke InvokeAsync InvokeWithResponseStream"),
         # https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/logging_cw_api_calls_cwl.html
@@ -70,6 +72,18 @@ _READING = ("BatchGet", "Describe", "Detect", "Estimate", "Get", "List", "Simula
 
 _READS = frozenset(
     {
+        ("kms", "Decrypt"),
+        ("kms", "Encrypt"),
+        ("kms", "GenerateDataKey"),
+        ("kms", "GenerateDataKeyPair"),
+        ("kms", "GenerateDataKeyPairWithoutPlaintext"),
+        ("kms", "GenerateDataKeyWithoutPlaintext"),
+        ("kms", "GenerateMac"),
+        ("kms", "GenerateRandom"),
+        ("kms", "ReEncrypt"),
+        ("kms", "Sign"),
+        ("kms", "Verify"),
+        ("kms", "VerifyMac"),
         ("sts", "AssumeRole"),
         ("sts", "AssumeRoleWithSAML"),
         ("sts", "AssumeRoleWithWebIdentity"),
