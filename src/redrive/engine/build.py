@@ -135,6 +135,7 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "receipts",
         "receives",
     ),
+    "ssm": _operations("ssm", "reads", "tags", "writes"),
     "sts": _operations("sts", "sessions"),
 }
 

@@ -225,6 +225,7 @@ SERVICES: tuple[ServiceSpec, ...] = (
     ),
     ServiceSpec(name="events", protocols=("json",), target_prefix="AWSEvents"),
     ServiceSpec(name="kms", protocols=("json",), target_prefix="TrentService"),
+    ServiceSpec(name="ssm", protocols=("json",), target_prefix="AmazonSSM"),
     ServiceSpec(
         name="cloudtrail",
         protocols=("json",),

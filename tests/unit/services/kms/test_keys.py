@@ -8,6 +8,8 @@ from collections.abc import Iterator
 import pytest
 from botocore.exceptions import ClientError
 
+from redrive.core.documents import Document
+from redrive.services.kms.model.key import Key
 from redrive.testing.world import World
 
 DAYS_30_MS = 30 * 86_400_000
@@ -31,7 +33,7 @@ def code_of(failed: pytest.ExceptionInfo[ClientError]) -> tuple[str, str]:
     return error["Code"], error["Message"]
 
 
-def user(world: World, policy: dict | None = None):
+def user(world: World, policy: Document | None = None):
     """The client of a user, with an inline policy if one is given."""
     iam = world.client("iam")
     iam.create_user(UserName="ann")
@@ -272,7 +274,7 @@ def test_key_that_does_not_exist_is_not_found(kms, identifier: str, message: str
 
 
 def test_aws_managed_key_is_created_when_it_is_first_described(kms) -> None:
-    def ssm_key() -> str | None:
+    def ssm_key() -> object:
         return next(a.get("TargetKeyId") for a in kms.list_aliases()["Aliases"] if a["AliasName"] == "alias/aws/ssm")
 
     before = ssm_key()
@@ -397,6 +399,4 @@ def test_secret_of_no_key_is_in_the_store(world: World, kms) -> None:
 
 
 def _stored(tx, world: World, key_id: str) -> object:
-    from redrive.services.kms.model.key import Key
-
     return tx.resources.get(Key, world.caller().scope, key_id)

@@ -64,6 +64,7 @@ _DATA: Mapping[str, frozenset[str]] = MappingProxyType(
             "GetQueueUrl ListDeadLetterSourceQueues ListQueueTags ListQueues ReceiveMessage SendMessage "
             "SendMessageBatch"
         ),
+        "ssm": frozenset(),
         "sts": frozenset(),
     }
 )

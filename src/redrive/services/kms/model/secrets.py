@@ -1,7 +1,7 @@
 """The secrets of keys, and how they follow from the store's secret.
 
 The secret of a symmetric key or of an HMAC key is derived from the store's secret, the key's id, and the random id of
-its generation; it is stored nowhere. A private key is random, and stored encrypted under a key that is derived likewise.
+its generation; it is stored nowhere. A private key is random, and stored encrypted under a key that is derived too.
 """
 
 from __future__ import annotations

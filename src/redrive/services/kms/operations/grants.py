@@ -28,7 +28,8 @@ def create_grant(
 ) -> Document:  # fmt: skip
     """Let a principal do some operations with a key. The same grant with the same name is made once.
 
-    Errors: NotFoundException; DisabledException; KMSInvalidStateException; LimitExceededException (50,000 grants of a key); ValidationException.
+    Errors: NotFoundException; DisabledException; KMSInvalidStateException; LimitExceededException
+    (50,000 grants of a key); ValidationException.
     Source: https://docs.aws.amazon.com/kms/latest/APIReference/API_CreateGrant.html
     """
     found = find_by_id(tx, caller, key_id)

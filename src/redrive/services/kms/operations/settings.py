@@ -55,7 +55,7 @@ def list_key_policies(
     caller: Caller,
     *,
     key_id: str,
-    limit: int | None = None,
+    limit: int | None = None,  # noqa: ARG001 - it changes nothing here.
     marker: str | None = None,  # noqa: ARG001 - it changes nothing here.
 ) -> Document:
     """List the names of a key's policies: always `default`.
