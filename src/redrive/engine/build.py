@@ -39,6 +39,8 @@ from redrive.services.scheduler.misspellings import log_misspellings
 from redrive.services.scheduler.model.executions import ExecutionIds
 from redrive.services.scheduler.source import SchedulerSource
 from redrive.services.scheduler.workers.schedules import GroupDeletionWorker, ScheduleWorker
+from redrive.services.secretsmanager.workers.deletions import SecretDeletionWorker
+from redrive.services.secretsmanager.workers.rotations import RotationWorker
 from redrive.services.sqs.executions import executions_of
 from redrive.services.sqs.sampler import QueueSampler
 from redrive.services.sqs.visibility import count_visible, next_visible
@@ -125,6 +127,7 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         *_operations("scheduler", "occurrences"),
     ),
     "scheduler": _operations("scheduler", "groups", "schedules"),
+    "secretsmanager": _operations("secretsmanager", "rotation", "secrets", "settings", "values"),
     "sqs": _operations(
         "sqs",
         "attributes",
@@ -207,8 +210,10 @@ def build_workers(
         MetricsWorker([QueueSampler()]),
         MoveTaskWorker(),
         ReplayWorker(per_claim=knobs.events_replayed_per_claim),
+        RotationWorker(),
         RuleScheduleWorker(per_claim=knobs.occurrences_per_claim),
         ScheduleWorker(per_claim=knobs.occurrences_per_claim),
+        SecretDeletionWorker(),
         StackWorker(is_strict=settings.strict_templates, real_time=real_time),
         UpkeepWorker(AGEING, per_claim=knobs.rows_swept_per_claim),
     ]

@@ -227,6 +227,12 @@ SERVICES: tuple[ServiceSpec, ...] = (
     ServiceSpec(name="kms", protocols=("json",), target_prefix="TrentService"),
     ServiceSpec(name="ssm", protocols=("json",), target_prefix="AmazonSSM"),
     ServiceSpec(
+        name="secretsmanager",
+        protocols=("json",),
+        target_prefix="secretsmanager",
+        validation_code="InvalidParameterException",
+    ),
+    ServiceSpec(
         name="cloudtrail",
         protocols=("json",),
         target_prefix="com.amazonaws.cloudtrail.v20131101.CloudTrail_20131101",

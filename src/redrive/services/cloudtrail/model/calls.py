@@ -58,6 +58,7 @@ _DATA: Mapping[str, frozenset[str]] = MappingProxyType(
         # https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/logging_cw_api_calls_cwl.html
         "logs": _names("FilterLogEvents GetLogEvents GetLogGroupFields GetLogRecord PutLogEvents StartLiveTail"),
         "scheduler": frozenset(),
+        "secretsmanager": frozenset(),
         # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/logging-using-cloudtrail.html
         "sqs": _names(
             "ChangeMessageVisibility ChangeMessageVisibilityBatch DeleteMessage DeleteMessageBatch GetQueueAttributes "
