@@ -73,6 +73,7 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "time_to_live",
         "transactions",
     ),
+    "ecr": _operations("ecr", "repositories", "settings"),
     "events": _operations(
         "events",
         "api_destinations",

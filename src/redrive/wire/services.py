@@ -225,6 +225,12 @@ SERVICES: tuple[ServiceSpec, ...] = (
     ),
     ServiceSpec(name="events", protocols=("json",), target_prefix="AWSEvents"),
     ServiceSpec(name="kms", protocols=("json",), target_prefix="TrentService"),
+    ServiceSpec(
+        name="ecr",
+        protocols=("json",),
+        target_prefix="AmazonEC2ContainerRegistry_V20150921",
+        validation_code="InvalidParameterException",
+    ),
     ServiceSpec(name="ssm", protocols=("json",), target_prefix="AmazonSSM"),
     ServiceSpec(
         name="secretsmanager",

@@ -123,7 +123,7 @@ def test_bad_name_is_refused(ssm, name: str, code: str) -> None:
 )
 def test_bad_value_is_refused(ssm, given: dict[str, object], code: str) -> None:
     with pytest.raises(ClientError) as failed:
-        put(ssm, "a", **given)
+        put(ssm, "a", **given)  # type: ignore[arg-type]
 
     assert code_of(failed) == code
 

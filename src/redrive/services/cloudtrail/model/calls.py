@@ -48,6 +48,7 @@ _DATA: Mapping[str, frozenset[str]] = MappingProxyType(
             "BatchExecuteStatement BatchGetItem BatchWriteItem DeleteItem ExecuteStatement ExecuteTransaction GetItem "
             "PutItem Query Scan TransactGetItems TransactWriteItems UpdateItem"
         ),
+        "ecr": frozenset(),
         # https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-logging-monitoring.html
         "events": _names("PutEvents PutPartnerEvents"),
         "iam": frozenset(),

@@ -1,0 +1,111 @@
+"""Parameters, secrets, keys and repositories in templates."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from redrive.testing.world import World
+
+
+RULE = {
+    "rulePriority": 1, "action": {"type": "expire"},
+    "selection": {"tagStatus": "untagged", "countType": "sinceImagePushed", "countUnit": "days", "countNumber": 365},
+}  # fmt: skip
+LIFECYCLE = json.dumps({"rules": [RULE]})
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    world = World(seed=1)
+    yield world
+    world.close()
+
+
+def deploy(world: World, resources: dict[str, object], **more: object) -> dict[str, str]:
+    return world.deploy(json.dumps({"Resources": resources, **more}, indent=1))
+
+
+def one(type_name: str, **properties: object) -> dict[str, object]:
+    return {"Type": type_name, "Properties": properties}
+
+
+def update(world: World, resources: dict[str, object]) -> str:
+    client = world.client("cloudformation")
+    client.update_stack(StackName="stack", TemplateBody=json.dumps({"Resources": resources}))
+    world.settle()
+    return str(client.describe_stacks(StackName="stack")["Stacks"][0]["StackStatus"])
+
+
+def test_parameter_is_made_changed_and_deleted(world: World) -> None:
+    outputs = deploy(
+        world,
+        {"P": one("AWS::SSM::Parameter", Name="/a/b", Type="String", Value="1", Tags={"k": "v"})},
+        Outputs={"Name": {"Value": {"Ref": "P"}}, "Value": {"Value": {"Fn::GetAtt": "P.Value"}}},
+    )
+    ssm = world.client("ssm")
+    changed = update(world, {"P": one("AWS::SSM::Parameter", Name="/a/b", Type="String", Value="2")})
+    read = ssm.get_parameter(Name="/a/b")["Parameter"]
+    world.client("cloudformation").delete_stack(StackName="stack")
+    world.settle()
+
+    assert outputs == {"Name": "/a/b", "Value": "1"}
+    assert (changed, read["Value"], read["Version"]) == ("UPDATE_COMPLETE", "2", 2)
+    assert ssm.describe_parameters()["Parameters"] == []
+
+
+def test_generated_secret_keeps_its_value_over_updates(world: World) -> None:
+    generate = {"SecretStringTemplate": '{"username":"ann"}', "GenerateStringKey": "password", "PasswordLength": 20}
+    outputs = deploy(
+        world, {"S": one("AWS::SecretsManager::Secret", GenerateSecretString=generate)},
+        Outputs={"Arn": {"Value": {"Ref": "S"}}},
+    )  # fmt: skip
+    secrets = world.client("secretsmanager")
+    first = secrets.get_secret_value(SecretId=outputs["Arn"])["SecretString"]
+    update(world, {"S": one("AWS::SecretsManager::Secret", GenerateSecretString=generate, Description="d")})
+
+    assert json.loads(first)["username"] == "ann"
+    assert len(json.loads(first)["password"]) == 20
+    assert secrets.get_secret_value(SecretId=outputs["Arn"])["SecretString"] == first
+
+
+def test_key_with_alias_encrypts_and_waits_for_its_deletion(world: World) -> None:
+    deploy(
+        world,
+        {
+            "K": one("AWS::KMS::Key", EnableKeyRotation=True, PendingWindowInDays=7),
+            "A": one("AWS::KMS::Alias", AliasName="alias/orders", TargetKeyId={"Ref": "K"}),
+        },
+    )
+    kms = world.client("kms")
+    key = kms.encrypt(KeyId="alias/orders", Plaintext=b"x")["KeyId"]
+    world.client("cloudformation").delete_stack(StackName="stack")
+    world.settle()
+
+    assert kms.describe_key(KeyId=key)["KeyMetadata"]["KeyState"] == "PendingDeletion"
+
+
+def test_repository_of_a_bootstrap_stack_is_made_and_is_empty(world: World) -> None:
+    statement = {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": ["ecr:BatchGetImage"]}
+    deploy(
+        world,
+        {
+            "R": one(
+                "AWS::ECR::Repository",
+                RepositoryName="assets",
+                ImageTagMutability="IMMUTABLE",
+                LifecyclePolicy={"LifecyclePolicyText": LIFECYCLE},
+                RepositoryPolicyText={"Version": "2012-10-17", "Statement": [statement]},
+            )
+        },
+    )
+    ecr = world.client("ecr")
+    described = ecr.describe_repositories(repositoryNames=["assets"])["repositories"][0]
+
+    assert described["imageTagMutability"] == "IMMUTABLE"
+    assert ecr.describe_images(repositoryName="assets")["imageDetails"] == []
+    with pytest.raises(ecr.exceptions.ClientError) as failed:
+        ecr.get_authorization_token()
+    assert "does not implement ecr GetAuthorizationToken" in str(failed.value)
