@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterator
 
 import pytest
+from botocore.exceptions import ClientError
 
+from redrive.core.errors import UserError
 from redrive.testing.world import World
-
 
 RULE = {
     "rulePriority": 1, "action": {"type": "expire"},
@@ -109,3 +110,62 @@ def test_repository_of_a_bootstrap_stack_is_made_and_is_empty(world: World) -> N
     with pytest.raises(ecr.exceptions.ClientError) as failed:
         ecr.get_authorization_token()
     assert "does not implement ecr GetAuthorizationToken" in str(failed.value)
+
+
+def test_parameter_type_takes_its_value_from_ssm_and_shows_it(world: World) -> None:
+    ssm = world.client("ssm")
+    ssm.put_parameter(Name="/queue", Value="orders", Type="String")
+    declared = {"Name": {"Type": "AWS::SSM::Parameter::Value<String>", "Default": "/queue"}}
+    outputs = deploy(
+        world, {"Q": one("AWS::SQS::Queue", QueueName={"Ref": "Name"})}, Parameters=declared,
+        Outputs={"Name": {"Value": {"Fn::GetAtt": "Q.QueueName"}}},
+    )  # fmt: skip
+
+    stack = world.client("cloudformation").describe_stacks(StackName="stack")["Stacks"][0]
+    assert outputs == {"Name": "orders"}
+    assert stack["Parameters"] == [
+        {"ParameterKey": "Name", "ParameterValue": "/queue", "ResolvedValue": "orders"}
+    ]  # fmt: skip
+
+
+def test_parameter_type_without_its_parameter_is_refused(world: World) -> None:
+    declared = {"Name": {"Type": "AWS::SSM::Parameter::Value<String>", "Default": "/none"}}
+
+    with pytest.raises(ClientError) as failed:
+        deploy(world, {"Q": one("AWS::SQS::Queue")}, Parameters=declared)
+
+    assert "Unable to fetch parameters [/none] from parameter store for this account." in str(failed.value)
+
+
+def test_references_to_parameters_and_secrets_become_their_values(world: World) -> None:
+    world.client("ssm").put_parameter(Name="/queue", Value="orders", Type="String")
+    world.client("secretsmanager").create_secret(Name="db", SecretString='{"password":"topsecret"}')
+    description = {"Fn::Sub": "{{resolve:secretsmanager:${Name}:SecretString:password}}"}
+    resources = {
+        "Q": one("AWS::SQS::Queue", QueueName="{{resolve:ssm:/queue:1}}"),
+        "P": one("AWS::SSM::Parameter", Name="p", Type="String", Value=description),
+    }
+    deploy(world, resources, Parameters={"Name": {"Type": "String", "Default": "db"}})
+
+    events = world.client("cloudformation").describe_stack_events(StackName="stack")["StackEvents"]
+    assert world.client("sqs").list_queues()["QueueUrls"][0].endswith("/orders")
+    assert world.client("ssm").get_parameter(Name="p")["Parameter"]["Value"] == "topsecret"
+    assert "topsecret" not in repr(events)
+
+
+@pytest.mark.parametrize(
+    ("reference", "reason"),
+    [
+        ("{{resolve:ssm:/none}}", "Parameters: [ssm:/none::] cannot be found."),
+        ("{{resolve:ssm:/none:x}}", "Incorrect format is used in the following SSM reference"),
+        ("{{resolve:ssm-secure:/none}}", "SSM Secure reference is not supported in: [AWS::SQS::Queue/Properties/"),
+        ("{{resolve:secretsmanager:db:SecretString:user}}", "Could not find a value associated with JSONKey"),
+    ],
+)
+def test_reference_without_a_value_fails_its_resource(world: World, reference: str, reason: str) -> None:
+    world.client("secretsmanager").create_secret(Name="db", SecretString="{}")
+
+    with pytest.raises(UserError) as failed:
+        deploy(world, {"Q": one("AWS::SQS::Queue", QueueName=reference)})
+
+    assert reason in str(failed.value)
