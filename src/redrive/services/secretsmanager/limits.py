@@ -24,7 +24,7 @@ PASSWORD_LENGTH = 32
 PASSWORD_LENGTH_MAX = 4_096
 
 STEP_WAITS_MS = (MINUTE_MS, 2 * MINUTE_MS)
-"""The waits before a failed step of a rotation is called again, as Lambda does with events; then the rotation failed."""
+"""The waits before a failed step of a rotation is called again, as Lambda does; then the rotation failed."""
 
 STEP_MARGIN_MS = 30 * SECOND_MS
 """How much longer than its function's timeout a step may take until it is called again."""

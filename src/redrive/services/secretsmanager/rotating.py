@@ -42,8 +42,8 @@ def check_invocable(tx: Transaction, found: Found, function: str) -> None:
     except ServiceError:
         raise ServiceError(
             "AccessDeniedException",
-            "Secrets Manager cannot invoke the specified Lambda function. Ensure that the function policy grants access "
-            "to the principal secretsmanager.amazonaws.com.",
+            "Secrets Manager cannot invoke the specified Lambda function. Ensure that the function policy grants "
+            "access to the principal secretsmanager.amazonaws.com.",
         ) from None
 
 

@@ -33,6 +33,12 @@ JSON_TYPES = {
 }
 
 MEANT: Mapping[str, str] = {
+    "AWS::KMS::Key/KeySpec replaces": "The kind of a key cannot be changed by the API.",
+    "AWS::KMS::Key/KeyUsage replaces": "The kind of a key cannot be changed by the API.",
+    "AWS::KMS::Key/MultiRegion replaces": "The kind of a key cannot be changed by the API.",
+    "AWS::KMS::Key/Origin replaces": "The kind of a key cannot be changed by the API.",
+    "AWS::SSM::Parameter attribute Type": "The reference of the type lists it among the return values.",
+    "AWS::SSM::Parameter attribute Value": "The reference of the type lists it among the return values.",
     "AWS::DynamoDB::Table/LocalSecondaryIndexes replaces": "DynamoDB's API changes no local index of a table.",
     "AWS::Logs::LogGroup/LogGroupClass replaces": "The class of a log group cannot be changed by the API.",
     "AWS::Scheduler::Schedule/GroupName replaces": "The group is part of what names a schedule in the API.",

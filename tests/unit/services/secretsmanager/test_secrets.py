@@ -40,7 +40,7 @@ def stages(secrets, name: str = "s") -> dict[str, list[str]]:
 def test_secret_is_read_by_name_by_arn_and_by_arn_without_suffix(secrets) -> None:
     made = secrets.create_secret(Name="shop/db", SecretString="one")
 
-    values = [secrets.get_secret_value(SecretId=id) for id in ("shop/db", made["ARN"], made["ARN"][:-7])]
+    values = [secrets.get_secret_value(SecretId=one) for one in ("shop/db", made["ARN"], made["ARN"][:-7])]
 
     assert [value["SecretString"] for value in values] == ["one"] * 3
     assert values[0]["VersionStages"] == ["AWSCURRENT"]

@@ -98,7 +98,7 @@ def _put_policy(place: Place, properties: Document) -> Existing:
     return Existing(made["ARN"], properties, {"Id": made["ARN"]})
 
 
-def _update_policy(place: Place, existing: Existing, properties: Document) -> Existing:  # noqa: ARG001 - it is put anew.
+def _update_policy(place: Place, existing: Existing, properties: Document) -> Existing:  # noqa: ARG001 - put anew.
     return _put_policy(place, properties)
 
 
@@ -198,7 +198,7 @@ ROTATION_SCHEDULE = ResourceType(
 
 SECRET_TARGET_ATTACHMENT = ResourceType(
     name="AWS::SecretsManager::SecretTargetAttachment",
-    properties={"SecretId": required(TEXT), "TargetId": required(TEXT), "TargetType": required(TEXT)},
+    properties={"SecretId": replacing(required(TEXT)), "TargetId": required(TEXT), "TargetType": required(TEXT)},
     create=_attach,
     update=not_updatable,
     delete=_detach,

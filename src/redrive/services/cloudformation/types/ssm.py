@@ -5,6 +5,7 @@ Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/a
 
 from __future__ import annotations
 
+from redrive.core.arn import Arn
 from redrive.core.documents import Document
 from redrive.services.cloudformation.types.resource import Existing, Place, ResourceType, changed_keys
 from redrive.services.cloudformation.types.schema import JSON, TEXT, PropertyError, replacing, required
@@ -32,7 +33,7 @@ def _create(place: Place, properties: Document) -> Existing:
     name = place.name(_given_name(properties), _NAME_LENGTH_MAX)
     tags = [{"Key": key, "Value": value} for key, value in (properties.get("Tags") or {}).items()]
     place.call("ssm", "PutParameter", Name=name, Tags=tags or None, **_settings(properties))
-    return _existing(name, properties)
+    return _existing(place, name, properties)
 
 
 def _given_name(properties: Document) -> str | None:
@@ -54,11 +55,12 @@ def _update(place: Place, existing: Existing, properties: Document) -> Existing:
     added = [{"Key": key, "Value": value} for key, value in after.items() if before.get(key) != value]
     if added:
         place.call("ssm", "AddTagsToResource", ResourceType=_PARAMETER, ResourceId=name, Tags=added)
-    return _existing(name, properties)
+    return _existing(place, name, properties)
 
 
-def _existing(name: str, properties: Document) -> Existing:
-    return Existing(name, properties, {"Type": properties["Type"], "Value": properties["Value"]})
+def _existing(place: Place, name: str, properties: Document) -> Existing:
+    arn = Arn("ssm", place.caller.region, place.caller.account, f"parameter/{name.removeprefix('/')}")
+    return Existing(name, properties, {"Arn": str(arn), "Type": properties["Type"], "Value": properties["Value"]})
 
 
 def _delete(place: Place, existing: Existing) -> None:
@@ -81,7 +83,7 @@ PARAMETER = ResourceType(
     create=_create,
     update=_update,
     delete=_delete,
-    attributes=frozenset({"Type", "Value"}),
+    attributes=frozenset({"Arn", "Type", "Value"}),
     name_property="Name",
     missing=frozenset({"ParameterNotFound"}),
 )

@@ -54,6 +54,6 @@ def _check_expression(text: str) -> None:
         raise invalid_parameter(f"Invalid ScheduleExpression: {error.reason}") from None
     if is_frequent or (rate is None and _CRON.fullmatch(text) is None):
         raise invalid_parameter(
-            f"Invalid ScheduleExpression: {text}. It is a rate of {limits.ROTATION_HOURS_MIN} hours or more, or of days, "
-            "or a cron expression at the beginning of an hour, with * as the year."
+            f"Invalid ScheduleExpression: {text}. It is a rate of {limits.ROTATION_HOURS_MIN} hours or more, or of "
+            "days, or a cron expression at the beginning of an hour, with * as the year."
         )

@@ -48,7 +48,7 @@ class Rotation:
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A secret. `uid` tells it from an earlier secret of the same name; `fence` counts calls of the rotation function."""
+    """A secret. `uid` tells it from an earlier secret of its name; `fence` counts calls of the rotation function."""
 
     KIND: ClassVar[str] = "secretsmanager.secret"
 
@@ -121,7 +121,7 @@ class Secret:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """The value of a version, encrypted under a key of KMS, in base64. Its resource name begins with the secret's uid."""
+    """The value of a version, encrypted by KMS, in base64. Its resource name begins with the secret's uid."""
 
     KIND: ClassVar[str] = "secretsmanager.value"
 

@@ -43,7 +43,7 @@ def chosen_tier(given: str | None, present: str | None, value: str, policies: st
     """
     size = len(value.encode())
     needs_advanced = size > limits.STANDARD_BYTES_MAX or bool(policies)
-    if present == ADVANCED or given == ADVANCED or (given == INTELLIGENT and needs_advanced):
+    if ADVANCED in (present, given) or (given == INTELLIGENT and needs_advanced):
         if size > limits.ADVANCED_BYTES_MAX:
             raise invalid(
                 f"Advanced tier parameters support a maximum parameter value of {limits.ADVANCED_BYTES_MAX} characters."

@@ -66,8 +66,8 @@ def put_parameter(
     present = tx.resources.get(Parameter, caller.scope, key)
     if overwrite and tags:
         raise invalid(
-            "Invalid request: tags and overwrite can't be used together. To create a parameter with tags, please remove "
-            "overwrite flag. To update tags for an existing parameter, please use AddTagsToResource or "
+            "Invalid request: tags and overwrite can't be used together. To create a parameter with tags, please "
+            "remove overwrite flag. To update tags for an existing parameter, please use AddTagsToResource or "
             "RemoveTagsFromResource."
         )
     if present is not None and not overwrite:
@@ -110,9 +110,9 @@ def _changed(
     check_policies(kept["policies"])
     present_tier = None if present is None else present.tier
     tier = chosen_tier(given["tier"], present_tier, value, kept["policies"])
-    if present is None and tx.services.limits is Limits.STRICT and tier == STANDARD:
-        if tx.resources.count(Parameter, caller.scope) >= limits.STANDARD_PARAMETERS_MAX:
-            raise ServiceError("ParameterLimitExceeded", "You have exceeded the number of parameters for this account.")
+    is_counted = present is None and tx.services.limits is Limits.STRICT and tier == STANDARD
+    if is_counted and tx.resources.count(Parameter, caller.scope) >= limits.STANDARD_PARAMETERS_MAX:
+        raise ServiceError("ParameterLimitExceeded", "You have exceeded the number of parameters for this account.")
     key_id = (kept["key_id"] or DEFAULT_KEY) if kind == SECURE_STRING else None
     return replace(
         before, type=kind, version=before.version + 1, tier=tier, data_type=data_type, key_id=key_id,
