@@ -136,7 +136,7 @@ def _detach(place: Place, existing: Existing) -> None:
 
 
 def _warn_of_attachment(properties: Document) -> str:
-    return f"redrive does not serve {properties.get('TargetType')}: the connection's details are not written to the secret."
+    return f"redrive does not serve {properties.get('TargetType')}: its address is not written to the secret."
 
 
 SECRET = ResourceType(

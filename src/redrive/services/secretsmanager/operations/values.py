@@ -140,7 +140,7 @@ def update_secret_version_stage(
         if holder is not None and holder.id not in (move_to_version_id, remove_from_version_id):
             raise invalid_parameter(
                 f"The parameter RemoveFromVersionId can't be empty. Staging label {version_stage} is currently "
-                f"attached to version {holder.id}, so you must explicitly reference that version in RemoveFromVersionId."
+                f"attached to version {holder.id}, so name that version in RemoveFromVersionId."
             )
         versions = staged(secret.versions, move_to_version_id, (version_stage,))
     elif version_stage == CURRENT:
