@@ -10,9 +10,23 @@ import json
 from collections.abc import Mapping
 
 from redrive.wire.model.shapes import OperationModel
-from tests.fuzz.furniture import ALLOW_ALL, DLQ, FUNCTION, GROUP, QUEUE, ROLE, TEMPLATE, TRUST, archive, known
+from tests.fuzz.furniture import (
+    ALLOW_ALL,
+    DLQ,
+    FUNCTION,
+    GROUP,
+    QUEUE,
+    ROLE,
+    STREAM,
+    TEMPLATE,
+    TRUST,
+    archive,
+    known,
+    table_record,
+)  # fmt: skip
 from tests.fuzz.values import Draw, Moment
 
+TABLE_STREAM = str(known()["StreamArn"][0])
 _URL = known()["QueueUrl"][0]
 _FIFO = known()["QueueUrl"][1]
 _KEY = {"id": {"S": "1"}, "at": {"N": "1"}}
@@ -122,6 +136,37 @@ EXAMPLES: Mapping[tuple[str, str], Mapping[str, object]] = {
         "MaximumRetryAttempts": 1,
         "DestinationConfig": {"OnFailure": {"Destination": DLQ}},
     },
+    ("kinesis", "PutRecord"): {"StreamName": "clicks", "Data": b"x", "PartitionKey": "k", "ExplicitHashKey": "1"},
+    ("kinesis", "PutRecords"): {
+        "StreamARN": STREAM,
+        "Records": [{"Data": b"x", "PartitionKey": "k"}, {"Data": b"", "PartitionKey": "l", "ExplicitHashKey": "5"}],
+    },
+    ("kinesis", "GetShardIterator"): {
+        "StreamName": "clicks",
+        "ShardId": "shardId-000000000000",
+        "ShardIteratorType": "AT_TIMESTAMP",
+        "Timestamp": Moment(1_735_689_000),
+    },
+    ("kinesis", "ListShards"): {
+        "StreamName": "clicks",
+        "ShardFilter": {"Type": "FROM_TIMESTAMP", "Timestamp": Moment(1_735_689_000)},
+        "MaxResults": 1,
+    },
+    ("kinesis", "SplitShard"): {
+        "StreamName": "clicks",
+        "ShardToSplit": "shardId-000000000001",
+        "NewStartingHashKey": str(3 << 126),
+    },
+    ("kinesis", "MergeShards"): {
+        "StreamName": "clicks",
+        "ShardToMerge": "shardId-000000000002",
+        "AdjacentShardToMerge": "shardId-000000000003",
+    },
+    ("kinesis", "UpdateShardCount"): {
+        "StreamName": "clicks",
+        "TargetShardCount": 2,
+        "ScalingType": "UNIFORM_SCALING",
+    },
     ("dynamodb", "CreateTable"): {
         "TableName": "fresh",
         "BillingMode": "PAY_PER_REQUEST",
@@ -131,7 +176,7 @@ EXAMPLES: Mapping[tuple[str, str], Mapping[str, object]] = {
             {"AttributeName": "g", "AttributeType": "N"},
         ],
         "Tags": [{"Key": "a", "Value": "b"}],
-        "StreamSpecification": {"StreamEnabled": False},
+        "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"},
     },
     ("dynamodb", "PutItem"): {
         "TableName": "orders",
@@ -172,6 +217,40 @@ EXAMPLES: Mapping[tuple[str, str], Mapping[str, object]] = {
         "TotalSegments": 2,
     },
     ("dynamodb", "BatchWriteItem"): {"RequestItems": {"orders": [{"PutRequest": {"Item": _KEY}}]}},
+    ("dynamodb", "ExecuteStatement"): {
+        "Statement": 'SELECT c.d[0] FROM orders WHERE id IN [?] AND "at" >= 1 AND NOT n IS MISSING ORDER BY "at"',
+        "Parameters": [{"S": "2"}],
+        "Limit": 2,
+    },
+    ("dynamodb", "BatchExecuteStatement"): {
+        "Statements": [
+            {
+                "Statement": "UPDATE orders SET c = [{'a': <<?>>}] WHERE id = '1' AND \"at\" = 1 RETURNING ALL NEW *",
+                "Parameters": [{"N": "1"}],
+            },
+            {"Statement": "INSERT INTO orders VALUE {'id': 'new', 'at': -1.5e2}"},
+        ],
+    },
+    ("dynamodb", "ExecuteTransaction"): {
+        "TransactStatements": [
+            {"Statement": "EXISTS(SELECT * FROM orders WHERE id = '1' AND \"at\" = 1 AND size(id) BETWEEN 1 AND 2)"},
+            {"Statement": "DELETE FROM orders WHERE id = '2' AND \"at\" = 1 AND begins_with(id, 'x')"},
+        ],
+    },
+    ("dynamodb", "CreateBackup"): {"TableName": "orders", "BackupName": "nightly"},
+    ("dynamodb", "UpdateContinuousBackups"): {
+        "TableName": "orders",
+        "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True, "RecoveryPeriodInDays": 3},
+    },
+    ("dynamodb", "PutResourcePolicy"): {
+        "ResourceArn": "arn:aws:dynamodb:us-east-1:000000000000:table/orders",
+        "Policy": json.dumps(
+            {
+                "Version": "2012-10-17",
+                "Statement": [{"Effect": "Allow", "Principal": "*", "Action": "dynamodb:GetItem", "Resource": "*"}],
+            }
+        ),
+    },
     ("dynamodb", "TransactWriteItems"): {
         "ClientRequestToken": "t",
         "TransactItems": [
@@ -194,6 +273,17 @@ EXAMPLES: Mapping[tuple[str, str], Mapping[str, object]] = {
     ("dynamodb", "UpdateTimeToLive"): {
         "TableName": "orders",
         "TimeToLiveSpecification": {"Enabled": True, "AttributeName": "at"},
+    },
+    ("dynamodbstreams", "DescribeStream"): {"StreamArn": TABLE_STREAM, "Limit": 3},
+    ("dynamodbstreams", "GetShardIterator"): {
+        "StreamArn": TABLE_STREAM,
+        "ShardId": table_record().shard_id,
+        "ShardIteratorType": "AT_SEQUENCE_NUMBER",
+        "SequenceNumber": table_record().sequence_number,
+    },
+    ("dynamodbstreams", "GetRecords"): {
+        "ShardIterator": table_record().iterator,
+        "Limit": 5,
     },
     ("events", "CreateEventBus"): {
         "Name": "orders",
@@ -294,6 +384,17 @@ EXAMPLES: Mapping[tuple[str, str], Mapping[str, object]] = {
     },
     ("logs", "FilterLogEvents"): {"logGroupName": GROUP, "filterPattern": "{ $.a = 1 }", "startTime": 0, "limit": 5},
     ("logs", "GetLogEvents"): {"logGroupName": GROUP, "logStreamName": "one", "startFromHead": True},
+    ("logs", "PutDeliverySource"): {
+        "name": "source",
+        "resourceArn": "arn:aws:events:us-east-1:000000000000:event-bus/default",
+        "logType": "INFO_LOGS",
+    },
+    ("logs", "PutDeliveryDestination"): {
+        "name": "destination",
+        "deliveryDestinationConfiguration": {
+            "destinationResourceArn": f"arn:aws:logs:us-east-1:000000000000:log-group:{GROUP}"
+        },
+    },
     ("logs", "TagResource"): {
         "resourceArn": f"arn:aws:logs:us-east-1:000000000000:log-group:{GROUP}",
         "tags": {"a": "b"},

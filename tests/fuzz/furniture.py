@@ -7,6 +7,7 @@ import io
 import json
 import zipfile
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from redrive.store.sqlite import Snapshot
 from redrive.testing.world import World
@@ -29,6 +30,7 @@ QUEUE = f"arn:aws:sqs:us-east-1:{ACCOUNT}:orders"
 DLQ = f"arn:aws:sqs:us-east-1:{ACCOUNT}:dead"
 FUNCTION = f"arn:aws:lambda:us-east-1:{ACCOUNT}:function:echo"
 GROUP = "/aws/lambda/echo"
+STREAM = f"arn:aws:kinesis:us-east-1:{ACCOUNT}:stream/clicks"
 TEMPLATE = json.dumps(
     {
         "Parameters": {"Name": {"Type": "String", "Default": "made"}},
@@ -65,12 +67,48 @@ def _furniture() -> Snapshot:
     _table(world)
     _logs(world)
     _bus(world)
+    _stream(world)
     world.client("cloudwatch").put_metric_data(Namespace="Shop", MetricData=[{"MetricName": "Orders", "Value": 3}])
     world.client("cloudformation").create_stack(StackName="shop", TemplateBody=TEMPLATE)
     world.settle()
     saved = world.store.save()
     world.close()
     return saved
+
+
+class Recorded(NamedTuple):
+    """A record in the stream of a table."""
+
+    shard_id: str
+    sequence_number: str
+    iterator: str
+    """Of the place before the record."""
+
+
+@functools.cache
+def table_record() -> Recorded:
+    """A record of the table's stream in such a world."""
+    world = furnished()
+    streams = world.client("dynamodbstreams")
+    arn = known()["StreamArn"][0]
+    for shard in streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]:
+        shard_id = shard["ShardId"]
+        given = streams.get_shard_iterator(StreamArn=arn, ShardId=shard_id, ShardIteratorType="TRIM_HORIZON")
+        for record in streams.get_records(ShardIterator=given["ShardIterator"])["Records"]:
+            world.close()
+            return Recorded(shard_id, record["dynamodb"]["SequenceNumber"], given["ShardIterator"])
+    raise LookupError("the stream of the table has no records")
+
+
+def _stream(world: World) -> None:
+    """A stream with records, a closed shard and a consumer."""
+    kinesis = world.client("kinesis")
+    kinesis.create_stream(StreamName="clicks", ShardCount=2)
+    kinesis.put_records(
+        StreamName="clicks", Records=[{"PartitionKey": str(number), "Data": b"x"} for number in range(8)]
+    )
+    kinesis.split_shard(StreamName="clicks", ShardToSplit="shardId-000000000000", NewStartingHashKey=str(1 << 126))
+    kinesis.register_stream_consumer(StreamARN=STREAM, ConsumerName="app")
 
 
 def _bus(world: World) -> None:
@@ -155,6 +193,13 @@ def known() -> Mapping[str, tuple[object, ...]]:
             {"Arn": FUNCTION, "RoleArn": ROLE, "RetryPolicy": {"MaximumRetryAttempts": 0}},
             {"Arn": "arn:aws:scheduler:::aws-sdk:sqs:sendMessage", "RoleArn": ROLE, "Input": '{"QueueUrl":1}'},
         ),
+        "StreamName": ("clicks", "fresh"),
+        "StreamARN": (STREAM, f"{STREAM}2"),
+        "ResourceARN": (STREAM,),
+        "ConsumerName": ("app", "fresh"),
+        "ShardId": ("shardId-000000000000", "shardId-000000000002"),
+        "PartitionKey": ("k", "é"),
+        "ExplicitHashKey": ("0", str((1 << 128) - 1), str(1 << 128)),
         "TableName": ("orders", "plain", "fresh"),
         "Key": keys,
         "Item": keys,
@@ -198,6 +243,7 @@ def known() -> Mapping[str, tuple[object, ...]]:
             f"arn:aws:dynamodb:us-east-1:{ACCOUNT}:table/orders",
             f"arn:aws:logs:us-east-1:{ACCOUNT}:log-group:{GROUP}",
         ),
+        "StreamArn": (f"arn:aws:dynamodb:us-east-1:{ACCOUNT}:table/orders/stream/2025-01-01T00:00:00.000",),
         "RoleSessionName": ("session",),
         "Tags": ([{"Key": "a", "Value": "b"}], {"a": "b"}),
         "TagKeys": (["a"],),
@@ -254,8 +300,9 @@ def _table(world: World) -> None:
     types = [{"AttributeName": "id", "AttributeType": "S"}, {"AttributeName": "at", "AttributeType": "N"}]
     for name, count in (("plain", 1), ("orders", 2)):
         dynamodb.create_table(
-            TableName=name, KeySchema=keys[:count], AttributeDefinitions=types[:count], BillingMode="PAY_PER_REQUEST"
-        )
+            TableName=name, KeySchema=keys[:count], AttributeDefinitions=types[:count], BillingMode="PAY_PER_REQUEST",
+            StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
+        )  # fmt: skip
     for number in range(3):
         item = {"id": {"S": "1"}, "at": {"N": str(number)}, "c": {"M": {"d": {"L": [{"N": "1"}, {"S": "x"}]}}}}
         dynamodb.put_item(TableName="orders", Item=item)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from redrive.core.documents import load_json
 from redrive.core.errors import ServiceError
-from redrive.languages import dynamo, event_pattern, iam, log_filter, schedule, template
+from redrive.languages import dynamo, event_pattern, iam, log_filter, partiql, schedule, template
 from redrive.testing.world import START
 from redrive.wire.message import HttpRequest
 from redrive.wire.model.files import Models
@@ -74,6 +74,16 @@ def _read_update(text: str) -> object:
 
 def _read_projection(text: str) -> object:
     return dynamo.project(dynamo.parse_projection(text, _placeholders()), dynamo.read_item(ITEM))
+
+
+def _read_statement(text: str) -> object:
+    parsed = partiql.parse(text)
+    bound = partiql.bind(parsed, [dynamo.read_value({"S": "x"})] * parsed.parameters)
+    where = bound.select.where if isinstance(bound, partiql.Exists) else getattr(bound, "where", None)
+    if where is None:
+        return bound
+    keys = partiql.Keys("a", "S", "n", "N")
+    return dynamo.holds(where, dynamo.read_item(ITEM)), partiql.reaches_of(where, keys)
 
 
 def _read_value(text: str) -> object:
@@ -325,6 +335,18 @@ LANGUAGES = {
         (ServiceError,),
         ("a", "b", "#a", "#b", ".", "[0]", "[1]", ",", " ", "c", "n", "["),
         sentences.projection,
+    ),
+    "partiql": Language(
+        _read_statement,
+        (ServiceError,),
+        tuple(
+            """
+            SELECT * FROM t WHERE UPDATE SET REMOVE INSERT INTO VALUE DELETE EXISTS( ORDER BY RETURNING ALL OLD LIMIT a
+            n b.c [0] "q" 'x' ' " ? 1 -2.5 1e999999999999 = <> < <= AND OR NOT IN BETWEEN IS MISSING NULL ( ) [ ] { }
+            << >> : , ; . -- /* */ # @ size( contains( begins_with( set_add( list_append( + - *
+            """.split()
+        ),
+        sentences.partiql,
     ),
     "value": Language(
         _read_value,

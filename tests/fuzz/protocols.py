@@ -28,6 +28,10 @@ def request_of(
             target = f"{service.spec.target_prefix}.{operation.name}"
             headers |= {"x-amz-target": target, "content-type": f"application/x-amz-json-{service.json_version}"}
             return HttpRequest("POST", "/", "", headers, json_bytes(params, draw))
+        case "aws-cbor":
+            target = f"{service.spec.target_prefix}.{operation.name}"
+            headers |= {"x-amz-target": target, "content-type": f"application/x-amz-cbor-{service.json_version}"}
+            return HttpRequest("POST", "/", "", headers, cbor_bytes(params, draw))
         case "query":
             fields = {"Action": operation.name, "Version": service.api_version}
             if operation.input is not None:

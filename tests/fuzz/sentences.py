@@ -112,6 +112,42 @@ def projection(draw: Draw) -> str:
     return ", ".join(draw.choice(PATHS) for _ in range(draw.one_of(1, 2, 5)))
 
 
+LITERALS = ("1", "-2.5e3", "'x'", "'it''s'", "NULL", "true", "?", "[1, ?]", "<<'a', 'b'>>", "{'a': [{'b': 1}]}", "''")
+"""Values of PartiQL."""
+
+
+def partiql(draw: Draw) -> str:
+    """A statement of PartiQL."""
+    path, value = draw.one_of("a", "b.c", "b.c[0]", '"with space"', "n"), draw.choice(LITERALS)
+    key = draw.one_of("a = 'x'", "a = 'x' AND n = 1", "a IN ['x', 'y']", "a = 'x' OR a = 'y'", "n > 1")
+    where = draw.one_of("", f" WHERE {key}", f" WHERE {key} AND {_clause(draw)}", f" WHERE {_clause(draw)}")
+    returning = draw.one_of("", " RETURNING ALL OLD *", " RETURNING MODIFIED NEW *")
+    changed = draw.one_of(f"SET {path} = {value}", f"SET n = n + {value}", f"REMOVE {path}",
+                          f"SET {path} = list_append({path}, {value})", f"SET n = set_add(n, {value})")  # fmt: skip
+    return draw.one_of(
+        f"SELECT {draw.one_of('*', path, f'{path}, a')} FROM t{where}{draw.one_of('', ' ORDER BY n DESC')}",
+        f"INSERT INTO t VALUE {{'a': {value}, 'n': {draw.choice(LITERALS)}}}",
+        f"UPDATE t {changed} {changed}{where}{returning}",
+        f"DELETE FROM t{where}{returning}",
+        f"EXISTS(SELECT * FROM t{where})",
+    )
+
+
+def _clause(draw: Draw, depth: int = 0) -> str:
+    path, value = draw.one_of("a", "b.c", "n", "size(a)"), draw.choice(LITERALS)
+    plain = draw.one_of(
+        f"{path} {draw.one_of('=', '<>', '<', '>=', '!=')} {value}",
+        f"{path} BETWEEN {value} AND {draw.choice(LITERALS)}",
+        f"{path} {draw.one_of('IN', 'NOT IN')} [{value}, {draw.choice(LITERALS)}]",
+        f"{path} IS {draw.one_of('MISSING', 'NOT MISSING', 'NULL', 'INT')}",
+        f"{draw.one_of('contains', 'begins_with', 'attribute_type')}({path}, {value})",
+    )
+    if depth > 3 or draw.chance(0.5):
+        return plain
+    first, second = _clause(draw, depth + 1), _clause(draw, depth + 1)
+    return draw.one_of(f"NOT {first}", f"{first} AND {second}", f"({first}) OR ({second})", "(" * 30 + first + ")" * 30)
+
+
 def policy(draw: Draw) -> str:
     """A policy document."""
     statements = [_statement(draw) for _ in range(draw.one_of(1, 1, 2, 5))]

@@ -15,11 +15,12 @@ from botocore.awsrequest import HeadersDict
 from redrive.testing.world import World
 from redrive.wire.message import HttpRequest, HttpResponse
 from redrive.wire.model.shapes import OperationModel
+from redrive.wire.protocols import cbor_body
 from tests.fuzz.furniture import furnished
 from tests.fuzz.work import ending
 
-STATEMENTS_MAX = 500
-"""More SQL than any call needs: a batch of 100 writes to a table with indexes has some 300."""
+STATEMENTS_MAX = 600
+"""More SQL than any call needs: a batch of 500 records inserts each of them."""
 
 PROTOCOLS = {"json": "json", "query": "query", "rest-json": "rest-json", "smithy-rpc-v2-cbor": "smithy-rpc-v2-cbor"}
 
@@ -105,17 +106,27 @@ def play(requests: Sequence[HttpRequest]) -> None:
 
 
 def parsed(response: HttpResponse, operation: OperationModel, protocol: str) -> dict[str, Any]:
-    """What botocore makes of an answer, which is a result or an error with a code."""
+    """What botocore makes of an answer, which is a result or an error with a code.
+
+    Botocore does not speak the CBOR of the SDK for Java, which is read here.
+    """
     shape = _botocore_model(operation.service).operation_model(operation.name).output_shape
     is_stream = operation.output is not None and operation.output.payload is not None
     body = io.BytesIO(response.body) if is_stream and response.status < 300 else response.body
     answer = {"status_code": response.status, "headers": HeadersDict(response.headers), "body": body}
-    document: dict[str, Any] = _parser(protocol).parse(answer, shape)
+    document: dict[str, Any] = (
+        _read_cbor(response) if protocol == "aws-cbor" else _parser(protocol).parse(answer, shape)
+    )
     code = str(document.get("Error", {}).get("Code", ""))
     # Where there is no code, botocore puts the status.
     if response.status >= 300 and (not code or code.isdigit() or code == "Unknown"):
         raise BrokenPromiseError(f"an error has no code: {response}")
     return document
+
+
+def _read_cbor(response: HttpResponse) -> dict[str, Any]:
+    document: dict[str, Any] = cbor_body.parse(response.body) if response.body else {}
+    return {"Error": {"Code": document.get("__type", "")}} if response.status >= 300 else document
 
 
 def _is_named_unserved(response: HttpResponse) -> bool:

@@ -194,7 +194,7 @@ def _rules(place: Place, rule: str | None, bus: str) -> list[Document]:
 
 def _listed(events: Any, bus: str) -> Iterator[Document]:
     for page in events.get_paginator("list_rules").paginate(EventBusName=bus):
-        yield from page["Rules"]
+        yield from (rule for rule in page["Rules"] if "ManagedBy" not in rule)
 
 
 def _print(found: list[RuleExplanation], count: int) -> None:

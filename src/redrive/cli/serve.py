@@ -19,6 +19,8 @@ from redrive.gateway.keys import VARIABLE, read_keys
 from redrive.gateway.server import Options, Server
 from redrive.services.scheduler.model.executions import ExecutionIds
 
+CALLED_HOSTS = "REDRIVE_CALL_HOSTS"
+
 GARBAGE_THRESHOLD = 50_000
 """How many more objects there must be before Python's garbage collector runs."""
 
@@ -33,6 +35,10 @@ GARBAGE_THRESHOLD = 50_000
 @click.option(
     "--allow-origin", "allowed_origins", multiple=True, metavar="ORIGIN",
     help="Let web pages of this origin call, such as http://localhost:3000; * for all pages.",
+)  # fmt: skip
+@click.option(
+    "--call-host", "called_hosts", multiple=True, metavar="NAME", envvar=CALLED_HOSTS,
+    help=f"Let API destinations call this host beyond this machine; again for more. Also from {CALLED_HOSTS}.",
 )  # fmt: skip
 @click.option("--data", type=click.Path(path_type=Path), help="Keep everything in this directory, durably.")
 @store_option
@@ -61,12 +67,15 @@ GARBAGE_THRESHOLD = 50_000
     "--key", "keys", multiple=True, metavar="ID:SECRET[:ACCOUNT]",
     help="An access key of the account's root; repeatable. Also from REDRIVE_KEYS, separated by spaces.",
 )  # fmt: skip
+@click.option(
+    "--cloudtrail", is_flag=True, help="Make API calls events of the default buses, by a trail named redrive."
+)
 @click.option("-v", "--verbose", is_flag=True, help="Log every change of state.")
 def command(
-    host: str, port: int, allowed_hosts: tuple[str, ...], allowed_origins: tuple[str, ...], data: Path | None,
-    store: str | None, clock: str, start: str | None, seed: int, account: str,
-    slots: int, limits: str, strict_templates: bool, on_unknown: str, execution_id: str,
-    require_signatures: bool | None, keys: tuple[str, ...], verbose: bool,
+    host: str, port: int, allowed_hosts: tuple[str, ...], allowed_origins: tuple[str, ...],
+    called_hosts: tuple[str, ...], data: Path | None, store: str | None, clock: str, start: str | None, seed: int,
+    account: str, slots: int, limits: str, strict_templates: bool, on_unknown: str, execution_id: str,
+    require_signatures: bool | None, keys: tuple[str, ...], cloudtrail: bool, verbose: bool,
 ) -> None:  # fmt: skip
     """Serve AWS's APIs from this machine.
 
@@ -80,9 +89,12 @@ def command(
         host=host, port=port, allowed_hosts=allowed_hosts, allowed_origins=allowed_origins,
         data=place, account=account, virtual=clock == "virtual",
         start=None if start is None else _instant(start), seed=seed, slots=slots,
-        settings=Settings(Limits(limits), strict_templates, ExecutionIds(execution_id), OnUnknown(on_unknown)),
+        settings=Settings(
+            Limits(limits), strict_templates, ExecutionIds(execution_id), OnUnknown(on_unknown), _hosts(called_hosts)
+        ),
         require_signatures=require_signatures,
         keys=read_keys([*keys, *os.environ.get(VARIABLE, "").split()], account=account),
+        has_trail=cloudtrail,
     )  # fmt: skip
     server = Server(options, LineLog(SystemClock(), verbose=verbose))
     _collect_garbage_seldom()
@@ -103,6 +115,15 @@ def _allowed(server: Server, hosts: tuple[str, ...], origins: tuple[str, ...]) -
     names = ", ".join(["localhost", "any address of its own" if server.is_open else server.address, *hosts])
     pages = f"web pages of {', '.join(origins)} may call it" if origins else "no web page may call it (--allow-origin)"
     return f"It answers to the names {names} (--allow-host); {pages}."
+
+
+def _hosts(written: tuple[str, ...]) -> frozenset[str]:
+    """The hosts that --call-host names. Errors: UserError for what is no name of a host."""
+    for host in written:
+        if not host or any(sign in host for sign in "/*@ "):
+            what = f"--call-host {host!r} is no name of a host."
+            raise UserError(what, next_step="Write the name alone: --call-host example.com", exit_code=2)
+    return frozenset(host.lower() for host in written)
 
 
 def _collect_garbage_seldom() -> None:

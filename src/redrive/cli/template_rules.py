@@ -10,10 +10,10 @@ from redrive.core.documents import Document, dump_json
 from redrive.core.errors import ServiceError, UserError
 from redrive.core.scope import Scope
 from redrive.languages.event_pattern import Pattern, PatternError, parse
-from redrive.languages.template import Node, PseudoParameters, TemplateError, read_root, resolve
+from redrive.languages.template import Node, TemplateError, read_root, resolve
 from redrive.packaging.template import local_code
 from redrive.services.cloudformation.model.stack import Blueprint
-from redrive.services.cloudformation.templates import Plan, make_plan
+from redrive.services.cloudformation.templates import Plan, PlanScope, make_plan
 from redrive.services.cloudformation.transforms.expansion import expanded
 
 RULE = "AWS::Events::Rule"
@@ -100,29 +100,14 @@ def _rule(file: Path, plan: Plan, logical_id: str) -> list[TemplateRule]:
     return [TemplateRule(str(properties.get("Name") or logical_id), bus, pattern, is_enabled)]
 
 
-class _Names:
+class _Names(PlanScope):
     """Resolves references by what the template itself says; see ResolutionScope."""
-
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-
-    @property
-    def pseudo(self) -> PseudoParameters:
-        return self._plan.pseudo
-
-    @property
-    def mappings(self) -> Mapping[str, Mapping[str, Mapping[str, Node]]]:
-        return self._plan.template.mappings
-
-    @property
-    def conditions(self) -> Mapping[str, bool]:
-        return self._plan.active.conditions
 
     def ref(self, name: str) -> Node:
         """A parameter's value, or the name of a resource."""
-        if name in self._plan.parameters:
-            value = self._plan.parameters[name]
-            return value if isinstance(value, str) else list(value)
+        value = self.parameter(name)
+        if value is not None:
+            return value
         properties: Document = dict(self._plan.template.resources[name].properties)
         named = next((properties[key] for key in _NAMES if key in properties), None)
         return name if named is None else resolve(named, self)

@@ -40,7 +40,8 @@ def _verb(event: Event) -> str:
     match event["state"]:
         case "delivered":
             sent = f" and sent message {event['led_to']}" if event.get("led_to") else ""
-            return f"succeeded{sent}"
+            done = f" with {event['why']}" if event.get("why") else ""
+            return f"succeeded{done}{sent}"
         case "retrying":
             return f"{failed}; the next attempt is at {event['next']}"
         case "dead-lettered":

@@ -47,6 +47,9 @@ class Knobs:
     events_replayed_per_claim: int = _knob(100, simulated=(1, 10))
     """How many events of a replay one transaction publishes."""
 
+    items_indexed_per_claim: int = _knob(200, simulated=(1, 10))
+    """How many items one transaction writes into an index that is being filled."""
+
 
 PRODUCTION = Knobs()
 

@@ -31,13 +31,15 @@ class Succeeded:
 class Failed:
     """The target did not accept the delivery: the code and message of its error.
 
-    The target has asked for a wait of at least `wait_ms` before the next attempt.
+    The target has asked for a wait of at least `wait_ms` before the next attempt. `version` is the version of the
+    target that ran, if one ran and the target has versions.
     """
 
     code: str
     message: str
     kind: FailureKind
     wait_ms: int = 0
+    version: str = ""
 
 
 Outcome = Succeeded | Failed

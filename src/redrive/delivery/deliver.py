@@ -125,7 +125,7 @@ class DeliveryWorker:
         origin = _begun(tx, source, delivery)
         if attempt.resume is None:
             source.answered(tx, delivery, attempt.errand, result)
-            outcome = source.outcome(result)
+            outcome = source.outcome(attempt.errand, result)
             self._conclude(tx, source, origin, delivery, outcome, next_place=OUTSIDE, ran=_ran(result))
             return
         assert isinstance(result, InvocationResult), "operations run functions outside, and nothing else"

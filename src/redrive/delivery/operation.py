@@ -75,7 +75,8 @@ class OutsideNeeded(Exception):
         self.outside = outside
 
 
-Answer = Document | Wait | Outside | ByNode
+Answer = Document | Wait | Outside | ByNode | ServiceError
+"""A returned ServiceError refuses the call as a raised one does, but what the operation has written is committed."""
 
 F = TypeVar("F", bound=Callable[..., Answer])
 

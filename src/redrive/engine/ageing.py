@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from redrive.core.clock import DAY_MS, MINUTE_MS
+from redrive.core.clock import DAY_MS, HOUR_MS, MINUTE_MS
 from redrive.delivery.upkeep.metrics import KEPT_MS as METRICS_KEPT_MS
 from redrive.delivery.upkeep.metrics import MetricSweep
 from redrive.delivery.upkeep.worker import RUNS_KEPT_MS, Ageing, RunSweep, TokenSweep
+from redrive.services.dynamodb.limits import STREAM_RETENTION_MS
+from redrive.services.dynamodb.stream_retention import TableStreamSweep
 from redrive.services.events.archiving import ArchiveSweep
 from redrive.services.events.limits import REPLAYS_KEPT_MS
+from redrive.services.kinesis.retention import StreamSweep
 from redrive.services.logs.retention import LogSweep
 from redrive.services.sqs.limits import DEDUPLICATION_MS
 from redrive.services.sqs.retention import MessageSweep
@@ -15,6 +18,7 @@ from redrive.services.sqs.retention import MessageSweep
 _ARCHIVES = ArchiveSweep()
 _MESSAGES = MessageSweep()
 _RUNS = RunSweep()
+_STREAMS = TableStreamSweep()
 
 AGEING: tuple[Ageing, ...] = (
     Ageing(
@@ -29,6 +33,10 @@ AGEING: tuple[Ageing, ...] = (
     ),
     Ageing("data points of metrics", f"{METRICS_KEPT_MS // DAY_MS} days", MetricSweep()),
     Ageing("log events", "the retention of their group, if it has one", LogSweep()),
+    Ageing("records of streams of Kinesis, and closed shards", "the retention of their stream", StreamSweep()),
     Ageing("archived events", "the retention of their archive, if it has one", _ARCHIVES),
     Ageing("replays", f"{REPLAYS_KEPT_MS // DAY_MS} days after their end", _ARCHIVES),
+    Ageing("records of DynamoDB streams", f"{STREAM_RETENTION_MS // HOUR_MS} hours", _STREAMS),
+    Ageing("disabled DynamoDB streams", f"{STREAM_RETENTION_MS // HOUR_MS} hours after their end", _STREAMS),
+    Ageing("the log of a table with point-in-time recovery", "the period of its recovery", _STREAMS),
 )  # fmt: skip

@@ -21,9 +21,11 @@ from redrive.engine.engine import Engine, Runner
 from redrive.engine.faults import FaultyInvoker
 from redrive.engine.registry import Registry
 from redrive.engine.services import BoundServices
+from redrive.engine.streams import STREAM_SOURCES
 from redrive.invoke.http_calls import HttpCalls
 from redrive.services.cloudformation.workers.macros import MacroWorker
 from redrive.services.cloudformation.workers.stacks import StackWorker
+from redrive.services.dynamodb.workers.backfill import BackfillWorker
 from redrive.services.dynamodb.workers.expiry import ExpiryWorker
 from redrive.services.events.api_calls import ApiCalls
 from redrive.services.events.source import EventsSource
@@ -34,7 +36,9 @@ from redrive.services.iam.warnings import log_unknown
 from redrive.services.kms.workers.keys import KeyWorker
 from redrive.services.lambda_.queue_events import QueueEvents
 from redrive.services.lambda_.source import LambdaSource
+from redrive.services.lambda_.urls import serve_url
 from redrive.services.lambda_.workers.mappings import MappingWorker
+from redrive.services.lambda_.workers.streams import StreamMappingWorker
 from redrive.services.scheduler.misspellings import log_misspellings
 from redrive.services.scheduler.model.executions import ExecutionIds
 from redrive.services.scheduler.source import SchedulerSource
@@ -65,14 +69,22 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
     "dynamodb": _operations(
         "dynamodb",
         "account",
+        "backups",
         "batches",
+        "destinations",
+        "insights",
         "items",
+        "partiql",
         "reads",
+        "recovery",
+        "resource_policies",
         "tables",
         "tags",
         "time_to_live",
         "transactions",
+        "transfers",
     ),
+    "dynamodbstreams": _operations("dynamodb", "streams"),
     "ecr": _operations("ecr", "repositories", "settings"),
     "events": _operations(
         "events",
@@ -104,22 +116,41 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "user_policies",
         "users",
     ),
+    "kinesis": _operations(
+        "kinesis", "account", "consumers", "policies", "reads", "settings", "shards", "streams", "tags", "writes"
+    ),
     "kms": _operations("kms", "aliases", "encryption", "grants", "keys", "settings", "signatures"),
     "lambda": _operations(
         "lambda_",
+        "aliases",
         "code_signing",
         "concurrency",
         "event_invoke",
+        "function_lists",
         "functions",
         "invoke",
         "layer_permissions",
         "layers",
         "mappings",
         "permissions",
+        "provisioned",
+        "resource_policies",
         "settings",
         "tags",
+        "urls",
+        "versions",
     ),
-    "logs": _operations("logs", "events", "groups", "resource_policies", "streams", "tags"),
+    "logs": _operations(
+        "logs",
+        "deliveries",
+        "delivery_destinations",
+        "delivery_sources",
+        "events",
+        "groups",
+        "resource_policies",
+        "streams",
+        "tags",
+    ),
     # Our own surface. Operations about a service's resources live in that service's package.
     "redrive": (
         *_operations("redrive", "assets", "clock", "faults", "runs", "server", "store"),
@@ -151,13 +182,15 @@ class Settings:
     `limits`: whether quotas apply. `strict_templates`: whether an unknown property of a resource type fails the stack,
     as on AWS; if False, it is left out with a warning in the stack's events (docs/decisions/0009). `on_unknown`: how
     stacks handle resource types and properties that AWS has and redrive does not serve (0013). `execution_ids`: whether
-    a schedule's execution has one id, or each of its attempts has its own.
+    a schedule's execution has one id, or each of its attempts has its own. `called_hosts`: the hosts beyond this
+    machine that API destinations, and the authorization endpoints of connections, may call.
     """
 
     limits: Limits = Limits.STRICT
     strict_templates: bool = False
     execution_ids: ExecutionIds = ExecutionIds.PER_OCCURRENCE
     on_unknown: OnUnknown = OnUnknown.REFUSE
+    called_hosts: frozenset[str] = frozenset()
 
 
 DEFAULTS = Settings()
@@ -177,7 +210,8 @@ def build_engine(
     faulty = FaultyInvoker(invoker, run, real_time=real_time, commits=store)
     registry = bind_registry(store, models, settings)
     workers = build_workers(log, settings, knobs, real_time=real_time)
-    return Engine(run, registry, workers, faulty, log, http=HttpCalls())
+    http = HttpCalls(allowed_hosts=settings.called_hosts)
+    return Engine(run, registry, workers, faulty, log, http=http, serve_url=serve_url)
 
 
 def bind_registry(store: Store, models: Models, settings: Settings = DEFAULTS) -> Registry:
@@ -201,6 +235,7 @@ def build_workers(
     return [
         DeliveryWorker(sources, log, per_claim=knobs.deliveries_per_claim),
         # In alphabetical order.
+        BackfillWorker(per_claim=knobs.items_indexed_per_claim),
         CleaningWorker(),
         ConnectionWorker(),
         ExpiryWorker(),
@@ -216,5 +251,6 @@ def build_workers(
         ScheduleWorker(per_claim=knobs.occurrences_per_claim),
         SecretDeletionWorker(),
         StackWorker(is_strict=settings.strict_templates, real_time=real_time),
+        StreamMappingWorker(STREAM_SOURCES, log),
         UpkeepWorker(AGEING, per_claim=knobs.rows_swept_per_claim),
     ]

@@ -20,6 +20,7 @@ from redrive.delivery.operation import Answer, ByNode, Outside, Wait
 from redrive.delivery.outside.errand import Result
 from redrive.delivery.outside.http_call import NO_HTTP, HttpCall, HttpCaller
 from redrive.delivery.outside.invocation import Invocation, Invoker
+from redrive.delivery.web import ServeUrl, no_urls
 from redrive.delivery.worker import Attempt, FreeSlots, Worker
 from redrive.engine.registry import Registry
 from redrive.store.api import Step, Transaction
@@ -51,11 +52,12 @@ class Engine:
 
     def __init__(
         self, run: Runner, registry: Registry, workers: Sequence[Worker], invoker: Invoker, log: Log, *,
-        http: HttpCaller = NO_HTTP,
+        http: HttpCaller = NO_HTTP, serve_url: ServeUrl = no_urls,
     ) -> None:  # fmt: skip
         self.run = run
         self.registry = registry
         self.invoker = invoker
+        self.serve_url = serve_url
         self._http = http
         self._workers: Mapping[str, Worker] = {worker.name: worker for worker in workers}
         self._places = {worker.name: place for place, worker in enumerate(workers)}
@@ -71,7 +73,7 @@ class Engine:
         """
         return self.conclude(self.run(lambda tx: self.registry.begin(tx, caller, service, operation, params)))
 
-    def conclude(self, answer: Answer | ServiceError) -> Document:
+    def conclude(self, answer: Answer) -> Document:
         """The document of an answer. Performs the outside part first, if there is one. Errors: a returned error."""
         match answer:
             case ServiceError():

@@ -12,7 +12,7 @@ from typing import NoReturn
 from redrive.core.errors import Bug, ServiceError
 from redrive.core.scope import Caller
 from redrive.delivery.operation import OPERATION_ATTRIBUTE, Answer
-from redrive.engine.trails import Call, record_call, run_recorded, wants_record
+from redrive.engine.trails import Call, record_call, run_recorded, wants_data_record, wants_record
 from redrive.services.cloudtrail.model.calls import CallKind, kind_of
 from redrive.services.iam import access
 from redrive.store.api import Transaction
@@ -137,7 +137,8 @@ class Registry:
 
         If CloudTrail records the call, an error is returned, not raised: raising would undo the record.
         """
-        if entry.kind is CallKind.DATA or not wants_record(tx, caller, entry.model.service):
+        wants = wants_data_record if entry.kind is CallKind.DATA else wants_record
+        if not wants(tx, caller, entry.model.service):
             return self.run(entry, tx, caller, params)
         call = self._call(entry, caller, params, headers.get("user-agent", ""))
         return run_recorded(tx, call, lambda: self.run(entry, tx, caller, params))
@@ -148,7 +149,10 @@ class Registry:
     ) -> None:  # fmt: skip
         """Record the answer to what one service has called at another, if a trail asks for that."""
         entry = self._entries.get((service, operation))
-        if entry is not None and entry.kind is not CallKind.DATA and wants_record(tx, caller, service):
+        if entry is None:
+            return
+        wants = wants_data_record if entry.kind is CallKind.DATA else wants_record
+        if wants(tx, caller, service):
             record_call(tx, self._call(entry, caller, params, ""), answer)
 
     def _call(self, entry: Entry, caller: Caller, params: Mapping[str, object], user_agent: str) -> Call:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from redrive.core.arn import Arn
+from redrive.core.clock import Instant
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.core.leniency import OnUnknown
 from redrive.core.limits import Limits
 from redrive.core.scope import Caller
 from redrive.delivery.operation import Answer, ByNode, Outside, OutsideNeeded, Wait
+from redrive.delivery.sources.stream_sources import StartingPoint, StreamSource
 from redrive.engine.registry import Registry
+from redrive.engine.streams import STREAM_SOURCES
 from redrive.services.events import own_events
 from redrive.services.iam import access
+from redrive.services.logs import vending
 from redrive.store.api import Transaction
 
 
@@ -23,12 +28,16 @@ class BoundServices:
     authorize = staticmethod(access.authorize)
     publish_event = staticmethod(own_events.publish_event)
     publish_read_call = staticmethod(own_events.publish_read_call)
+    vend_logs = staticmethod(vending.vend_logs)
+    vended_log_types = staticmethod(vending.vended_log_types)
     user_of = staticmethod(access.user_of)
 
     def __init__(
-        self, registry: Registry, *, limits: Limits = Limits.STRICT, on_unknown: OnUnknown = OnUnknown.REFUSE
-    ) -> None:
+        self, registry: Registry, *, limits: Limits = Limits.STRICT, on_unknown: OnUnknown = OnUnknown.REFUSE,
+        streams: Sequence[StreamSource] = STREAM_SOURCES,
+    ) -> None:  # fmt: skip
         self.limits = limits
+        self._streams = {source.service: source for source in streams}
         self.on_unknown = on_unknown
         self._registry = registry
 
@@ -46,6 +55,8 @@ class BoundServices:
                 return result
             case Outside():
                 raise OutsideNeeded(answer)
+            case ServiceError():
+                raise answer
             case ByNode():
                 message = f"{operation} is about the server as a whole; it cannot be called within a transaction."
                 raise ServiceError("ValidationException", message)
@@ -64,6 +75,16 @@ class BoundServices:
             raise
         self._registry.record_inner(tx, caller, service, operation, params, answer)
         return answer
+
+    def begin_reading(
+        self, tx: Transaction, caller: Caller, stream_arn: str, start: str, at: Instant | None
+    ) -> Mapping[str, int]:
+        """The shards of a stream, with the positions of a new reader."""
+        source = self._streams.get(Arn.parse(stream_arn).service)
+        if source is None:
+            raise ServiceError("ResourceNotFoundException", f"Stream not found: {stream_arn}")
+        shards = source.shards(tx, caller, stream_arn)
+        return {shard.id: source.position(tx, stream_arn, shard.id, StartingPoint(start), at) for shard in shards}
 
     def read(self, service: str, operation: str, document: Mapping[str, object]) -> Mapping[str, object]:
         """Parameters from a JSON document."""

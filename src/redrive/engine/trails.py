@@ -14,10 +14,11 @@ from redrive.core.clock import format_instant
 from redrive.core.documents import Document, dump_json
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller, Scope
-from redrive.delivery.operation import Answer
+from redrive.delivery.operation import Answer, Outside
+from redrive.services.cloudtrail.model import data_events
 from redrive.services.cloudtrail.model.calls import CallKind, event_name
 from redrive.services.cloudtrail.model.records import ApiCall
-from redrive.services.cloudtrail.recording import GLOBAL_REGION, is_recorded, record
+from redrive.services.cloudtrail.recording import GLOBAL_REGION, is_data_recorded, is_recorded, record, record_data
 from redrive.services.iam import access
 from redrive.store.api import Transaction
 from redrive.wire.model.shapes import Member, OperationModel, Shape
@@ -58,6 +59,11 @@ def wants_record(tx: Transaction, caller: Caller, service: str) -> bool:
     return is_recorded(tx, Scope(caller.account, GLOBAL_REGION) if is_global else caller.scope)
 
 
+def wants_data_record(tx: Transaction, caller: Caller, service: str) -> bool:
+    """Whether a trail may record events of data of a service that this caller causes."""
+    return service in data_events.TYPES and is_data_recorded(tx, caller.scope)
+
+
 def run_recorded(tx: Transaction, call: Call, run: Callable[[], Answer]) -> Answer | ServiceError:
     """Run an operation and record the call. An error is returned, not raised, so that the record is committed."""
     try:
@@ -71,17 +77,28 @@ def run_recorded(tx: Transaction, call: Call, run: Callable[[], Answer]) -> Answ
 
 
 def record_call(tx: Transaction, call: Call, answer: object) -> None:
-    """Record a call by its answer. An answer that is still to come is not recorded."""
-    if not isinstance(answer, dict | ServiceError):
+    """Record a call by its answer. An answer that is still to come is not recorded, unless the call is about data."""
+    is_data = call.kind is CallKind.DATA
+    if not isinstance(answer, dict | ServiceError) and not (is_data and isinstance(answer, Outside)):
         return
+    resources: tuple[Document, ...] = ()
+    if is_data:
+        arns = data_events.arns_of(call.model.service, call.params, call.caller.scope)
+        resources = tuple(data_events.told(call.model.service, arns, call.caller.scope))
+        if not resources:
+            return
     error = answer if isinstance(answer, ServiceError) else None
     told = ApiCall(
         host_name=call.host_name, name=event_name(call.model.service, call.model.name),
-        is_read_only=call.kind is CallKind.READ, documents=partial(_documents, call, answer),
+        is_read_only=data_events.reads(call.model.name) if is_data else call.kind is CallKind.READ,
+        documents=partial(_data_documents if is_data else _documents, call, answer), data_resources=resources,
         error_code="" if error is None else error.code, error_message="" if error is None else error.message,
         user_agent=call.user_agent,
     )  # fmt: skip
     principal_id = partial(access.holder_id, tx, call.caller)
+    if is_data:
+        record_data(tx, call.caller, told, type=data_events.TYPES[call.model.service], principal_id=principal_id)
+        return
     record(tx, call.caller, told, is_global=call.is_global, principal_id=principal_id)
 
 
@@ -91,6 +108,14 @@ def _documents(call: Call, answer: object) -> tuple[Document | None, Document | 
     if call.kind is CallKind.READ or not isinstance(answer, dict):
         return parameters, None
     return parameters, _limited(_shown(call.model.output, answer, call.model), "responseElements")
+
+
+def _data_documents(call: Call, _: object) -> tuple[Document | None, Document | None]:
+    """The parameters of a call about data, without the data."""
+    shown = _shown(call.model.input, call.params, call.model)
+    left = {name: value for name, value in shown.items() if name in data_events.SHOWN[call.model.service]}
+    hidden = {name: HIDDEN for name in left if name in data_events.HIDDEN}
+    return _limited({**left, **hidden}, "requestParameters"), None
 
 
 def _limited(shown: Document, name: str) -> Document | None:

@@ -138,6 +138,8 @@ class Admin:
                 return perform(self._node, is_wanted)
             case Wait() | Outside():
                 raise Bug("an operation of our own surface neither waits nor runs functions")
+            case ServiceError():
+                raise answer
             case _:
                 return answer
 

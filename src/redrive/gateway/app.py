@@ -26,6 +26,7 @@ from redrive.delivery.operation import Outside, Wait
 from redrive.engine.engine import Engine
 from redrive.gateway.admin import ASSETS_PATH, Admin, is_health
 from redrive.gateway.chain import Exchange, Gateway
+from redrive.gateway.function_urls import UrlExchange, UrlTarget, may_be_url, url_target
 from redrive.gateway.guard import Guard, Preflight, Refused
 from redrive.gateway.http.ports import Reply
 from redrive.gateway.refusals import OWN_PATH, own_refusal, refusal
@@ -106,7 +107,8 @@ class App:
     def handle(self, request: HttpRequest, reply: Reply) -> None:
         """Begin to answer a request."""
         try:
-            verdict = self._guard.judge(request)
+            target = self._url_target(request)
+            verdict = self._guard.judge(request) if target is None else self._guard.judge_url(target.host)
             if verdict is not None:
                 if isinstance(verdict, Refused):
                     reply.send(self._refused(request, verdict))
@@ -119,15 +121,21 @@ class App:
         except Exception as error:  # noqa: BLE001 - the caller gets an answer to any exception, and the log records it.
             reply.send(self._failed(request, error))
 
+    def _url_target(self, request: HttpRequest) -> UrlTarget | None:
+        """The function URL that a request is for. A Host that the guard has cached is never that of a URL."""
+        if request.path == "/" and request.headers.get("host") in self._guard.known_hosts:
+            return None
+        return url_target(request) if may_be_url(request) else None
+
     def _open(self, request: HttpRequest, reply: Reply) -> None:
-        if request.path.startswith(OWN_PATH):
+        if request.path.startswith(OWN_PATH) and not may_be_url(request):
             self._administer(request, reply)
         elif len(request.body) > LARGE_BODY_BYTES or "content-encoding" in request.headers:
             self._admit_large(request, reply)
         else:
             self._opened(self._gateway.open(request), reply)
 
-    def _opened(self, exchange: Exchange | HttpResponse, reply: Reply) -> None:
+    def _opened(self, exchange: Exchange | UrlExchange | HttpResponse, reply: Reply) -> None:
         if isinstance(exchange, HttpResponse):
             reply.send(exchange)
         else:
@@ -154,7 +162,7 @@ class App:
         self._spawn(self._open_large(request, reply))
 
     async def _open_large(self, request: HttpRequest, reply: Reply) -> None:
-        opened: Exchange | HttpResponse
+        opened: Exchange | UrlExchange | HttpResponse
         try:
             opened = await asyncio.get_running_loop().run_in_executor(self._large, self._gateway.open, request)
         except Exception as error:  # noqa: BLE001 - as in handle.
@@ -164,7 +172,7 @@ class App:
         if reply.is_wanted:
             self._opened(opened, reply)
 
-    def _answered(self, exchange: Exchange, reply: Reply, answer: object) -> None:
+    def _answered(self, exchange: Exchange | UrlExchange, reply: Reply, answer: object) -> None:
         """Take the answer of the operation's step, which is committed to disk now."""
         if isinstance(answer, Wait):
             self._spawn(self._await(exchange, reply, answer, self._waiters.park(answer.topics)))
@@ -216,7 +224,7 @@ class App:
         next_step = f"Its log has more under the id {request_id}."
         return refusal(request, 500, "InternalFailure", what, next_step, request_id=request_id)
 
-    async def _await(self, exchange: Exchange, reply: Reply, wait: Wait, parked: Parked) -> None:
+    async def _await(self, exchange: Exchange | UrlExchange, reply: Reply, wait: Wait, parked: Parked) -> None:
         """Ask again each time an answer may have come, until there is one or the first wait's deadline has passed.
 
         If the caller has gone, no message is received: the message would be invisible with nobody to delete it.
@@ -254,7 +262,7 @@ class App:
         parked.cancel()
         return bool(woken) or not is_virtual
 
-    async def _perform(self, exchange: Exchange, reply: Reply, outside: Outside) -> None:
+    async def _perform(self, exchange: Exchange | UrlExchange, reply: Reply, outside: Outside) -> None:
         answer: object
         try:
             result = await asyncio.get_running_loop().run_in_executor(

@@ -22,10 +22,18 @@ from redrive.core.documents import Document
 from redrive.core.entropy import Entropy, new_row_id
 from redrive.core.errors import Conflict, Doubtful, ServiceError, Unavailable, UserError
 from redrive.core.log import Log
-from redrive.core.scope import Caller
+from redrive.core.scope import Caller, Scope
 from redrive.delivery.operation import Answer
 from redrive.engine.engine import Engine
 from redrive.engine.registry import Entry, Unserved
+from redrive.gateway.function_urls import (
+    UrlExchange,
+    UrlTarget,
+    is_signed,
+    may_be_url,
+    url_exchange,
+    url_target,
+)
 from redrive.gateway.identity import Identity
 from redrive.store.api import Transaction
 from redrive.wire.message import HttpRequest, HttpResponse
@@ -36,6 +44,10 @@ from redrive.wire.route import Route, Router, Unroutable, route_of_stranger
 
 TRACE_HEADER = "x-amzn-trace-id"
 """The header that passes X-Ray's trace from service to service."""
+
+
+NOBODY = Scope("anonymous", "us-east-1")
+"""The account of a request to a function URL that nobody signed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +86,12 @@ class Gateway:
         self._entropy = entropy
         self._log = log
 
-    def open(self, request: HttpRequest) -> Exchange | HttpResponse:
+    def open(self, request: HttpRequest) -> Exchange | UrlExchange | HttpResponse:
         """Decode a request. If the request is refused, return the answer that says why."""
         request_id = new_row_id(self._entropy, self._identity.now)
+        target = url_target(request) if may_be_url(request) else None
+        if target is not None:
+            return self._open_url(request, target, request_id)
         try:
             route = self._router.route(request)
         except Unroutable as error:
@@ -95,6 +110,16 @@ class Gateway:
             return Exchange(route, entry, caller, params, self._engine, request.headers, signer.user_key, gzip)
         except ServiceError as error:
             return route.codec.encode_error(error, request_id)
+
+    def _open_url(self, request: HttpRequest, target: UrlTarget, request_id: str) -> UrlExchange | HttpResponse:
+        """Identify who calls a function URL. What the URL itself decides is known in the step."""
+        if not is_signed(request):
+            return url_exchange(request, target, self._engine, Caller(NOBODY, request_id))
+        try:
+            signer = self._identity.identify(request, request_id, "lambda")
+        except ServiceError as error:
+            return json_response(403, {"Message": error.message})
+        return url_exchange(request, target, self._engine, signer.caller, user_key=signer.user_key)
 
     def _unroutable(self, error: Unroutable, request: HttpRequest, request_id: str) -> Exchange | HttpResponse:
         """The answer to a request for no operation; a role or user is first asked whether they might call it."""
@@ -121,8 +146,10 @@ class Gateway:
         registry.check(entry, params)
         return entry
 
-    def answer(self, exchange: Exchange, result: Document | BaseException) -> HttpResponse:
+    def answer(self, exchange: Exchange | UrlExchange, result: Document | BaseException) -> HttpResponse:
         """The answer to an exchange, from its result or from the exception that the step raised."""
+        if isinstance(exchange, UrlExchange):
+            return self._answer_url(exchange, result)
         route, request_id = exchange.route, exchange.caller.request_id
         if not isinstance(result, BaseException):
             try:
@@ -131,6 +158,14 @@ class Gateway:
             except Exception as error:  # noqa: BLE001 - a result that cannot be encoded is our defect.
                 result = error
         return route.codec.encode_error(self._service_error(route, result, request_id), request_id)
+
+    def _answer_url(self, exchange: UrlExchange, result: Document | BaseException) -> HttpResponse:
+        if not isinstance(result, BaseException):
+            return exchange.response(result)
+        if isinstance(result, ServiceError):
+            return json_response(403 if result.fault == "client" else 500, {"Message": result.message})
+        self._log.error("request failed", request_id=exchange.caller.request_id, operation="url", error=repr(result))
+        return json_response(503 if isinstance(result, Conflict | Unavailable) else 500, {"Message": "Internal Error"})
 
     def respond(self, request: HttpRequest) -> HttpResponse:
         """The whole chain at once, in the caller's thread. A long poll returns what is there now, without waiting."""

@@ -26,6 +26,7 @@ from urllib.parse import urlsplit
 
 from redrive.core.errors import UserError
 from redrive.gateway.cors import VARY, answer_headers, preflight_headers
+from redrive.gateway.function_urls import AWS_DOMAIN
 from redrive.gateway.refusals import OWN_PATH
 from redrive.wire.message import HttpRequest
 
@@ -90,6 +91,16 @@ class Guard:
         self._is_open = address in _WILDCARDS
         self._origins = frozenset(map(allowed_origin, origins))
         self.known_hosts: set[str] = set()
+
+    def judge_url(self, host: str) -> Refused | None:
+        """Judge a request to a function URL by the server's part of its Host.
+
+        Pages are the URL's own matter: its CORS configuration says which pages may call. Names below AWS's domain are
+        nobody else's to bind to this address.
+        """
+        if host_name(host) == AWS_DOMAIN or host in self.known_hosts or self._learn(host):
+            return None
+        return _foreign_host(host)
 
     def judge(self, request: HttpRequest) -> Admission:
         """Whether a request may go on."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from redrive.core.clock import (
@@ -33,6 +34,7 @@ from redrive.engine.bring_near import bring_near
 from redrive.engine.build import DEFAULTS, Settings, build_engine
 from redrive.engine.driver import Driver, RealTime, VirtualDrive
 from redrive.engine.engine import Engine, Runner
+from redrive.engine.first_trail import begin_trail
 from redrive.engine.keys import is_any_key_active
 from redrive.engine.node import Facts, ServerNode
 from redrive.engine.node_store import StoreFile
@@ -71,7 +73,8 @@ class Options:
     `start` is where a virtual clock begins.
 
     `require_signatures` None decides by `host`. `keys` are access keys of accounts' roots.
-    `allowed_hosts` and `allowed_origins` are what the guard allows beyond the server's own names.
+    `allowed_hosts` and `allowed_origins` are what the guard allows beyond the server's own names. With `has_trail`, API
+    calls are events from the start.
     """
 
     host: str = "127.0.0.1"
@@ -87,6 +90,7 @@ class Options:
     settings: Settings = DEFAULTS
     require_signatures: bool | None = None
     keys: Sequence[RootKey] = ()
+    has_trail: bool = False
 
 
 class Server:
@@ -228,6 +232,8 @@ class Server:
         self._store.on_commit(lambda _: wake_driver())
         if self._is_far_behind:
             self._store.run(bring_near)
+        if self._options.has_trail:
+            self._store.run(partial(begin_trail, account=self._options.account))
         checkpoints = self._checkpoints(group)
         driver.start()
         try:

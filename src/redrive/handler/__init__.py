@@ -76,7 +76,14 @@ if TYPE_CHECKING:
     from redrive.handler.ledgers.sqlite import SqliteLedger
     from redrive.handler.metrics import Metrics
     from redrive.handler.rate import TokenBucket
-    from redrive.handler.records import BatchResponse, DynamoDBRecord, KinesisRecord, SqsRecord
+    from redrive.handler.records import (
+        BatchResponse,
+        DynamoDBRecord,
+        KinesisRecord,
+        SqsRecord,
+        TimeWindowEvent,
+        TimeWindowResponse,
+    )
     from redrive.handler.retries import RetryPolicy, retry, retry_call, retry_call_async
 
 __all__ = [
@@ -128,6 +135,8 @@ __all__ = [
     "SqsRecord",
     "Status",
     "StillRunning",
+    "TimeWindowEvent",
+    "TimeWindowResponse",
     "Token",
     "TokenBucket",
     "classify",
@@ -183,7 +192,7 @@ _HOMES = {
     "ledgers.sqlite": "SqliteLedger",
     "metrics": "Metrics",
     "rate": "TokenBucket",
-    "records": "BatchResponse DynamoDBRecord KinesisRecord SqsRecord",
+    "records": "BatchResponse DynamoDBRecord KinesisRecord SqsRecord TimeWindowEvent TimeWindowResponse",
     "retries": "RetryPolicy retry retry_call retry_call_async",
 }
 

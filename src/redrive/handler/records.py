@@ -7,7 +7,9 @@ https://docs.aws.amazon.com/lambda/latest/dg/with-ddb.html
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import Generic, NotRequired, TypedDict, TypeVar
+
+S = TypeVar("S")
 
 
 class SqsMessageAttribute(TypedDict, total=False):
@@ -79,6 +81,29 @@ class DynamoDBRecord(TypedDict):
     eventSourceARN: str
 
 
+class TimeWindow(TypedDict):
+    """The span of a tumbling window, as `2025-01-01T00:00:00Z`."""
+
+    start: str
+    end: str
+
+
+class TimeWindowEvent(TypedDict, Generic[S]):
+    """The event of a function whose stream mapping has a tumbling window: `TimeWindowEvent[dict[str, int]]`.
+
+    `state` is that of the answer before, and `{}` at first. The last call for a window has no records.
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/services-kinesis-windows.html
+    """
+
+    Records: list[KinesisRecord] | list[DynamoDBRecord]
+    window: TimeWindow
+    state: S
+    shardId: str
+    eventSourceARN: str
+    isFinalInvokeForWindow: bool
+    isWindowTerminatedEarly: bool
+
+
 class BatchItemFailure(TypedDict):
     """One record to deliver again: its message id, or its sequence number."""
 
@@ -92,3 +117,10 @@ class BatchResponse(TypedDict):
     """
 
     batchItemFailures: list[BatchItemFailure]
+
+
+class TimeWindowResponse(TypedDict, Generic[S]):
+    """The answer of such a function. Without `state`, Lambda counts the call as failed."""
+
+    state: S
+    batchItemFailures: NotRequired[list[BatchItemFailure]]

@@ -39,7 +39,9 @@ class HttpCalls:
             return HttpResult(HttpEnding.REFUSED, error=f"{call.url!r} is no URL that can be called over HTTP.")
         address = self._address(url.hostname or "")
         if address is None:
-            return HttpResult(HttpEnding.REFUSED, error=f"{url.hostname} is not on this machine, and is not allowed.")
+            host = url.hostname
+            said = f"{host} is not on this machine, and is not allowed: redrive serve --call-host {host}"
+            return HttpResult(HttpEnding.REFUSED, error=said)
         try:
             with socket.create_connection((address, port), timeout=call.timeout_ms / SECOND_MS) as connected:
                 return _performed(connected, url, call)

@@ -15,7 +15,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from redrive.core.clock import Clock, SystemClock
 from redrive.core.entropy import Entropy, SystemEntropy
@@ -41,7 +41,6 @@ from redrive.invoke.sandbox.variables import (
     environment_credentials,
     function_variables,
     new_log_stream,
-    trace_id,
 )
 
 
@@ -81,7 +80,7 @@ class InlineInvoker:
         self._is_virtual = self._clock.is_virtual
         self._entropy = entropy or SystemEntropy()
         self._registered: dict[str, Handler] = {}
-        self._environments: dict[str, _Environment] = {}
+        self._environments: dict[tuple[str, str], _Environment] = {}
         self._running: Counter[str] = Counter()
 
     def register(self, function_name: str, handler: Handler) -> None:
@@ -95,7 +94,9 @@ class InlineInvoker:
         self._running[arn] += 1
         try:
             environment, is_new = self._environment(invocation)
-            return self._run(environment, invocation, is_new=is_new)
+            concurrent, in_all = self._running[arn], self._running.total()
+            ran = self._run(environment, invocation, is_new=is_new)
+            return replace(ran, concurrent=concurrent, concurrent_in_all=in_all)
         except UnusableCode as error:
             return InvocationResult(InvocationStatus.SERVICE_ERROR, error=str(error))
         finally:
@@ -107,7 +108,8 @@ class InlineInvoker:
 
     def _environment(self, invocation: Invocation) -> tuple[_Environment, bool]:
         """The function's environment, and whether it is new. Errors: UnusableCode."""
-        environment = self._environments.get(invocation.unqualified_arn)
+        key = (invocation.unqualified_arn, invocation.version)
+        environment = self._environments.get(key)
         if environment is not None and environment.revision == invocation.revision:
             return environment, False
         registered = self._registered.get(invocation.function_name)
@@ -117,7 +119,7 @@ class InlineInvoker:
         log_stream = new_log_stream(self._clock.now(), invocation.version, self._entropy)
         credentials = environment_credentials(self._issuer, invocation, self._entropy, expires_at=NEVER)
         environment = _Environment(invocation.revision, log_stream, credentials, modules, None)
-        self._environments[invocation.unqualified_arn] = environment
+        self._environments[key] = environment
         return environment, True
 
     def _run(self, environment: _Environment, invocation: Invocation, *, is_new: bool) -> InvocationResult:
@@ -127,14 +129,14 @@ class InlineInvoker:
             credentials=environment.credentials,
         )  # fmt: skip
         time = function_time.at(self._clock.now()) if self._is_virtual else contextlib.nullcontext()
-        variables["_X_AMZN_TRACE_ID"] = invocation.trace_header or trace_id(invocation.request_id, self._clock.now())
+        variables["_X_AMZN_TRACE_ID"] = invocation.trace(self._clock.now())
         with self._surroundings(environment, variables, output, invocation.request_id), time:
             ran = self._call(environment, invocation, variables)
         text = log_text_of(ran, invocation, self._clock.now())
         if text is not None:
             output.note(text)
         if environment.handler is None or isinstance(ran, Exited):
-            self._environments.pop(invocation.unqualified_arn, None)
+            self._environments.pop((invocation.unqualified_arn, invocation.version), None)
         is_error = not isinstance(ran, Reported) or ran.is_error
         return InvocationResult(
             InvocationStatus.FUNCTION_ERROR if is_error else InvocationStatus.OK,

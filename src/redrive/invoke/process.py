@@ -30,7 +30,6 @@ from redrive.invoke.sandbox.variables import (
     environment_credentials,
     function_variables,
     new_log_stream,
-    trace_id,
 )
 
 INIT_MS_MAX = 10 * SECOND_MS  # https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html
@@ -118,6 +117,16 @@ class ProcessInvoker:
         if throttled is not None:
             return InvocationResult(InvocationStatus.THROTTLED, error=throttled)
         try:
+            concurrent, in_all = self._pool.under_way(function)
+            return replace(
+                self._admitted(function, invocation), concurrent=concurrent, concurrent_in_all=in_all
+            )  # fmt: skip
+        finally:
+            self._pool.leave(function)
+
+    def _admitted(self, function: str, invocation: Invocation) -> InvocationResult:
+        """Perform a run that the pool has admitted."""
+        try:
             # The credentials of an environment cannot be replaced: an environment with older credentials is not reused.
             key = PoolKey(function, invocation.version, f"{invocation.revision} {self._credentials_expiry()}")
             warm = self._pool.take(key)
@@ -131,8 +140,6 @@ class ProcessInvoker:
         except OSError as error:
             self._log.warning("environment not started", function_arn=invocation.function_arn, error=error)
             return _failed(f"No process could be started for the function: {error}")
-        finally:
-            self._pool.leave(function)
 
     def close(self) -> None:
         """End all processes. Runs under way fail, and new runs are refused."""
@@ -285,7 +292,7 @@ class ProcessInvoker:
             "Lambda-Runtime-Aws-Request-Id": invocation.request_id,
             "Lambda-Runtime-Deadline-Ms": str(now + round(limit_ms)),
             "Lambda-Runtime-Invoked-Function-Arn": invocation.function_arn,
-            "Lambda-Runtime-Trace-Id": invocation.trace_header or trace_id(invocation.request_id, now),
+            "Lambda-Runtime-Trace-Id": invocation.trace(now),
         }
         if invocation.client_context is not None:
             headers["Lambda-Runtime-Client-Context"] = invocation.client_context

@@ -32,6 +32,7 @@ from redrive.store.tables.facts import FactTable
 from redrive.store.tables.items import ItemTable
 from redrive.store.tables.log_events import LogEventTable
 from redrive.store.tables.messages import MessageTable
+from redrive.store.tables.meters import MeterTable
 from redrive.store.tables.metrics import Accumulator, MetricTable
 from redrive.store.tables.resources import ResourceCache, ResourceTable
 from redrive.store.tables.runs import RunTable
@@ -130,6 +131,16 @@ class Services(Protocol):
         """
         ...
 
+    def begin_reading(
+        self, tx: Transaction, caller: Caller, stream_arn: str, start: str, at: Instant | None
+    ) -> Mapping[str, int]:
+        """The shards of a stream, each with the number of the record after which a new reader goes on there.
+
+        `start` is AWS's starting position (`LATEST`), `at` the instant for AT_TIMESTAMP.
+        Errors: ServiceError (the stream does not exist, or the caller may not read it).
+        """
+        ...
+
     def user_of(self, tx: Transaction, caller: Caller, access_key_id: str, service: str) -> Caller:
         """The IAM user that owns an access key of this store, as the caller of a service (`sqs`).
 
@@ -146,6 +157,19 @@ class Services(Protocol):
 
     def publish_read_call(self, tx: Transaction, scope: Scope, make: Callable[[], OwnEvent]) -> None:
         """The same for the record of an API call that only read: most rules do not get it."""
+        ...
+
+    def vended_log_types(self, tx: Transaction, resource_arn: str) -> frozenset[str]:
+        """The types of logs of a resource that a delivery of CloudWatch Logs takes; empty if there is none."""
+        ...
+
+    def vend_logs(
+        self, tx: Transaction, resource_arn: str, stream: str, records: Mapping[str, Sequence[Document]]
+    ) -> None:
+        """Write records about a resource, by the type of log, where deliveries of CloudWatch Logs say.
+
+        A record that cannot be written is lost, as on AWS.
+        """
         ...
 
 
@@ -169,7 +193,7 @@ class Tables:
 
     __slots__ = (
         "archives", "attempts", "blobs", "database", "dedup", "deliveries", "facts", "items", "log_events",
-        "messages", "resources", "runs", "streams", "timers", "tokens",
+        "messages", "meters", "resources", "runs", "streams", "timers", "tokens",
     )  # fmt: skip
 
     def __init__(self, database: Database, *, resources_max: int = PRODUCTION.cached_resources) -> None:
@@ -180,6 +204,7 @@ class Tables:
         self.tokens = TokenTable(database)
         self.messages = MessageTable(database)
         self.dedup = DedupTable(database)
+        self.meters = MeterTable()
         self.deliveries = DeliveryTable(database)
         self.attempts = AttemptTable(database)
         self.runs = RunTable(database)
@@ -247,8 +272,8 @@ class Transaction:
 
     __slots__ = (
         "_depth", "_is_guarded", "_tables", "archives", "attempts", "blobs", "cause", "dedup", "deliveries",
-        "entropy", "facts", "items", "log_events", "messages", "metrics", "now", "resources", "runs", "services",
-        "streams", "timers", "tokens", "topics",
+        "entropy", "facts", "items", "log_events", "messages", "meters", "metrics", "now", "resources", "runs",
+        "services", "streams", "timers", "tokens", "topics",
     )  # fmt: skip
 
     def __init__(
@@ -268,6 +293,7 @@ class Transaction:
         self.timers = tables.timers
         self.tokens = tables.tokens
         self.messages = tables.messages
+        self.meters = tables.meters
         self.dedup = tables.dedup
         self.deliveries = tables.deliveries
         self.attempts = tables.attempts
@@ -278,6 +304,11 @@ class Transaction:
         self.facts = tables.facts
         self.archives = tables.archives
         self.streams = tables.streams
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether steps of other nodes write to the store meanwhile. Only then reservations have an effect."""
+        return self._tables.database.is_shared
 
     def move_to(self, now: Instant) -> None:
         """Continue at another instant. Only for virtual time, which has no work to do until then."""

@@ -81,6 +81,9 @@ class SqliteDatabase:
     def reserve(self, *keys: str) -> None:
         """Nothing to do: one step runs at a time."""
 
+    def announce(self, *keys: str) -> None:
+        """Nothing to do: one step runs at a time."""
+
     def holds(self, key: str) -> bool:
         return True
 

@@ -67,6 +67,13 @@ class Database(Protocol):
         """
         ...
 
+    def announce(self, *keys: str) -> None:
+        """Let other nodes not reserve these keys, which this step will reserve later, for less time.
+
+        So steps of one node wait for each other only from then on, and nodes never wait for each other's second locks.
+        """
+        ...
+
     def holds(self, key: str) -> bool:
         """Whether this step has reserved a key, or needs not to."""
         ...

@@ -15,6 +15,8 @@ from redrive.core.errors import ServiceError
 from redrive.wire.message import HttpRequest
 from redrive.wire.model.files import Models
 from redrive.wire.model.shapes import OperationModel, ServiceModel
+from redrive.wire.protocols.aws_cbor import MEDIA_TYPE, AwsCborCodec
+from redrive.wire.protocols.aws_cbor import PROTOCOL as AWS_CBOR
 from redrive.wire.protocols.cbor import PROTOCOL, PROTOCOL_HEADER, CborCodec
 from redrive.wire.protocols.codec import Codec, ErrorWriter
 from redrive.wire.protocols.json import JsonCodec
@@ -29,6 +31,7 @@ from redrive.wire.strangers import Asked, ErrorsOnly, asked_of, errors_for, erro
 _QUERY_JSON = "query-json"
 _PROTOCOLS: Mapping[str, Callable[[ServiceModel], Codec]] = MappingProxyType(
     {
+        "aws-cbor": AwsCborCodec,
         "json": JsonCodec,
         "query": QueryCodec,
         _QUERY_JSON: QueryJsonCodec,
@@ -72,7 +75,8 @@ class Router:
         # Services with a root path of their own never come here: the server checks that path before it routes.
         specs = self._specs = [spec for spec in models.specs.values() if not spec.root]
         self._by_target = {spec.target_prefix: spec for spec in specs if spec.target_prefix}
-        self._by_signing_name = {spec.signing_name: spec for spec in specs}
+        # Services that share a signing name are told apart by their target: here stands the one of that name.
+        self._by_signing_name = {spec.signing_name: spec for spec in sorted(specs, key=lambda spec: not spec.signs_as)}
 
     def route(self, request: HttpRequest) -> Route:
         """The service, operation and codec of a request. Errors: Unroutable."""
@@ -106,7 +110,8 @@ class Router:
         if spec is None:
             raise self._not_served(errors_of("json"), request, prefix, 400)
         service = self._models.service(spec.name)
-        codec = self.codec(spec.name, "json")
+        is_cbor = spec.protocols[-1] == AWS_CBOR and request.headers.get("content-type", "").startswith(MEDIA_TYPE)
+        codec = self.codec(spec.name, AWS_CBOR if is_cbor else "json")
         operation = service.operations.get(name)
         if operation is None:
             raise self._unknown(codec, f"The operation {name} does not exist.", 400)

@@ -207,6 +207,15 @@ SERVICES: tuple[ServiceSpec, ...] = (
         body_bytes_max=16 * 1024 * 1024,
         wording=DYNAMODB_WORDING,
     ),
+    ServiceSpec(
+        name="dynamodbstreams",
+        protocols=("json",),
+        target_prefix="DynamoDBStreams_20120810",
+        signs_as="dynamodb",
+        error_namespace="com.amazonaws.dynamodb.v20120810",
+        compresses=True,
+        wording=DYNAMODB_WORDING,
+    ),
     ServiceSpec(name="iam", protocols=("query",)),
     ServiceSpec(name="sts", protocols=("query",)),
     ServiceSpec(name="cloudformation", protocols=("query",)),
@@ -237,6 +246,12 @@ SERVICES: tuple[ServiceSpec, ...] = (
         protocols=("json",),
         target_prefix="secretsmanager",
         validation_code="InvalidParameterException",
+    ),
+    ServiceSpec(
+        name="kinesis",
+        protocols=("json", "aws-cbor"),
+        target_prefix="Kinesis_20131202",
+        body_bytes_max=16 * 1024 * 1024,
     ),
     ServiceSpec(
         name="cloudtrail",

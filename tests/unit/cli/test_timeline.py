@@ -60,6 +60,10 @@ FAILED: dict[str, Any] = {**ATTEMPT, "code": "Throttled", "message": "slow down"
         ),
         ({**ATTEMPT, "kind": "batch", "state": "returned", "why": "lease over"}, "batch d ended: lease over"),
         (
+            {**ATTEMPT, "kind": "batch", "state": "delivered", "why": "records 1 to 3 (3 records)"},
+            "batch d succeeded with records 1 to 3 (3 records)",
+        ),
+        (
             {
                 "event": "attempted",
                 "kind": "scheduler",

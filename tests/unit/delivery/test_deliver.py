@@ -33,7 +33,7 @@ from redrive.core.scope import Caller, Scope
 from redrive.delivery.deliver import INTERNAL_FAILURE, LEASE_FLOOR_MS, PUT_OFF_MS, DeliveryWorker
 from redrive.delivery.history.records import End
 from redrive.delivery.operation import Outside, OutsideNeeded
-from redrive.delivery.outside.errand import Result
+from redrive.delivery.outside.errand import Errand, Result
 from redrive.delivery.outside.invocation import FunctionCode, Invocation, InvocationResult, InvocationStatus
 from redrive.delivery.sources.call import Call
 from redrive.delivery.sources.source import Source
@@ -99,6 +99,19 @@ class Post:
     def publish_read_call(self, tx: Transaction, scope: Scope, make: Callable[[], OwnEvent]) -> None:
         raise AssertionError("no call is recorded here")
 
+    def vended_log_types(self, tx: Transaction, resource_arn: str) -> frozenset[str]:
+        return frozenset()
+
+    def vend_logs(
+        self, tx: Transaction, resource_arn: str, stream: str, records: Mapping[str, Sequence[Document]]
+    ) -> None:
+        raise AssertionError("no service writes logs here")
+
+    def begin_reading(
+        self, tx: Transaction, caller: Caller, stream_arn: str, start: str, at: int | None
+    ) -> Mapping[str, int]:
+        raise AssertionError("no stream is read here")
+
     def user_of(self, tx: Transaction, caller: Caller, access_key_id: str, service: str) -> Caller:
         raise AssertionError("nobody calls with a key here")
 
@@ -132,7 +145,7 @@ class Letters(Source):
         kinds = {"Gone": FailureKind.PERMANENT}
         return Failed(error.code, error.message, kinds.get(error.code, FailureKind.TRANSIENT))
 
-    def outcome(self, result: Result) -> Outcome:
+    def outcome(self, errand: Errand, result: Result) -> Outcome:
         assert isinstance(result, InvocationResult)
         if result.status is InvocationStatus.OK:
             return Succeeded({})

@@ -324,9 +324,12 @@ def test_operation_that_is_not_here_is_first_refused_to_who_may_not_call_it(
 
 
 def test_operation_that_is_not_here_is_told_to_who_may_call_it(world: World, lenient: Connect) -> None:
-    allowed = lenient("dynamodb", *user_key(world, may="dynamodb:ListGlobalTables"))
+    allowed = lenient("dynamodb", *user_key(world, may="dynamodb:DescribeGlobalTableSettings"))
 
-    told = [refused(client.list_global_tables) for client in (allowed, lenient("dynamodb", "test"))]
+    told = [
+        refused(client.describe_global_table_settings, GlobalTableName="orders")
+        for client in (allowed, lenient("dynamodb", "test"))
+    ]
 
-    sentence = "redrive does not implement dynamodb ListGlobalTables."
+    sentence = "redrive does not implement dynamodb DescribeGlobalTableSettings."
     assert told == [("UnknownOperationException", sentence, 501)] * 2

@@ -48,7 +48,7 @@ def signed(service: str, **headers: str) -> dict[str, str]:
         ("route53", "list_hosted_zones", {}, "InvalidAction", 404),
         ("ec2", "describe_instances", {}, "InvalidAction", 404),
         ("sns", "list_topics", {}, "InvalidAction", 404),
-        ("kinesis", "list_streams", {}, "UnknownOperationException", 400),
+        ("firehose", "list_delivery_streams", {}, "UnknownOperationException", 400),
         ("stepfunctions", "list_state_machines", {}, "UnknownOperationException", 400),
         ("apigateway", "get_rest_apis", {}, "UnknownOperationException", 404),
     ],
@@ -95,8 +95,8 @@ def test_refusal_of_a_request_for_s3_has_the_shape_of_s3(world: World) -> None:
 
 
 MISSING = [
-    ("kinesis", "delete_stream", {"StreamARN": f"arn:aws:kinesis:us-east-1:{ACCOUNT}:stream/s"},
-     "AccessDeniedException", "kinesis:DeleteStream on resource: arn:aws:kinesis:us-east-1:000000000000:stream/s"),
+    ("acm", "delete_certificate", {"CertificateArn": f"arn:aws:acm:us-east-1:{ACCOUNT}:certificate/c"},
+     "AccessDeniedException", "acm:DeleteCertificate on resource: arn:aws:acm:us-east-1:000000000000:certificate/c"),
     ("sns", "publish", {"TopicArn": f"arn:aws:sns:us-east-1:{ACCOUNT}:news", "Message": "m"}, "AuthorizationError",
      "sns:Publish on resource: arn:aws:sns:us-east-1:000000000000:news"),
     ("stepfunctions", "list_state_machines", {}, "AccessDeniedException",
@@ -140,13 +140,13 @@ def test_who_may_call_it_is_told_that_the_service_is_missing(
 
 
 def test_unknown_operation_of_a_missing_service_is_no_defect(world: World, ann: dict[str, str]) -> None:
-    scope = f"{ann['aws_access_key_id']}/20250101/us-east-1/kinesis/aws4_request"
-    headers = signed("kinesis", **{"x-amz-target": "Kinesis_20131202.", "host": "localhost"})
-    headers["authorization"] = headers["authorization"].replace("test/20250101/us-east-1/kinesis/aws4_request", scope)
+    scope = f"{ann['aws_access_key_id']}/20250101/us-east-1/firehose/aws4_request"
+    headers = signed("firehose", **{"x-amz-target": "Firehose_20150804.", "host": "localhost"})
+    headers["authorization"] = headers["authorization"].replace("test/20250101/us-east-1/firehose/aws4_request", scope)
     identity = Identity(Issuer(world.store.secret), account=ACCOUNT, clocks=[SystemClock()])
     gateway = Gateway(world.engine, Models(), identity=identity, entropy=SeededEntropy(2), log=SilentLog())
 
     answer = gateway.respond(HttpRequest("POST", "/", "", headers, b"[" * 100_000))
 
     assert answer.status == 400
-    assert b"not authorized to perform: kinesis:" in answer.body
+    assert b"not authorized to perform: firehose:" in answer.body

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import io
 import json
@@ -25,6 +26,7 @@ from redrive.gateway.server import Options, Server, running
 from redrive.wire.message import HttpRequest
 from redrive.wire.signatures.verify import format_stamp, sign
 
+TRAIL = {"Name": "redrive", "IsMultiRegionTrail": True, "HomeRegion": "us-east-1"}
 NOON = parse_instant("2026-06-01T12:00:00Z")
 TRUST = json.dumps(
     {
@@ -353,3 +355,18 @@ def test_signed_post_to_health_is_answered_and_so_is_what_follows() -> None:
         with urllib.request.urlopen(f"{server.endpoint_url}/_redrive/health", timeout=10) as health:
             assert health.status == 200
         assert refused.value.code == 404
+
+
+def test_server_with_a_trail_makes_calls_events_from_the_start(tmp_path: Path) -> None:
+    """The next server finds the trail, and lets it log again."""
+    with_trail = dataclasses.replace(options(tmp_path), has_trail=True)
+
+    for _ in range(2):
+        with running(with_trail, SilentLog()) as server:
+            trails = client(server, "cloudtrail")
+            (shown,) = trails.describe_trails()["trailList"]
+            is_logging = trails.get_trail_status(Name="redrive")["IsLogging"]
+            trails.stop_logging(Name="redrive")
+
+        assert {name: shown[name] for name in TRAIL} == TRAIL
+        assert is_logging is True

@@ -18,11 +18,10 @@ import pytest
 from redrive.core.clock import VirtualClock
 from redrive.core.entropy import SeededEntropy
 from redrive.core.sessions import Issuer
-from redrive.delivery.outside.invocation import FunctionCode, InvocationResult, InvocationStatus
+from redrive.delivery.outside.invocation import FunctionCode, InvocationResult, InvocationStatus, trace_id
 from redrive.invoke.process import Limits, ProcessInvoker, default_runtime
 from redrive.invoke.sandbox.pool import LIMIT_EXCEEDED, RESERVED_LIMIT_EXCEEDED
 from redrive.invoke.sandbox.program import AWS_RUNTIME, OWN_RUNTIME, PACKAGE_ROOT
-from redrive.invoke.sandbox.variables import trace_id
 from tests.unit.invoke.functions import ENDPOINT_URL, REQUEST_ID, archive, invocation
 
 NOW = 1_760_000_000_000

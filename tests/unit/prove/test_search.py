@@ -76,6 +76,22 @@ def test_record_that_expires_before_a_late_duplicate_is_found(proved: Prover) ->
     assert verdict.assumptions == {"table executions": "key execution_id, items expire by ttl"}
 
 
+def test_table_and_index_that_a_handler_queries_are_made_to_fit(proved: Prover) -> None:
+    def handler(event: Any, context: Any) -> None:
+        client = boto3.client("dynamodb")
+        client.put_item(TableName="reports", Item={"execution_id": {"S": execution_of(event)}, "city": {"S": "oslo"}})
+        for condition, index in (("city = :c", {"IndexName": "by-city"}), ("execution_id = :c", {})):
+            client.query(
+                TableName="reports", KeyConditionExpression=condition, ExpressionAttributeValues={":c": {"S": "oslo"}},
+                **index,
+            )  # fmt: skip
+
+    verdict = proved(handler)
+
+    assert verdict.counterexample is None
+    assert verdict.assumptions == {"table reports": "key execution_id, index by-city on city"}
+
+
 def test_read_before_write_is_found_by_an_overlapping_delivery(proved: Prover) -> None:
     """The work comes last, so that no crash repeats it: only a second delivery between the read and the write does."""
 

@@ -59,6 +59,19 @@ class NoServices:
     def publish_read_call(self, tx: Transaction, scope: Scope, make: Callable[[], OwnEvent]) -> None:
         raise AssertionError("no call is recorded here")
 
+    def vended_log_types(self, tx: Transaction, resource_arn: str) -> frozenset[str]:
+        return frozenset()
+
+    def vend_logs(
+        self, tx: Transaction, resource_arn: str, stream: str, records: Mapping[str, Sequence[Document]]
+    ) -> None:
+        raise AssertionError("no service writes logs here")
+
+    def begin_reading(
+        self, tx: Transaction, caller: Caller, stream_arn: str, start: str, at: int | None
+    ) -> Mapping[str, int]:
+        raise AssertionError("no stream is read here")
+
     def user_of(self, tx: Transaction, caller: Caller, access_key_id: str, service: str) -> Caller:
         raise AssertionError("nobody calls with a key here")
 

@@ -85,6 +85,10 @@ def receive_in_order(
     return [(one.seq, one.body) for one in found]
 
 
+def append_two(shard: str, tx: Transaction) -> None:
+    append(tx, shard, "1", "2")
+
+
 def append(tx: Transaction, shard: str, *texts: str) -> Sequence[Position]:
     tx.streams.reserve(shard)
     return tx.streams.append(shard, [NewStreamRecord("key", text.encode()) for text in texts], now=tx.now)
@@ -480,6 +484,24 @@ def test_expired_messages_free_their_groups(any_store: AnyStore) -> None:
     assert [body for _, body in any_store.run(partial(receive_in_order, now=1_500))] == ["young"]
 
 
+@pytest.mark.parametrize("limit", [0, 2, 9])
+def test_expired_items_are_taken_with_their_tables_and_in_order(any_store: AnyStore, limit: int) -> None:
+    def fill(tx: Transaction) -> None:
+        for number in (3, 1, 2, 5):
+            store_item(tx, b"h", bytes([number]), b"item %d" % number, expires_at=number)
+        store_item(tx, b"h", b"k", b"for ever", expires_at=None)
+
+    def take(tx: Transaction) -> Sequence[tuple[str, ItemKey, bytes]]:
+        tx.be_alone()
+        return tx.items.take_expired(3, limit=limit)
+
+    any_store.run(fill)
+    taken = any_store.run(take)
+
+    assert taken == [("t", ItemKey(b"h", bytes([number])), b"item %d" % number) for number in (1, 2, 3)][:limit]
+    assert any_store.run(lambda tx: tx.items.totals("t"))[0] == 5 - len(taken)
+
+
 @pytest.mark.parametrize("limit", [0, 1, 7, 100])
 def test_no_verb_takes_more_than_its_limit(any_store: AnyStore, limit: int) -> None:
     def fill(tx: Transaction) -> None:
@@ -577,6 +599,18 @@ def test_scan_in_segments_reads_each_item_once(any_store: AnyStore) -> None:
     assert any_store.run(lambda tx: tx.items.totals("other")) == (0, 0)
 
 
+def test_items_are_copied_under_another_id(any_store: AnyStore) -> None:
+    """The copies are items of their own, and none of them expires."""
+    keys = [ItemKey(bytes([number]), b"r") for number in range(9)]
+    any_store.batch(*[partial(store_item, hash_key=h, range_key=r, item=b"{}", expires_at=5) for h, r in keys])
+
+    any_store.run(lambda tx: tx.items.copy("t", "copy"))
+
+    assert any_store.run(lambda tx: tx.items.expire(5, limit=99)) == 9
+    assert any_store.run(lambda tx: tx.items.totals("copy")) == (9, 18)
+    assert any_store.run(lambda tx: [tx.items.get("copy", key) for key in keys]) == [b"{}"] * 9
+
+
 def test_item_is_replaced_and_taken(any_store: AnyStore) -> None:
     key = ItemKey(b"h", b"r")
     for item in (b"1", b"2"):
@@ -587,6 +621,36 @@ def test_item_is_replaced_and_taken(any_store: AnyStore) -> None:
         return tx.items.take("t", key)
 
     assert [any_store.run(take) for _ in range(2)] == [b"2", None]
+
+
+def test_entries_of_an_index_need_no_reservation_and_do_not_expire(any_store: AnyStore) -> None:
+    def step(tx: Transaction) -> None:
+        for key, item in ((b"1", b"a"), (b"2", b"b"), (b"1", b"c")):
+            tx.items.put_entry("i", StoredItem(ItemKey(b"h", key), 3, item))
+        tx.items.delete_entry("i", ItemKey(b"h", b"2"))
+        tx.items.delete_entry("i", ItemKey(b"h", b"3"))
+
+    any_store.run(step)
+
+    page = any_store.run(lambda tx: tx.items.query("i", b"h", RangeKeys(), forward=True, limit=None, bytes_max=MB))
+    assert [(one.key.range_key, one.item) for one in page.items] == [(b"1", b"c")]
+    assert any_store.run(lambda tx: (tx.items.collection_size("i", b"h"), tx.items.collection_size("i", b"x"))) == (
+        3,
+        0,
+    )
+    assert any_store.run(lambda tx: tx.items.next_expiry()) is None
+
+
+def test_expired_items_are_taken_in_order_and_told(any_store: AnyStore) -> None:
+    for number, at in enumerate((30, 10, 20, 99)):
+        key = str(number).encode()
+        any_store.run(partial(store_item, hash_key=b"h", range_key=key, item=key, expires_at=at))
+
+    taken = any_store.run(lambda tx: tx.items.take_expired(50, limit=2))
+
+    assert [(table, key.range_key, item) for table, key, item in taken] == [("t", b"1", b"1"), ("t", b"2", b"2")]
+    assert any_store.run(lambda tx: tx.items.take_expired(50, limit=9))[0][2] == b"0"
+    assert any_store.run(lambda tx: tx.items.take_expired(50, limit=9)) == []
 
 
 @pytest.mark.parametrize("delete", ["take", "expire", "drop"])
@@ -644,6 +708,38 @@ def test_failed_append_leaves_its_numbers_to_the_next(any_store: AnyStore) -> No
     assert any_store.run(lambda tx: [record.data for record in tx.streams.page("a", 0, limit=9, bytes_max=99)]) == [
         b"1", b"2", b"3",
     ]  # fmt: skip
+
+
+def test_records_of_all_shards_of_a_prefix_are_dropped_in_pieces(any_store: AnyStore) -> None:
+    for shard in ("s/0", "s/1", "s/10", "s", "s0/1", "t/0"):
+        any_store.run(partial(append_two, shard))
+
+    dropped = [any_store.run(lambda tx: tx.streams.drop_all("s/", limit=4)) for _ in range(3)]
+
+    assert dropped == [4, 2, 0]
+    left = any_store.run(lambda tx: {shard: seqs(tx, shard) for shard in ("s/0", "s/1", "s/10", "s", "s0/1", "t/0")})
+    assert left == {"s/0": [], "s/1": [], "s/10": [], "s": [1, 2], "s0/1": [1, 2], "t/0": [1, 2]}
+    assert any_store.run(lambda tx: append(tx, "s/0", "1"))[0].seq == 1
+
+
+def test_records_of_a_span_are_counted_up_to_a_number(any_store: AnyStore) -> None:
+    for at, texts in ((1_000, "ab"), (2_000, "cde"), (2_500, "f")):
+        records = [NewStreamRecord("key", text.encode()) for text in texts]  # 4 bytes each.
+
+        def step(tx: Transaction, at: int = at, records: Sequence[NewStreamRecord] = records) -> None:
+            tx.streams.reserve("a")
+            tx.streams.append("a", records, now=at)
+
+        any_store.run(step)
+
+    counted = [(0, 0), (4, 16), (2, 8), (6, 24)]
+    asked = [(2_501, 9), (2_000, 9), (2_000, 2), (0, 9)]
+
+    def count(tx: Transaction) -> list[tuple[int, int]]:
+        return [tx.streams.written_since("a", at, at_most=at_most) for at, at_most in asked]
+
+    assert any_store.run(count) == counted
+    assert any_store.run(lambda tx: tx.streams.written_since("b", 0, at_most=9)) == (0, 0)
 
 
 def test_page_of_records_ends_at_its_limits(any_store: AnyStore) -> None:

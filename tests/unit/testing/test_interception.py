@@ -175,7 +175,7 @@ def test_endpoint_of_the_tests_own_is_left_alone(world: World) -> None:
     [
         ("s3", lambda s3: s3.list_objects_v2(Bucket="reports"), r"^s3 \(GET https://reports\.s3\."),
         ("sns", lambda sns: sns.list_topics(), r"^sns ListTopics \(POST "),
-        ("kinesis", lambda kinesis: kinesis.list_streams(), r"^kinesis ListStreams \(POST "),
+        ("firehose", lambda firehose: firehose.list_delivery_streams(), r"^firehose ListDeliveryStreams \(POST "),
     ],
 )
 def test_call_that_the_world_does_not_serve_is_an_error_that_names_it(

@@ -71,10 +71,10 @@ def test_unknown_operation_of_a_json_service(router: Router) -> None:
 
 def test_unknown_target(router: Router) -> None:
     """A service that is not served answers as a JSON service does."""
-    error = refusal(router, request("POST", "/", headers={"x-amz-target": "Kinesis_20131202.PutRecord"}))
+    error = refusal(router, request("POST", "/", headers={"x-amz-target": "Firehose_20150804.PutRecord"}))
 
     assert error.code == "UnknownOperationException"
-    assert error.message.startswith("The service Kinesis_20131202 is not served here.")
+    assert error.message.startswith("The service Firehose_20150804 is not served here.")
     assert error.codec.encode_error(error, "id-1").status == 400
 
 
@@ -213,8 +213,8 @@ def test_action_that_does_not_exist(router: Router, service: str, fields: str, c
 @pytest.mark.parametrize(
     ("headers", "expected"),
     [
-        (signature("kinesis"), b'"message":"The service kinesis is not served here. Served are: cloudformation, '),
-        (signature("kinesis") | FORM, b"<Code>InvalidAction</Code><Message>The service kinesis is not served here."),
+        (signature("firehose"), b'"message":"The service firehose is not served here. Served are: cloudformation, '),
+        (signature("firehose") | FORM, b"<Code>InvalidAction</Code><Message>The service firehose is not served here."),
         ({"authorization": "Basic x"}, b"Authorization header requires 'Credential' parameter."),
         ({}, b"Unable to find an operation for POST /."),
     ],

@@ -22,6 +22,9 @@ from redrive.store.tables.runs import Link
 DESTINATION = "destination"
 """The kind of a note about a destination: it was told of an end, or could not be told."""
 
+LOOP = "loop"
+"""The kind of a note about a delivery whose source has caused what it delivers."""
+
 BATCH = "batch"
 """The kind of a run of a batch of messages."""
 
@@ -127,6 +130,11 @@ def record_destination(
     tx.attempts.note(delivery.id, NoteRecord(tx.now, DESTINATION, arn, led_to, code, message))
 
 
+def record_loop(tx: Transaction, delivery: Delivery, arn: str, message: str) -> None:
+    """Record that a delivery belongs to a loop: `arn` has caused what it delivers."""
+    tx.attempts.note(delivery.id, NoteRecord(tx.now, LOOP, arn, "", "Loop", message))
+
+
 def record_batch(
     tx: Transaction, batch: Delivery, source_arn: str, links: Sequence[Link], failed: Failed | None, *, why: str = "",
     log_stream: str = "",
@@ -148,6 +156,44 @@ def record_batch(
         batch.id, source_arn, 1, tx.now, state, code, message, why=why, log_stream=log_stream
     )  # fmt: skip
     tx.runs.link(tx.attempts.record(run, attempt), links)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamAttempt:
+    """An attempt at a batch of stream records that has ended. A batch keeps its id while it is tried again.
+
+    `number` counts from 1. `state` is that of the batch afterwards.
+    """
+
+    batch_id: str
+    execution_id: str
+    scope: Scope
+    source_arn: str
+    target_arn: str
+    number: int
+    first_at: Instant
+    state: RunState
+    failed: Failed | None = None
+    next_at: Instant | None = None
+    letter_arn: str = ""
+    led_to: str = ""
+    why: str = ""
+    log_stream: str = ""
+
+
+def record_stream_attempt(tx: Transaction, one: StreamAttempt) -> None:
+    """Record an attempt at a batch of stream records."""
+    ended_at = None if one.state is RunState.RETRYING else tx.now
+    run = RunRecord(
+        one.batch_id, str(one.scope), BATCH, one.source_arn, one.target_arn, one.execution_id, "", one.state,
+        one.first_at, ended_at,
+    )  # fmt: skip
+    code, message = ("", "") if one.failed is None else (one.failed.code, one.failed.message)
+    attempt = AttemptRecord(
+        one.batch_id, one.source_arn, one.number, tx.now, one.state, code, message, one.next_at, one.letter_arn,
+        one.led_to, one.why, one.log_stream,
+    )  # fmt: skip
+    tx.attempts.record(run, attempt)
 
 
 @dataclass(frozen=True, slots=True)

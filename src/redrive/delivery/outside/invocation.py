@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -28,7 +29,7 @@ class Invocation:
     """One run of a function. `revision` changes with code and configuration, so that old processes are not reused.
 
     `reserved` is the function's reserved concurrency, None for no bound of its own. `trace_header` is X-Ray's, of the
-    request that asked for the run; empty if it had none.
+    request that asked for the run; empty if it had none. `lineage` tells which functions the chain of requests has run.
     """
 
     request_id: str
@@ -46,6 +47,7 @@ class Invocation:
     reserved: int | None = None
     client_context: str | None = None
     trace_header: str = ""
+    lineage: str = ""
     log_format: str = "Text"
     log_level: str = ""
     system_log_level: str = ""
@@ -54,6 +56,17 @@ class Invocation:
     def unqualified_arn(self) -> str:
         """The function's ARN without version or alias."""
         return ":".join(self.function_arn.split(":")[:7])
+
+    def trace(self, now: Instant) -> str:
+        """The trace header that the function sees: that of the request, or one of its own."""
+        header = self.trace_header or trace_id(self.request_id, now)
+        return f"{header};Lineage={self.lineage}" if self.lineage else header
+
+
+def trace_id(request_id: str, begun_at: Instant) -> str:
+    """An X-Ray trace header of a run, not sampled. The same run gives the same one."""
+    digits = hashlib.sha256(request_id.encode()).hexdigest()
+    return f"Root=1-{begun_at // 1000:08x}-{digits[:24]};Parent={digits[24:40]};Sampled=0"
 
 
 class InvocationStatus(enum.Enum):
@@ -77,7 +90,9 @@ class LogLine:
 class InvocationResult:
     """The result of a run. `payload` is the function's answer or error document; empty if the function never ran.
 
-    `error` says why a run was throttled, or why it failed for a reason outside the function.
+    `error` says why a run was throttled, or why it failed for a reason outside the function. `concurrent` is how many
+    runs of the function were under way when the run began, and `concurrent_in_all` how many of all functions; both
+    include the run, and are 0 if the invoker does not count.
     """
 
     status: InvocationStatus
@@ -88,6 +103,8 @@ class InvocationResult:
     init_ms: float | None = None
     memory_used_mb: int = 0
     error: str = ""
+    concurrent: int = 0
+    concurrent_in_all: int = 0
 
 
 class Invoker(Protocol):

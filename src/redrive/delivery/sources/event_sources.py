@@ -1,7 +1,7 @@
-"""The port of what an event source mapping reads: a queue; later also the shards of a stream.
+"""The port of queues that event source mappings read: when something can be read, reading, and acknowledging.
 
-The port has what all event sources share: when something can be read, reading a batch, and acknowledging it. A queue
-gives receipts, which acknowledge items. A stream has a cursor, from which the next poll continues.
+A queue gives receipts, which acknowledge items. Streams have a port of their own (`stream_sources`), because reading
+takes nothing away from them.
 """
 
 from __future__ import annotations
@@ -18,22 +18,32 @@ from redrive.store.tables.runs import Link
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What to read and how. `timeout_s` bounds a batch's run; `cursor` is where the last batch ended."""
+    """What to read and how. `timeout_s` bounds a batch's run; `filters` say which items reach the function."""
 
     source_arn: str
     batch_size: int
     window_s: int
     timeout_s: int
-    cursor: str = ""
+    filters: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """An event, and the receipts of its items by item id. `cursor` is where the next poll continues."""
+    """An event, and the receipts of its items by item id."""
 
     event: bytes
     receipts: Mapping[str, str]
-    cursor: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Polled:
+    """What a poll read: several batches if the items are too large for one event, and how many items it removed.
+
+    The filters left the removed items out.
+    """
+
+    batches: Sequence[Batch] = ()
+    filtered: int = 0
 
 
 class EventSource(Protocol):
@@ -44,11 +54,6 @@ class EventSource(Protocol):
         """The service in the ARNs of these event sources."""
         ...
 
-    @property
-    def is_sequential(self) -> bool:
-        """Whether the next batch waits until the one before is acknowledged."""
-        ...
-
     def due_at(self, tx: Transaction, reading: Reading) -> Instant | None:
         """When a batch can next be read (now or in the past: at once); None if nothing is expected.
 
@@ -56,8 +61,8 @@ class EventSource(Protocol):
         """
         ...
 
-    def poll(self, tx: Transaction, caller: Caller, reading: Reading) -> Sequence[Batch]:
-        """Read batches as this caller: none if nothing is there, several if the items are too large for one event.
+    def poll(self, tx: Transaction, caller: Caller, reading: Reading) -> Polled:
+        """Read as this caller, and acknowledge what the filters leave out.
 
         Errors: ServiceError.
         """

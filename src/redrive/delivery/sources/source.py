@@ -48,7 +48,7 @@ class Source(ABC):
         """Classify an error of the target: permanent, transient or throttled."""
         return classify(error)
 
-    def outcome(self, result: Result) -> Outcome:
+    def outcome(self, errand: Errand, result: Result) -> Outcome:
         """The outcome for an errand's result. Must handle each kind that `render` returns; an HTTP call has a default.
 
         Errors: Bug for a kind that `render` never returns.

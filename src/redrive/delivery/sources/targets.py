@@ -7,6 +7,7 @@ converts its parameters into those of an operation here.
 
 from __future__ import annotations
 
+import base64
 import functools
 import re
 from collections.abc import Callable, Mapping
@@ -193,7 +194,9 @@ TEMPLATED: tuple[Templated, ...] = (
     ),
     Templated(
         "kinesis", "putRecord", "kinesis", r"stream/.+",
-        lambda given: {"StreamARN": str(given.arn), **given.block, "Data": given.input},
+        lambda given: {
+            "StreamARN": str(given.arn), **given.block, "Data": base64.b64encode(given.input.encode()).decode(),
+        },
         block="KinesisParameters", needs_block=True,
     ),
     Templated(

@@ -1,7 +1,7 @@
 """Deletion of many rows: deleted or purged data is invisible at once, and its rows are deleted in pieces.
 
-A queue, a DynamoDB table, a log group, an archive and a shard store their rows under an id of their own. When no
-resource has this id any more, nobody can see the rows, so it does not matter how long their deletion takes.
+A queue, a DynamoDB table, a log group, an archive, a stream and a shard store their rows under an id of their own. When
+no resource has this id any more, nobody can see the rows, so it does not matter how long their deletion takes.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ _FORGET: Mapping[str, Callable[[Transaction, str], int]] = {
     "items": lambda tx, owner: tx.items.drop(owner, limit=ROWS_PER_STEP_MAX),
     "log_events": lambda tx, owner: tx.log_events.delete_group(owner, limit=ROWS_PER_STEP_MAX),
     "archived_events": lambda tx, owner: tx.archives.delete(owner, limit=ROWS_PER_STEP_MAX),
+    "streams": lambda tx, owner: tx.streams.drop_all(f"{owner}/", limit=ROWS_PER_STEP_MAX),
     "stream_records": lambda tx, owner: tx.streams.drop(owner, limit=ROWS_PER_STEP_MAX),
 }
 

@@ -49,7 +49,7 @@ class MetricsWorker:
 
     def next_due(self, tx: Transaction, *, free: FreeSlots) -> Instant | None:
         due_at = tx.metrics.due_at()
-        if due_at is None and tx.metrics.mark:
+        if due_at is None and tx.metrics.has_counted:
             # This transaction has counted the first data; the accumulator has it when the transaction commits.
             return tx.now - tx.now % MINUTE_MS + MINUTE_MS
         return due_at

@@ -85,6 +85,11 @@ class Pool(Generic[E]):
             self._admitted[function] += 1
             return None
 
+    def under_way(self, function: str) -> tuple[int, int]:
+        """How many runs of a function are admitted now, and how many of all functions."""
+        with self._changed:
+            return self._admitted[function], self._admitted.total()
+
     def leave(self, function: str) -> None:
         """Count the end of a run."""
         with self._changed:

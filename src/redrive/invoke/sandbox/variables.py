@@ -5,7 +5,6 @@ Source: https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from pathlib import Path
 
@@ -101,9 +100,3 @@ def new_log_stream(now: Instant, version: str, entropy: Entropy) -> str:
     """A name for the log stream of one execution environment: `2025/10/07/[$LATEST]<32 hexadecimal digits>`."""
     date = format_instant(now)[:10].replace("-", "/")
     return f"{date}/[{version}]{entropy.hex(32)}"
-
-
-def trace_id(request_id: str, begun_at: Instant) -> str:
-    """An X-Ray trace header of a run, not sampled. The same run gives the same one."""
-    digits = hashlib.sha256(request_id.encode()).hexdigest()
-    return f"Root=1-{begun_at // 1000:08x}-{digits[:24]};Parent={digits[24:40]};Sampled=0"

@@ -13,12 +13,15 @@ from __future__ import annotations
 from redrive.languages.dynamo.apply import apply_update, creates_item, touched_paths
 from redrive.languages.dynamo.data.codec import dump_item, encode_key, load_item
 from redrive.languages.dynamo.data.sizes import (
+    HASH_KEY_BYTES_MAX,
+    RANGE_KEY_BYTES_MAX,
     EmptyKey,
     check_hash_key,
     check_item_size,
     check_range_key,
     check_updated_size,
     item_size,
+    value_size,
 )
 from redrive.languages.dynamo.data.values import (
     AttributeValue,
@@ -35,11 +38,14 @@ from redrive.languages.dynamo.expressions.conditions import parse_condition
 from redrive.languages.dynamo.expressions.keys import (
     KeyBounds,
     KeyCondition,
+    KeyTerm,
     RangeCondition,
     RangeOperator,
     bounds_of,
     check_key_types,
+    keys_condition,
     parse_key_condition,
+    parse_key_terms,
 )
 from redrive.languages.dynamo.expressions.legacy import (
     AttributeUpdate,
@@ -52,6 +58,7 @@ from redrive.languages.dynamo.expressions.legacy import (
     expected_condition,
     filter_condition,
     legacy_key_condition,
+    legacy_key_terms,
 )
 from redrive.languages.dynamo.expressions.placeholders import Placeholders
 from redrive.languages.dynamo.expressions.projections import parse_projection, project, project_paths
@@ -60,6 +67,8 @@ from redrive.languages.dynamo.expressions.updates import parse_update
 from redrive.languages.dynamo.paths import lookup
 
 __all__ = [
+    "HASH_KEY_BYTES_MAX",
+    "RANGE_KEY_BYTES_MAX",
     "AttributeUpdate",
     "AttributeValue",
     "Condition",
@@ -68,6 +77,7 @@ __all__ = [
     "Item",
     "KeyBounds",
     "KeyCondition",
+    "KeyTerm",
     "LegacyCondition",
     "Path",
     "Placeholders",
@@ -96,11 +106,14 @@ __all__ = [
     "filter_condition",
     "holds",
     "item_size",
+    "keys_condition",
     "legacy_key_condition",
+    "legacy_key_terms",
     "load_item",
     "lookup",
     "parse_condition",
     "parse_key_condition",
+    "parse_key_terms",
     "parse_projection",
     "parse_update",
     "project",
@@ -109,4 +122,5 @@ __all__ = [
     "read_value",
     "touched_paths",
     "type_of",
+    "value_size",
 ]

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from redrive.core.errors import ServiceError
 from redrive.prove.calls.calls import Call, Params, mapping_of, parts_of
+from redrive.prove.stage.queried_keys import queried_key
 from redrive.prove.stage.stage import Stage
 
 _EXPIRY_NAMES = ("ttl", "expires_at", "expiresAt", "expiration", "expire_at", "expiry", "time_to_live")
@@ -44,6 +45,7 @@ class Improvised:
             if place not in self._known:
                 self._known.add(place)
                 self._provide_table(stage, call)
+            self._provide_index(stage, call)
             self._provide_expiry(stage, call)
         elif call.service == "sqs" and call.operation.startswith("SendMessage") and place not in self._known:
             self._known.add(place)
@@ -63,6 +65,24 @@ class Improvised:
         )  # fmt: skip
         if is_made:
             self.assumptions[f"table {call.target}"] = f"key {', '.join(list(key)[:2])}"
+
+    def _provide_index(self, stage: Stage, call: Call) -> None:
+        """Make the index of a query of a table that was made here."""
+        name = call.params.get("IndexName")
+        place = ("index", f"{call.target}/{name}")
+        key = queried_key(call.params)
+        if name is None or not key or place in self._known or f"table {call.target}" not in self.assumptions:
+            return
+        self._known.add(place)
+        schema = [{"AttributeName": each, "KeyType": role} for each, role in zip(key, ("HASH", "RANGE"), strict=False)]
+        index = {"IndexName": name, "KeySchema": schema, "Projection": {"ProjectionType": "ALL"}}
+        definitions = [{"AttributeName": each, "AttributeType": kind} for each, kind in key.items()]
+        change = {
+            "TableName": call.target, "AttributeDefinitions": definitions,
+            "GlobalSecondaryIndexUpdates": [{"Create": index}],
+        }  # fmt: skip
+        if self._make(stage, "UpdateTable", change):
+            self.assumptions[f"table {call.target}"] += f", index {name} on {', '.join(key)}"
 
     def _provide_expiry(self, stage: Stage, call: Call) -> None:
         place = ("expiry", call.target)
@@ -95,6 +115,9 @@ class Improvised:
         key = mapping_of(params.get("Key"))
         if key:
             return {name: _type_of(value) for name, value in key.items()}
+        queried = queried_key(params)
+        if queried and "IndexName" not in params:
+            return queried
         item = mapping_of(params.get("Item"))
         names = mapping_of(params.get("ExpressionAttributeNames"))
         found = _UNCONDITIONED.search(str(params.get("ConditionExpression")))

@@ -13,6 +13,7 @@ from redrive.core.scope import Caller, Scope
 from redrive.delivery.assets import asset_at
 from redrive.languages.template import (
     ActiveTemplate,
+    Node,
     ParameterValue,
     PseudoParameters,
     Template,
@@ -47,6 +48,30 @@ class Plan:
     active: ActiveTemplate
     order: tuple[str, ...]
     depends_on: Mapping[str, frozenset[str]]
+
+
+class PlanScope:
+    """Resolves what a plan itself says of names: its parameters, mappings and conditions. See ResolutionScope."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+
+    @property
+    def pseudo(self) -> PseudoParameters:
+        return self._plan.pseudo
+
+    @property
+    def mappings(self) -> Mapping[str, Mapping[str, Mapping[str, Node]]]:
+        return self._plan.template.mappings
+
+    @property
+    def conditions(self) -> Mapping[str, bool]:
+        return self._plan.active.conditions
+
+    def parameter(self, name: str) -> Node:
+        """The value of a parameter; None if no parameter has this name."""
+        value = self._plan.parameters.get(name)
+        return value if value is None or isinstance(value, str) else list(value)
 
 
 def validation_error(message: str) -> ServiceError:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from redrive.core.entropy import new_uuid
 from redrive.core.scope import Caller, Scope
 from redrive.services.cloudtrail.model.records import ApiCall, identity_of, record_of
-from redrive.services.cloudtrail.model.selectors import wants
+from redrive.services.cloudtrail.model.selectors import wants, wants_data
 from redrive.services.cloudtrail.model.trail import Trail
 from redrive.store.api import Transaction
 
@@ -25,6 +25,30 @@ def is_recorded(tx: Transaction, scope: Scope) -> bool:
     return bool(known) and any(trail.is_for(home, scope) for home, trail in known)
 
 
+def is_data_recorded(tx: Transaction, scope: Scope) -> bool:
+    """Whether a trail may ask for events of data in a scope."""
+    known = tx.resources.everywhere(Trail)
+    return bool(known) and any(trail.records_data and trail.is_for(home, scope) for home, trail in known)
+
+
+def record_data(
+    tx: Transaction, caller: Caller, call: ApiCall, *, type: str, principal_id: Callable[[], str]
+) -> None:  # fmt: skip
+    """Bring the record of a call about data to the default bus, if the selectors of a trail want it.
+
+    `type` is the type of its resources. Calls that only read reach no rule.
+    """
+    if call.is_read_only:
+        return
+    fields = {**_fields(caller, call), "eventCategory": "Data", "resources.type": type}
+    arns = [str(one["ARN"]) for one in call.data_resources]
+    if any(
+        trail.is_for(home, caller.scope) and wants_data(trail.selectors, trail.advanced, fields, arns)
+        for home, trail in tx.resources.everywhere(Trail)
+    ):
+        _publish(tx, caller, call, principal_id)
+
+
 def record(
     tx: Transaction, caller: Caller, call: ApiCall, *, is_global: bool, principal_id: Callable[[], str]
 ) -> None:  # fmt: skip
@@ -35,14 +59,21 @@ def record(
     """
     if is_global:
         caller = dataclasses.replace(caller, scope=Scope(caller.account, GLOBAL_REGION))
-    fields = {
+    if _is_wanted(tx, caller.scope, _fields(caller, call), is_global=is_global):
+        _publish(tx, caller, call, principal_id)
+
+
+def _fields(caller: Caller, call: ApiCall) -> dict[str, str]:
+    """The fields by which selectors choose."""
+    return {
         "eventCategory": "Management", "eventName": call.name, "eventSource": call.host_name,
         "eventType": "AwsApiCall", "readOnly": "true" if call.is_read_only else "false",
         "userIdentity.arn": caller.principal_arn, "errorCode": call.error_code,
         "sessionCredentialFromConsole": "false",
     }  # fmt: skip
-    if not _is_wanted(tx, caller.scope, fields, is_global=is_global):
-        return
+
+
+def _publish(tx: Transaction, caller: Caller, call: ApiCall, principal_id: Callable[[], str]) -> None:
     publish = tx.services.publish_read_call if call.is_read_only else tx.services.publish_event
     publish(
         tx, caller.scope,

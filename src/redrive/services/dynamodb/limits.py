@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redrive.core.clock import DAY_MS, HOUR_MS, MINUTE_MS
+from redrive.core.clock import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 
 # Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html
 TABLE_NAME_LENGTH_MIN = 3
@@ -20,6 +20,18 @@ TABLE_CAPACITY_UNITS_MAX = 40_000
 
 # Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Tagging.html
 TAGS_MAX = 50
+
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
+GLOBAL_INDEXES_MAX = 20
+LOCAL_INDEXES_MAX = 5
+INCLUDED_ATTRIBUTES_MAX = 100
+
+# A global index's hash key, and its range key, consist of up to four attributes each. Source:
+# https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.DesignPattern.MultiAttributeKeys.html
+INDEX_KEY_ATTRIBUTES_MAX = 4
+
+# The unit in which sizes of item collections are shown.
+GIGABYTE = 1_073_741_824
 
 # Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html
 PAGE_BYTES_MAX = 1_048_576
@@ -49,6 +61,7 @@ TIME_TO_LIVE_CHANGE_INTERVAL_MS = HOUR_MS
 # These limits are ours; docs/semantics/dynamodb.md gives the reasons.
 EXPIRY_DELAY_MS = MINUTE_MS
 EXPIRED_ITEMS_PER_STEP_MAX = 500
+ITEMS_FILLED_AT_ONCE_MAX = 200
 EXPIRY_S_MAX = 253_402_300_799  # The last second of the year 9999.
 THROUGHPUT_UNITS_MAX = 1_000_000_000_000
 ENDPOINT_CACHE_MINUTES = 1_440
@@ -60,3 +73,35 @@ WARM_READ_UNITS = 12_000
 WARM_WRITE_UNITS = 4_000
 PARTITION_READ_UNITS = 3_000
 PARTITION_WRITE_UNITS = 1_000
+
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PointInTimeRecoverySpecification.html
+RECOVERY_PERIOD_DAYS = 35
+
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListBackups.html
+LIST_BACKUPS_MAX = 100
+LIST_INSIGHTS_MAX = 100
+
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateContributorInsights.html
+INSIGHTS_MODES = ("ACCESSED_AND_THROTTLED_KEYS", "THROTTLED_KEYS")
+
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutResourcePolicy.html
+POLICY_BYTES_MAX = 20 * 1_024
+
+# Streams. Sources: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Streams.html and the operations'
+# pages at https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Operations_Amazon_DynamoDB_Streams.html
+STREAM_RETENTION_MS = DAY_MS
+ITERATOR_MS = 15 * MINUTE_MS
+LIST_STREAMS_MAX = 100
+DESCRIBE_SHARDS_MAX = 100
+GET_RECORDS_MAX = 1_000
+GET_RECORDS_BYTES_MAX = 1_048_576
+
+# These limits are ours; docs/semantics/dynamodb-streams.md gives the reasons.
+SHARD_MS = 4 * HOUR_MS
+STREAM_PARTITIONS_MAX = 4
+CLOSING_MS = MINUTE_MS
+
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/burst-adaptive-capacity.html
+BURST_MS = 300 * SECOND_MS
+
+METRICS_NAMESPACE = "AWS/DynamoDB"

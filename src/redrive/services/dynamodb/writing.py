@@ -6,10 +6,16 @@ Only tables that are followed pay for it: then the item as it was before has to 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 
+from redrive.core.clock import Instant
 from redrive.languages.dynamo import AttributeValue, Item, dump_item, load_item
+from redrive.services.dynamodb import indexes
+from redrive.services.dynamodb.change_log import shards_of_items, write_changes
+from redrive.services.dynamodb.model.entries import check_index_keys
 from redrive.services.dynamodb.model.items import item_expiry
+from redrive.services.dynamodb.model.stream_records import Change
 from redrive.services.dynamodb.model.table import Table
 from redrive.store.api import Transaction
 from redrive.store.tables.items import ItemKey, StoredItem
@@ -17,7 +23,13 @@ from redrive.store.tables.items import ItemKey, StoredItem
 
 def reserve(tx: Transaction, places: Iterable[tuple[Table, ItemKey]]) -> None:
     """Let nobody else write these items until the transaction ends. Call it before reading what will be written."""
-    tx.items.reserve_all((table.id, key) for table, key in places)
+    if not tx.is_shared:
+        return
+    asked = list(places)
+    tx.items.reserve_all((table.id, key) for table, key in asked)
+    if any(table.is_followed for table, _ in asked):
+        # One item is written after all is read. Steps with several must not wait for each other in two orders.
+        (tx.streams.announce if len(asked) == 1 else tx.streams.reserve)(*shards_of_items(asked))
 
 
 def find_item(tx: Transaction, table: Table, key: ItemKey) -> dict[str, AttributeValue] | None:
@@ -30,11 +42,14 @@ def put(tx: Transaction, table: Table, key: ItemKey, new: Item, size_bytes: int,
     """Store an item with the given `item_size`; it replaces `old`, the item with the same key.
 
     `old` may be None although there is an item, if `table.is_followed` is false.
+    Errors: ValidationException for a value that cannot be a key of an index.
     """
+    if table.indexes:
+        check_index_keys(table, new, old)
     stored = StoredItem(key, size_bytes, dump_item(new))
     tx.items.put(table.id, stored, expires_at=item_expiry(table, new, tx.now))
     if table.is_followed:
-        _follow(tx, table, key, old, new)
+        _follow(tx, table, [Change(key, old, new, stored.item)])
 
 
 def delete(tx: Transaction, table: Table, key: ItemKey) -> Item | None:
@@ -42,9 +57,28 @@ def delete(tx: Transaction, table: Table, key: ItemKey) -> Item | None:
     taken = tx.items.take(table.id, key)
     old = None if taken is None else load_item(taken)
     if table.is_followed and old is not None:
-        _follow(tx, table, key, old, None)
+        _follow(tx, table, [Change(key, old, None)])
     return old
 
 
-def _follow(tx: Transaction, table: Table, key: ItemKey, old: Item | None, new: Item | None) -> None:
-    """Tell what follows a table that an item changed, was created (`old` is None) or deleted (`new` is None)."""
+def expire(tx: Transaction, before: Instant, *, limit: int) -> None:
+    """Delete up to `limit` items of all tables whose time to live ended at `before` or earlier, earliest first."""
+    followed = {table.id: table for _, table in tx.resources.everywhere(Table) if table.is_followed}
+    if not followed:
+        tx.items.expire(before, limit=limit)
+        return
+    tx.be_alone()
+    changes: dict[str, list[Change]] = defaultdict(list)
+    for table_id, key, data in tx.items.take_expired(before, limit=limit):
+        if table_id in followed:
+            changes[table_id].append(Change(key, load_item(data), None, is_expiry=True))
+    for table_id, gone in changes.items():
+        _follow(tx, followed[table_id], gone)
+
+
+def _follow(tx: Transaction, table: Table, changes: Sequence[Change]) -> None:
+    """Tell what follows a table that its items have changed."""
+    if table.indexes:
+        for change in changes:
+            indexes.follow(tx, table, change.key, change.old, change.new)
+    write_changes(tx, table, changes)

@@ -28,6 +28,7 @@ from redrive.services.events.model.connection import Connection, ConnectionState
 from redrive.services.events.model.http_answer import UNAUTHORIZED, judge_call
 from redrive.services.events.model.http_request import destination_call, is_writable
 from redrive.services.events.model.timers import CALL_TIMER
+from redrive.services.events.secrets import find_connection
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import Delivery
 
@@ -94,7 +95,7 @@ class ApiCalls:
 
 def connection_of(tx: Transaction, scope: Scope, arn: str) -> Connection | None:
     """The connection with this ARN; None if it was deleted, or replaced by another one of the same name."""
-    connection = tx.resources.get(Connection, scope, name_of_arn(arn))
+    connection = find_connection(tx, scope, name_of_arn(arn))
     return None if connection is None or connection.arn(scope) != arn else connection
 
 

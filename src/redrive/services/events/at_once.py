@@ -20,6 +20,7 @@ from redrive.delivery.faults import Fault, all_faults
 from redrive.delivery.history.records import Ran, record_successes
 from redrive.delivery.sources.call import Call
 from redrive.delivery.sources.targets import queue_url
+from redrive.services.events.bus_logs import log_delivered_at_once
 from redrive.services.events.calls import caller_of, input_of, origin_of
 from redrive.services.events.limits import AT_ONCE_MAX, SENT_TOGETHER_MAX
 from redrive.services.events.model import metrics
@@ -36,12 +37,15 @@ def deliver_or_promise(tx: Transaction, deliveries: Sequence[Delivery]) -> None:
     """Deliver what queues accept at once, up to AT_ONCE_MAX deliveries, and promise everything else."""
     faults = all_faults(tx).faults
     queues = {arn for arn in {delivery.target_arn for delivery in deliveries} if _may_be_at_once(arn, faults)}
-    at_once = [delivery for delivery in deliveries if delivery.target_arn in queues][:AT_ONCE_MAX]
+    now = tx.now
+    at_once = [delivery for delivery in deliveries if delivery.target_arn in queues and delivery.due_at <= now]
+    at_once = at_once[:AT_ONCE_MAX]
     sent: _Sent = {}
     tx.side_by_side(_groups(at_once), partial(_send, sent))
     delivered = [delivery for delivery in at_once if delivery.id in sent]
     record_successes(tx, [(delivery, origin_of(delivery), Ran(sent[delivery.id])) for delivery in delivered])
     _count(tx, delivered)
+    log_delivered_at_once(tx, delivered)
     if len(delivered) < len(deliveries):
         store_promises(tx, [delivery for delivery in deliveries if delivery.id not in sent])
 

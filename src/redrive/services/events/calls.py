@@ -11,10 +11,12 @@ from redrive.delivery.sources.roles import RoleSession
 from redrive.languages.input_transformer import UnusableOutput
 from redrive.services.events.model.failures import INVALID_JSON
 from redrive.services.events.model.inputs import Matched, render_input
+from redrive.services.events.model.lineage import traced
 from redrive.services.events.model.rule import PRINCIPAL, name_of_arn
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import Delivery
 
+_FUNCTIONS = "arn:aws:lambda:"
 _TRANSFORMED = frozenset({"Input", "InputPath", "InputTransformer"})
 
 
@@ -36,6 +38,14 @@ def input_of(delivery: Delivery, target: Document) -> str:
         raise ServiceError(INVALID_JSON, str(error)) from error
 
 
+def input_or_none(delivery: Delivery, target: Document) -> str | None:
+    """The input of this delivery's target, or None if it cannot be rendered."""
+    try:
+        return input_of(delivery, target)
+    except ServiceError:
+        return None
+
+
 def caller_of(tx: Transaction, delivery: Delivery, target: Document, region: str) -> Caller:
     """Who calls the target: the target's role, or EventBridge, whom the target's own policy has to allow.
 
@@ -50,7 +60,10 @@ def caller_of(tx: Transaction, delivery: Delivery, target: Document, region: str
 
 def service_caller(tx: Transaction, delivery: Delivery, region: str) -> Caller:
     """EventBridge, which calls for the rule of a delivery."""
+    trace = str(delivery.document.get("trace", ""))
+    if delivery.target_arn.startswith(_FUNCTIONS):
+        trace = traced(trace, delivery.source_arn, event_id=delivery.id.split("/", 1)[0], at=delivery.first_at)
     return Caller(
         Scope(delivery.scope.account, region), new_row_id(tx.entropy, tx.now), service=PRINCIPAL,
-        source_arn=delivery.source_arn, trace_header=str(delivery.document.get("trace", "")),
+        source_arn=delivery.source_arn, trace_header=trace,
     )  # fmt: skip

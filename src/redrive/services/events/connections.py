@@ -11,6 +11,7 @@ from redrive.services.events.limits import TOKEN_WAITS_MS
 from redrive.services.events.model.connection import RENEWED_BEFORE_MS, Connection, ConnectionState
 from redrive.services.events.model.http_answer import Token
 from redrive.services.events.model.timers import CONNECTION_TIMER, timer_name
+from redrive.services.events.secrets import store_connection
 from redrive.store.api import Transaction
 
 _REASON_LENGTH_MAX = 512
@@ -19,7 +20,7 @@ _REASON_LENGTH_MAX = 512
 def await_token(tx: Transaction, scope: Scope, connection: Connection) -> Connection:
     """Have a new token requested at once. The answer to an earlier request counts no more."""
     waiting = replace(connection, fence=connection.fence + 1, failures=0)
-    tx.resources.put(scope, waiting)
+    store_connection(tx, scope, waiting)
     tx.timers.set(CONNECTION_TIMER, timer_name(scope, connection.name), tx.now)
     tx.notify("due")
     return waiting
@@ -51,17 +52,17 @@ def token_answered(tx: Transaction, scope: Scope, connection: Connection, answer
             connection, token=answer.text, token_until=tx.now + answer.lasts_ms, state=ConnectionState.AUTHORIZED,
             authorized_at=tx.now, reason=None, failures=0,
         )  # fmt: skip
-        tx.resources.put(scope, authorized)
+        store_connection(tx, scope, authorized)
         tx.timers.clear(CONNECTION_TIMER, timer)
         return
     failures = connection.failures + 1
     if answer.kind is not FailureKind.PERMANENT and failures <= len(TOKEN_WAITS_MS):
-        tx.resources.put(scope, replace(connection, failures=failures))
+        store_connection(tx, scope, replace(connection, failures=failures))
         tx.timers.set(CONNECTION_TIMER, timer, tx.now + max(answer.wait_ms, TOKEN_WAITS_MS[failures - 1]))
         return
     reason = f"The authorization endpoint gave no token: {answer.message}"[:_REASON_LENGTH_MAX]
     refused = replace(
         connection, state=ConnectionState.DEAUTHORIZED, reason=reason, token="", token_until=0, failures=0
     )  # fmt: skip
-    tx.resources.put(scope, refused)
+    store_connection(tx, scope, refused)
     tx.timers.clear(CONNECTION_TIMER, timer)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from redrive.core.clock import DAY_MS, MINUTE_MS, SECOND_MS
 
 # Source: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-quota.html
@@ -11,6 +14,19 @@ TARGETS_PER_RULE_MAX = 5
 PATTERN_CHARACTERS_MAX = 2_048
 BUS_POLICY_CHARACTERS_MAX = 10_240
 
+# Invocations per second, by region.
+# Source: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-quota.html
+INVOCATIONS_PER_S: Mapping[str, int] = MappingProxyType(
+    {
+        **dict.fromkeys(("us-east-1", "us-west-2", "eu-west-1"), 18_750),
+        **dict.fromkeys(("us-east-2", "eu-central-1", "eu-south-2"), 4_500),
+        **dict.fromkeys(("us-west-1", "ap-northeast-1", "ap-southeast-1", "ap-southeast-2", "eu-west-2"), 2_250),
+        **dict.fromkeys(("ap-east-1", "ap-northeast-2", "ap-south-1", "ca-central-1", "eu-north-1"), 1_100),
+        **dict.fromkeys(("eu-west-3", "sa-east-1"), 1_100),
+    }
+)
+INVOCATIONS_PER_S_ELSEWHERE = 750
+
 # Source: https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutTargets.html
 TARGETS_PER_CALL_MAX = 10
 
@@ -19,6 +35,9 @@ TARGETS_PER_CALL_MAX = 10
 ENTRIES_BYTES_END = 1_048_576
 TIME_BYTES = 14
 """What an entry's Time counts for. Source: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-putevents.html"""
+
+# Source: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-event-bus-logs.html
+LOG_RECORD_BYTES_MAX = 1_000_000
 
 # Source: https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_RetryPolicy.html
 EVENT_AGE_S_DEFAULT = 86_400
@@ -60,6 +79,9 @@ TOKEN_LEASE_MS = MINUTE_MS
 TOKEN_WAITS_MS = (SECOND_MS, 2 * SECOND_MS, 4 * SECOND_MS)
 TOKEN_POLL_MS = 100
 """How long a call waits between two looks whether its token has come."""
+
+# Ours: how many instants of a cron that nobody fired are counted.
+SKIPPED_COUNTED_MAX = 1_000
 
 # Ours: how many can tail at once, how many events are kept for each, and after how many events a tail ends if nobody
 # asks for them.

@@ -9,12 +9,13 @@ from redrive.core.documents import load_json
 from redrive.core.errors import ServiceError
 from redrive.core.retry import Delivered, Failed, GiveUp, Outcome, Succeeded, Verdict
 from redrive.core.scope import Caller
-from redrive.delivery.history.records import End, Origin
+from redrive.delivery.history.records import End, Origin, record_loop
 from redrive.delivery.outside.errand import Errand, Result
 from redrive.delivery.outside.http_call import HttpCall, HttpResult
 from redrive.delivery.sources.call import Call, Inside, Later
 from redrive.delivery.sources.letters import Unwritten, Written, retries_made, write_letter
 from redrive.delivery.sources.source import Source
+from redrive.services.events.bus_logs import log_attempt, log_end
 from redrive.services.events.calls import caller_of, input_of, origin_of, service_caller
 from redrive.services.events.forwarding import forward
 from redrive.services.events.log_targets import write_log
@@ -84,11 +85,11 @@ class EventsSource(Source):
         """The execution that caused the event; otherwise all deliveries of an event are one execution, its id."""
         return origin_of(delivery)
 
-    def outcome(self, result: Result) -> Outcome:
+    def outcome(self, errand: Errand, result: Result) -> Outcome:
         """The outcome of a call of an API destination."""
         if self._destinations is not None and isinstance(result, HttpResult):
             return self._destinations.outcome(result)
-        return super().outcome(result)
+        return super().outcome(errand, result)
 
     def answered(self, tx: Transaction, delivery: Delivery, errand: Errand, result: Result) -> None:
         if self._destinations is not None:
@@ -96,6 +97,7 @@ class EventsSource(Source):
 
     def attempted(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Verdict) -> None:
         """Count an attempt. The first one that succeeds is counted with the end of its delivery."""
+        log_attempt(tx, delivery, outcome, verdict)
         is_first = delivery.attempts == 1
         if is_first and isinstance(outcome, Succeeded):
             return
@@ -108,6 +110,11 @@ class EventsSource(Source):
 
     def settled(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Delivered | GiveUp) -> End:
         """Count the end, and write the dead letter of a delivery that was given up."""
+        end = self._settled(tx, delivery, outcome, verdict)
+        log_end(tx, delivery, outcome, end)
+        return end
+
+    def _settled(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Delivered | GiveUp) -> End:
         took_ms = tx.now - delivery.first_at
         if self._destinations is not None and delivery.place == OUTSIDE:
             self._destinations.ended(tx, delivery)
@@ -123,6 +130,14 @@ class EventsSource(Source):
         _count(tx, delivery, metrics.INVOCATIONS, metrics.LOOPED if outcome.code == HOP_DETECTED else metrics.FAILED)
         _count(tx, delivery, metrics.COMPLETE_LATENCY, value=took_ms)
         return _bury(tx, delivery, outcome, verdict)
+
+    def followed(self, tx: Transaction, delivery: Delivery, outcome: Outcome, verdict: Delivered | GiveUp) -> None:
+        """Note on the run of a delivery that its rule's own target has published the event."""
+        loops = int(delivery.document.get("loops", 0))
+        if loops:
+            times = "once" if loops == 1 else f"{loops} times"
+            message = f"The event was published by a target of this rule, which has run {times} before it."
+            record_loop(tx, delivery, delivery.source_arn, message)
 
 
 def _bury(tx: Transaction, delivery: Delivery, failed: Failed, verdict: GiveUp) -> End:

@@ -18,6 +18,9 @@ from redrive.services.events.model.tail import Tail, tailed
 from redrive.store.api import Transaction
 from redrive.store.tables.archives import NewArchivedEvent
 
+_AT = 0
+"""The time of all rows of tails, so that their numbers alone are their order: clocks of nodes differ."""
+
 
 def is_tailed(tx: Transaction) -> bool:
     """Whether anybody tails any bus."""
@@ -36,7 +39,8 @@ def show_to_tails(
             continue
         execution_id = event.key.split("/", 1)[0] if tx.cause is None else tx.cause.execution_id
         text = tailed(bus.name, event, [rules[name] for name in sorted(names)], execution_id, tx.now)
-        tx.archives.put_many(tail.name, [NewArchivedEvent(tx.now, len(text), text)], now=tx.now)
+        tx.archives.reserve(tail.name)
+        tx.archives.put_many(tail.name, [NewArchivedEvent(_AT, len(text), text)], now=tx.now)
         surplus = tx.archives.content(tail.name).events - TAIL_EVENTS_KEPT
         if surplus > 0:
             tx.archives.drop_oldest(tail.name, limit=surplus)

@@ -3,7 +3,6 @@
 API: https://docs.aws.amazon.com/lambda/latest/api/
 Semantics: docs/semantics/lambda.md
 
-Left out on purpose: versions other than $LATEST and aliases, container images, code in S3, streams as event sources,
-filters of mappings, function URLs. Requests with their parameters get an error that names the parameter. Functions run
-on the interpreters installed on this machine.
+Left out on purpose: container images, code in S3, durable functions, managed instances. Requests with
+their parameters get an error that names the parameter. Functions run on the interpreters installed on this machine.
 """

@@ -14,6 +14,7 @@ from redrive.services.lambda_.model.code import check_archive, zip_content
 from redrive.services.lambda_.model.code import check_unzipped as check_sound
 from redrive.services.lambda_.model.function import Function, invalid_parameter
 from redrive.services.lambda_.model.layers import LayerVersion, layer_policy, layer_version_name
+from redrive.services.lambda_.model.versions import FunctionVersion
 from redrive.store.api import Transaction
 
 
@@ -105,6 +106,8 @@ def forget_unused_code(tx: Transaction, *digests: str) -> None:
         return
     for _, function in tx.resources.everywhere(Function):
         unused -= {function.code_digest, function.replaced_digest, *layer_digests(function)}
+    for _, published in tx.resources.everywhere(FunctionVersion):
+        unused -= {published.function.code_digest, *layer_digests(published.function)}
     for _, version in tx.resources.everywhere(LayerVersion):
         unused.discard(version.code_digest)
     for digest in sorted(unused):

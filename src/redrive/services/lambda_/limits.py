@@ -51,9 +51,19 @@ RUNTIMES_RETIRED = frozenset(
 CONCURRENCY_MAX = 1_000
 CONCURRENCY_UNRESERVED_MIN = 100
 
+# Code signing. Source: https://docs.aws.amazon.com/lambda/latest/dg/configuration-codesigning.html
+SIGNING_ID_CHARS = 17
+
+URL_ID_CHARS = 32  # https://docs.aws.amazon.com/lambda/latest/dg/urls-configuration.html
+
+# Recursive loops. Source: https://docs.aws.amazon.com/lambda/latest/dg/invocation-recursion.html
+RECURSIVE_RUNS_MAX = 16
+LINEAGE_FUNCTIONS_MAX = 16  # Ours: how many functions of a chain a trace header names.
+
 # Payloads. Source: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
 SYNC_PAYLOAD_BYTES_MAX = 6_291_456
 EVENT_PAYLOAD_BYTES_MAX = 1_048_576
+INVOKE_ASYNC_BYTES_MAX = 262_144  # https://docs.aws.amazon.com/lambda/latest/api/API_InvokeAsync.html
 LOG_TAIL_BYTES = 4 * 1024  # https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html
 
 # Asynchronous events. Source: https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html
@@ -74,6 +84,13 @@ MAPPING_PAGE_ITEMS_MAX = 100  # https://docs.aws.amazon.com/lambda/latest/api/AP
 BATCH_SIZE_DEFAULT = 10
 BATCH_SIZE_WITHOUT_WINDOW_MAX = 10
 MAPPING_CONCURRENCY = 5  # At the start: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
+MAPPING_CONCURRENCY_MIN = 2
+MAPPING_CONCURRENCY_MAX = 1_250
+MAPPING_GROWTH_PER_MINUTE = 300
+BATCHES_PER_POLLER = 10  # https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html#sqs-provisioned-mode
+POLLER_GROWTH_PER_MINUTE = 1_000
+POLLERS_MIN = 2  # https://docs.aws.amazon.com/lambda/latest/api/API_ProvisionedPollerConfig.html
+POLLERS_MAX_DEFAULT = 200
 WINDOW_VISIBILITY_MARGIN_S = 30
 RECEIVE_MESSAGES_MAX = (
     10  # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_ReceiveMessage.html
@@ -83,6 +100,20 @@ THROTTLE_PAUSE_MS = 5 * SECOND_MS  # Ours: the pause before the next batch, if t
 EMPTY_POLL_PAUSE_MS = 1 * SECOND_MS  # Ours: the pause before a queue that was due but returned nothing is polled again.
 EXPIRED_BATCHES_PER_CLAIM_MAX = 100
 MAPPINGS_PER_CLAIM_MAX = 200  # Ours: how many mappings one transaction processes.
+
+# Mappings from streams. Source: https://docs.aws.amazon.com/lambda/latest/dg/services-kinesis-parameters.html
+STREAM_BATCH_SIZE_DEFAULT = 100
+RECORD_AGE_S_MIN = 60
+STREAM_BACKOFF_FIRST_MS = (
+    250  # Ours: AWS publishes no curve. Eight attempts fit into a minute, as AWS was seen to make.
+)
+STREAM_BACKOFF_MAX_MS = 1 * MINUTE_MS
+WINDOW_STATE_BYTES_MAX = 1024 * 1024  # https://docs.aws.amazon.com/lambda/latest/dg/services-kinesis-windows.html
+WINDOW_WAIT_MS = 2 * MINUTE_MS  # For more records of a window that is over: as above.
+SHARD_RECORDS_PER_LOOK_MAX = 10_000  # Ours: how many records of a shard one look reads, if filters leave few of them.
+
+# Filters. Source: https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventfiltering.html
+FILTERS_MAX = 5
 
 # PutLogEvents. Source: https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutLogEvents.html
 LOG_EVENTS_PER_PUT_MAX = 10_000

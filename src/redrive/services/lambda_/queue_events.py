@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from redrive.core.clock import SECOND_MS, Instant
-from redrive.core.documents import Document
+from redrive.core.documents import Document, load_json
 from redrive.core.scope import Caller
-from redrive.delivery.sources.event_sources import Batch, Reading
+from redrive.delivery.sources.event_sources import Batch, Polled, Reading
 from redrive.delivery.sources.targets import queue_url
 from redrive.services.lambda_.limits import RECEIVE_MESSAGES_MAX, SYNC_PAYLOAD_BYTES_MAX
 from redrive.services.lambda_.model.batch import batches, sqs_record
+from redrive.services.lambda_.model.filters import passes
 from redrive.services.lambda_.model.mapping import FIFO_SUFFIX, effective_visibility_s
 from redrive.store.api import Transaction
 from redrive.store.tables.runs import Link
@@ -36,7 +37,6 @@ class QueueEvents:
     """SQS queues. Implements EventSource."""
 
     service = "sqs"
-    is_sequential = False
 
     def __init__(
         self, *, next_visible: NextVisible, count_visible: CountVisible, executions_of: ExecutionsOf
@@ -53,14 +53,17 @@ class QueueEvents:
         is_full = self._count_visible(tx, reading.source_arn, reading.batch_size) >= reading.batch_size
         return first_at if is_full else first_at + reading.window_s * SECOND_MS
 
-    def poll(self, tx: Transaction, caller: Caller, reading: Reading) -> Sequence[Batch]:
+    def poll(self, tx: Transaction, caller: Caller, reading: Reading) -> Polled:
         """Receive the messages of one batch, hide them for the longest time of a run, and split them by size.
+
+        Messages that the filters leave out are deleted.
 
         Errors: ServiceError (queue gone, role refused).
         """
         poll = _poll_of(tx, caller, reading)
         if reading.source_arn.endswith(FIFO_SUFFIX):
-            return _receive_in_order(tx, reading, poll)
+            found = _receive_in_order(tx, reading, poll)
+            return self._filtered(tx, caller, reading, found) if reading.filters else Polled(found)
         received: list[Document] = []
         size = 0
         while len(received) < reading.batch_size and size < SYNC_PAYLOAD_BYTES_MAX:
@@ -70,7 +73,21 @@ class QueueEvents:
             size += sum(len(message.get("Body", "")) for message in page)
             if len(page) < asked_for:
                 break
-        return _batches(reading, received)
+        return self._kept(tx, caller, reading, _records(reading, received))
+
+    def _filtered(self, tx: Transaction, caller: Caller, reading: Reading, found: Sequence[Batch]) -> Polled:
+        """The same batch of a FIFO queue without what the filters leave out."""
+        records = [record for batch in found for record in load_json(batch.event)["Records"]]
+        return self._kept(tx, caller, reading, records)
+
+    def _kept(self, tx: Transaction, caller: Caller, reading: Reading, records: Sequence[Document]) -> Polled:
+        """Batches of the records that the filters let pass; the others are deleted."""
+        kept = [record for record in records if passes(reading.filters, self.service, record)]
+        if len(kept) < len(records):
+            ids = {record["messageId"] for record in kept}
+            left_out = [record["receiptHandle"] for record in records if record["messageId"] not in ids]
+            self.acknowledge(tx, caller, reading.source_arn, left_out)
+        return Polled(list(batches(kept, bytes_max=SYNC_PAYLOAD_BYTES_MAX)), len(records) - len(kept))
 
     def executions(self, tx: Transaction, receipts: Sequence[str]) -> Sequence[Link]:
         """Return the executions of a batch's messages; each message of a client has an execution of its own."""
@@ -141,5 +158,8 @@ def _receive_in_order(tx: Transaction, reading: Reading, poll: _Poll) -> list[Ba
 
 
 def _batches(reading: Reading, messages: Sequence[Document]) -> list[Batch]:
-    records = [sqs_record(message, reading.source_arn) for message in messages]
-    return list(batches(records, bytes_max=SYNC_PAYLOAD_BYTES_MAX))
+    return list(batches(_records(reading, messages), bytes_max=SYNC_PAYLOAD_BYTES_MAX))
+
+
+def _records(reading: Reading, messages: Sequence[Document]) -> list[Document]:
+    return [sqs_record(message, reading.source_arn) for message in messages]

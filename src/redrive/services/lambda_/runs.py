@@ -8,12 +8,26 @@ from __future__ import annotations
 
 from redrive.core.arn import Arn
 from redrive.core.errors import ServiceError
-from redrive.core.scope import Caller
+from redrive.core.scope import Caller, Scope
 from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.delivery.sources.roles import RoleSession
-from redrive.services.lambda_.model.function import Function
-from redrive.services.lambda_.model.metrics import DURATION, ERRORS, INVOCATIONS, THROTTLES, series_of
+from redrive.services.lambda_.model.function import LATEST, Function, qualifier_of
+from redrive.services.lambda_.model.metrics import (
+    CONCURRENT,
+    DURATION,
+    ERRORS,
+    INVOCATIONS,
+    PROVISIONED,
+    PROVISIONED_INVOCATIONS,
+    PROVISIONED_SPILLOVER,
+    PROVISIONED_USE,
+    THROTTLES,
+    series_of,
+    series_of_version,
+)
+from redrive.services.lambda_.model.provisioned import ProvisionedConcurrency
 from redrive.services.lambda_.model.report import LogEvent, log_events, puts
+from redrive.services.lambda_.model.versions import qualified_name
 from redrive.store.api import Transaction
 
 PRINCIPAL = "lambda.amazonaws.com"
@@ -44,7 +58,7 @@ def run_caller(tx: Transaction, ran: Invocation, request_id: str) -> Caller:
 
 def record_run(tx: Transaction, invocation: Invocation, result: InvocationResult) -> None:
     """Count a run that has ended, and write its log lines."""
-    _count_run(tx, invocation.function_arn, result)
+    _count_run(tx, invocation, result)
     _write_logs(tx, invocation, result)
 
 
@@ -54,7 +68,7 @@ def count(tx: Transaction, function_arn: str, name: str, value: float = 1.0) -> 
         tx.metrics.count(series, tx.now, value)
 
 
-def _count_run(tx: Transaction, function_arn: str, result: InvocationResult) -> None:
+def _count_run(tx: Transaction, invocation: Invocation, result: InvocationResult) -> None:
     """Count a run as an invocation, unless it was throttled or failed outside of the function.
 
     Source: https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-types.html
@@ -62,11 +76,50 @@ def _count_run(tx: Transaction, function_arn: str, result: InvocationResult) -> 
     if result.status is InvocationStatus.SERVICE_ERROR:
         return
     is_throttled = result.status is InvocationStatus.THROTTLED
-    count(tx, function_arn, THROTTLES, float(is_throttled))
+    counted = {THROTTLES: float(is_throttled)}
     if not is_throttled:
-        count(tx, function_arn, INVOCATIONS)
-        count(tx, function_arn, ERRORS, float(result.status is InvocationStatus.FUNCTION_ERROR))
-        count(tx, function_arn, DURATION, result.duration_ms)
+        counted[INVOCATIONS] = 1.0
+        counted[ERRORS] = float(result.status is InvocationStatus.FUNCTION_ERROR)
+        counted[DURATION] = result.duration_ms
+    function_arn = invocation.function_arn
+    for name, value in counted.items():
+        count(tx, function_arn, name, value)
+    if result.concurrent:
+        _count_concurrent(tx, function_arn, result)
+    qualifier = qualifier_of(function_arn)
+    if qualifier is None or qualifier == LATEST:
+        return
+    if qualifier != invocation.version:
+        for name, value in counted.items():
+            tx.metrics.count(series_of_version(function_arn, invocation.version, name), tx.now, value)
+    if not is_throttled:
+        _count_provisioned(tx, invocation, qualifier, result)
+
+
+def _count_concurrent(tx: Transaction, function_arn: str, result: InvocationResult) -> None:
+    """Count how many runs were under way: of the function for the function, of all for the account."""
+    *of_function, of_account = series_of(function_arn, CONCURRENT)
+    for series in of_function:
+        tx.metrics.count(series, tx.now, float(result.concurrent))
+    tx.metrics.count(of_account, tx.now, float(result.concurrent_in_all))
+
+
+def _count_provisioned(tx: Transaction, invocation: Invocation, qualifier: str, result: InvocationResult) -> None:
+    """Count a run of a version or alias that has provisioned concurrency. What is over it has spilled over.
+
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/monitoring-concurrency.html
+    """
+    arn = Arn.parse(invocation.function_arn)
+    name = qualified_name(invocation.function_name, qualifier)
+    config = tx.resources.get(ProvisionedConcurrency, Scope(arn.account, arn.region), name)
+    if config is None or not config.is_ready(tx.now):
+        return
+    concurrent = max(result.concurrent, 1)
+    used = min(concurrent, config.requested)
+    is_spilled = concurrent > config.requested
+    count(tx, invocation.function_arn, PROVISIONED_SPILLOVER if is_spilled else PROVISIONED_INVOCATIONS)
+    count(tx, invocation.function_arn, PROVISIONED, float(used))
+    count(tx, invocation.function_arn, PROVISIONED_USE, used / config.requested)
 
 
 def _write_logs(tx: Transaction, invocation: Invocation, result: InvocationResult) -> None:

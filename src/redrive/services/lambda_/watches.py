@@ -12,6 +12,8 @@ from redrive.services.lambda_.model.mapping import EventSourceMapping
 from redrive.store.api import Transaction
 
 LOOK_TIMER = "lambda.mapping"
+STREAM_TIMER = "lambda.stream_mapping"
+"""Mappings from streams have timers of their own, because another worker looks at them."""
 PAUSE_TIMER = "lambda.mapping.pause"
 """No worker waits for these timers. They store until when a mapping must not poll, also if messages arrive."""
 
@@ -21,14 +23,24 @@ def timer_of(scope: Scope, mapping: EventSourceMapping) -> str:
     return f"{scope}/{mapping.name}"
 
 
+def look_timer(mapping: EventSourceMapping) -> str:
+    """Return the kind of the timer for the next look at a mapping."""
+    return LOOK_TIMER if mapping.stream is None else STREAM_TIMER
+
+
+def reader_of(scope: Scope, mapping: EventSourceMapping) -> Reader:
+    """Return the reader that arrivals at the mapping's source tell."""
+    return Reader(look_timer(mapping), timer_of(scope, mapping))
+
+
 def look_now(tx: Transaction, scope: Scope, mapping: EventSourceMapping) -> None:
     """Look at a mapping at the next claim: it is new or changed, or may have free concurrency.
 
     Also subscribe to arrivals.
     """
-    timer = timer_of(scope, mapping)
-    watch(tx, mapping.source_arn, Reader(LOOK_TIMER, timer))
-    tx.timers.set(LOOK_TIMER, timer, tx.now)
+    reader = reader_of(scope, mapping)
+    watch(tx, mapping.read_arn, reader)
+    tx.timers.set(reader.kind, reader.timer, tx.now)
     tx.notify("due")
 
 
@@ -41,17 +53,17 @@ def look_at_mappings_of(tx: Transaction, scope: Scope, function_name: str) -> No
 
 def look_no_more(tx: Transaction, scope: Scope, mapping: EventSourceMapping) -> None:
     """Remove the timers and the subscription of a deleted mapping."""
-    timer = timer_of(scope, mapping)
-    unwatch(tx, mapping.source_arn, Reader(LOOK_TIMER, timer))
-    tx.timers.clear(LOOK_TIMER, timer)
-    tx.timers.clear(PAUSE_TIMER, timer)
+    reader = reader_of(scope, mapping)
+    unwatch(tx, mapping.read_arn, reader)
+    tx.timers.clear(reader.kind, reader.timer)
+    tx.timers.clear(PAUSE_TIMER, reader.timer)
 
 
 def pause(tx: Transaction, scope: Scope, mapping: EventSourceMapping, pause_ms: int) -> None:
     """Stop a mapping from polling for `pause_ms`, also if messages arrive."""
     until = tx.now + pause_ms
     tx.timers.set(PAUSE_TIMER, timer_of(scope, mapping), until)
-    tx.timers.set(LOOK_TIMER, timer_of(scope, mapping), until)
+    tx.timers.set(look_timer(mapping), timer_of(scope, mapping), until)
 
 
 def end_pause(tx: Transaction, scope: Scope, mapping: EventSourceMapping) -> None:

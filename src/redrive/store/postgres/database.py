@@ -102,6 +102,10 @@ class PostgresDatabase:
                 work.park()
             self._keys.add(key)
 
+    def announce(self, *keys: str) -> None:
+        if not _current().is_alone:
+            self._keys.update(keys)
+
     def holds(self, key: str) -> bool:
         work = _current()
         return work.is_alone or key in work.held or (work.within is not None and key in work.within.held)

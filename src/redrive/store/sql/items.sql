@@ -13,6 +13,10 @@ DELETE FROM items
 WHERE table_id = :table_id AND slot = :slot AND hash_key = :hash_key AND range_key = :range_key
 RETURNING item;
 
+-- name: delete_entry -- hot
+DELETE FROM items
+WHERE table_id = :table_id AND slot = :slot AND hash_key = :hash_key AND range_key = :range_key;
+
 -- name: ascending -- hot
 SELECT hash_key, range_key, size_bytes, item FROM items
 WHERE table_id = :table_id AND slot = :slot AND hash_key = :hash_key AND range_key >= :low AND range_key < :high
@@ -30,6 +34,14 @@ ORDER BY slot, hash_key, range_key LIMIT :limit;
 
 -- name: totals
 SELECT count(*), CAST(coalesce(sum(size_bytes), 0) AS bigint) FROM items WHERE table_id = :table_id;
+
+-- name: copy
+INSERT INTO items (table_id, slot, hash_key, range_key, size_bytes, expires_at, item)
+SELECT CAST(:to_id AS text), slot, hash_key, range_key, size_bytes, NULL, item FROM items WHERE table_id = :table_id;
+
+-- name: collection_size
+SELECT CAST(coalesce(sum(size_bytes), 0) AS bigint) FROM items
+WHERE table_id = :table_id AND slot = :slot AND hash_key = :hash_key;
 
 -- name: drop
 DELETE FROM items WHERE (table_id, slot, hash_key, range_key) IN (
@@ -51,3 +63,8 @@ SELECT min(expires_at) FROM items WHERE expires_at IS NOT NULL;
 DELETE FROM items WHERE (table_id, slot, hash_key, range_key) IN (
   SELECT table_id, slot, hash_key, range_key FROM items WHERE expires_at <= :before ORDER BY expires_at LIMIT :limit
 );
+
+-- name: take_expired
+DELETE FROM items WHERE (table_id, slot, hash_key, range_key) IN (
+  SELECT table_id, slot, hash_key, range_key FROM items WHERE expires_at <= :before ORDER BY expires_at LIMIT :limit
+) RETURNING expires_at, table_id, hash_key, range_key, item;

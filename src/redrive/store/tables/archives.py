@@ -61,6 +61,14 @@ class ArchiveTable:
     def __init__(self, database: Database) -> None:
         self._database = database
 
+    def reserve(self, archive: str) -> None:
+        """Let nobody else archive into this archive until the transaction ends.
+
+        So the numbers of its events are in the order of the commits: who reads on after the latest number that it has
+        seen skips nothing.
+        """
+        self._database.reserve(f"archive/{archive}")
+
     def put_many(self, archive: str, events: Sequence[NewArchivedEvent], *, now: Instant) -> None:
         """Archive events, in this order."""
         rows = [(archive, minute_of(at), at, now, size, event) for at, size, event in events]

@@ -106,6 +106,20 @@ class ItemTable:
         row = self._database.one(_SQL["take"], _located(table_id, key))
         return None if row is None else bytes(row[0])
 
+    def put_entry(self, index_id: str, stored: StoredItem) -> None:
+        """Store an entry of an index under the index's id; replaces the entry with the same key.
+
+        The caller has reserved the item that the entry belongs to, and nobody else writes that item's entries.
+        """
+        place = _located(index_id, stored.key)
+        self._database.write(
+            _SQL["put"], {**place, "size_bytes": stored.size_bytes, "expires_at": None, "item": stored.item}
+        )  # fmt: skip
+
+    def delete_entry(self, index_id: str, key: ItemKey) -> None:
+        """Delete an entry of an index, if there is one. The caller has reserved its item."""
+        self._database.write(_SQL["delete_entry"], _located(index_id, key))
+
     def query(
         self, table_id: str, hash_key: bytes, within: RangeKeys, *, forward: bool, limit: int | None, bytes_max: int
     ) -> ItemPage:
@@ -150,6 +164,19 @@ class ItemTable:
         row = self._database.one(_SQL["totals"], {"table_id": table_id})
         return (int(row[0]), int(row[1])) if row else (0, 0)
 
+    def copy(self, table_id: str, to_id: str) -> None:
+        """Store all items of a table under another id, which has none yet. The copies do not expire.
+
+        The copies are those of one instant, also beside other nodes. Nobody may know the other id yet.
+        """
+        self._database.write(_SQL["copy"], {"table_id": table_id, "to_id": to_id})
+
+    def collection_size(self, table_id: str, hash_key: bytes) -> int:
+        """The size in bytes of the items with one hash key. Reads all of them."""
+        place = {"table_id": table_id, "slot": slot_of(hash_key), "hash_key": hash_key}
+        row = self._database.one(_SQL["collection_size"], place)
+        return int(row[0]) if row else 0
+
     def drop(self, table_id: str, *, limit: int) -> int:
         """Delete up to `limit` items of a table. Returns how many were deleted."""
         self.forget()
@@ -178,6 +205,15 @@ class ItemTable:
         """Delete items that expired at `before` or earlier, earliest first. Returns how many."""
         self.forget()
         return self._database.run(_SQL["expire"], {"before": before, "limit": limit})
+
+    def take_expired(self, before: Instant, *, limit: int) -> Sequence[tuple[str, ItemKey, bytes]]:
+        """As `expire`, but returns the deleted items with their tables' ids, those that expired first first."""
+        self.forget()
+        taken = self._database.all(_SQL["take_expired"], {"before": before, "limit": limit})
+        return [
+            (str(table_id), ItemKey(bytes(hash_key), bytes(range_key)), bytes(item))
+            for expires_at, table_id, hash_key, range_key, item in sorted(taken, key=lambda row: row[:4])
+        ]
 
     def forget(self) -> None:
         """Clear the caches: after a rollback, before a transaction, after a deletion of unknown keys."""

@@ -18,6 +18,7 @@ from redrive.core.clock import HOUR_MS, MINUTE_MS, Instant
 from redrive.core.documents import dump_json, load_json
 from redrive.store.database import Database
 from redrive.store.queries import load_queries
+from redrive.store.tables.rates import Rates, RateTable
 
 _SQL = load_queries("metrics")
 
@@ -109,15 +110,17 @@ class _Minute:
 class Accumulator:
     """Counts that are not in the table yet. The transactions of one store share it."""
 
-    __slots__ = ("due_at", "minutes", "watched")
+    __slots__ = ("due_at", "minutes", "rates", "watched")
 
     def __init__(self) -> None:
+        self.rates: Rates = {}
         self.minutes: dict[tuple[_Counted, Instant], _Minute] = {}
         self.watched: dict[Watched, Instant] = {}
         self.due_at: Instant | None = None
 
     def clear(self) -> None:
         """Delete all counts."""
+        self.rates.clear()
         self.minutes.clear()
         self.watched.clear()
         self.due_at = None
@@ -151,12 +154,13 @@ class Accumulator:
 class MetricTable:
     """The counts of this transaction, and the stored metrics."""
 
-    __slots__ = ("_accumulator", "_counted", "_database", "_due_after_flush", "_flushed_at", "_kept")
+    __slots__ = ("_accumulator", "_counted", "_database", "_due_after_flush", "_flushed_at", "_kept", "_rates")
 
     def __init__(self, database: Database, accumulator: Accumulator) -> None:
         self._database = database
         self._accumulator = accumulator
         self._counted: list[_Sample] = []
+        self._rates: RateTable | None = None
         self._flushed_at: Instant | None = None
         self._due_after_flush: Instant | None = None
         self._kept: frozenset[Watched] = frozenset()
@@ -164,6 +168,10 @@ class MetricTable:
     def count(self, series: Series | SeriesGroup, at: Instant, value: float = 1.0, *, times: int = 1) -> None:
         """Count a value `times` times, if this transaction commits. Runs no statement."""
         self._counted.append((series, at, value, times))
+
+    def count_refusal(self, series: Series | SeriesGroup, at: Instant) -> None:
+        """Count something that makes the transaction fail: it counts although nothing is committed."""
+        self._accumulator.add((series, at, 1.0, 1))
 
     def watch(self, series: Series, at: Instant) -> None:
         """Start to measure the series' thing, although nothing was counted yet. Runs no statement."""
@@ -238,24 +246,43 @@ class MetricTable:
         """Where counts go at the commit."""
         return self._accumulator
 
+    @property
+    def rates(self) -> RateTable:
+        """What this transaction takes of rates. Most transactions take nothing."""
+        if self._rates is None:
+            self._rates = RateTable(self._accumulator.rates)
+        return self._rates
+
     def take(self, other: MetricTable) -> None:
         """Take over what a part of this transaction has counted."""
         self._counted += other._counted
+        if other._rates is not None:
+            self.rates.take_over(other._rates)
 
     @property
-    def mark(self) -> int:
-        """The position to `rewind` to if later counts are rolled back."""
-        return len(self._counted)
+    def has_counted(self) -> bool:
+        """Whether this transaction has counted anything so far."""
+        return bool(self._counted)
 
-    def rewind(self, mark: int) -> None:
+    @property
+    def mark(self) -> tuple[int, int]:
+        """The position to `rewind` to if later counts are rolled back."""
+        return len(self._counted), 0 if self._rates is None else self._rates.mark
+
+    def rewind(self, mark: tuple[int, int]) -> None:
         """Drop the counts since the mark."""
-        del self._counted[mark:]
+        counted, taken = mark
+        del self._counted[counted:]
+        if self._rates is not None:
+            self._rates.rewind(taken)
 
     def committed(self) -> None:
         """Pass the counts to the accumulator. Only the store calls it, after the commit."""
         accumulator = self._accumulator
         for sample in self._counted:
             accumulator.add(sample)
+        if self._rates is not None:
+            self._rates.committed()
 
     def forget_flushed(self) -> None:
         """Remove flushed minutes from the accumulator. Only the store calls it, before any `committed`."""

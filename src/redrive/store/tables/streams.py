@@ -61,6 +61,14 @@ class StreamTable:
         if self._is_shared:
             self._database.reserve(*map(_lock_of, shards))
 
+    def announce(self, *shards: str) -> None:
+        """Let no other node write to these shards, which this step will reserve later, as late as it can.
+
+        Then steps of one node wait for each other only while one of them writes, and not while they read items.
+        """
+        if self._is_shared:
+            self._database.announce(*map(_lock_of, shards))
+
     def append(self, shard: str, records: Sequence[NewStreamRecord], *, now: Instant) -> Sequence[Position]:
         """Write records at the end of a shard. Returns their positions.
 
@@ -111,6 +119,17 @@ class StreamTable:
             low, high = (low, middle) if middle.at >= at else (middle, high)
         return high
 
+    def written_since(self, shard: str, at: Instant, *, at_most: int) -> tuple[int, int]:
+        """How many records were written at `at` or later, and their length in all. Counts the `at_most` newest.
+
+        The length is that of data in bytes, and of partition keys in characters. No statement runs if there are none.
+        """
+        last = self.last(shard)
+        if not last.seq or last.at < at:
+            return 0, 0
+        row = self._database.one(_SQL["written"], (shard, last.seq - at_most, at))
+        return (0, 0) if row is None else (int(row[0]), int(row[1]))
+
     def page(
         self, shard: str, after: int, *, limit: int, bytes_max: int, seq_last: int | None = None
     ) -> Sequence[StreamRecord]:
@@ -133,6 +152,12 @@ class StreamTable:
         self._last.pop(shard, None)
         row = self._database.one(_SQL["nth"], (shard, limit))
         return 0 if row is None or row[0] is None else self._database.run(_SQL["delete"], (shard, int(row[0])))
+
+    def drop_all(self, prefix: str, *, limit: int) -> int:
+        """Delete up to `limit` records of all shards whose ids begin so, and which nobody uses. Returns how many."""
+        for shard in [shard for shard in self._last if shard.startswith(prefix)]:
+            del self._last[shard]
+        return self._database.run(_SQL["drop_all"], (prefix, f"{prefix}\U0010ffff", limit))
 
     def forget(self) -> None:
         """Clear the cache: after a rollback, and when other nodes may have written."""

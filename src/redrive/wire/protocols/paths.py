@@ -22,7 +22,6 @@ class _Leaf:
     operation: OperationModel
     labels: tuple[str, ...]
     query: frozenset[tuple[str, str]]
-    is_greedy: bool
 
 
 @dataclass(slots=True)
@@ -46,12 +45,13 @@ class PathTable:
     def match(self, method: str, path: str, query: str) -> tuple[OperationModel, Mapping[str, str]] | None:
         """The operation for a raw path, with the decoded values of its labels; None if no template matches."""
         given = frozenset(parse_qsl(query, keep_blank_values=True)) if query else _NO_QUERY
-        found = _walk(self._root, method, _segments(path), [], given)
+        # Slashes at the end belong to a greedy label. Where there is none, they say nothing.
+        found = _walk(self._root, method, path.removeprefix("/").split("/"), [], given)
+        if found is None and path.endswith("/"):
+            found = _walk(self._root, method, _segments(path), [], given)
         if found is None:
             return None
         leaf, values = found
-        if leaf.is_greedy and path.endswith("/"):
-            values[-1] += "/"
         return leaf.operation, {label: unquote(value) for label, value in zip(leaf.labels, values, strict=True)}
 
     def _add(self, operation: OperationModel) -> None:
@@ -73,7 +73,7 @@ class PathTable:
             leaves = branch.leaves
         fixed = frozenset(parse_qsl(query, keep_blank_values=True))
         here = leaves.setdefault(operation.method, [])
-        here.append(_Leaf(operation, tuple(labels), fixed, path.endswith("+}")))
+        here.append(_Leaf(operation, tuple(labels), fixed))
         here.sort(key=lambda leaf: -len(leaf.query))
 
 
@@ -93,7 +93,7 @@ def _walk(
         found = _walk(branch.literals[first], method, rest, values, query)
     if found is None and branch.label is not None and first:
         found = _walk(branch.label, method, rest, [*values, first], query)
-    if found is None:
+    if found is None and segments != [""]:
         leaf = _fitting(branch.greedy.get(method, []), query)
         found = None if leaf is None else (leaf, [*values, "/".join(segments)])
     return found

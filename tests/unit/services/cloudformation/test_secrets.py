@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pytest
 from botocore.exceptions import ClientError
@@ -25,7 +25,7 @@ def world() -> Iterator[World]:
     world.close()
 
 
-def deploy(world: World, resources: dict[str, object], **more: object) -> dict[str, str]:
+def deploy(world: World, resources: Mapping[str, object], **more: object) -> dict[str, str]:
     return world.deploy(json.dumps({"Resources": resources, **more}, indent=1))
 
 

@@ -279,6 +279,69 @@ def test_table_is_changed_in_place(stacks: Stacks, world: World) -> None:
     assert client.describe_time_to_live(TableName="things")["TimeToLiveDescription"]["TimeToLiveStatus"] == "DISABLED"
 
 
+def test_indexes_of_a_table_are_made_added_and_deleted(stacks: Stacks, world: World) -> None:
+    def indexed(*names: str) -> dict[str, Any]:
+        indexes = [
+            {"IndexName": f"by-{name}", "KeySchema": [{"AttributeName": name, "KeyType": "HASH"}],
+             "Projection": {"ProjectionType": "ALL"}}
+            for name in names
+        ]  # fmt: skip
+        keys = [{"AttributeName": "id", "KeyType": "HASH"}, {"AttributeName": "at", "KeyType": "RANGE"}]
+        local = {
+            "IndexName": "local", "Projection": {"ProjectionType": "KEYS_ONLY"},
+            "KeySchema": [keys[0], {"AttributeName": "other", "KeyType": "RANGE"}],
+        }  # fmt: skip
+        attributes = [{"AttributeName": name, "AttributeType": "S"} for name in ("id", "at", "other", *names)]
+        return {
+            "T": of(
+                "AWS::DynamoDB::Table", TableName="things", KeySchema=keys, BillingMode="PAY_PER_REQUEST",
+                AttributeDefinitions=attributes, GlobalSecondaryIndexes=indexes, LocalSecondaryIndexes=[local],
+            )
+        }  # fmt: skip
+
+    def names() -> list[str]:
+        table = world.client("dynamodb").describe_table(TableName="things")["Table"]
+        return [index["IndexName"] for index in table["GlobalSecondaryIndexes"] + table["LocalSecondaryIndexes"]]
+
+    stacks.create("t", indexed("city"))
+    made = names()
+    stacks.update("t", indexed("city", "day"))
+    added = names()
+    stacks.update("t", indexed("day"))
+
+    assert stacks.status("t") == "UPDATE_COMPLETE"
+    assert (made, added, names()) == (["by-city", "local"], ["by-city", "by-day", "local"], ["by-day", "local"])
+
+
+def test_global_table_of_one_region_is_a_table(stacks: Stacks, world: World) -> None:
+    def table(region: str = "us-east-1", **of_replica: Any) -> dict[str, Any]:
+        return {
+            "T": of(
+                "AWS::DynamoDB::GlobalTable", TableName="things", BillingMode="PAY_PER_REQUEST",
+                KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+                AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in ("id", "city")],
+                GlobalSecondaryIndexes=[{
+                    "IndexName": "by-city", "KeySchema": [{"AttributeName": "city", "KeyType": "HASH"}],
+                    "Projection": {"ProjectionType": "ALL"},
+                    "WriteOnDemandThroughputSettings": {"MaxWriteRequestUnits": 7},
+                }],
+                Replicas=[{"Region": region, **of_replica}],
+            )
+        }  # fmt: skip
+
+    stacks.create("t", table(Tags=[{"Key": "a", "Value": "b"}]))
+    made = world.client("dynamodb").describe_table(TableName="things")["Table"]
+    stacks.update("t", table(DeletionProtectionEnabled=True))
+    changed = world.client("dynamodb").describe_table(TableName="things")["Table"]
+    stacks.create("elsewhere", table("eu-west-1"))
+
+    (index,) = made["GlobalSecondaryIndexes"]
+    assert (index["IndexName"], index["OnDemandThroughput"]) == ("by-city", {"MaxWriteRequestUnits": 7})
+    assert (stacks.status("t"), changed["DeletionProtectionEnabled"]) == ("UPDATE_COMPLETE", True)
+    assert world.client("dynamodb").list_tags_of_resource(ResourceArn=made["TableArn"])["Tags"] == []
+    assert stacks.status("elsewhere") == "ROLLBACK_COMPLETE"
+
+
 def test_log_groups_streams_and_queue_policies_are_made(stacks: Stacks, world: World) -> None:
     def resources(days: int) -> dict[str, Any]:
         return {

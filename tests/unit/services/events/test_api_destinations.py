@@ -6,6 +6,7 @@ import base64
 import gzip
 import json
 import re
+import socket
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -17,6 +18,7 @@ from redrive.core.limits import Limits
 from redrive.core.retry import Failed, FailureKind, RetryPolicy
 from redrive.core.scope import Scope
 from redrive.delivery.outside.http_call import HttpCall, HttpEnding, HttpResult
+from redrive.delivery.worker import Attempt
 from redrive.engine.build import Settings
 from redrive.services.events.api_calls import ApiCalls
 from redrive.services.events.model.api_destination import ApiDestination
@@ -273,6 +275,18 @@ def test_retry_after_is_respected(setting: Setting, headers: dict[str, str]) -> 
     assert (before, len(setting.server.requests)) == (1, 2)
 
 
+@pytest.mark.parametrize(("asked", "calls"), [("-1", 1), ("-0", 2), ("-x", 2)])
+def test_negative_retry_after_ends_the_retries(asked: str, calls: int, setting: Setting) -> None:
+    setting.server.answers = [Answer(503, headers={"Retry-After": asked})]
+    setting.target(setting.destination(setting.connect()))
+
+    setting.put({})
+    setting.world.advance(hours=1)
+
+    assert len(setting.server.requests) == calls
+    assert len(setting.letters()) == (1 if calls == 1 else 0)
+
+
 def test_retry_after_beyond_the_age_of_the_event_gives_up(setting: Setting) -> None:
     setting.server.answers = [Answer(503, headers={"Retry-After": "99999999999999999999"})]
     setting.target(setting.destination(setting.connect()))
@@ -321,6 +335,26 @@ def test_hosts_elsewhere_are_not_called_and_the_letter_says_so(setting: Setting)
 
     (letter,) = setting.letters()
     assert "hooks.example.com is not on this machine" in letter["ERROR_MESSAGE"]
+    assert "redrive serve --call-host hooks.example.com" in letter["ERROR_MESSAGE"]
+
+
+def test_allowed_hosts_are_called(monkeypatch: pytest.MonkeyPatch, server: LocalServer) -> None:
+    """The name is a foreign one; the test lets it lead to a server of its own."""
+    asked: list[tuple[str, int]] = []
+    connect = socket.create_connection
+
+    def lead(address: tuple[str, int], **more: Any) -> socket.socket:
+        asked.append(address)
+        return connect(("127.0.0.1", address[1]), **more)
+
+    monkeypatch.setattr(socket, "create_connection", lead)
+    port = urlsplit(server.url).port
+    engine = World(settings=Settings(called_hosts=frozenset({"hooks.example.com"}))).engine
+
+    result = engine.perform(Attempt("w", "k", 1, HttpCall(f"http://hooks.example.com:{port}/a")))
+
+    assert isinstance(result, HttpResult)
+    assert (result.status, asked) == (200, [("hooks.example.com", port)])
 
 
 def test_compressed_error_is_quoted_in_plain_text() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from typing import Any
 
@@ -183,3 +184,43 @@ def test_refusals_have_the_recorded_codes_and_sentences(events: Any) -> None:
     assert code == "InvalidEventPatternException"
     code, _ = refused(events.list_archives, NamePrefix="a", State="ENABLED")
     assert code == "ValidationException"
+
+
+def test_archive_has_a_managed_rule_that_nobody_changes(bus_desk: Any, refusal: Any) -> None:
+    events = bus_desk.events
+    bus = events.describe_event_bus()["Arn"]
+    archive = events.create_archive(ArchiveName="a", EventSourceArn=bus, EventPattern='{"source": ["shop"]}')
+    events.put_rule(Name="Z", EventPattern='{"source": ["shop"]}')
+    events.put_rule(Name="A", EventPattern='{"source": ["shop"]}')
+
+    shown = events.describe_rule(Name="Events-Archive-a")
+
+    assert shown["ManagedBy"] == "prod.vhs.events.aws.internal"
+    assert json.loads(shown["EventPattern"]) == {"source": ["shop"], "replay-name": [{"exists": False}]}
+    first = events.list_rules(Limit=2)
+    rest = events.list_rules(Limit=2, NextToken=first["NextToken"])
+    assert [rule["Name"] for rule in first["Rules"] + rest["Rules"]] == ["A", "Events-Archive-a", "Z"]
+    (target,) = events.list_targets_by_rule(Rule="Events-Archive-a")["Targets"]
+    assert target["Id"] == "a"
+    assert archive["ArchiveArn"] in target["InputTransformer"]["InputTemplate"]
+    name = {"Name": "Events-Archive-a"}
+    for change, params in (
+        (events.put_rule, {**name, "EventPattern": '{"source": ["x"]}'}), (events.disable_rule, name),
+        (events.enable_rule, name), (events.delete_rule, name),
+        (events.put_targets, {"Rule": name["Name"], "Targets": [{"Id": "1", "Arn": bus_desk.queue("q")}]}),
+        (events.remove_targets, {"Rule": name["Name"], "Ids": ["a"]}),
+        (events.remove_targets, {"Rule": name["Name"], "Ids": ["a"], "Force": True}),
+    ):  # fmt: skip
+        assert refusal(change, **params)[0] == "ManagedRuleException"
+
+
+def test_managed_rule_goes_with_its_archive_and_is_of_its_bus_alone(bus_desk: Any, refusal: Any) -> None:
+    events = bus_desk.events
+    other = events.create_event_bus(Name="other")["EventBusArn"]
+    events.create_archive(ArchiveName="a", EventSourceArn=other)
+
+    assert events.list_rules()["Rules"] == []
+    assert [rule["Name"] for rule in events.list_rules(EventBusName="other")["Rules"]] == ["Events-Archive-a"]
+    assert refusal(events.describe_rule, Name="Events-Archive-a")[0] == "ResourceNotFoundException"
+    events.delete_archive(ArchiveName="a")
+    assert events.list_rules(EventBusName="other")["Rules"] == []

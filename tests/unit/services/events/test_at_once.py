@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from redrive.delivery.faults import Fault, add_fault, clear_faults
 from redrive.delivery.history.runs import Run, run_of
+from redrive.services.events import at_once
 from redrive.services.events.limits import AT_ONCE_MAX
 from redrive.store.api import Transaction
 from redrive.store.tables.attempts import RunState
@@ -156,3 +159,20 @@ def test_fifty_rules_that_do_not_match_cost_no_statement(bus_desk: Any) -> None:
     publish(bus_desk, 10)
 
     assert len(seen) == 20
+
+
+@pytest.mark.parametrize("at_once_max", [AT_ONCE_MAX, 0])
+def test_fifo_queue_gets_the_events_of_a_call_in_the_order_of_the_entries(
+    at_once_max: int, bus_desk: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By PutEvents itself, and by the worker: first attempts keep the order."""
+    monkeypatch.setattr(at_once, "AT_ONCE_MAX", at_once_max)
+    queue = bus_desk.queue("q.fifo", FifoQueue="true", ContentBasedDeduplication="true")
+    bus_desk.rule({"Arn": queue, "SqsParameters": {"MessageGroupId": "g"}})
+
+    ids = publish(bus_desk, 10)
+    bus_desk.world.settle()
+    ids += publish(bus_desk, 10)
+    bus_desk.world.settle()
+
+    assert [event["id"] for event in bus_desk.received("q.fifo")] == ids

@@ -15,7 +15,8 @@ from redrive.core.scope import Scope
 from redrive.delivery.outside.http_call import HttpEnding, HttpResult
 from redrive.delivery.worker import ONE
 from redrive.services.events.connections import renew_if_due
-from redrive.services.events.model.connection import Connection
+from redrive.services.events.model.connection import AuthorizationType, Connection, ConnectionState
+from redrive.services.events.secrets import find_connection
 from redrive.services.events.workers.connections import ConnectionWorker
 from redrive.store.api import Transaction
 from redrive.testing.world import World
@@ -303,3 +304,31 @@ def stored_in(tx: Transaction) -> Connection:
     connection = tx.resources.get(Connection, SCOPE, "c")
     assert connection is not None
     return connection
+
+
+def test_secrets_are_kept_apart_from_the_connection() -> None:
+    """No other document has them: not the connection's own, nor anything else that is stored."""
+    world = World(seed=1)
+    events: Any = world.client("events")
+    basic = {"BasicAuthParameters": {"Username": "u", "Password": "p4ssw0rd"}}
+    events.create_connection(Name="c", AuthorizationType="BASIC", AuthParameters=basic)
+    rows = "SELECT kind FROM resources WHERE document LIKE '%p4ssw0rd%'"
+
+    stored = world.store.connection.execute(rows).fetchall()
+    events.delete_connection(Name="c")
+
+    assert stored == [("events.connection_secret",)]
+    assert world.store.connection.execute(rows).fetchall() == []
+
+
+def test_connection_of_an_older_store_has_its_secrets_itself() -> None:
+    world = World(seed=1)
+    parameters = {"BasicAuthParameters": {"Username": "u", "Password": "p"}}
+    old = Connection(
+        "c", "uid", "suffix", AuthorizationType.BASIC, parameters, ConnectionState.AUTHORIZED, 0, 0
+    )  # fmt: skip
+    scope = Scope("000000000000", "us-east-1")
+
+    world.store.run(lambda tx: tx.resources.put(scope, old))
+
+    assert world.store.run(lambda tx: find_connection(tx, scope, "c")) == old

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from redrive.core.clock import format_instant
 from redrive.services.events.model.rule import Rule
 from redrive.services.events.model.schedules import planned
 
@@ -110,6 +111,26 @@ def test_outage_is_followed_by_one_event(new_bus_desk: Any) -> None:
 
     assert times(desk) == ["2025-01-01T01:00:00Z", "2025-01-01T11:00:00Z"]
     desk.world.close()
+
+
+@pytest.mark.parametrize(("expression", "first", "last", "count"), [
+    ("rate(1 hour)", "2025-01-01T02:00:00Z", "2025-01-01T10:00:00Z", 9),
+    ("cron(0 * * * ? *)", "2025-01-01T02:00:00Z", "2025-01-01T10:00:00Z", 9),
+    ("cron(0 */6 * * ? *)", None, None, 0),
+])  # fmt: skip
+def test_skipped_instants_of_an_outage_are_recorded_for_each_target(
+    expression: str, first: str | None, last: str | None, count: int, bus_desk: Any
+) -> None:
+    arn = bus_desk.rule(bus_desk.queue("q"), bus_desk.queue("p"), ScheduleExpression=expression)
+
+    bus_desk.world.clock.move_to(bus_desk.world.now + 10 * 3_600_000 + 1)
+    bus_desk.world.settle()
+
+    found = bus_desk.world.store.run(lambda tx: tx.attempts.unattempted(arn))
+    assert sorted(run.target_arn.rsplit(":", 1)[1] for run, _ in found) == (["p", "q"] if count else [])
+    for run, why in found:
+        assert (format_instant(run.first_at), format_instant(run.left_out_until), run.left_out) == (first, last, count)
+        assert why == "nothing ran when they were due"
 
 
 @pytest.mark.parametrize("expression", ["cron(0 0 1 1 ? 2020)", "cron(0 0 30 2 ? *)"])

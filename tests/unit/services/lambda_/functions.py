@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from redrive.core.clock import VirtualClock, parse_instant
+from redrive.core.documents import Document
 from redrive.core.entropy import SeededEntropy, new_uuid
 from redrive.core.errors import ServiceError
 from redrive.core.leniency import OnUnknown
@@ -20,6 +21,7 @@ from redrive.core.scope import Caller, Scope
 from redrive.delivery.deliver import DeliveryWorker
 from redrive.delivery.operation import ByNode, Outside, Wait
 from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus, LogLine
+from redrive.delivery.sources.stream_sources import StartingPoint
 from redrive.delivery.worker import Worker
 from redrive.engine.build import SERVICES
 from redrive.engine.engine import Engine
@@ -29,11 +31,13 @@ from redrive.services.iam import access
 from redrive.services.lambda_.queue_events import QueueEvents
 from redrive.services.lambda_.source import LambdaSource
 from redrive.services.lambda_.workers.mappings import MappingWorker
+from redrive.services.lambda_.workers.streams import StreamMappingWorker
 from redrive.services.sqs.executions import executions_of
 from redrive.services.sqs.visibility import count_visible, next_visible
 from redrive.store.api import NO_CONTEXT, Transaction
 from redrive.store.sqlite import SqliteStore
 from redrive.wire.model.files import Models
+from tests.unit.services.lambda_.shards import Shards
 
 START = parse_instant("2025-01-01T00:00:00Z")
 SCOPE = Scope("000000000000", "us-east-1")
@@ -112,6 +116,7 @@ class Surroundings:
         self.roles_refused: set[str] = set()
         self.actions_refused: set[str] = set()
         self.groups: dict[str, dict[str, list[str]]] = {}
+        self.stream = Shards()
 
     def call(
         self, tx: Transaction, caller: Caller, service: str, operation: str, params: Mapping[str, Any]
@@ -120,7 +125,7 @@ class Surroundings:
             return self._log(tx, caller, operation, params)
         with tx.savepoint():
             answer = self._registry.begin(tx, caller, service, operation, params)
-        assert not isinstance(answer, ByNode | Outside)
+        assert not isinstance(answer, ByNode | Outside | ServiceError)
         return answer.result if isinstance(answer, Wait) else dict(answer)
 
     def read(self, service: str, operation: str, document: Mapping[str, object]) -> Mapping[str, object]:
@@ -143,6 +148,21 @@ class Surroundings:
 
     def publish_read_call(self, tx: Transaction, scope: Scope, make: Callable[[], OwnEvent]) -> None:
         raise AssertionError("no call is recorded here")
+
+    def vended_log_types(self, tx: Transaction, resource_arn: str) -> frozenset[str]:
+        return frozenset()
+
+    def vend_logs(
+        self, tx: Transaction, resource_arn: str, stream: str, records: Mapping[str, Sequence[Document]]
+    ) -> None:
+        raise AssertionError("no service writes logs here")
+
+    def begin_reading(
+        self, tx: Transaction, caller: Caller, stream_arn: str, start: str, at: int | None
+    ) -> Mapping[str, int]:
+        shards = self.stream.shards(tx, caller, stream_arn)
+        begin = StartingPoint(start)
+        return {shard.id: self.stream.position(tx, stream_arn, shard.id, begin, at) for shard in shards}
 
     def user_of(self, tx: Transaction, caller: Caller, access_key_id: str, service: str) -> Caller:
         raise AssertionError("nobody calls with a key here")
@@ -185,7 +205,8 @@ class Rig:
             [QueueEvents(next_visible=next_visible, count_visible=count_visible, executions_of=executions_of)],
             SilentLog(),
         )
-        workers: list[Worker] = [DeliveryWorker([LambdaSource()], SilentLog()), self.mappings]
+        self.streams = StreamMappingWorker([self.around.stream], SilentLog())
+        workers: list[Worker] = [DeliveryWorker([LambdaSource()], SilentLog()), self.mappings, self.streams]
         self.engine = Engine(self.store.run, self.registry, workers, self.invoker, SilentLog())
         self._time = VirtualTime(self.engine, self.clock)
 

@@ -448,3 +448,15 @@ def test_event_that_a_destination_causes_belongs_to_the_same_execution(rig: Rig)
     (second,) = rig.store.run(lambda tx: runs_of(tx, f"{ARN}next", limit=2))
     assert (first.facts.execution_id, first.facts.cause) == (first.delivery_id, "")
     assert (second.facts.execution_id, second.facts.cause) == (first.delivery_id, first.delivery_id)
+
+
+def test_old_operation_for_events_accepts_256_kb(rig: Rig) -> None:
+    rig.create_function()
+
+    accepted = rig.call("InvokeAsync", FunctionName="worker", InvokeArgs=EVENT)
+    rig.advance(0)
+
+    assert accepted == {"Status": 202}
+    assert rig.invoker.events == [{"n": 1}]
+    code, _ = rig.refusal("InvokeAsync", FunctionName="worker", InvokeArgs=b'"' + b"x" * 262_144 + b'"')
+    assert code == "InvalidRequestContentException"

@@ -87,11 +87,9 @@ def test_settings_that_change_nothing_here_are_echoed(rig: Rig) -> None:
 @pytest.mark.parametrize(
     ("parameter", "value"),
     [
-        ("Publish", True),
         ("PublishTo", "LATEST_PUBLISHED"),
         ("FileSystemConfigs", [{"Arn": "arn:aws:elasticfilesystem:us-east-1:000000000000:access-point/fsap-" + "0" * 17,
                                 "LocalMountPath": "/mnt/a"}]),
-        ("CodeSigningConfigArn", "arn:aws:lambda:us-east-1:000000000000:code-signing-config:csc-" + "0" * 17),
         ("ImageConfig", {"Command": ["a"]}),
         ("TenancyConfig", {"TenantIsolationMode": "PER_TENANT"}),
         ("DurableConfig", {"ExecutionTimeout": 10}),

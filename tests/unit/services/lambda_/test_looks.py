@@ -11,27 +11,20 @@ from hypothesis import strategies as some
 
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
-from redrive.core.log import SilentLog
-from redrive.core.scope import Caller
-from redrive.delivery.sources.event_sources import Batch, Reading
 from redrive.delivery.sources.watches import Reader, Watch, arrived, unwatch, watch
 from redrive.delivery.worker import ONE, FreeSlots
-from redrive.engine.engine import Engine
-from redrive.engine.virtual import VirtualTime
 from redrive.services.lambda_.model.function import Function
-from redrive.services.lambda_.model.mapping import EventSourceMapping, concurrency
-from redrive.services.lambda_.watches import look_now, paused_until
-from redrive.services.lambda_.workers.mappings import NAME, MappingWorker
+from redrive.services.lambda_.model.mapping import EventSourceMapping
+from redrive.services.lambda_.paces import NAME, is_full
+from redrive.services.lambda_.watches import paused_until
 from redrive.services.sqs.retention import MessageSweep
 from redrive.services.sqs.visibility import next_visible
 from redrive.services.sqs.workers.move_tasks import MoveTaskWorker
 from redrive.store.api import Transaction
 from redrive.store.migrate import migrations
-from redrive.store.tables.runs import Link
-from tests.unit.services.lambda_.functions import ARN, QUEUE_ARN, ROLE, SCOPE, START, Rig, raised
+from tests.unit.services.lambda_.functions import QUEUE_ARN, ROLE, SCOPE, START, Rig, raised
 
 FRAME = ("BEGIN", "COMMIT", "SAVEPOINT", "RELEASE", "ROLLBACK")
-STREAM = "arn:aws:kinesis:us-east-1:000000000000:stream/clicks"
 
 
 def map_queue(rig: Rig, name: str = "orders", **params: object) -> str:
@@ -404,9 +397,8 @@ class Bench:
             function = tx.resources.get(Function, SCOPE, "worker")
             assert mapping is not None
             assert function is not None
-            room = concurrency(mapping, function) - tx.deliveries.count_of_source(NAME, mapping.arn)
             visible_at = next_visible(tx, mapping.source_arn)
-            if not mapping.enabled or room <= 0 or visible_at is None:
+            if not mapping.enabled or is_full(tx, SCOPE, mapping, function) or visible_at is None:
                 return None
             return max(visible_at, paused_until(tx, SCOPE, mapping))
 
@@ -432,49 +424,6 @@ class Bench:
             return True
         self.purged_at = now
         return False
-
-
-class Clicks:
-    """A stream of three records, which is read by a cursor: the second kind of source."""
-
-    service = "kinesis"
-    is_sequential = True
-    records = ("a", "b", "c")
-
-    def due_at(self, tx: Transaction, reading: Reading) -> int | None:
-        return tx.now if int(reading.cursor or 0) < len(self.records) else None
-
-    def poll(self, tx: Transaction, caller: Caller, reading: Reading) -> list[Batch]:
-        place = int(reading.cursor or 0)
-        return [Batch(f'["{self.records[place]}"]'.encode(), {self.records[place]: "seen"}, str(place + 1))]
-
-    def executions(self, tx: Transaction, receipts: object) -> list[Link]:
-        return []
-
-    def acknowledge(self, tx: Transaction, caller: Caller, source_arn: str, receipts: object) -> list[str]:
-        return []
-
-
-def test_source_with_a_cursor_is_read_in_order_and_again_where_the_function_failed(rig: Rig) -> None:
-    rig.create_function()
-    mapping = EventSourceMapping("uuid", f"{ARN}mapping", STREAM, "worker", f"{ARN}worker", START)
-    worker = MappingWorker([Clicks()], SilentLog())
-    time = VirtualTime(Engine(rig.store.run, rig.registry, [worker], rig.invoker, SilentLog()), rig.clock)
-    failures = iter([False, True, False, False])
-    fine = rig.invoker.answer
-    rig.invoker.answer = lambda ran: raised("broken") if next(failures) else fine(ran)
-
-    def begin(tx: Transaction) -> None:
-        tx.resources.put(SCOPE, mapping)
-        look_now(tx, SCOPE, mapping)
-
-    rig.store.run(begin)
-    time.settle_due()
-
-    assert rig.invoker.events == [["a"], ["b"], ["b"], ["c"]]
-    kept = rig.store.run(lambda tx: tx.resources.get(EventSourceMapping, SCOPE, "uuid"))
-    assert kept is not None
-    assert kept.cursor == "3"
 
 
 def test_readers_of_the_same_thing_are_each_told_and_each_forgotten(rig: Rig) -> None:

@@ -62,6 +62,7 @@ NO_QUEUE = (
 )
 TABLE_ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/"
 UNSUPPORTED = "Unsupported {} parameter for given event source mapping type."
+POLLERS = "MinimumPollers must be at least 2, and at most MaximumPollers: 1 and 200 were given."
 UNAVAILABLE = "{} is not available in redrive; see docs/semantics/lambda.md."
 
 
@@ -72,9 +73,9 @@ UNAVAILABLE = "{} is not available in redrive; see docs/semantics/lambda.md."
         ({"BatchSize": 11}, INVALID, WINDOW),
         ({"EventSourceArn": f"{QUEUE_ARN}ghost"}, INVALID, NO_QUEUE),
         (
-            {"EventSourceArn": "arn:aws:kinesis:us-east-1:000000000000:stream/s"},
+            {"EventSourceArn": "arn:aws:mq:us-east-1:000000000000:broker:b"},
             INVALID,
-            UNAVAILABLE.format("EventSourceArn arn:aws:kinesis:us-east-1:000000000000:stream/s"),
+            UNAVAILABLE.format("EventSourceArn arn:aws:mq:us-east-1:000000000000:broker:b"),
         ),
         (
             {"EventSourceArn": f"{TABLE_ARN}orders/stream/2025-01-01T00:00:00.000", "StartingPosition": "LATEST"},
@@ -85,8 +86,8 @@ UNAVAILABLE = "{} is not available in redrive; see docs/semantics/lambda.md."
         ({"MaximumRetryAttempts": 0}, INVALID, UNSUPPORTED.format("MaximumRetryAttempts")),
         ({"BisectBatchOnFunctionError": False}, INVALID, UNSUPPORTED.format("BisectBatchOnFunctionError")),
         ({"ParallelizationFactor": 1}, INVALID, UNSUPPORTED.format("ParallelizationFactor")),
-        ({"FilterCriteria": {"Filters": [{"Pattern": "{}"}]}}, INVALID, UNAVAILABLE.format("FilterCriteria")),
-        ({"ProvisionedPollerConfig": {"MinimumPollers": 2}}, INVALID, UNAVAILABLE.format("ProvisionedPollerConfig")),
+        ({"FilterCriteria": {"Filters": [{"Pattern": "no JSON"}]}}, INVALID, "Invalid filter pattern definition."),
+        ({"ProvisionedPollerConfig": {"MinimumPollers": 1}}, INVALID, POLLERS),
     ],
 )
 def test_mapping_that_cannot_work_is_refused(rig: Rig, params: dict[str, object], code: str, message: str) -> None:
@@ -157,7 +158,7 @@ def test_update_changes_what_is_given_only(rig: Rig, mapped: dict[str, object]) 
     [
         ({"BatchSize": 11}, WINDOW),
         ({"MaximumRetryAttempts": 0}, UNSUPPORTED.format("MaximumRetryAttempts")),
-        ({"FilterCriteria": {"Filters": [{"Pattern": "{}"}]}}, UNAVAILABLE.format("FilterCriteria")),
+        ({"FilterCriteria": {"Filters": [{"Pattern": '{"body": 1}'}]}}, "Invalid filter pattern definition."),
     ],
 )
 def test_update_that_cannot_work_is_refused(

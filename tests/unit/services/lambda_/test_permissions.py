@@ -64,8 +64,8 @@ def test_further_conditions_are_written_into_the_statement(rig: Rig) -> None:
             "aws:PrincipalOrgID": "o-0123456789",
             "lambda:EventSourceToken": "t",
             "lambda:FunctionUrlAuthType": "NONE",
-            "lambda:InvokedViaFunctionUrl": "true",
-        }
+        },
+        "Bool": {"lambda:InvokedViaFunctionUrl": "true"},
     }
 
 
@@ -109,7 +109,12 @@ def test_removed_permission_is_gone_and_the_empty_policy_with_it(rig: Rig) -> No
     assert rig.refusal("GetPolicy", FunctionName="worker") == ("ResourceNotFoundException", MISSING)
     assert rig.refusal("RemovePermission", FunctionName="worker", StatementId="s") == (
         "ResourceNotFoundException",
-        "Statement s is not found in resource policy.",
+        "No policy is associated with the given resource.",
+    )
+    add(rig)
+    assert rig.refusal("RemovePermission", FunctionName="worker", StatementId="other") == (
+        "ResourceNotFoundException",
+        "Statement other is not found in resource policy.",
     )
 
 

@@ -72,7 +72,7 @@ def test_operations_are_found_by_the_names_of_the_model(world: World) -> None:
 
     entries = [registry.entry("lambda", operation) for operation in operations]
 
-    assert len(entries) == 43
+    assert len(entries) == 70
 
 
 def test_function_is_created_invoked_and_deleted(world: World, client: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -162,7 +163,7 @@ def test_split_batch_takes_no_more_than_the_free_slots(rig: Rig) -> None:
     assert rig.count("orders") == 8
 
 
-def test_batches_under_way_are_no_more_than_five(rig: Rig) -> None:
+def test_batches_under_way_are_no_more_than_five_at_first(rig: Rig) -> None:
     map_queue(rig, BatchSize=1)
     send(rig, *"1234567")
 
@@ -170,12 +171,12 @@ def test_batches_under_way_are_no_more_than_five(rig: Rig) -> None:
 
     assert len(attempts) == 5
     assert claim(rig) == []
-    assert next_due(rig) == 63_000
+    assert next_due(rig) == 200
     settle(rig, attempts[0], answered(None))
     assert [bodies(attempt) for attempt in claim(rig)] == [["6"]]
 
 
-@pytest.mark.parametrize(("reserved", "scaling", "room"), [(None, 7, 7), (3, 7, 3), (3, 2, 2), (0, 7, 0)])
+@pytest.mark.parametrize(("reserved", "scaling", "room"), [(None, 7, 5), (3, 7, 3), (3, 2, 2), (0, 7, 0)])
 def test_concurrency_is_bounded_by_the_mapping_and_the_function(
     rig: Rig, reserved: int | None, scaling: int, room: int
 ) -> None:
@@ -185,6 +186,95 @@ def test_concurrency_is_bounded_by_the_mapping_and_the_function(
     send(rig, *"123456789")
 
     assert len(claim(rig, free=20)) == room
+
+
+@pytest.mark.parametrize(
+    ("params", "at_first", "after_a_minute"),
+    [
+        ({}, 5, 305),
+        ({"ScalingConfig": {"MaximumConcurrency": 7}}, 5, 7),
+        ({"ProvisionedPollerConfig": {"MinimumPollers": 3, "MaximumPollers": 200}}, 30, 1_030),
+    ],
+)
+def test_full_queue_is_given_more_batches_as_time_passes(
+    rig: Rig, params: dict[str, Any], at_first: int, after_a_minute: int
+) -> None:
+    map_queue(rig, BatchSize=1, **params)
+    for _ in range(150):
+        send(rig, *"1234567890")
+
+    begun = claim(rig, free=5_000)
+    rig.clock.move_to(START + 60_000)
+    more = claim(rig, free=5_000)
+
+    assert len(begun) == at_first
+    assert len(begun) + len(more) == after_a_minute
+
+
+@pytest.mark.parametrize(("types", "room"), [([], 2), (["ReportBatchItemFailures"], 5)])
+def test_function_that_fails_gets_fewer_batches_unless_its_answers_are_read(
+    rig: Rig, types: list[str], room: int
+) -> None:
+    map_queue(rig, BatchSize=1, FunctionResponseTypes=types)
+    send(rig, *"12345")
+    for attempt in claim(rig, free=50):
+        settle(rig, attempt, raised("broken"))
+    send(rig, *"67890")
+
+    assert len(claim(rig, free=50)) == room
+
+
+def test_pace_is_forgotten_when_the_queue_is_empty(rig: Rig) -> None:
+    map_queue(rig, BatchSize=1)
+    send(rig, "1")
+    (attempt,) = claim(rig)
+    settle(rig, attempt, raised("broken"))
+    rig.advance(60)
+    send(rig, *"1234567")
+
+    assert len(claim(rig, free=50)) == 5
+
+
+def test_message_that_no_filter_lets_pass_is_deleted(rig: Rig) -> None:
+    pattern = '{"body": {"kind": ["order"]}}'
+    map_queue(rig, FilterCriteria={"Filters": [{"Pattern": pattern}]})
+    send(rig, '{"kind": "order", "id": 1}', '{"kind": "offer"}', "plain", '{"kind": "order", "id": 2}')
+
+    rig.advance(0)
+
+    (event,) = rig.invoker.events
+    assert [record["body"] for record in event["Records"]] == [
+        '{"kind": "order", "id": 1}', '{"kind": "order", "id": 2}',
+    ]  # fmt: skip
+    assert rig.count("orders") == 0
+
+
+def test_queue_of_messages_that_are_all_left_out_is_emptied_at_once(rig: Rig) -> None:
+    map_queue(rig, BatchSize=1, FilterCriteria={"Filters": [{"Pattern": '{"body": ["wanted"]}'}]})
+    send(rig, *"1234567890", "wanted")
+
+    rig.advance(0)
+
+    assert rig.count("orders") == 0
+    assert len(rig.invoker.events) == 1
+
+
+def test_filters_of_a_fifo_queue_keep_the_order_of_a_group(rig: Rig) -> None:
+    rig.create_queue("orders.fifo", FifoQueue="true")
+    rig.create_function()
+    rig.call(
+        "CreateEventSourceMapping", EventSourceArn=f"{QUEUE_ARN}orders.fifo", FunctionName="worker",
+        FilterCriteria={"Filters": [{"Pattern": '{"body": [{"anything-but": "b"}]}'}]},
+    )  # fmt: skip
+    for number, body in enumerate("abcd"):
+        rig.sqs(
+            "SendMessage", QueueUrl="orders.fifo", MessageBody=body, MessageGroupId="g",
+            MessageDeduplicationId=str(number),
+        )  # fmt: skip
+
+    rig.advance(0)
+
+    assert [record["body"] for event in rig.invoker.events for record in event["Records"]] == ["a", "c", "d"]
 
 
 def test_free_slots_are_shared_by_the_mappings_in_turn(rig: Rig) -> None:
@@ -319,11 +409,11 @@ def test_batch_that_is_lost_gives_its_room_back(rig: Rig) -> None:
     claim(rig)
 
     rig.sqs("PurgeQueue", QueueUrl="orders")
-    lease_end = next_due(rig)
+    visible_at = next_due(rig)
     rig.clock.move_to(START + 63_000)
     claim(rig)
 
-    assert lease_end == 63_000
+    assert visible_at == 30_000
     assert next_due(rig) is None
 
 

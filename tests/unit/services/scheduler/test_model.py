@@ -85,7 +85,7 @@ def test_retry_policy_has_the_defaults_of_aws_member_by_member() -> None:
          {"Entries": [{"EventBusName": f"arn:aws:events:{HERE}:event-bus/b", "DetailType": "d", "Source": "s",
                        "Detail": "{}"}]}),
         (f"kinesis:{HERE}:stream/s", {"KinesisParameters": {"PartitionKey": "k"}}, "kinesis:putRecord",
-         {"StreamARN": f"arn:aws:kinesis:{HERE}:stream/s", "PartitionKey": "k", "Data": "{}"}),
+         {"StreamARN": f"arn:aws:kinesis:{HERE}:stream/s", "PartitionKey": "k", "Data": "e30="}),
         (f"firehose:{HERE}:deliverystream/s", {}, "firehose:putRecord",
          {"DeliveryStreamName": "s", "Record": {"Data": "{}"}}),
         (f"ecs:{HERE}:cluster/c", {"EcsParameters": {"TaskDefinitionArn": "t", "LaunchType": "EC2"}}, "ecs:runTask",

@@ -25,6 +25,7 @@ from redrive.store.tables.tokens import UsedToken
 from redrive.testing.world import START
 from tests.support.postgresql import database
 from tests.support.stores import PostgresWorld
+from tests.unit.services.dynamodb.stream_readers import records_of
 
 NODES = 8
 BATCH = 16
@@ -176,6 +177,40 @@ def test_counter_has_every_addition(nodes: Nodes) -> None:
     assert {item["k"]["S"]: int(item["n"]["N"]) for item in found} == {
         f"k{place}": NODES * 3 * BATCH // 4 for place in range(4)
     }
+
+
+def test_stream_tells_the_changes_of_each_item_in_their_order(nodes: Nodes) -> None:
+    """Each record's old image is the new image of the record before, and the last one is the item."""
+    create_table(nodes, "told")
+    described = nodes[0].call(
+        "dynamodb", "UpdateTable", TableName="told",
+        StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
+    )  # fmt: skip
+
+    def change(number: int, node: PostgresWorld) -> None:
+        for turn in range(6):
+            adds = [
+                {
+                    "TableName": "told", "Key": {"k": {"S": str((number + each) % 9)}},
+                    "UpdateExpression": "ADD n :one", "ExpressionAttributeValues": {":one": {"N": "1"}},
+                }
+                for each in range(BATCH)
+            ]  # fmt: skip
+            succeeded(node.calls("dynamodb", "UpdateItem", adds))
+            keys = [{"k": {"S": str((number + turn + each) % 9)}} for each in range(3)]
+            both = [{"Delete": {"TableName": "told", "Key": key}} for key in keys]
+            succeeded(node.calls("dynamodb", "TransactWriteItems", [{"TransactItems": both}]))
+
+    at_once(change, nodes)
+
+    told: dict[str, Any] = {}
+    for record in records_of(nodes[0], described["TableDescription"]["LatestStreamArn"]):
+        body = record["dynamodb"]
+        assert told.pop(body["Keys"]["k"]["S"], None) == body.get("OldImage")
+        if "NewImage" in body:
+            told[body["Keys"]["k"]["S"]] = body["NewImage"]
+    items = nodes[0].call("dynamodb", "Scan", TableName="told")["Items"]
+    assert told == {item["k"]["S"]: item for item in items}
 
 
 def test_conditional_put_has_one_winner(nodes: Nodes) -> None:
@@ -446,3 +481,30 @@ def test_message_that_was_accepted_is_not_lost_beside_a_purge(nodes: Nodes) -> N
 
     assert set(found) <= {*sent, *after}
     assert len(found) == len(set(found))
+
+
+def test_tail_shows_each_event_of_all_nodes_once(nodes: Nodes) -> None:
+    """Who asks while others commit skips nothing: the numbers of a tail's events are in the order of the commits."""
+    tail = nodes[0].call("redrive", "StartTail")["tail"]
+    put = [f"{number}/{place}" for number in range(1, NODES) for place in range(6 * BATCH)]
+    seen: list[str] = []
+
+    def work(number: int, node: PostgresWorld) -> None:
+        if number == 0:
+            after = ""
+            for _ in range(50 * ROUNDS_MAX):
+                answer = node.call("redrive", "GetTail", tail=tail, after=after)
+                after = answer["after"]
+                seen.extend(json.loads(one["event"])["detail-type"] for one in answer["events"])
+                if len(seen) >= len(put):
+                    return
+            return
+        for batch in range(6):
+            names = [f"{number}/{batch * BATCH + place}" for place in range(BATCH)]
+            entries = [{"Source": "shop", "DetailType": name, "Detail": "{}"} for name in names]
+            succeeded(node.calls("events", "PutEvents", [{"Entries": [entry]} for entry in entries]))
+
+    at_once(work, nodes)
+
+    nodes[0].call("redrive", "EndTail", tail=tail)
+    assert sorted(seen) == sorted(put)

@@ -91,6 +91,10 @@ def update(number: int) -> Mapping[str, object]:
     }  # fmt: skip
 
 
+def put_followed(number: int) -> Mapping[str, object]:
+    return {**put(number), "TableName": "followed"}
+
+
 def get(number: int) -> Mapping[str, object]:
     return {"TableName": "items", "Key": {"k": {"S": str(number)}}}
 
@@ -122,6 +126,22 @@ def test_batch_of_requests_takes_few_round_trips(
 
     assert found.round_trips <= round_trips
     assert len(found.statements) <= statements_each * BATCH + 6
+
+
+def test_batch_of_puts_into_a_table_with_a_stream_takes_three_round_trips(world: PostgresWorld, cost: Cost) -> None:
+    """Each reads the old item and writes the new one and a record; the four shards are reserved beside the items."""
+    world.call(
+        "dynamodb", "CreateTable", TableName="followed", BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[{"AttributeName": "k", "AttributeType": "S"}],
+        KeySchema=[{"AttributeName": "k", "KeyType": "HASH"}],
+        StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
+    )  # fmt: skip
+    world.calls("dynamodb", "PutItem", [put_followed(number) for number in range(1000, 1004)])
+
+    found = cost.measured(lambda: world.calls("dynamodb", "PutItem", [put_followed(number) for number in range(BATCH)]))
+
+    assert found.round_trips <= 3
+    assert len(found.statements) <= 3 * BATCH + 6 + 4
 
 
 def test_batch_of_deletes_takes_two_round_trips(world: PostgresWorld, cost: Cost) -> None:

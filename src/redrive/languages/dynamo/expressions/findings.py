@@ -59,6 +59,10 @@ class Findings:
             f"Operator or function requires a document path; operator or function: {function}",
         )
 
+    def first(self) -> str | None:
+        """The mistake of the earliest stage, or None."""
+        return self._first[min(self._first)] if self._first else None
+
     def report(self) -> None:
         """Refuse the expression if a mistake was noted. Errors: ValidationException, of the earliest stage."""
         if self._first:

@@ -67,10 +67,16 @@ RangeCondition: TypeAlias = KeyTerm
 
 @dataclass(frozen=True, slots=True)
 class KeyCondition:
-    """The value of the partition key, and the condition on the sort key if there is one."""
+    """The value of the partition key, and the condition on the sort key if there is one.
+
+    Keys of several attributes, which only global indexes have, add the values of the further partition keys, and the
+    values that the first sort keys are equal to; `range` is then the condition on the sort key behind these.
+    """
 
     hash_value: AttributeValue
     range: RangeCondition | None = None
+    more_hash_values: tuple[AttributeValue, ...] = ()
+    equal_ranges: tuple[AttributeValue, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +95,15 @@ def parse_key_condition(text: str, placeholders: Placeholders, hash_key: str, ra
     Errors: ValidationException as `parse_condition`; for operators and operands that a key cannot answer; for a
     condition that does not fix the partition key, or names an attribute that is not a key.
     """
+    return key_condition(parse_key_terms(text, placeholders), hash_key, range_key)
+
+
+def parse_key_terms(text: str, placeholders: Placeholders) -> Sequence[KeyTerm]:
+    """Parse a key condition into its terms, one for each attribute. Errors: ValidationException."""
     terms = [_term(condition) for condition in _conjuncts(parse_condition(text, placeholders, _PARAMETER))]
     if len({term.name for term in terms}) != len(terms):
         raise invalid("KeyConditionExpressions must only contain one condition per key")
-    return key_condition(terms, hash_key, range_key)
+    return terms
 
 
 def key_condition(terms: Sequence[KeyTerm], hash_key: str, range_key: str | None) -> KeyCondition:
@@ -102,7 +113,7 @@ def key_condition(terms: Sequence[KeyTerm], hash_key: str, range_key: str | None
     by_name = {term.name: term for term in terms}
     on_hash = by_name.pop(hash_key, None)
     if on_hash is None:
-        raise invalid(f"Query condition missed key schema element: {hash_key}")
+        raise _missed(hash_key)
     if on_hash.operator is not RangeOperator.EQ:
         raise invalid("Query key condition not supported")
     if not by_name:
@@ -110,8 +121,44 @@ def key_condition(terms: Sequence[KeyTerm], hash_key: str, range_key: str | None
     if range_key is None:
         raise invalid("Query key condition not supported")
     if range_key not in by_name:
-        raise invalid(f"Query condition missed key schema element: {range_key}")
+        raise _missed(range_key)
     return KeyCondition(on_hash.values[0], by_name[range_key])
+
+
+def keys_condition(terms: Sequence[KeyTerm], hash_keys: Sequence[str], range_keys: Sequence[str]) -> KeyCondition:
+    """The terms as a condition on keys that may consist of several attributes.
+
+    Every partition key must be equal to a value. Sort keys are used in their order, without gaps; only the last of
+    them may have an operator other than =. Errors: ValidationException.
+    """
+    if len(hash_keys) == 1 and len(range_keys) < 2:
+        return key_condition(terms, hash_keys[0], range_keys[0] if range_keys else None)
+    left = {term.name: term for term in terms}
+    hash_values = []
+    for name in hash_keys:
+        term = left.pop(name, None)
+        if term is None:
+            raise _missed(name)
+        if term.operator is not RangeOperator.EQ:
+            raise invalid("Query key condition not supported")
+        hash_values.append(term.values[0])
+    ranges: list[KeyTerm] = []
+    for name in range_keys:
+        if not left:
+            break
+        if name not in left:
+            raise _missed(name)
+        if ranges and ranges[-1].operator is not RangeOperator.EQ:
+            raise invalid("Query key condition not supported")
+        ranges.append(left.pop(name))
+    if left:
+        raise invalid("Query key condition not supported")
+    equal_ranges = tuple(term.values[0] for term in ranges[:-1])
+    return KeyCondition(hash_values[0], ranges[-1] if ranges else None, tuple(hash_values[1:]), equal_ranges)
+
+
+def _missed(name: str) -> ServiceError:
+    return invalid(f"Query condition missed key schema element: {name}")
 
 
 def check_key_types(condition: KeyCondition, hash_type: str, range_type: str | None) -> None:

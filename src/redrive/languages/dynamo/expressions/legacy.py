@@ -169,18 +169,22 @@ def legacy_key_condition(
 
     Errors: ValidationException as `filter_condition`, and for conditions that the keys cannot answer.
     """
+    return key_condition(legacy_key_terms(conditions, hash_key, terms_max=2), hash_key, range_key)
+
+
+def legacy_key_terms(conditions: Mapping[str, LegacyCondition], hash_key: str, *, terms_max: int) -> Sequence[KeyTerm]:
+    """KeyConditions as terms, one for each attribute; `hash_key` is one of them. Errors as `legacy_key_condition`."""
     read = [
         (name, *_checked(condition["ComparisonOperator"], condition.get("AttributeValueList")))
         for name, condition in conditions.items()
     ]
-    if len(read) not in {1, 2}:
+    if not 1 <= len(read) <= terms_max:
         raise invalid("Conditions can be of length 1 or 2 only")
     if not any(name == hash_key for name, _, _ in read):
         raise invalid(f"Query condition missed key schema element: {hash_key}")
     if not all(operator in _KEY_OPERATORS for _, operator, _ in read):
         raise invalid("Attempted conditional constraint is not an indexable operation")
-    terms = [KeyTerm(name, _KEY_OPERATORS[operator], tuple(values)) for name, operator, values in read]
-    return key_condition(terms, hash_key, range_key)
+    return [KeyTerm(name, _KEY_OPERATORS[operator], tuple(values)) for name, operator, values in read]
 
 
 def attribute_updates(updates: Mapping[str, AttributeUpdate]) -> Update:

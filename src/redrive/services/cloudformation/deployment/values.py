@@ -12,12 +12,12 @@ from collections.abc import Set as AbstractSet
 
 from redrive.core.documents import Document, dump_json
 from redrive.core.leniency import OnUnknown
-from redrive.languages.template import Node, PseudoParameters, TemplateError, resolve
+from redrive.languages.template import Node, TemplateError, resolve
 from redrive.services.cloudformation.deployment.run import Run
 from redrive.services.cloudformation.lookups import with_parameters
 from redrive.services.cloudformation.model.leniency import TAG
 from redrive.services.cloudformation.model.stack import Made
-from redrive.services.cloudformation.templates import Plan
+from redrive.services.cloudformation.templates import Plan, PlanScope
 from redrive.services.cloudformation.types import resource_type
 from redrive.services.cloudformation.types.resource import Existing
 from redrive.services.cloudformation.types.schema import check_properties, unknown_warning, without_unavailable
@@ -26,31 +26,19 @@ UNKNOWN_YET = "{{changeSet:KNOWN_AFTER_APPLY}}"
 """What a change set shows for a value that is known only after the execution."""
 
 
-class StackScope:
+class StackScope(PlanScope):
     """Resolves the names in a template's functions. `imports` collects the exports that were used."""
 
     def __init__(self, run: Run, plan: Plan) -> None:
+        super().__init__(plan)
         self._run = run
-        self._plan = plan
         self.imports: set[str] = set()
-
-    @property
-    def pseudo(self) -> PseudoParameters:
-        return self._plan.pseudo
-
-    @property
-    def mappings(self) -> Mapping[str, Mapping[str, Mapping[str, Node]]]:
-        return self._plan.template.mappings
-
-    @property
-    def conditions(self) -> Mapping[str, bool]:
-        return self._plan.active.conditions
 
     def ref(self, name: str) -> Node:
         """See ResolutionScope."""
-        if name in self._plan.parameters:
-            value = self._plan.parameters[name]
-            return value if isinstance(value, str) else list(value)
+        value = self.parameter(name)
+        if value is not None:
+            return value
         return self._made(name).physical_id
 
     def get_att(self, logical_id: str, attribute: str) -> Node:

@@ -12,16 +12,20 @@ from redrive.services.cloudformation.types.custom import custom_type, is_custom
 from redrive.services.cloudformation.types.dynamodb import TABLE
 from redrive.services.cloudformation.types.ecr import REPOSITORY
 from redrive.services.cloudformation.types.events import EVENT_BUS, EVENT_BUS_POLICY, RULE
+from redrive.services.cloudformation.types.global_tables import GLOBAL_TABLE
 from redrive.services.cloudformation.types.iam import MANAGED_POLICY, POLICY, ROLE
 from redrive.services.cloudformation.types.iam_groups import GROUP, INSTANCE_PROFILE, USER_TO_GROUP_ADDITION
 from redrive.services.cloudformation.types.iam_users import ACCESS_KEY, USER
-from redrive.services.cloudformation.types.kms import ALIAS, KEY
+from redrive.services.cloudformation.types.kinesis import STREAM, STREAM_CONSUMER, STREAM_POLICY
+from redrive.services.cloudformation.types.kms import KEY, KEY_ALIAS
 from redrive.services.cloudformation.types.lambda_ import (
     EVENT_INVOKE_CONFIG,
     EVENT_SOURCE_MAPPING,
     FUNCTION,
     PERMISSION,
 )
+from redrive.services.cloudformation.types.lambda_urls import CODE_SIGNING_CONFIG, URL
+from redrive.services.cloudformation.types.lambda_versions import ALIAS, VERSION
 from redrive.services.cloudformation.types.layers import LAYER_VERSION, LAYER_VERSION_PERMISSION
 from redrive.services.cloudformation.types.logs import LOG_GROUP, LOG_STREAM, RESOURCE_POLICY
 from redrive.services.cloudformation.types.macro import MACRO
@@ -45,15 +49,18 @@ _ALL: tuple[ResourceType, ...] = (
     API_DESTINATION,
     ARCHIVE,
     CDK_METADATA,
+    CODE_SIGNING_CONFIG,
     CONNECTION,
     EVENT_BUS,
     EVENT_BUS_POLICY,
     EVENT_INVOKE_CONFIG,
     EVENT_SOURCE_MAPPING,
     FUNCTION,
+    GLOBAL_TABLE,
     GROUP,
     INSTANCE_PROFILE,
     KEY,
+    KEY_ALIAS,
     LAYER_VERSION,
     LAYER_VERSION_PERMISSION,
     LOG_GROUP,
@@ -77,10 +84,15 @@ _ALL: tuple[ResourceType, ...] = (
     SECRET,
     SECRET_POLICY,
     SECRET_TARGET_ATTACHMENT,
+    STREAM,
+    STREAM_CONSUMER,
+    STREAM_POLICY,
     TABLE,
     TRAIL,
+    URL,
     USER,
     USER_TO_GROUP_ADDITION,
+    VERSION,
     WAIT_CONDITION,
     WAIT_CONDITION_HANDLE,
 )

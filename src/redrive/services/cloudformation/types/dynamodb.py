@@ -93,6 +93,10 @@ def _update_table(place: Place, existing: Existing, properties: Document) -> Exi
     if _INDEXES in changed:
         parameters["GlobalSecondaryIndexUpdates"] = _index_changes(old.get(_INDEXES, []), properties.get(_INDEXES, []))
         parameters["AttributeDefinitions"] = properties.get("AttributeDefinitions")
+    if "StreamSpecification" in changed and "StreamSpecification" in old and "StreamSpecification" in properties:
+        # A stream keeps its view type, so another one begins.
+        disabled = _DEFAULTS["StreamSpecification"]
+        place.call("dynamodb", "UpdateTable", TableName=name, StreamSpecification=disabled)
     if parameters:
         place.call("dynamodb", "UpdateTable", TableName=name, **parameters)
     _settings(place, name, old, properties)

@@ -121,7 +121,7 @@ KEY = ResourceType(
     missing=_MISSING | {"KMSInvalidStateException"},
 )
 
-ALIAS = ResourceType(
+KEY_ALIAS = ResourceType(
     name="AWS::KMS::Alias",
     properties={"AliasName": replacing(required(TEXT)), "TargetKeyId": required(TEXT)},
     create=_create_alias,

@@ -147,8 +147,11 @@ def _settings(place: Place, made: Existing, old: Document, new: Document) -> Non
         management = new.get("RuntimeManagementConfig", {"UpdateRuntimeOn": "Auto"})
         place.call("lambda", "PutRuntimeManagementConfig", FunctionName=name, **management)
     if old and "CodeSigningConfigArn" in changed:
-        signing = new.get("CodeSigningConfigArn", "")
-        place.call("lambda", "PutFunctionCodeSigningConfig", FunctionName=name, CodeSigningConfigArn=signing)
+        signing = new.get("CodeSigningConfigArn")
+        if signing is None:
+            place.call("lambda", "DeleteFunctionCodeSigningConfig", FunctionName=name)
+        else:
+            place.call("lambda", "PutFunctionCodeSigningConfig", FunctionName=name, CodeSigningConfigArn=signing)
 
 
 def _retag(place: Place, arn: str, old: Document, new: Document) -> None:
@@ -185,6 +188,7 @@ def _create_mapping(place: Place, properties: Document) -> Existing:
 # https://docs.aws.amazon.com/lambda/latest/api/API_UpdateEventSourceMapping.html
 _MAPPING_DEFAULTS: Document = {
     "BatchSize": 10,
+    "BisectBatchOnFunctionError": False,
     "DestinationConfig": {},
     "Enabled": True,
     "FilterCriteria": {},
@@ -192,9 +196,16 @@ _MAPPING_DEFAULTS: Document = {
     "KmsKeyArn": "",
     "LoggingConfig": {},
     "MaximumBatchingWindowInSeconds": 0,
+    "MaximumRecordAgeInSeconds": -1,
+    "MaximumRetryAttempts": -1,
     "MetricsConfig": {"Metrics": []},
+    "ParallelizationFactor": 1,
+    "ProvisionedPollerConfig": {},
     "ScalingConfig": {},
+    "TumblingWindowInSeconds": 0,
 }
+_STREAM_BATCH_SIZE = 100
+"""The default of mappings from streams."""
 
 
 def _update_mapping(place: Place, existing: Existing, properties: Document) -> Existing:
@@ -204,6 +215,8 @@ def _update_mapping(place: Place, existing: Existing, properties: Document) -> E
         for name in sorted(changed)
         if name in properties or name in _MAPPING_DEFAULTS
     }
+    if "StartingPosition" in properties and "BatchSize" not in properties and "BatchSize" in settings:
+        settings["BatchSize"] = _STREAM_BATCH_SIZE
     if settings:
         place.call("lambda", "UpdateEventSourceMapping", UUID=existing.physical_id, **_mapping_parameters(settings))
     _retag(place, str(existing.attributes["EventSourceMappingArn"]), existing.properties, properties)
@@ -315,7 +328,7 @@ EVENT_SOURCE_MAPPING = ResourceType(
         "MaximumRetryAttempts": INTEGER,
         "MetricsConfig": group(Metrics=listing(TEXT)),
         "ParallelizationFactor": INTEGER,
-        "ProvisionedPollerConfig": UNAVAILABLE,
+        "ProvisionedPollerConfig": group(MaximumPollers=INTEGER, MinimumPollers=INTEGER, PollerGroupName=UNAVAILABLE),
         "Queues": listing(TEXT),
         "ScalingConfig": group(MaximumConcurrency=INTEGER),
         "SelfManagedEventSource": replacing(UNAVAILABLE),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from redrive.core.arn import Arn
 from redrive.core.documents import Document
+from redrive.languages.template import TemplateError
 from redrive.services.cloudformation.types.resource import Existing, Place, ResourceType, changed_keys
 from redrive.services.cloudformation.types.schema import JSON, TEXT, PropertyError, replacing, required
 
@@ -60,7 +61,17 @@ def _update(place: Place, existing: Existing, properties: Document) -> Existing:
 
 def _existing(place: Place, name: str, properties: Document) -> Existing:
     arn = Arn("ssm", place.caller.region, place.caller.account, f"parameter/{name.removeprefix('/')}")
-    return Existing(name, properties, {"Arn": str(arn), "Type": properties["Type"], "Value": properties["Value"]})
+    return Existing(name, properties, {"Arn": str(arn), "Type": properties["Type"]})
+
+
+def _value(_: Place, type_name: str, existing: Existing, attribute: str) -> str:
+    """Return the value as the template has it. In place of a secret's value, this is the reference to the secret.
+
+    The value that the call had is no stored attribute, because stacks must not hold the values of secrets.
+    """
+    if attribute != "Value":
+        raise TemplateError(f"Attribute '{attribute}' does not exist in {type_name}")
+    return str(existing.properties["Value"])
 
 
 def _delete(place: Place, existing: Existing) -> None:
@@ -84,6 +95,7 @@ PARAMETER = ResourceType(
     update=_update,
     delete=_delete,
     attributes=frozenset({"Arn", "Type", "Value"}),
+    attribute_of=_value,
     name_property="Name",
     missing=frozenset({"ParameterNotFound"}),
 )

@@ -23,6 +23,9 @@ _OBSERVING = frozenset(
         "AWS::XRay::SamplingRule",
     }
 )
+_SHIFTING = frozenset({"AWS::CodeDeploy::Application", "AWS::CodeDeploy::DeploymentGroup"})
+"""They say how slowly an alias moves to a new version: SAM's DeploymentPreference makes them. Here it moves at once."""
+
 _OBSERVING_PREFIXES = ("AWS::ServiceCatalogAppRegistry::",)
 
 
@@ -61,7 +64,6 @@ _ARN_FORMS = {
     "AWS::ECS::Cluster": ("ecs", "cluster/"),
     "AWS::ECS::Service": ("ecs", "service/"),
     "AWS::ECS::TaskDefinition": ("ecs", "task-definition/"),
-    "AWS::Kinesis::Stream": ("kinesis", "stream/"),
     "AWS::KinesisFirehose::DeliveryStream": ("firehose", "deliverystream/"),
     "AWS::StepFunctions::Activity": ("states", "activity:"),
     "AWS::StepFunctions::StateMachine": ("states", "stateMachine:"),
@@ -85,8 +87,8 @@ def is_third_party(type_name: str) -> bool:
 
 
 def only_observes(type_name: str) -> bool:
-    """Whether resources of a type only describe or observe others, so that nothing else differs without them."""
-    return type_name in _OBSERVING or type_name.startswith(_OBSERVING_PREFIXES)
+    """Whether resources of a type only describe, observe or slow down others: nothing else differs without them."""
+    return type_name in _OBSERVING or type_name in _SHIFTING or type_name.startswith(_OBSERVING_PREFIXES)
 
 
 def _arn(place: Place, type_name: str, name: str, attribute: str = "") -> str:

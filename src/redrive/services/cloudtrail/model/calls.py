@@ -48,10 +48,13 @@ _DATA: Mapping[str, frozenset[str]] = MappingProxyType(
             "BatchExecuteStatement BatchGetItem BatchWriteItem DeleteItem ExecuteStatement ExecuteTransaction GetItem "
             "PutItem Query Scan TransactGetItems TransactWriteItems UpdateItem"
         ),
+        "dynamodbstreams": _names("GetRecords GetShardIterator"),
         "ecr": frozenset(),
         # https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-logging-monitoring.html
         "events": _names("PutEvents PutPartnerEvents"),
         "iam": frozenset(),
+        # https://docs.aws.amazon.com/streams/latest/dev/logging-using-cloudtrail.html
+        "kinesis": _names("GetRecords GetShardIterator PutRecord PutRecords SubscribeToShard"),
         # https://docs.aws.amazon.com/kms/latest/developerguide/logging-using-cloudtrail.html
         "kms": frozenset(),
         # https://docs.aws.amazon.com/lambda/latest/dg/logging-using-cloudtrail.html

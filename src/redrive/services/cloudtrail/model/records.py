@@ -33,6 +33,8 @@ class ApiCall:
     error_code: str = ""
     error_message: str = ""
     user_agent: str = ""
+    data_resources: tuple[Document, ...] = ()
+    """What an event of data is about; empty for a management event."""
 
 
 def record_of(call: ApiCall, caller: Caller, identity: Document, *, event_id: str, at: Instant) -> OwnEvent:
@@ -48,8 +50,10 @@ def record_of(call: ApiCall, caller: Caller, identity: Document, *, event_id: st
         detail |= {"errorCode": call.error_code, "errorMessage": call.error_message}
     detail |= {
         "requestParameters": parameters, "responseElements": answer, "requestID": caller.request_id,
-        "eventID": event_id, "readOnly": call.is_read_only, "eventType": "AwsApiCall", "managementEvent": True,
-        "recipientAccountId": caller.account, "eventCategory": "Management",
+        "eventID": event_id, "readOnly": call.is_read_only,
+        **({"resources": list(call.data_resources)} if call.data_resources else {}),
+        "eventType": "AwsApiCall", "managementEvent": not call.data_resources,
+        "recipientAccountId": caller.account, "eventCategory": "Data" if call.data_resources else "Management",
     }  # fmt: skip
     return OwnEvent("aws." + call.host_name.partition(".")[0], DETAIL_TYPE, detail)
 

@@ -59,6 +59,26 @@ def wants(selectors: Sequence[Document], advanced: Sequence[Document], call: Map
     )
 
 
+def wants_data(
+    selectors: Sequence[Document], advanced: Sequence[Document], call: Mapping[str, str], arns: Sequence[str]
+) -> bool:  # fmt: skip
+    """Whether a trail with these selectors records a call about data, given by its fields and its resources."""
+    if advanced:
+        return any(
+            _matches_all(one["FieldSelectors"], {**call, "resources.ARN": arn}) for one in advanced for arn in arns
+        )
+    return any(
+        call["readOnly"] in _BASIC_WANTS[one["ReadWriteType"]]
+        and any(_is_of(resources, call["resources.type"], arns) for resources in one["DataResources"])
+        for one in selectors
+    )
+
+
+def _is_of(resources: Document, type: str, arns: Sequence[str]) -> bool:
+    """Whether basic selectors name a resource; a value is the beginning of its ARN."""
+    return resources.get("Type") == type and any(arn.startswith(tuple(resources.get("Values", ()))) for arn in arns)
+
+
 def _matches_all(fields: Sequence[Document], call: Mapping[str, str]) -> bool:
     return all(_matches(field, call.get(field["Field"], "")) for field in fields)
 

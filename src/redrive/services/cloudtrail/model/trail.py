@@ -40,6 +40,13 @@ class Trail:
     stopped_at: Instant | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def records_data(self) -> bool:
+        """Whether a selector could ask for events of data."""
+        return any(one.get("DataResources") for one in self.selectors) or any(
+            field["Field"] == "resources.type" for one in self.advanced for field in one["FieldSelectors"]
+        )
+
     def is_for(self, home: Scope, scope: Scope) -> bool:
         """Whether the trail, which has this home, records calls in a scope."""
         return (

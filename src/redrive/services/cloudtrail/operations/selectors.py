@@ -19,7 +19,7 @@ def put_event_selectors(
     tx: Transaction, caller: Caller, *, trail_name: str, event_selectors: Sequence[Document] | None = None,
     advanced_event_selectors: Sequence[Document] | None = None,
 ) -> Document:  # fmt: skip
-    """Replace the selectors of a trail. Those for events of data are kept and have no effect.
+    """Replace the selectors of a trail.
 
     Errors: InvalidEventSelectorsException; TrailNotFoundException; InvalidHomeRegionException.
     Source: https://docs.aws.amazon.com/awscloudtrail/latest/APIReference/API_PutEventSelectors.html

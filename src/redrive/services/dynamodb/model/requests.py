@@ -38,7 +38,7 @@ from redrive.languages.dynamo.expressions.tree import (
     Path,
     Size,
 )
-from redrive.services.dynamodb.model.table import Table, invalid
+from redrive.services.dynamodb.model.table import invalid
 
 Names = Mapping[str, str]
 Values = Mapping[str, object]
@@ -158,19 +158,13 @@ def check_segment(segment: int | None, total_segments: int | None) -> None:
         )
 
 
-def check_no_index(index_name: str | None) -> None:
-    """Refuse an index, because no table has one. Errors: ValidationException."""
-    if index_name is not None:
-        raise invalid(f"The table does not have the specified index: {index_name}")
-
-
-def check_key_not_filtered(table: Table, condition: Condition | None, kind: str) -> None:
+def check_key_not_filtered(key_names: Sequence[str], condition: Condition | None, kind: str) -> None:
     """Refuse a query filter on a key attribute, which belongs in the key condition.
 
     Errors: ValidationException.
     """
-    names = set(_attributes_of(condition)) if condition is not None else set()
-    for name in table.key_names:
+    names = set(attributes_of(condition)) if condition is not None else set()
+    for name in key_names:
         if name in names:
             raise invalid(f"{kind} can only contain non-primary key attributes: Primary key attribute: {name}")
 
@@ -180,14 +174,14 @@ def invalid_start(problem: str = "") -> ServiceError:
     return invalid(f"The provided starting key is invalid{': ' if problem else ''}{problem}")
 
 
-def _attributes_of(condition: Condition) -> Iterator[str]:
+def attributes_of(condition: Condition) -> Iterator[str]:
     """Yield the names of the attributes in a condition."""
     match condition:
         case And(terms) | Or(terms):
             for each in terms:
-                yield from _attributes_of(each)
+                yield from attributes_of(each)
         case Not(term):
-            yield from _attributes_of(term)
+            yield from attributes_of(term)
         case Comparison(_, left, right):
             yield from _named_by(left, right)
         case Between(operand, low, high):

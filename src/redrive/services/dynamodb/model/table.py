@@ -6,63 +6,21 @@ import functools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import ClassVar
 
-from redrive.core.clock import DAY_MS, Instant
+from redrive.core.clock import Instant
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller, Scope
 from redrive.services.dynamodb import limits
+from redrive.services.dynamodb.model.billing import Billing, describe_billing
+from redrive.services.dynamodb.model.destination import Destination
+from redrive.services.dynamodb.model.index import Index
+from redrive.services.dynamodb.model.recovery_log import RecoveryLog
+from redrive.services.dynamodb.model.stream import Stream
 
 _TABLE_NAME = re.compile(r"[a-zA-Z0-9_.-]+")
 _TABLE_ARN = re.compile(r"arn:aws:dynamodb:([a-z0-9-]+):(\d{12}):table/([a-zA-Z0-9_.-]{3,255})")
-
-
-class BillingMode(Enum):
-    """How a table's throughput is billed."""
-
-    PROVISIONED = "PROVISIONED"
-    PAY_PER_REQUEST = "PAY_PER_REQUEST"
-
-
-@dataclass(frozen=True, slots=True)
-class Billing:
-    """The throughput settings of a table. They are only stored and shown; nothing is ever throttled."""
-
-    mode: BillingMode = BillingMode.PROVISIONED
-    read_units: int = 0
-    write_units: int = 0
-    on_demand_since: Instant | None = None
-    increased_at: Instant | None = None
-    decreased_at: Instant | None = None
-    decreases: int = 0
-    on_demand_max: Mapping[str, int] = field(default_factory=dict)
-    warm: Mapping[str, int] = field(default_factory=dict)
-
-    @property
-    def warm_units(self) -> Mapping[str, int]:
-        """The warm throughput: the requested value, but at least the initial throughput."""
-        if self.mode is BillingMode.PAY_PER_REQUEST:
-            least = {"ReadUnitsPerSecond": limits.WARM_READ_UNITS, "WriteUnitsPerSecond": limits.WARM_WRITE_UNITS}
-        else:
-            least = {"ReadUnitsPerSecond": self.read_units, "WriteUnitsPerSecond": self.write_units}
-        return {name: max(units, self.warm.get(name, 0)) for name, units in least.items()}
-
-    @property
-    def partitions(self) -> int:
-        """The number of partitions of the table, computed from its throughput; a power of two."""
-        warm = self.warm_units
-        wanted = max(
-            -(-warm["ReadUnitsPerSecond"] // limits.PARTITION_READ_UNITS),
-            -(-warm["WriteUnitsPerSecond"] // limits.PARTITION_WRITE_UNITS),
-        )
-        return 1 << (wanted - 1).bit_length() if wanted > 1 else 1
-
-    def decreases_today(self, now: Instant) -> int:
-        """Return how often the throughput was lowered since midnight UTC."""
-        is_today = self.decreased_at is not None and self.decreased_at // DAY_MS == now // DAY_MS
-        return self.decreases if is_today else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +35,8 @@ class TimeToLive:
 class Table:
     """A table. `id` distinguishes it from an earlier table of the same name; items are stored under the id.
 
-    `attributes` maps the key attributes to their types (S, N or B), in the order of definition.
+    `attributes` maps the key attributes of the table and its indexes to their types (S, N or B), in the order of
+    definition.
     """
 
     KIND: ClassVar[str] = "dynamodb.table"
@@ -95,6 +54,10 @@ class Table:
     is_protected: bool = False
     time_to_live: TimeToLive | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
+    indexes: tuple[Index, ...] = ()
+    stream: Stream | None = None
+    destinations: tuple[Destination, ...] = ()
+    log: RecoveryLog | None = None
 
     @property
     def key_names(self) -> Sequence[str]:
@@ -103,8 +66,21 @@ class Table:
 
     @property
     def is_followed(self) -> bool:
-        """Whether an index or a stream follows the changes of the table's items."""
-        return False
+        """Whether an index, a stream, a destination or a log follows the changes of the table's items."""
+        return self.has_stream or bool(self.indexes) or self.log is not None or bool(self.destinations)
+
+    @property
+    def has_stream(self) -> bool:
+        """Whether the table's stream is enabled. `stream` is the latest stream, which may be disabled."""
+        return self.stream is not None and self.stream.disabled_at is None
+
+    def find_index(self, name: str) -> Index | None:
+        """Return the index with this name, or None."""
+        return next((index for index in self.indexes if index.name == name), None)
+
+    def index_arn(self, index_name: str) -> str:
+        """The ARN of an index of this table."""
+        return f"{self.arn}/index/{index_name}"
 
     @property
     def scope(self) -> Scope:
@@ -199,30 +175,10 @@ def describe_table(table: Table, now: Instant, *, status: str, item_count: int, 
         "TableArn": table.arn,
         "TableId": table.id,
         "DeletionProtectionEnabled": table.is_protected,
-        **_describe_billing(table.billing, now),
+        **describe_billing(table.billing, now),
         **_describe_storage(table),
+        **_describe_stream(table, now),
     }
-
-
-def _describe_billing(billing: Billing, now: Instant) -> Document:
-    described: Document = {
-        "ProvisionedThroughput": {
-            "LastIncreaseDateTime": billing.increased_at,
-            "LastDecreaseDateTime": billing.decreased_at,
-            "NumberOfDecreasesToday": billing.decreases_today(now),
-            "ReadCapacityUnits": billing.read_units,
-            "WriteCapacityUnits": billing.write_units,
-        }
-    }
-    if billing.on_demand_since is not None:
-        described["BillingModeSummary"] = {
-            "BillingMode": billing.mode.value,
-            "LastUpdateToPayPerRequestDateTime": billing.on_demand_since,
-        }
-    if billing.on_demand_max:
-        described["OnDemandThroughput"] = dict(billing.on_demand_max)
-    described["WarmThroughput"] = {**billing.warm_units, "Status": "ACTIVE"}
-    return described
 
 
 def _describe_storage(table: Table) -> Document:
@@ -233,4 +189,14 @@ def _describe_storage(table: Table) -> Document:
         described["SSEDescription"] = {
             "Status": "ENABLED", "SSEType": "KMS", "KMSMasterKeyArn": table.encryption_key_arn,
         }  # fmt: skip
+    return described
+
+
+def _describe_stream(table: Table, now: Instant) -> Document:
+    stream = table.stream
+    if stream is None or stream.is_gone(now):
+        return {}
+    described: Document = {"LatestStreamArn": stream.arn, "LatestStreamLabel": stream.label}
+    if stream.is_enabled:
+        described["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": stream.view_type.value}
     return described

@@ -10,7 +10,9 @@ from redrive.core.clock import Instant
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Scope
 from redrive.services.dynamodb import limits
-from redrive.services.dynamodb.model.table import Billing, BillingMode, Table, invalid, invalid_parameter
+from redrive.services.dynamodb.model.billing import Billing, BillingMode
+from redrive.services.dynamodb.model.index import Index
+from redrive.services.dynamodb.model.table import invalid, invalid_parameter
 
 
 class KeySchemaElement(TypedDict):
@@ -42,13 +44,6 @@ class Encryption(TypedDict, total=False):
     KMSMasterKeyId: str
 
 
-class Stream(TypedDict, total=False):
-    """StreamSpecification."""
-
-    StreamEnabled: bool
-    StreamViewType: str
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class Keys:
     """The primary key of a table and the types of its attributes."""
@@ -69,15 +64,34 @@ def read_keys(schema: Sequence[KeySchemaElement] | None, definitions: Sequence[A
         raise _absent({"attributeDefinitions": definitions, "keySchema": schema})
     attributes = read_definitions(definitions)
     names = [element["AttributeName"] for element in schema]
+    check_schema(schema)
+    if len(names) > len(attributes):
+        raise invalid("Invalid KeySchema: Some index key attribute have no definition")
+    check_defined(names, attributes)
+    return Keys(attributes, names[0], names[1] if len(names) > 1 else None)
+
+
+def check_defined(names: Sequence[str], attributes: Mapping[str, str]) -> None:
+    """Refuse a key with an attribute that is not defined. Errors: ValidationException."""
     if not set(names) <= attributes.keys():
         raise invalid_parameter(
             "Some index key attributes are not defined in AttributeDefinitions. "
             f"Keys: [{', '.join(names)}], AttributeDefinitions: [{', '.join(attributes)}]"
         )
-    _check_schema(schema)
-    if len(attributes) != len(names):
+
+
+def check_all_used(keys: Keys, indexes: Sequence[Index]) -> None:
+    """Refuse definitions that neither the table nor an index uses. Errors: ValidationException."""
+    used = dict.fromkeys([keys.hash_key, *([] if keys.range_key is None else [keys.range_key])])
+    used |= dict.fromkeys(name for index in indexes for name in index.key_names)
+    if used.keys() >= keys.attributes.keys():
+        return
+    if not indexes:
         raise invalid_parameter(_WRONG_COUNT)
-    return Keys(attributes, names[0], names[1] if len(names) > 1 else None)
+    raise invalid_parameter(
+        f"Some AttributeDefinitions are not used. AttributeDefinitions: [{', '.join(keys.attributes)}], "
+        f"keys used: [{', '.join(used)}]"
+    )
 
 
 def read_definitions(definitions: Sequence[AttributeDefinition]) -> dict[str, str]:
@@ -88,22 +102,18 @@ def read_definitions(definitions: Sequence[AttributeDefinition]) -> dict[str, st
     return attributes
 
 
-def check_definitions_kept(table: Table, definitions: Sequence[AttributeDefinition] | None) -> None:
-    """Refuse definitions that differ from the table's: without an index, there is nothing else to define.
-
-    Errors: ValidationException.
-    """
-    if definitions is not None and read_definitions(definitions) != table.attributes:
-        raise invalid_parameter(_WRONG_COUNT)
-
-
 def new_billing(mode: str | None, throughput: Throughput | None, now: Instant) -> Billing:
     """Return the throughput settings of a new table. Errors: ValidationException."""
     return change_billing(Billing(), mode or BillingMode.PROVISIONED.value, throughput, now)
 
 
-def change_billing(billing: Billing, mode: str | None, throughput: Throughput | None, now: Instant) -> Billing:
-    """Return the settings after a change of the mode, the throughput, or both. Errors: ValidationException."""
+def change_billing(
+    billing: Billing, mode: str | None, throughput: Throughput | None, now: Instant, *, of: str = "table"
+) -> Billing:
+    """Return the settings after a change of the mode, the throughput, or both. `of` names the owner in messages.
+
+    Errors: ValidationException.
+    """
     changed = BillingMode(mode) if mode is not None else billing.mode
     if changed is BillingMode.PAY_PER_REQUEST:
         if throughput is not None:
@@ -119,7 +129,7 @@ def change_billing(billing: Billing, mode: str | None, throughput: Throughput | 
         raise invalid_parameter(
             "ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED"
         )
-    return _provisioned(billing, throughput, now)
+    return _provisioned(billing, throughput, now, of)
 
 
 def limit_on_demand(billing: Billing, units: Mapping[str, int] | None) -> Billing:
@@ -172,17 +182,7 @@ def refuse_unsupported(**asked: object) -> None:
             raise invalid_parameter(f"{member} is not supported yet")
 
 
-def refuse_stream(stream: Stream | None) -> None:
-    """Refuse to enable a stream; to disable it is valid and has no effect. Errors: ValidationException."""
-    if stream is None:
-        return
-    if stream["StreamEnabled"]:
-        raise invalid_parameter("StreamSpecification: streams are not supported yet; StreamEnabled must be false")
-    if "StreamViewType" in stream:
-        raise invalid_parameter("StreamViewType cannot be specified when StreamEnabled is false")
-
-
-def _provisioned(billing: Billing, throughput: Throughput, now: Instant) -> Billing:
+def _provisioned(billing: Billing, throughput: Throughput, now: Instant, of: str) -> Billing:
     read, write = throughput["ReadCapacityUnits"], throughput["WriteCapacityUnits"]
     for name, value in throughput.items():
         if isinstance(value, int) and value > limits.THROUGHPUT_UNITS_MAX:
@@ -194,9 +194,11 @@ def _provisioned(billing: Billing, throughput: Throughput, now: Instant) -> Bill
         )
     if (read, write) == (billing.read_units, billing.write_units):
         raise invalid(
-            "The provisioned throughput for the table will not change. The requested value equals the current value. "
-            f"Current ReadCapacityUnits provisioned for the table: {read}. Requested ReadCapacityUnits: {read}. "
-            f"Current WriteCapacityUnits provisioned for the table: {write}. Requested WriteCapacityUnits: {write}. "
+            f"The provisioned throughput for the {of} will not change. The requested value equals the current value. "
+            f"Current ReadCapacityUnits provisioned for the {of.split(maxsplit=1)[0]}: {read}. "
+            f"Requested ReadCapacityUnits: {read}. "
+            f"Current WriteCapacityUnits provisioned for the {of.split(maxsplit=1)[0]}: {write}. "
+            f"Requested WriteCapacityUnits: {write}. "
             "Refer to the Amazon DynamoDB Developer Guide for current limits and how to request higher limits."
         )
     changed = dataclasses.replace(billing, read_units=read, write_units=write)
@@ -207,18 +209,19 @@ def _provisioned(billing: Billing, throughput: Throughput, now: Instant) -> Bill
     return changed
 
 
-def _check_schema(schema: Sequence[KeySchemaElement]) -> None:
+def check_schema(schema: Sequence[KeySchemaElement]) -> None:
+    """Refuse a key that is not one hash key and at most one range key, in this order. Errors: ValidationException."""
     if len(schema) > limits.KEY_ELEMENTS_MAX:
         raise invalid(
             f"1 validation error detected: Value at 'keySchema' failed to satisfy constraint: "
             f"Member must have length less than or equal to {limits.KEY_ELEMENTS_MAX}"
         )
     if schema[0]["KeyType"] != "HASH":
-        raise invalid_parameter("Invalid KeySchema: The first KeySchemaElement is not a HASH key type")
+        raise invalid("Invalid KeySchema: The first KeySchemaElement is not a HASH key type")
     if len(schema) > 1 and schema[0]["AttributeName"] == schema[1]["AttributeName"]:
-        raise invalid_parameter("Both the Hash Key and the Range Key element in the KeySchema have the same name")
+        raise invalid("Both the Hash Key and the Range Key element in the KeySchema have the same name")
     if len(schema) > 1 and schema[1]["KeyType"] != "RANGE":
-        raise invalid_parameter("Invalid KeySchema: The second KeySchemaElement is not a RANGE key type")
+        raise invalid("Invalid KeySchema: The second KeySchemaElement is not a RANGE key type")
 
 
 def _absent(members: Mapping[str, object]) -> ServiceError:

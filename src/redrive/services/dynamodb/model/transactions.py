@@ -26,6 +26,7 @@ from redrive.languages.dynamo import (
     parse_update,
     read_item,
 )
+from redrive.services.dynamodb.model.entries import check_index_keys
 from redrive.services.dynamodb.model.items import check_key_kept, failed_condition, key_of_item, read_key
 from redrive.services.dynamodb.model.table import Table, invalid
 from redrive.store.tables.items import ItemKey
@@ -61,13 +62,14 @@ class Action:
         """Return the key of the action's item. Errors: ValidationException for a key that the table cannot have."""
         if self.kind == "Put":
             check_item_size(self.given)
+            check_index_keys(table, self.given)
             return key_of_item(table, self.given)
         if self.update is not None:
             check_key_kept(table, self.update)
         _, key = read_key(table, self.given)
         return key
 
-    def outcome(self, old: Item | None) -> Item | None:
+    def outcome(self, table: Table, old: Item | None) -> Item | None:
         """Return the item after the action, None if there is none.
 
         Errors: ConditionalCheckFailedException; ValidationException for an update that cannot be applied.
@@ -82,6 +84,7 @@ class Action:
             return old
         new = apply_update(self.update, self.given if old is None else old)
         check_updated_size(new)
+        check_index_keys(table, new, old)
         return new
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from redrive.core.documents import Document
 from redrive.core.scope import Caller
@@ -24,11 +25,21 @@ from redrive.languages.dynamo import (
     read_item,
 )
 from redrive.services.dynamodb import limits
-from redrive.services.dynamodb.model.capacity import batch_capacity, is_capacity_wanted, read_units, write_units
+from redrive.services.dynamodb.item_collections import batch_collection_metrics
+from redrive.services.dynamodb.model.capacity import (
+    Cost,
+    batch_capacity,
+    is_capacity_wanted,
+    read_units,
+    write_cost,
+    write_units,
+)
+from redrive.services.dynamodb.model.entries import check_index_keys
 from redrive.services.dynamodb.model.items import key_within, read_key
 from redrive.services.dynamodb.model.requests import projection_of
 from redrive.services.dynamodb.model.table import Table, invalid
 from redrive.services.dynamodb.operations.tables import authorize, require_table
+from redrive.services.dynamodb.throttling import Usage, exceeded, is_metered, is_within
 from redrive.services.dynamodb.writing import delete, find_item, put, reserve
 from redrive.store.api import Transaction
 from redrive.store.tables.items import ItemKey
@@ -36,10 +47,11 @@ from redrive.store.tables.items import ItemKey
 
 @dataclass(frozen=True, slots=True)
 class _Write:
-    """One request of BatchWriteItem; a request without an item deletes."""
+    """One request of BatchWriteItem; a request without an item deletes. `given` is the item or its key."""
 
     table: Table
     key: ItemKey
+    given: Item
     item: Item | None
     size_bytes: int = 0
 
@@ -63,32 +75,49 @@ def batch_write_item(
     *,
     request_items: Mapping[str, Sequence[Document]],
     return_consumed_capacity: str | None = None,
-    return_item_collection_metrics: str | None = None,  # noqa: ARG001 -- only tables with a local index have any.
+    return_item_collection_metrics: str | None = None,
 ) -> Document:
-    """Put and delete up to 25 items. One invalid request fails the whole batch; UnprocessedItems is always empty.
+    """Put and delete up to 25 items. One invalid request fails the whole batch.
 
-    Errors: ValidationException; ResourceNotFoundException.
+    UnprocessedItems are those that exceed the throughput of their tables.
+    Errors: ValidationException; ResourceNotFoundException; ProvisionedThroughputExceededException if that is all.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
     """
     if sum(map(len, request_items.values())) > limits.BATCH_WRITES_MAX:
         raise invalid("Too many items requested for the BatchWriteItem call")
     references = {name: authorize(tx, caller, "BatchWriteItem", name) for name in request_items}
     writes: list[_Write] = []
+    asked: list[tuple[str, Document]] = []
     for name, requests in request_items.items():
         table = require_table(tx, caller, references[name])
         writes += [_write_of(table, request) for request in requests]
+        asked += [(name, request) for request in requests]
     _check_distinct((write.table, write.key) for write in writes)
-    spent: dict[str, float] = defaultdict(float)
+    spent: dict[str, Cost] = defaultdict(Cost)
     reserve(tx, ((write.table, write.key) for write in writes))
-    for write in writes:
-        is_read = is_capacity_wanted(return_consumed_capacity) or (write.table.is_followed and write.item is not None)
+    is_asked = is_capacity_wanted(return_consumed_capacity)
+    unprocessed: dict[str, list[Document]] = defaultdict(list)
+    for write, (name, request) in zip(writes, asked, strict=True):
+        is_read = is_asked or (write.table.is_followed and write.item is not None) or is_metered(tx, write.table)
         old = find_item(tx, write.table, write.key) if is_read else None
-        spent[write.table.name] += write_units((old, write.item))
+        if not is_within(tx, write.table, Usage.WRITE, partial(write_units, (old, write.item)), "BatchWriteItem"):
+            unprocessed[name].append(request)
+            continue
+        if is_asked:
+            spent[write.table.name] += write_cost(write.table, old, write.item)
         if write.item is None:
             delete(tx, write.table, write.key)
         else:
             put(tx, write.table, write.key, write.item, write.size_bytes, old=old)
-    return {"UnprocessedItems": {}, **batch_capacity(spent, return_consumed_capacity)}
+    if sum(map(len, unprocessed.values())) == len(writes) > 0:
+        raise exceeded()
+    return {
+        "UnprocessedItems": dict(unprocessed),
+        **batch_capacity(spent, return_consumed_capacity),
+        **batch_collection_metrics(
+            tx, return_item_collection_metrics, [(write.table, write.given) for write in writes]
+        ),
+    }  # fmt: skip
 
 
 @operation("BatchGetItem")
@@ -99,10 +128,10 @@ def batch_get_item(
     request_items: Mapping[str, Document],
     return_consumed_capacity: str | None = None,
 ) -> Document:
-    """Get up to 100 items by their keys, up to 16 MB; the remaining keys are returned as UnprocessedKeys.
+    """Get up to 100 items by their keys, up to 16 MB and within the throughput; the others are UnprocessedKeys.
 
     A key without an item has no entry in the answer.
-    Errors: ValidationException; ResourceNotFoundException.
+    Errors: ValidationException; ResourceNotFoundException; ProvisionedThroughputExceededException if no key is left.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html
     """
     if sum(len(asked["Keys"]) for asked in request_items.values()) > limits.BATCH_GETS_MAX:
@@ -118,20 +147,28 @@ def batch_get_item(
             reads.append(_Read(name, table, raw, key, projections[name], consistent))
     _check_distinct((read.table, read.key) for read in reads)
     responses: dict[str, list[Item]] = {name: [] for name in request_items}
-    spent: dict[str, float] = defaultdict(float)
+    spent: dict[str, Cost] = defaultdict(Cost)
     size_bytes = 0
+    throttled: list[_Read] = []
     for place, read in enumerate(reads):
         item = find_item(tx, read.table, read.key)
         item_bytes = item_size(item or {})
+        cost = partial(read_units, item_bytes, consistent=read.consistent)
+        if not is_within(tx, read.table, Usage.READ, cost, "BatchGetItem"):
+            throttled.append(read)
+            continue
         if size_bytes + item_bytes > limits.BATCH_GET_BYTES_MAX:
-            unprocessed = _unprocessed(request_items, reads[place:])
+            left = reads[place:]
             break
         size_bytes += item_bytes
-        spent[read.table.name] += read_units(item_bytes, consistent=read.consistent)
+        spent[read.table.name] += Cost(read_units(item_bytes, consistent=read.consistent))
         if item is not None:
             responses[read.asked_as].append(item if read.projection is None else project(read.projection, item))
     else:
-        unprocessed = {}
+        left = []
+    if len(throttled) == len(reads) > 0:
+        raise exceeded()
+    unprocessed = _unprocessed(request_items, [*throttled, *left])
     return {
         "Responses": responses, "UnprocessedKeys": unprocessed, **batch_capacity(spent, return_consumed_capacity),
     }  # fmt: skip
@@ -144,10 +181,11 @@ def _write_of(table: Table, request: Document) -> _Write:
             item = read_item(raw)
             size_bytes = check_item_size(item)
             _, key = read_key(table, key_within(table, item))
-            return _Write(table, key, item, size_bytes)
+            check_index_keys(table, item)
+            return _Write(table, key, item, item, size_bytes)
         case {"DeleteRequest": {"Key": raw}, **others} if not others:
-            _, key = read_key(table, raw)
-            return _Write(table, key, None)
+            given, key = read_key(table, raw)
+            return _Write(table, key, given, None)
         case _:
             raise invalid("Supplied WriteRequest must contain exactly one of PutRequest and DeleteRequest")
 

@@ -32,7 +32,15 @@ from redrive.languages.dynamo import (
     read_item,
     touched_paths,
 )
-from redrive.services.dynamodb.model.capacity import is_capacity_wanted, read_capacity, write_capacity
+from redrive.services.dynamodb.item_collections import collection_metrics
+from redrive.services.dynamodb.model.capacity import (
+    is_capacity_wanted,
+    read_capacity,
+    read_units,
+    write_capacity,
+    write_units,
+)
+from redrive.services.dynamodb.model.entries import check_index_keys
 from redrive.services.dynamodb.model.items import (
     check_key_kept,
     failed_condition,
@@ -47,6 +55,7 @@ from redrive.services.dynamodb.model.requests import (
     read_write_condition,
 )
 from redrive.services.dynamodb.operations.tables import authorize, require_table
+from redrive.services.dynamodb.throttling import Usage, is_metered, spend
 from redrive.services.dynamodb.writing import delete, find_item, put, reserve
 from redrive.store.api import Transaction
 
@@ -61,7 +70,7 @@ def put_item(
     expected: Mapping[str, ExpectedAttribute] | None = None,
     return_values: str | None = None,
     return_consumed_capacity: str | None = None,
-    return_item_collection_metrics: str | None = None,  # noqa: ARG001 -- only tables with a local index have any.
+    return_item_collection_metrics: str | None = None,
     conditional_operator: str | None = None,
     condition_expression: str | None = None,
     expression_attribute_names: Mapping[str, str] | None = None,
@@ -84,16 +93,19 @@ def put_item(
     size_bytes = check_item_size(new)
     table = require_table(tx, caller, reference)
     key = key_of_item(table, new)
+    check_index_keys(table, new)
     reserve(tx, [(table, key)])
     old = None
-    is_asked = return_values == "ALL_OLD" or is_capacity_wanted(return_consumed_capacity)
+    is_asked = return_values == "ALL_OLD" or is_capacity_wanted(return_consumed_capacity) or is_metered(tx, table)
     if condition is not None or is_asked or table.is_followed:
         old = find_item(tx, table, key)
         _check(condition, old, return_values_on_condition_check_failure)
+    spend(tx, table, Usage.WRITE, lambda: write_units((old, new)), "PutItem")
     put(tx, table, key, new, size_bytes, old=old)
     return {
         **_attributes(old if return_values == "ALL_OLD" else None),
-        **write_capacity(table, return_consumed_capacity, (old, new)),
+        **write_capacity(table, return_consumed_capacity, old, new),
+        **collection_metrics(tx, table, return_item_collection_metrics, new),
     }
 
 
@@ -125,6 +137,7 @@ def get_item(
     table = require_table(tx, caller, reference)
     _, encoded = read_key(table, key)
     found = find_item(tx, table, encoded)
+    spend(tx, table, Usage.READ, lambda: read_units(item_size(found or {}), consistent=consistent_read), "GetItem")
     answer: Document = {}
     if found is not None:
         answer["Item"] = found if projection is None else project(projection, found)
@@ -145,7 +158,7 @@ def update_item(
     conditional_operator: str | None = None,
     return_values: str | None = None,
     return_consumed_capacity: str | None = None,
-    return_item_collection_metrics: str | None = None,  # noqa: ARG001 -- only tables with a local index have any.
+    return_item_collection_metrics: str | None = None,
     update_expression: str | None = None,
     condition_expression: str | None = None,
     expression_attribute_names: Mapping[str, str] | None = None,
@@ -178,10 +191,12 @@ def update_item(
     new: Item = {}
     if old is not None or creates_item(update):
         new = apply_update(update, read if old is None else old)
+        spend(tx, table, Usage.WRITE, lambda: write_units((old, new)), "UpdateItem")
         put(tx, table, encoded, new, check_updated_size(new), old=old)
     return {
         **_attributes(_returned(return_values, update, old, new)),
-        **write_capacity(table, return_consumed_capacity, (old, new)),
+        **write_capacity(table, return_consumed_capacity, old, new),
+        **collection_metrics(tx, table, return_item_collection_metrics, read),
     }
 
 
@@ -196,7 +211,7 @@ def delete_item(
     conditional_operator: str | None = None,
     return_values: str | None = None,
     return_consumed_capacity: str | None = None,
-    return_item_collection_metrics: str | None = None,  # noqa: ARG001 -- only tables with a local index have any.
+    return_item_collection_metrics: str | None = None,
     condition_expression: str | None = None,
     expression_attribute_names: Mapping[str, str] | None = None,
     expression_attribute_values: Mapping[str, object] | None = None,
@@ -215,14 +230,16 @@ def delete_item(
             names=expression_attribute_names, values=expression_attribute_values,
         )  # fmt: skip
     table = require_table(tx, caller, reference)
-    _, encoded = read_key(table, key)
+    read, encoded = read_key(table, key)
     reserve(tx, [(table, encoded)])
     if condition is not None:
         _check(condition, find_item(tx, table, encoded), return_values_on_condition_check_failure)
+    spend(tx, table, Usage.WRITE, lambda: write_units((find_item(tx, table, encoded),)), "DeleteItem")
     old = delete(tx, table, encoded)
     return {
         **_attributes(old if return_values == "ALL_OLD" else None),
-        **write_capacity(table, return_consumed_capacity, (old,)),
+        **write_capacity(table, return_consumed_capacity, old, None),
+        **collection_metrics(tx, table, return_item_collection_metrics, read),
     }
 
 

@@ -1,4 +1,4 @@
-"""Reads of many items: Query reads one hash key in the order of range keys; Scan reads a whole table.
+"""Reads of many items: Query reads one hash key in the order of range keys; Scan reads all. Both also read an index.
 
 The filter applies after the page limit, so a page may be empty although more pages follow.
 """
@@ -12,39 +12,33 @@ from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
 from redrive.languages.dynamo import (
     Condition,
-    KeyCondition,
+    KeyTerm,
     LegacyCondition,
     Placeholders,
     Projection,
     RangeOperator,
-    bounds_of,
     check_expressions_given,
-    check_hash_key,
-    check_key_types,
     check_not_mixed,
-    encode_key,
     filter_condition,
-    holds,
-    legacy_key_condition,
-    load_item,
+    legacy_key_terms,
     parse_condition,
-    parse_key_condition,
-    project,
-    read_item,
+    parse_key_terms,
 )
 from redrive.services.dynamodb import limits
-from redrive.services.dynamodb.model.capacity import is_capacity_wanted, read_capacity, scan_capacity
-from redrive.services.dynamodb.model.items import is_key, key_attributes, key_of_item
+from redrive.services.dynamodb.model.capacity import is_capacity_wanted, read_units
 from redrive.services.dynamodb.model.requests import (
+    attributes_of,
     check_key_not_filtered,
-    check_no_index,
     check_segment,
     check_select,
     invalid_start,
     projection_of,
 )
-from redrive.services.dynamodb.model.table import Table, invalid
+from redrive.services.dynamodb.model.source import Source, check_filter_projected, needs_items, source_of
+from redrive.services.dynamodb.model.table import invalid
 from redrive.services.dynamodb.operations.tables import authorize, require_table
+from redrive.services.dynamodb.reading import Wanted, answer_page, query_cost, scan_cost
+from redrive.services.dynamodb.throttling import Usage, spend
 from redrive.store.api import Transaction
 from redrive.store.tables.items import ItemKey, ItemPage, RangeKeys, just_after, segment_of
 
@@ -77,7 +71,7 @@ def query(
     Errors: ValidationException; ResourceNotFoundException.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html
     """
-    reference = authorize(tx, caller, "Query", table_name)
+    reference = authorize(tx, caller, "Query", table_name, index_name=index_name)
     valuing = {"FilterExpression": filter_expression, "KeyConditionExpression": key_condition_expression}
     naming = {"ProjectionExpression": projection_expression, **valuing}
     legacy = {
@@ -91,33 +85,34 @@ def query(
     if key_conditions is None and key_condition_expression is None:
         raise invalid("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")
     placeholders = Placeholders(expression_attribute_names, expression_attribute_values)
-    wanted, kind = _filter_of(placeholders, filter_expression, query_filter, conditional_operator, "QueryFilter")
+    kept, kind = _filter_of(placeholders, filter_expression, query_filter, conditional_operator, "QueryFilter")
     projection = projection_of(placeholders, projection_expression, attributes_to_get)
-    table = require_table(tx, caller, reference)
-    check_no_index(index_name)
-    condition = _key_condition_of(table, placeholders, key_condition_expression, key_conditions)
+    source = source_of(require_table(tx, caller, reference), index_name, consistent=consistent_read)
+    condition = source.key_condition(_terms_of(source, placeholders, key_condition_expression, key_conditions))
     placeholders.check_all_used()
-    check_key_not_filtered(table, wanted, kind)
+    check_key_not_filtered(source.key_names, kept, kind)
+    wanted = _wanted(source, select, kept, projection)
     forward = scan_index_forward is not False
-    within = _range_keys(condition)
-    hash_key = encode_key(condition.hash_value)
-    is_single = table.range_key is None or (
-        condition.range is not None and condition.range.operator is RangeOperator.EQ
+    within = source.range_of(condition)
+    hash_key = source.hash_key(condition)
+    is_single = source.index is None and (
+        not source.range_keys or (condition.range is not None and condition.range.operator is RangeOperator.EQ)
     )
     if exclusive_start_key is not None:
-        start = _start_key(table, exclusive_start_key)
+        start = source.start_key(exclusive_start_key)
         if is_single:
             raise invalid("The query can return at most one row and cannot be restarted")
         within = _behind(start, hash_key, within, forward=forward)
     page = tx.items.query(
-        table.id, hash_key, within, forward=forward, limit=limit, bytes_max=limits.PAGE_BYTES_MAX
+        source.id, hash_key, within, forward=forward, limit=limit, bytes_max=limits.PAGE_BYTES_MAX
     )  # fmt: skip
+    spend(tx, source.table, Usage.READ, lambda: read_units(_size_of(page), consistent=consistent_read), "Query")
     if is_single:
         page = ItemPage(page.items, complete=True)
-    return {
-        **_answer(table, page, wanted, projection, is_count=select == "COUNT"),
-        **read_capacity(table, return_consumed_capacity, _size_of(page), consistent_read),
-    }
+    answer, fetched = answer_page(tx, source, page, wanted)
+    if is_capacity_wanted(return_consumed_capacity):
+        answer |= query_cost(source, page, fetched, return_consumed_capacity, consistent_read)
+    return answer
 
 
 @operation("Scan")
@@ -147,7 +142,7 @@ def scan(
     Errors: ValidationException; ResourceNotFoundException.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Scan.html
     """
-    reference = authorize(tx, caller, "Scan", table_name)
+    reference = authorize(tx, caller, "Scan", table_name, index_name=index_name)
     valuing = {"FilterExpression": filter_expression}
     naming = {"ProjectionExpression": projection_expression, **valuing}
     check_not_mixed(
@@ -161,35 +156,36 @@ def scan(
     check_select(select, index_name, attributes_to_get, projection_expression)
     check_segment(segment, total_segments)
     placeholders = Placeholders(expression_attribute_names, expression_attribute_values)
-    wanted, _ = _filter_of(placeholders, filter_expression, scan_filter, conditional_operator, "ScanFilter")
+    kept, _ = _filter_of(placeholders, filter_expression, scan_filter, conditional_operator, "ScanFilter")
     projection = projection_of(placeholders, projection_expression, attributes_to_get)
     placeholders.check_all_used()
-    table = require_table(tx, caller, reference)
-    check_no_index(index_name)
-    index, count = segment or 0, total_segments or 1
+    source = source_of(require_table(tx, caller, reference), index_name, consistent=consistent_read)
+    wanted = _wanted(source, select, kept, projection)
+    part, count = segment or 0, total_segments or 1
     after = None
     if exclusive_start_key is not None:
-        after = _start_key(table, exclusive_start_key, problem="The provided key element does not match the schema")
-    if after is not None and segment_of(after, count) != index:
+        after = source.start_key(exclusive_start_key, "The provided key element does not match the schema")
+    if after is not None and segment_of(after, count) != part:
         raise invalid_start(
             "Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct Segment. "
-            f"TotalSegments: {count} Segment: {index}"
+            f"TotalSegments: {count} Segment: {part}"
         )
     page = tx.items.scan(
-        table.id, after=after, segment=index, segments=count, limit=limit, bytes_max=limits.PAGE_BYTES_MAX
+        source.id, after=after, segment=part, segments=count, limit=limit, bytes_max=limits.PAGE_BYTES_MAX
     )
-    answer = _answer(table, page, wanted, projection, is_count=select == "COUNT")
+    spend(tx, source.table, Usage.READ, lambda: read_units(_size_of(page), consistent=consistent_read), "Scan")
+    answer, fetched = answer_page(tx, source, page, wanted)
     if is_capacity_wanted(return_consumed_capacity):
-        sizes = _sizes_by_partition(table, page, after, index, count)
-        answer |= scan_capacity(table, return_consumed_capacity, sizes, consistent_read)
+        sizes = _sizes_by_partition(source, page, after, part, count)
+        answer |= scan_cost(source, sizes, fetched, return_consumed_capacity, consistent_read)
     return answer
 
 
 def _sizes_by_partition(
-    table: Table, page: ItemPage, after: ItemKey | None, segment: int, segments: int
+    source: Source, page: ItemPage, after: ItemKey | None, segment: int, segments: int
 ) -> dict[int, int]:
     """Return the bytes of each partition on a scan's page, including empty partitions up to the page's end."""
-    partitions = table.billing.partitions
+    partitions = source.billing.partitions
     first, last = (
         segment * partitions // segments, ((segment + 1) * partitions - 1) // segments,
     )  # fmt: skip
@@ -203,6 +199,30 @@ def _sizes_by_partition(
     return sizes
 
 
+def _terms_of(
+    source: Source,
+    placeholders: Placeholders,
+    expression: str | None,
+    conditions: Mapping[str, LegacyCondition] | None,
+) -> Sequence[KeyTerm]:
+    """Return the terms of the key condition from either parameter. Errors: ValidationException."""
+    if expression is not None:
+        return parse_key_terms(expression, placeholders)
+    names_max = max(2, len(source.key_names))
+    return legacy_key_terms(conditions or {}, source.hash_keys[0], terms_max=names_max)
+
+
+def _wanted(source: Source, select: str | None, kept: Condition | None, projection: Projection | None) -> Wanted:
+    """Return what a request asks for of the rows. Errors: ValidationException for what an index does not have."""
+    fetches = False
+    if source.index is not None:
+        chosen = None if projection is None else [path.attribute for path in projection.paths]
+        fetches = needs_items(source, select, chosen)
+        if kept is not None:
+            check_filter_projected(source, attributes_of(kept))
+    return Wanted(kept, projection, is_count=select == "COUNT", fetches=fetches)
+
+
 def _filter_of(
     placeholders: Placeholders,
     filter_expression: str | None,
@@ -214,48 +234,6 @@ def _filter_of(
     if filter_expression is not None:
         return parse_condition(filter_expression, placeholders, "FilterExpression"), "Filter Expression"
     return filter_condition(conditions, conditional_operator), legacy_name
-
-
-def _key_condition_of(
-    table: Table,
-    placeholders: Placeholders,
-    expression: str | None,
-    conditions: Mapping[str, LegacyCondition] | None,
-) -> KeyCondition:
-    if expression is not None:
-        condition = parse_key_condition(expression, placeholders, table.hash_key, table.range_key)
-    else:
-        condition = legacy_key_condition(conditions or {}, table.hash_key, table.range_key)
-    range_type = None if table.range_key is None else table.attributes[table.range_key]
-    check_key_types(condition, table.attributes[table.hash_key], range_type)
-    check_hash_key(table.hash_key, condition.hash_value)
-    return condition
-
-
-def _range_keys(condition: KeyCondition) -> RangeKeys:
-    """Return the range of range keys that satisfy a condition."""
-    everything = RangeKeys()
-    if condition.range is None:
-        return everything
-    bounds = bounds_of(condition.range)
-    low, high = bounds.low, bounds.high
-    if low is None:
-        low = everything.low
-    elif not bounds.low_included:
-        low = just_after(low)
-    if high is None:
-        high = everything.high
-    elif bounds.high_included:
-        high = just_after(high)
-    return RangeKeys(low, high)
-
-
-def _start_key(table: Table, raw: Mapping[str, object], *, problem: str = "") -> ItemKey:
-    """Return the key after which a page begins. Errors: ValidationException, whose message includes `problem`."""
-    key = read_item(raw)
-    if not is_key(table, key):
-        raise invalid_start(problem)
-    return key_of_item(table, key)
 
 
 def _behind(start: ItemKey, hash_key: bytes, within: RangeKeys, *, forward: bool) -> RangeKeys:
@@ -274,17 +252,3 @@ def _behind(start: ItemKey, hash_key: bytes, within: RangeKeys, *, forward: bool
 
 def _size_of(page: ItemPage) -> int:
     return sum(stored.size_bytes for stored in page.items)
-
-
-def _answer(
-    table: Table, page: ItemPage, wanted: Condition | None, projection: Projection | None, *, is_count: bool
-) -> Document:
-    """Build the answer of Query and Scan for a page: filter, then project or only count."""
-    items = [load_item(stored.item) for stored in page.items]
-    kept = items if wanted is None else [item for item in items if holds(wanted, item)]
-    answer: Document = {"Count": len(kept), "ScannedCount": len(items)}
-    if not is_count:
-        answer["Items"] = kept if projection is None else [project(projection, item) for item in kept]
-    if not page.complete:
-        answer["LastEvaluatedKey"] = key_attributes(table, items[-1])
-    return answer

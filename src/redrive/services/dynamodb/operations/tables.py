@@ -20,8 +20,13 @@ from redrive.delivery.operation import operation
 from redrive.delivery.upkeep.cleaning import forget_rows
 from redrive.languages.iam import Context, request_tags
 from redrive.services.dynamodb import limits
+from redrive.services.dynamodb.indexes import begin_filling, forget_index
+from redrive.services.dynamodb.model.billing import Billing
+from redrive.services.dynamodb.model.index_changes import Changed, IndexUpdate, change_indexes
+from redrive.services.dynamodb.model.index_description import describe_indexes
+from redrive.services.dynamodb.model.index_requests import IndexRequest, read_indexes
+from redrive.services.dynamodb.model.stream_requests import read_specification
 from redrive.services.dynamodb.model.table import (
-    Billing,
     Table,
     TableReference,
     describe_table,
@@ -34,32 +39,42 @@ from redrive.services.dynamodb.model.table_requests import (
     AttributeDefinition,
     Encryption,
     KeySchemaElement,
-    Stream,
     Throughput,
     change_billing,
-    check_definitions_kept,
+    check_all_used,
     encryption_key,
     limit_on_demand,
     new_billing,
     read_keys,
-    refuse_stream,
     refuse_unsupported,
     warm_up,
 )
 from redrive.services.dynamodb.model.tags import Tag, merge_tags
+from redrive.services.dynamodb.policies import attach_policy, forget_settings, policy_of
+from redrive.services.dynamodb.recovery import drop_log
+from redrive.services.dynamodb.streams import begin_stream, change_stream, end_stream
 from redrive.store.api import NO_CONTEXT, Transaction
 
 
 def authorize(
-    tx: Transaction, caller: Caller, action: str, table_name: str, context: Context = NO_CONTEXT
+    tx: Transaction,
+    caller: Caller,
+    action: str,
+    table_name: str,
+    context: Context = NO_CONTEXT,
+    *,
+    index_name: str | None = None,
 ) -> TableReference:
     """Return the table that a name or an ARN means, if the caller may do this action (`PutItem`) on it.
 
-    Another account's table would need a resource policy, which tables do not have here.
+    A read of an index needs the permission for the index. Another account's table needs a resource policy that allows
+    it.
     Errors: AccessDeniedException; ValidationException for a text that is not a table's name or ARN.
     """
     reference = refer_to_table(caller, table_name)
-    tx.services.authorize(tx, caller, f"dynamodb:{action}", reference.arn, context=context)
+    arn = reference.arn if index_name is None else f"{reference.arn}/index/{index_name}"
+    policy = policy_of(tx, reference.scope, reference.name)
+    tx.services.authorize(tx, caller, f"dynamodb:{action}", arn, context=context, policy=policy)
     return reference
 
 
@@ -81,7 +96,8 @@ def require_named_table(tx: Transaction, caller: Caller, reference: TableReferen
 
 def find_table(tx: Transaction, caller: Caller, reference: TableReference) -> Table | None:
     """Return the table, or None; also None if the ARN is of another region than the request."""
-    return tx.resources.get(Table, reference.scope, reference.name) if reference.scope == caller.scope else None
+    is_here = reference.scope.region == caller.region
+    return tx.resources.get(Table, reference.scope, reference.name) if is_here else None
 
 
 @operation("CreateTable")
@@ -92,11 +108,11 @@ def create_table(
     table_name: str,
     attribute_definitions: Sequence[AttributeDefinition] | None = None,
     key_schema: Sequence[KeySchemaElement] | None = None,
-    local_secondary_indexes: Sequence[object] | None = None,
-    global_secondary_indexes: Sequence[object] | None = None,
+    local_secondary_indexes: Sequence[IndexRequest] | None = None,
+    global_secondary_indexes: Sequence[IndexRequest] | None = None,
     billing_mode: str | None = None,
     provisioned_throughput: Throughput | None = None,
-    stream_specification: Stream | None = None,
+    stream_specification: Document | None = None,
     sse_specification: Encryption | None = None,
     tags: Sequence[Tag] | None = None,
     table_class: str | None = None,
@@ -118,13 +134,17 @@ def create_table(
     if reference.scope != caller.scope:
         raise invalid(f"Invalid TableArn: {table_name} is not of region {caller.region}")
     refuse_unsupported(
-        LocalSecondaryIndexes=local_secondary_indexes, GlobalSecondaryIndexes=global_secondary_indexes,
-        ResourcePolicy=resource_policy, GlobalTableSourceArn=global_table_source_arn,
+        GlobalTableSourceArn=global_table_source_arn,
         GlobalTableSettingsReplicationMode=global_table_settings_replication_mode, VectorIndexes=vector_indexes,
     )  # fmt: skip
-    refuse_stream(stream_specification)
+    view_type = read_specification(stream_specification)
     billing = _limited(new_billing(billing_mode, provisioned_throughput, tx.now), on_demand_throughput, warm_throughput)
     keys = read_keys(key_schema, attribute_definitions)
+    indexes = read_indexes(
+        keys, local_secondary_indexes, global_secondary_indexes, billing,
+        new_id=lambda: new_uuid(tx.entropy), now=tx.now,
+    )  # fmt: skip
+    check_all_used(keys, indexes)
     tagged = merge_tags({}, tags or ())
     if tagged:
         tx.services.authorize(tx, caller, "dynamodb:TagResource", reference.arn, context=asked)
@@ -134,10 +154,14 @@ def create_table(
         name=reference.name, id=new_uuid(tx.entropy), arn=reference.arn, attributes=keys.attributes,
         hash_key=keys.hash_key, range_key=keys.range_key, billing=billing, created_at=tx.now, table_class=table_class,
         encryption_key_arn=encryption_key(caller.scope, sse_specification, new_uuid(tx.entropy)),
-        is_protected=bool(deletion_protection_enabled), tags=tagged,
+        is_protected=bool(deletion_protection_enabled), tags=tagged, indexes=indexes,
     )  # fmt: skip
+    if view_type is not None:
+        table = begin_stream(tx, table, view_type)
     tx.resources.put(caller.scope, table)
-    return {"TableDescription": describe_table(table, tx.now, status="CREATING", item_count=0, size_bytes=0)}
+    if resource_policy is not None:
+        attach_policy(tx, table, resource_policy)
+    return {"TableDescription": description_of(tx, table, "CREATING")}
 
 
 @operation("DescribeTable")
@@ -148,7 +172,7 @@ def describe(tx: Transaction, caller: Caller, *, table_name: str) -> Document:
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTable.html
     """
     table = require_named_table(tx, caller, authorize(tx, caller, "DescribeTable", table_name))
-    return {"Table": _described(tx, table, "ACTIVE")}
+    return {"Table": description_of(tx, table, "ACTIVE")}
 
 
 @operation("ListTables")
@@ -178,8 +202,8 @@ def update_table(
     attribute_definitions: Sequence[AttributeDefinition] | None = None,
     billing_mode: str | None = None,
     provisioned_throughput: Throughput | None = None,
-    global_secondary_index_updates: Sequence[object] | None = None,
-    stream_specification: Stream | None = None,
+    global_secondary_index_updates: Sequence[IndexUpdate] | None = None,
+    stream_specification: Document | None = None,
     sse_specification: Encryption | None = None,
     replica_updates: Sequence[object] | None = None,
     table_class: str | None = None,
@@ -192,22 +216,22 @@ def update_table(
     disassociation_protection_enabled: bool | None = None,
     vector_index_updates: Sequence[object] | None = None,
 ) -> Document:
-    """Change the settings of a table: throughput, class, encryption, deletion protection.
+    """Change the settings of a table: throughput, class, encryption, deletion protection, its stream.
 
     Errors: ResourceNotFoundException; ValidationException (no change, or an impossible change).
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html
     """
     reference = authorize(tx, caller, "UpdateTable", table_name)
     refuse_unsupported(
-        GlobalSecondaryIndexUpdates=global_secondary_index_updates, ReplicaUpdates=replica_updates,
+        ReplicaUpdates=replica_updates,
         MultiRegionConsistency=multi_region_consistency, GlobalTableWitnessUpdates=global_table_witness_updates,
         GlobalTableSettingsReplicationMode=global_table_settings_replication_mode,
         DisassociationProtectionEnabled=disassociation_protection_enabled, VectorIndexUpdates=vector_index_updates,
     )  # fmt: skip
-    refuse_stream(stream_specification)
+    view_type = read_specification(stream_specification)
     changes = (
         billing_mode, provisioned_throughput, stream_specification, sse_specification, table_class,
-        deletion_protection_enabled, on_demand_throughput, warm_throughput,
+        deletion_protection_enabled, on_demand_throughput, warm_throughput, global_secondary_index_updates or None,
     )  # fmt: skip
     if all(change is None for change in changes):
         raise invalid(
@@ -215,11 +239,15 @@ def update_table(
             "SSESpecification or ReplicaUpdates is required"
         )
     table = require_named_table(tx, caller, reference)
-    check_definitions_kept(table, attribute_definitions)
-    billing = table.billing
+    old_mode, billing = table.billing.mode, table.billing
     if billing_mode is not None or provisioned_throughput is not None:
         billing = change_billing(billing, billing_mode, provisioned_throughput, tx.now)
     table = dataclasses.replace(table, billing=_limited(billing, on_demand_throughput, warm_throughput))
+    changed = change_indexes(
+        table, global_secondary_index_updates or (), attribute_definitions,
+        old_mode=old_mode, new_id=lambda: new_uuid(tx.entropy), now=tx.now,
+    )  # fmt: skip
+    table = changed.table
     if sse_specification is not None:
         key = encryption_key(table.scope, sse_specification, new_uuid(tx.entropy))
         table = dataclasses.replace(table, encryption_key_arn=key)
@@ -227,8 +255,15 @@ def update_table(
         table = dataclasses.replace(table, table_class=table_class)
     if deletion_protection_enabled is not None:
         table = dataclasses.replace(table, is_protected=deletion_protection_enabled)
+    if stream_specification is not None:
+        table = change_stream(tx, table, view_type)
+    described = description_of(tx, table, "UPDATING", changed)
+    if changed.created is not None:
+        table = begin_filling(tx, table, changed.created)
     tx.resources.put(table.scope, table)
-    return {"TableDescription": _described(tx, table, "UPDATING")}
+    if changed.deleted is not None:
+        forget_index(tx, table, changed.deleted)
+    return {"TableDescription": described}
 
 
 @operation("DeleteTable")
@@ -244,8 +279,14 @@ def delete_table(tx: Transaction, caller: Caller, *, table_name: str) -> Documen
             "Resource cannot be deleted as it is currently protected against deletion. "
             "Disable deletion protection first."
         )
-    described = _described(tx, table, "DELETING")
+    described = description_of(tx, table, "DELETING")
+    if table.has_stream:
+        end_stream(tx, table)
+    drop_log(tx, table)
     forget_rows(tx, "items", table.id)
+    forget_settings(tx, table)
+    for index in table.indexes:
+        forget_index(tx, table, index)
     tx.resources.delete(Table, table.scope, table.name)
     return {"TableDescription": described}
 
@@ -254,6 +295,8 @@ def _limited(billing: Billing, on_demand: Mapping[str, int] | None, warm: Mappin
     return warm_up(limit_on_demand(billing, on_demand), warm)
 
 
-def _described(tx: Transaction, table: Table, status: str) -> Document:
+def description_of(tx: Transaction, table: Table, status: str, changed: Changed | None = None) -> Document:
+    """Return a table as DescribeTable shows it, with its present number of items."""
     item_count, size_bytes = tx.items.totals(table.id)
-    return describe_table(table, tx.now, status=status, item_count=item_count, size_bytes=size_bytes)
+    shown = describe_table(table, tx.now, status=status, item_count=item_count, size_bytes=size_bytes)
+    return shown | describe_indexes(table, status, changed, tx.now, tx.items.totals)

@@ -11,7 +11,8 @@ from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
 from redrive.languages.dynamo import EmptyKey, Item, Placeholders, check_expressions_given, item_size, project
 from redrive.services.dynamodb import limits
-from redrive.services.dynamodb.model.capacity import batch_capacity, read_units, write_units
+from redrive.services.dynamodb.item_collections import batch_collection_metrics
+from redrive.services.dynamodb.model.capacity import Cost, batch_capacity, read_units, write_cost
 from redrive.services.dynamodb.model.items import read_key
 from redrive.services.dynamodb.model.requests import projection_of
 from redrive.services.dynamodb.model.table import Table, invalid
@@ -25,6 +26,7 @@ from redrive.services.dynamodb.model.transactions import (
     read_action,
 )
 from redrive.services.dynamodb.operations.tables import authorize, require_table
+from redrive.services.dynamodb.throttling import Usage, spend_together
 from redrive.services.dynamodb.writing import delete, find_item, put, reserve
 from redrive.store.api import Transaction
 from redrive.store.tables.items import ItemKey
@@ -41,7 +43,7 @@ def transact_write_items(
     *,
     transact_items: Sequence[Document],
     return_consumed_capacity: str | None = None,
-    return_item_collection_metrics: str | None = None,  # noqa: ARG001 -- only tables with a local index have any.
+    return_item_collection_metrics: str | None = None,
     client_request_token: str | None = None,
 ) -> Document:
     """Put, update, delete and check up to 100 items, all or none. A token makes the request idempotent for ten minutes.
@@ -54,20 +56,29 @@ def transact_write_items(
     references = [authorize(tx, caller, PERMISSIONS[action.kind], action.table_name) for action in actions]
     tables = [require_table(tx, caller, reference) for reference in references]
     keys = _keys_of(actions, tables)
-    _check_distinct(tables, keys)
-    _check_size(sum(action.size_bytes for action in actions))
+    check_distinct(tables, keys)
+    check_size(sum(action.size_bytes for action in actions))
     reserve(tx, zip(tables, keys, strict=True))
     olds = [find_item(tx, table, key) for table, key in zip(tables, keys, strict=True)]
-    if client_request_token is not None and not _is_first(tx, caller, client_request_token, digest_of(transact_items)):
-        return _spent(tables, [_read_cost(old) for old in olds], return_consumed_capacity, "ReadCapacityUnits")
-    news = _outcomes(actions, olds)
+    if client_request_token is not None and not is_first_use(
+        tx, caller, TOKENS, client_request_token, digest_of(transact_items)
+    ):
+        return spent_of(tables, [read_cost(old) for old in olds], return_consumed_capacity, "ReadCapacityUnits")
+    news = _outcomes(actions, tables, olds)
+    costs = [write_cost(table, old, new) for table, old, new in zip(tables, olds, news, strict=True)]
+    spend_together(tx, tables, Usage.WRITE, costs, "TransactWriteItems")
     for table, key, old, new in zip(tables, keys, olds, news, strict=True):
         if new is None:
             delete(tx, table, key)
         elif new is not old:
             put(tx, table, key, new, item_size(new), old=old)
-    costs = [write_units(items) * limits.TRANSACTION_UNITS_FACTOR for items in zip(olds, news, strict=True)]
-    return _spent(tables, costs, return_consumed_capacity, "WriteCapacityUnits")
+    written = [
+        (table, action.given) for table, action in zip(tables, actions, strict=True) if action.kind != "ConditionCheck"
+    ]
+    return {
+        **spent_of(tables, costs, return_consumed_capacity, "WriteCapacityUnits"),
+        **batch_collection_metrics(tx, return_item_collection_metrics, written),
+    }
 
 
 @operation("TransactGetItems")
@@ -94,18 +105,20 @@ def transact_get_items(
     references = [authorize(tx, caller, "GetItem", get["TableName"]) for get in gets]
     tables = [require_table(tx, caller, reference) for reference in references]
     keys = [_key_of_get(place, gets[place], table, len(gets)) for place, table in enumerate(tables)]
-    _check_distinct(tables, keys)
+    check_distinct(tables, keys)
     # So that no transaction writes some of them between two reads.
     reserve(tx, zip(tables, keys, strict=True))
     items = [find_item(tx, table, key) for table, key in zip(tables, keys, strict=True)]
-    _check_size(sum(item_size(item) for item in items if item is not None))
+    check_size(sum(item_size(item) for item in items if item is not None))
+    costs = [read_cost(item) for item in items]
+    spend_together(tx, tables, Usage.READ, costs, "TransactGetItems")
     shown = [
         item if item is None or projection is None else project(projection, item)
         for item, projection in zip(items, projections, strict=True)
     ]
     return {
         "Responses": [{} if item is None else {"Item": item} for item in shown],
-        **_spent(tables, [_read_cost(item) for item in items], return_consumed_capacity, "ReadCapacityUnits"),
+        **spent_of(tables, costs, return_consumed_capacity, "ReadCapacityUnits"),
     }
 
 
@@ -117,7 +130,7 @@ def _key_of_get(place: int, get: Document, table: Table, count: int) -> ItemKey:
         raise _blamed(place, error, count) from None
 
 
-def _check_distinct(tables: Sequence[Table], keys: Sequence[ItemKey]) -> None:
+def check_distinct(tables: Sequence[Table], keys: Sequence[ItemKey]) -> None:
     """Refuse two actions on the same item. Errors: ValidationException."""
     if len({(table.id, key) for table, key in zip(tables, keys, strict=True)}) != len(keys):
         raise invalid("Transaction request cannot include multiple operations on one item")
@@ -139,16 +152,18 @@ def _keys_of(actions: Sequence[Action], tables: Sequence[Table]) -> list[ItemKey
     return keys
 
 
-def _outcomes(actions: Sequence[Action], olds: Sequence[Item | None]) -> list[Item | None]:
+def _outcomes(actions: Sequence[Action], tables: Sequence[Table], olds: Sequence[Item | None]) -> list[Item | None]:
     """Return the items after the actions. The error lists every action that failed.
 
-    Errors: TransactionCanceledException.
+    Errors: TransactionCanceledException; ValidationException for a key of an index with an empty value.
     """
     news: list[Item | None] = []
     reasons: list[Document] = []
-    for action, old in zip(actions, olds, strict=True):
+    for action, table, old in zip(actions, tables, olds, strict=True):
         try:
-            news.append(action.outcome(old))
+            news.append(action.outcome(table, old))
+        except EmptyKey:
+            raise
         except ServiceError as error:
             reasons.append(blame(error))
         else:
@@ -163,36 +178,38 @@ def _blamed(place: int, error: ServiceError, count: int) -> ServiceError:
     return cancelled([blame(error) if number == place else NOT_TO_BLAME for number in range(count)])
 
 
-def _is_first(tx: Transaction, caller: Caller, token: str, digest: str) -> bool:
-    """Record the use of this token. Returns whether it was not used in the last ten minutes.
+def is_first_use(tx: Transaction, caller: Caller, kind: str, token: str, digest: str) -> bool:
+    """Record the use of this token for a kind of transactions. Returns whether it was not used in the last ten minutes.
 
     Errors: IdempotentParameterMismatchException if the token was used for another request.
     """
-    used = tx.tokens.find(TOKENS, caller.scope, token, tx.now)
+    used = tx.tokens.find(kind, caller.scope, token, tx.now)
     if used is not None:
         if used.digest != digest:
             message = "The ClientRequestToken was used for another transaction within the last 10 minutes."
             raise ServiceError("IdempotentParameterMismatchException", message)
         return False
     expires_at = tx.now + limits.TRANSACTION_TOKEN_MS
-    tx.tokens.keep(TOKENS, caller.scope, token, UsedToken(digest, {}), expires_at=expires_at)
+    tx.tokens.keep(kind, caller.scope, token, UsedToken(digest, {}), expires_at=expires_at)
     return True
 
 
-def _check_size(size_bytes: int) -> None:
+def check_size(size_bytes: int) -> None:
     """Refuse a transaction of more than 4 MB. Errors: ValidationException."""
     if size_bytes > limits.TRANSACTION_BYTES_MAX:
         raise invalid("Transaction payload size cannot exceed 4 MB")
 
 
-def _read_cost(item: Item | None) -> float:
-    return read_units(item_size(item or {}), consistent=True) * limits.TRANSACTION_UNITS_FACTOR
+def read_cost(item: Item | None) -> Cost:
+    """Return the cost of reading an item, which a transaction pays twice."""
+    return Cost(read_units(item_size(item or {}), consistent=True))
 
 
-def _spent(
-    tables: Sequence[Table], costs: Sequence[float], return_consumed_capacity: str | None, spent_as: str
+def spent_of(
+    tables: Sequence[Table], costs: Sequence[Cost], return_consumed_capacity: str | None, spent_as: str
 ) -> Document:
-    units: dict[str, float] = defaultdict(float)
+    """Return the ConsumedCapacity of a transaction, by tables; empty if not requested."""
+    units: dict[str, Cost] = defaultdict(Cost)
     for table, cost in zip(tables, costs, strict=True):
-        units[table.name] += cost
+        units[table.name] += cost.times(limits.TRANSACTION_UNITS_FACTOR)
     return batch_capacity(units, return_consumed_capacity, spent_as=spent_as)

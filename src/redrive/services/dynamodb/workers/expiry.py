@@ -13,6 +13,7 @@ from redrive.core.errors import Bug
 from redrive.delivery.outside.errand import Result
 from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.services.dynamodb import limits
+from redrive.services.dynamodb.writing import expire
 from redrive.store.api import Transaction
 
 
@@ -28,7 +29,7 @@ class ExpiryWorker:
         return None if expires_at is None else expires_at + limits.EXPIRY_DELAY_MS
 
     def claim(self, tx: Transaction, *, free: FreeSlots) -> Sequence[Attempt]:
-        tx.items.expire(tx.now - limits.EXPIRY_DELAY_MS, limit=limits.EXPIRED_ITEMS_PER_STEP_MAX)
+        expire(tx, tx.now - limits.EXPIRY_DELAY_MS, limit=limits.EXPIRED_ITEMS_PER_STEP_MAX)
         return ()
 
     def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:

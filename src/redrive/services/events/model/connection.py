@@ -56,7 +56,9 @@ BLOCKS = frozenset(_BLOCKS.values())
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A connection. `parameters` are AWS's AuthParameters, with the secrets; empty after DeauthorizeConnection.
+    """A connection. `parameters` are AWS's AuthParameters; empty after DeauthorizeConnection.
+
+    What is stored of it has no secrets: `services/events/secrets.py` takes them out and puts them in again.
 
     `token` is the OAuth token that calls use until `token_until`; empty if there is none. `fence` counts the requests
     for tokens: only the answer to the latest one counts. `failures` counts requests in a row without an answer.
@@ -86,7 +88,7 @@ class Connection:
         return f"arn:aws:events:{scope.region}:{scope.account}:connection/{self.name}/{self.uid}"
 
     def secret_arn(self, scope: Scope) -> str:
-        """The ARN of the secret that AWS keeps for the connection. There is no such secret here."""
+        """The ARN of the secret that AWS keeps for the connection; here no operation shows it."""
         path = f"events!connection/{self.name}/{self.uid}-{self.secret_suffix}"
         return f"arn:aws:secretsmanager:{scope.region}:{scope.account}:secret:{path}"
 

@@ -39,14 +39,16 @@ def judge_call(result: HttpResult) -> Outcome:
     """The outcome of a call, with the codes that dead letters of EventBridge have.
 
     Status 2xx is success. 401, 407, 409, 429, 5xx and a missing answer are retried, not before the time that the answer
-    asks for. All other answers are permanent failures, and so is a call that redrive refuses to send.
+    asks for. All other answers are permanent failures: also one that asks to wait for a negative time, and a call that
+    redrive refuses to send.
     """
     match result.ending:
         case HttpEnding.ANSWERED if 200 <= result.status < 300:
             return Succeeded({"StatusCode": result.status})
         case HttpEnding.ANSWERED:
             code = "THROTTLING" if result.status == 429 else "ERROR_FROM_TARGET"
-            return Failed(code, _quoted(result), _kind_of(result.status), wait_ms=retry_after_ms(result))
+            kind = FailureKind.PERMANENT if _ends_retries(result) else _kind_of(result.status)
+            return Failed(code, _quoted(result), kind, wait_ms=retry_after_ms(result))
         case HttpEnding.REFUSED:
             return Failed("CONNECTION_FAILURE", writable(result.error), FailureKind.PERMANENT)
         case HttpEnding.TIMED_OUT:
@@ -90,6 +92,15 @@ def retry_after_ms(result: HttpResult) -> int:
 
 _DIGITS_MAX = 9
 """The digits of a Retry-After that are read: 31 years."""
+
+
+def _ends_retries(result: HttpResult) -> bool:
+    """Whether an answer asks for no other call: its Retry-After is negative.
+
+    Source: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-api-destinations.html
+    """
+    text = dict(result.headers).get("retry-after", "").strip()
+    return text[:1] == "-" and text[1:].isascii() and text[1:].isdecimal() and text[1:].strip("0") != ""
 
 
 def _kind_of(status: int) -> FailureKind:

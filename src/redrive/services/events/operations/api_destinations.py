@@ -11,6 +11,7 @@ from redrive.core.scope import Caller, Scope
 from redrive.delivery.operation import operation
 from redrive.services.events import limits
 from redrive.services.events.api_calls import connection_of
+from redrive.services.events.listing import Asked, listed
 from redrive.services.events.model.api_destination import (
     CALLS_PER_S_DEFAULT,
     ApiDestination,
@@ -19,7 +20,6 @@ from redrive.services.events.model.api_destination import (
     state_of,
 )
 from redrive.services.events.model.connection import Connection, name_of_arn
-from redrive.services.events.model.pages import page_of
 from redrive.services.events.model.requests import exists_already, invalid, limit_exceeded, not_found
 from redrive.store.api import Transaction
 
@@ -116,13 +116,10 @@ def list_api_destinations(
     """
     scope = caller.scope
     tx.services.authorize(tx, caller, "events:ListApiDestinations", _arn_pattern(scope, "*"))
-    found = [
-        destination
-        for destination in tx.resources.list(ApiDestination, scope, prefix=name_prefix or "")
-        if connection_arn in (None, destination.connection_arn)
-    ]
-    asked = ("ListApiDestinations", name_prefix, connection_arn)
-    page, token = page_of(found, limit or limits.PAGE_MAX, next_token, *asked)
+    asked = Asked("ListApiDestinations", name_prefix, (connection_arn,), next_token, limit)
+    page, token = listed(
+        tx, ApiDestination, scope, asked, lambda destination: connection_arn in (None, destination.connection_arn)
+    )
     return {"ApiDestinations": [_overview(tx, scope, destination) for destination in page], "NextToken": token}
 
 

@@ -12,11 +12,10 @@ from redrive.delivery.operation import operation
 from redrive.delivery.upkeep.cleaning import forget_rows
 from redrive.delivery.upkeep.worker import wake_sweep
 from redrive.languages.event_pattern import PatternError, parse
-from redrive.services.events import limits
 from redrive.services.events.archiving import RETENTION
+from redrive.services.events.listing import Asked, listed
 from redrive.services.events.model.archive import Archive, archive_arn
 from redrive.services.events.model.bus import bus_arn, reference_of
-from redrive.services.events.model.pages import page_of
 from redrive.services.events.model.requests import exists_already, invalid, no_such_bus, not_found
 from redrive.services.events.operations.buses import find_bus
 from redrive.store.api import Transaction
@@ -116,17 +115,13 @@ def list_archives(
     Source: https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_ListArchives.html
     """
     tx.services.authorize(tx, caller, "events:ListArchives", archive_arn(caller.scope, "*"))
-    if sum(value is not None for value in (name_prefix, event_source_arn, state)) > 1:
-        raise invalid(
-            "At most one filter is allowed for ListArchives. Use either : State, EventSourceArn, or NamePrefix."
-        )
-    found = [
-        archive
-        for archive in tx.resources.list(Archive, caller.scope, prefix=name_prefix or "")
-        if event_source_arn in (None, bus_arn(caller.scope, archive.bus_name)) and state in (None, archive.state.value)
-    ]
-    asked = ("ListArchives", name_prefix, event_source_arn, state)
-    page, token = page_of(found, limit or limits.PAGE_MAX, next_token, *asked)
+    asked = Asked("ListArchives", name_prefix, (event_source_arn, state), next_token, limit)
+    asked.check_one_filter()
+    page, token = listed(
+        tx, Archive, caller.scope, asked,
+        lambda archive: event_source_arn in (None, bus_arn(caller.scope, archive.bus_name))
+        and state in (None, archive.state.value),
+    )  # fmt: skip
     return {"Archives": [_overview(tx, caller.scope, archive) for archive in page], "NextToken": token}
 
 

@@ -9,8 +9,9 @@ from redrive.core.entropy import new_uuid
 from redrive.core.limits import Limits
 from redrive.core.scope import Caller, Scope
 from redrive.delivery.operation import operation
-from redrive.services.events import limits
+from redrive.services.events import limits, secrets
 from redrive.services.events.connections import await_token
+from redrive.services.events.listing import Asked, listed
 from redrive.services.events.model.api_destination import is_callable
 from redrive.services.events.model.connection import (
     BLOCKS,
@@ -19,9 +20,9 @@ from redrive.services.events.model.connection import (
     ConnectionState,
     shown_parameters,
 )
-from redrive.services.events.model.pages import page_of
 from redrive.services.events.model.requests import exists_already, invalid, limit_exceeded, not_found, unsupported
 from redrive.services.events.model.timers import CONNECTION_TIMER, timer_name
+from redrive.services.events.secrets import find_connection, store_connection
 from redrive.store.api import Transaction
 
 _SECRET_SUFFIX_LENGTH = 6
@@ -99,7 +100,7 @@ def deauthorize_connection(tx: Transaction, caller: Caller, *, name: str) -> Doc
         connection, parameters={}, state=ConnectionState.DEAUTHORIZED, modified_at=tx.now, token="", token_until=0,
         fence=connection.fence + 1, reason=None,
     )  # fmt: skip
-    tx.resources.put(scope, left)
+    store_connection(tx, scope, left)
     tx.timers.clear(CONNECTION_TIMER, timer_name(scope, name))
     return _answer(scope, left, state=ConnectionState.DEAUTHORIZING)
 
@@ -114,7 +115,7 @@ def delete_connection(tx: Transaction, caller: Caller, *, name: str) -> Document
     scope = caller.scope
     tx.services.authorize(tx, caller, "events:DeleteConnection", _arn_pattern(scope, name))
     connection = the_connection(tx, scope, name)
-    tx.resources.delete(Connection, scope, name)
+    secrets.delete_connection(tx, scope, name)
     tx.timers.clear(CONNECTION_TIMER, timer_name(scope, name))
     return _answer(scope, connection, state=ConnectionState.DELETING)
 
@@ -148,19 +149,16 @@ def list_connections(
     """
     scope = caller.scope
     tx.services.authorize(tx, caller, "events:ListConnections", _arn_pattern(scope, "*"))
-    found = [
-        connection
-        for connection in tx.resources.list(Connection, scope, prefix=name_prefix or "")
-        if connection_state in (None, connection.state.value)
-    ]
-    asked = ("ListConnections", name_prefix, connection_state)
-    page, token = page_of(found, limit or limits.PAGE_MAX, next_token, *asked)
+    asked = Asked("ListConnections", name_prefix, (connection_state,), next_token, limit)
+    page, token = listed(
+        tx, Connection, scope, asked, lambda connection: connection_state in (None, connection.state.value)
+    )
     return {"Connections": [_overview(scope, connection) for connection in page], "NextToken": token}
 
 
 def the_connection(tx: Transaction, scope: Scope, name: str) -> Connection:
     """The connection with this name. Errors: ResourceNotFoundException."""
-    connection = tx.resources.get(Connection, scope, name)
+    connection = find_connection(tx, scope, name)
     if connection is None:
         raise not_found(f"Failed to describe the connection(s). Connection '{name}' does not exist.")
     return connection
@@ -173,7 +171,7 @@ def _authorized(tx: Transaction, scope: Scope, connection: Connection) -> Connec
         return await_token(tx, scope, unauthorized)
     authorized = replace(connection, authorized_at=tx.now, token="", token_until=0, fence=connection.fence + 1)
     tx.timers.clear(CONNECTION_TIMER, timer_name(scope, connection.name))
-    tx.resources.put(scope, authorized)
+    store_connection(tx, scope, authorized)
     return authorized
 
 

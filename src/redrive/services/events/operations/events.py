@@ -10,6 +10,7 @@ from redrive.core.entropy import new_row_id
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
 from redrive.services.events.at_once import deliver_or_promise
+from redrive.services.events.bus_logs import log_ingested, log_of
 from redrive.services.events.limits import ENTRIES_BYTES_END
 from redrive.services.events.model import metrics
 from redrive.services.events.model.bus import BusReference, reference_of
@@ -39,7 +40,9 @@ def put_events(
     answers: list[Document] = []
     accepted: dict[BusReference, list[Event]] = {}
     is_open: dict[BusReference, bool] = {}
-    for entry in entries:
+    # Deliveries that are due at one instant go out in the order of their events' ids: here, that of the entries.
+    ids = sorted([new_row_id(tx.entropy, tx.now) for _ in entries])
+    for entry, event_id in zip(entries, ids, strict=True):
         bus = reference_of(caller.scope, entry.get("EventBusName"))
         found = is_open.get(bus) or _authorized_bus(tx, caller, bus, entry, is_open)
         fault = fault_of(entry)
@@ -49,18 +52,33 @@ def put_events(
             except ValueError:
                 detail = None
             if isinstance(detail, dict):
-                event = _event(tx, caller, entry, detail)
+                event = _event(tx, caller, entry, detail, event_id)
                 answers.append({"EventId": event.id})
                 if found:
                     accepted.setdefault(bus, []).append(event)
                 continue
             fault = {"ErrorCode": "MalformedDetail", "ErrorMessage": "Detail is malformed."}
         answers.append(fault)
+    failed = sum("ErrorCode" in answer for answer in answers)
+    if failed or any(log_of(tx, bus) is not None for bus in accepted):
+        _log(tx, caller, entries, answers, accepted)
     for bus, events in accepted.items():
         publish(tx, bus, events, promise=deliver_or_promise)
-    failed = sum("ErrorCode" in answer for answer in answers)
     _count(tx, caller, answers, failed, size)
     return {"FailedEntryCount": failed, "Entries": answers}
+
+
+def _log(
+    tx: Transaction, caller: Caller, entries: Sequence[Document], answers: Sequence[Document],
+    accepted: Mapping[BusReference, Sequence[Event]],
+) -> None:  # fmt: skip
+    """Write into the logs of the buses what became of the entries."""
+    of_bus: dict[BusReference, list[tuple[Document, Document]]] = {}
+    for entry, answer in zip(entries, answers, strict=True):
+        bus = reference_of(caller.scope, entry.get("EventBusName"))
+        of_bus.setdefault(bus, []).append((entry, answer))
+    for bus, told in of_bus.items():
+        log_ingested(tx, bus, told, accepted.get(bus, ()), caller.request_id)
 
 
 def _authorized_bus(
@@ -85,8 +103,9 @@ def _authorized_bus(
     return True
 
 
-def _event(tx: Transaction, caller: Caller, entry: Mapping[str, object], detail: Document) -> Event:
-    event_id = new_row_id(tx.entropy, tx.now)
+def _event(
+    tx: Transaction, caller: Caller, entry: Mapping[str, object], detail: Document, event_id: str
+) -> Event:  # fmt: skip
     at, resources = entry.get("Time"), entry.get("Resources")
     document = envelope(
         id=event_id, detail_type=str(entry["DetailType"]), source=str(entry["Source"]), scope=caller.scope,

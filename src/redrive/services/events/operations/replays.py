@@ -13,9 +13,9 @@ from redrive.core.limits import Limits
 from redrive.core.scope import Caller, Scope
 from redrive.delivery.operation import operation
 from redrive.services.events import limits
+from redrive.services.events.listing import Asked, listed
 from redrive.services.events.model.archive import archive_arn
 from redrive.services.events.model.bus import reference_of
-from redrive.services.events.model.pages import page_of
 from redrive.services.events.model.replay import CANCELLABLE, Replay, ReplayState, replay_arn
 from redrive.services.events.model.requests import exists_already, invalid, limit_exceeded, no_such_bus, not_found
 from redrive.services.events.model.timers import REPLAY_TIMER, timer_name
@@ -113,18 +113,13 @@ def list_replays(
     Source: https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_ListReplays.html
     """
     tx.services.authorize(tx, caller, "events:ListReplays", replay_arn(caller.scope, "*"))
-    if sum(value is not None for value in (name_prefix, event_source_arn, state)) > 1:
-        raise invalid(
-            "At most one filter is allowed for ListReplays. Use either : State, EventSourceArn, or NamePrefix."
-        )
-    found = [
-        replay
-        for replay in tx.resources.list(Replay, caller.scope, prefix=name_prefix or "")
-        if event_source_arn in (None, archive_arn(caller.scope, replay.archive_name))
-        and state in (None, replay.state.value)
-    ]
-    asked = ("ListReplays", name_prefix, event_source_arn, state)
-    page, token = page_of(found, limit or limits.PAGE_MAX, next_token, *asked)
+    asked = Asked("ListReplays", name_prefix, (event_source_arn, state), next_token, limit)
+    asked.check_one_filter()
+    page, token = listed(
+        tx, Replay, caller.scope, asked,
+        lambda replay: event_source_arn in (None, archive_arn(caller.scope, replay.archive_name))
+        and state in (None, replay.state.value),
+    )  # fmt: skip
     return {"Replays": [_overview(caller.scope, replay) for replay in page], "NextToken": token}
 
 

@@ -13,7 +13,9 @@ from redrive.languages.iam import Context, passed_to, request_tags, resource_tag
 from redrive.services.events import limits
 from redrive.services.events.matchers import delete_rule as forget_rule
 from redrive.services.events.matchers import store_rule
+from redrive.services.events.model.archive import Archive
 from redrive.services.events.model.bus import DEFAULT_BUS, BusReference, reference_of
+from redrive.services.events.model.managed_rule import archive_name, rule_of
 from redrive.services.events.model.pages import decode_token, encode_token
 from redrive.services.events.model.patterns import check_pattern
 from redrive.services.events.model.requests import invalid, limit_exceeded, managed, no_such_bus, no_such_rule
@@ -49,7 +51,7 @@ def put_rule(
     arn = rule_arn(bus.scope, bus.name, name)
     if role_arn is not None:
         tx.services.authorize(tx, caller, "iam:PassRole", role_arn, context=passed_to(PRINCIPAL, arn))
-    known = tx.resources.get(Rule, bus.scope, full_name(bus.name, name))
+    known = find_rule(tx, bus, name)
     if known is None:
         _check_room(tx, bus)
     elif known.managed_by:
@@ -114,6 +116,8 @@ def list_rules(
     size, asked = limit or limits.PAGE_MAX, ("ListRules", bus.arn, name_prefix)
     prefix, after = f"{bus.name}/{name_prefix or ''}", decode_token(next_token, *asked)
     found = tx.resources.list(Rule, bus.scope, prefix=prefix, after=after, limit=size + 1)
+    managed_rules = [rule for rule in rules_of_archives(tx, bus) if rule.name.startswith(prefix) and rule.name > after]
+    found = sorted([*found, *managed_rules], key=lambda rule: rule.name)
     page = found[:size]
     return {
         "Rules": [_shown(bus, rule) for rule in page],
@@ -152,8 +156,22 @@ def existing_rule(tx: Transaction, caller: Caller, action: str, bus: BusReferenc
     return rule
 
 
-def _authorized(tx: Transaction, caller: Caller, action: str, bus: BusReference, name: str) -> Rule | None:
+def find_rule(tx: Transaction, bus: BusReference, name: str) -> Rule | None:
+    """The rule with this name, or None; also one that AWS makes for an archive."""
     rule = tx.resources.get(Rule, bus.scope, full_name(bus.name, name))
+    of_archive = archive_name(name) if rule is None else None
+    archive = None if of_archive is None else tx.resources.get(Archive, bus.scope, of_archive)
+    return rule if archive is None or archive.bus_name != bus.name else rule_of(archive, bus.scope)
+
+
+def rules_of_archives(tx: Transaction, bus: BusReference) -> list[Rule]:
+    """The rules that AWS makes for the archives of a bus."""
+    found = tx.resources.list(Archive, bus.scope)
+    return [rule_of(archive, bus.scope) for archive in found if archive.bus_name == bus.name]
+
+
+def _authorized(tx: Transaction, caller: Caller, action: str, bus: BusReference, name: str) -> Rule | None:
+    rule = find_rule(tx, bus, name)
     _authorize(tx, caller, action, bus, name, NO_CONTEXT if rule is None else resource_tags(rule.tags))
     _existing(tx, bus)
     return rule
@@ -185,7 +203,8 @@ def _check_schedule(expression: str | None, bus: BusReference) -> None:
 def _check_room(tx: Transaction, bus: BusReference) -> None:
     if tx.services.limits is Limits.RELAXED:
         return
-    if tx.resources.count(Rule, bus.scope, prefix=f"{bus.name}/") >= limits.RULES_PER_BUS_MAX:
+    count = tx.resources.count(Rule, bus.scope, prefix=f"{bus.name}/") + len(rules_of_archives(tx, bus))
+    if count >= limits.RULES_PER_BUS_MAX:
         raise limit_exceeded()
 
 

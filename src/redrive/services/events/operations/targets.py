@@ -12,6 +12,7 @@ from redrive.languages.iam import passed_to
 from redrive.services.events import limits
 from redrive.services.events.matchers import all_rules, store_rule
 from redrive.services.events.model.bus import reference_of
+from redrive.services.events.model.managed_rule import archive_name
 from redrive.services.events.model.pages import decode_token, encode_token
 from redrive.services.events.model.requests import limit_exceeded, managed, no_such_bus
 from redrive.services.events.model.rule import PRINCIPAL, Rule, rule_arn
@@ -59,7 +60,7 @@ def remove_targets(
     """
     bus = reference_of(caller.scope, event_bus_name)
     found = existing_rule(tx, caller, "events:RemoveTargets", bus, rule)
-    if found.managed_by and not force:
+    if found.managed_by and (not force or archive_name(rule) is not None):
         raise managed(rule)
     left = {target["Id"]: target for target in found.targets}
     failed = [

@@ -15,10 +15,10 @@ from redrive.delivery.outside.http_call import HttpResult
 from redrive.delivery.worker import Attempt, FreeSlots
 from redrive.services.events.connections import token_answered
 from redrive.services.events.limits import TOKEN_LEASE_MS
-from redrive.services.events.model.connection import Connection
 from redrive.services.events.model.http_answer import read_token
 from redrive.services.events.model.http_request import token_call
 from redrive.services.events.model.timers import CONNECTION_TIMER, scope_and_name
+from redrive.services.events.secrets import find_connection, store_connection
 from redrive.store.api import Transaction
 
 
@@ -36,12 +36,12 @@ class ConnectionWorker:
         attempts: list[Attempt] = []
         for timer, _ in tx.timers.due(CONNECTION_TIMER, tx.now, free.room_of("")):
             scope, name = scope_and_name(timer)
-            connection = tx.resources.get(Connection, scope, name)
+            connection = find_connection(tx, scope, name)
             if connection is None or not connection.is_oauth or not connection.parameters:
                 tx.timers.clear(CONNECTION_TIMER, timer)
                 continue
             asking = replace(connection, fence=connection.fence + 1)
-            tx.resources.put(scope, asking)
+            store_connection(tx, scope, asking)
             tx.timers.set(CONNECTION_TIMER, timer, tx.now + TOKEN_LEASE_MS)
             attempts.append(Attempt(self.name, timer, asking.fence, token_call(asking)))
         return attempts
@@ -49,6 +49,6 @@ class ConnectionWorker:
     def settle(self, tx: Transaction, attempt: Attempt, result: Result) -> None:
         assert isinstance(result, HttpResult), "tokens are requested over HTTP"
         scope, name = scope_and_name(attempt.key)
-        connection = tx.resources.get(Connection, scope, name)
+        connection = find_connection(tx, scope, name)
         if connection is not None and connection.fence == attempt.fence:
             token_answered(tx, scope, connection, read_token(result))

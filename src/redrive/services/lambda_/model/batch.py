@@ -71,11 +71,11 @@ def messages_left(result: InvocationResult, ids: Sequence[str], *, reports_failu
         return frozenset(ids)
     if not reports_failures:
         return frozenset()
-    reported = _reported(result.payload)
+    reported = reported_failures(result.payload)
     return frozenset(reported if reported is not None and frozenset(reported) <= frozenset(ids) else ids)
 
 
-def _reported(payload: bytes) -> list[str] | None:
+def reported_failures(payload: bytes) -> list[str] | None:
     """Return the identifiers that an answer reports as failed; None if the answer is malformed."""
     if not payload:
         return []

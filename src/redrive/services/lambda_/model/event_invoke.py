@@ -38,7 +38,10 @@ UNHANDLED = "Unhandled"
 
 @dataclass(frozen=True, slots=True)
 class EventInvokeConfig:
-    """How events of one function are retried, and where their records go. `name` is the function's name."""
+    """How the events of a function, or of one of its versions or aliases, are retried, and where their records go.
+
+    `name` is the function's name, with a colon and the qualifier if the configuration is that of a version or an alias.
+    """
 
     KIND: ClassVar[str] = "lambda.event_invoke_config"
 
@@ -49,6 +52,16 @@ class EventInvokeConfig:
     age_s_max: int | None = None
     on_success_arn: str = ""
     on_failure_arn: str = ""
+
+    @property
+    def qualifier(self) -> str:
+        """The qualifier whose events are configured: $LATEST for those of the unqualified function."""
+        return self.name.partition(":")[2] or LATEST
+
+
+def config_name(function_name: str, qualifier: str | None) -> str:
+    """The stored name of the configuration for a qualifier."""
+    return function_name if qualifier in (None, "", LATEST) else f"{function_name}:{qualifier}"
 
 
 def event_retry_policy(config: EventInvokeConfig | None) -> RetryPolicy:
@@ -71,7 +84,7 @@ def event_retry_policy(config: EventInvokeConfig | None) -> RetryPolicy:
 def event_invoke_config(config: EventInvokeConfig) -> Document:
     """The configuration in AWS's form."""
     document: Document = {
-        "FunctionArn": f"{config.function_arn}:{LATEST}",
+        "FunctionArn": f"{config.function_arn}:{config.qualifier}",
         "LastModified": config.modified_at,
         "DestinationConfig": {
             "OnSuccess": {"Destination": config.on_success_arn} if config.on_success_arn else {},
@@ -102,12 +115,17 @@ def dead_letter(request_id: str, payload: str, failed: Failed) -> Letter:
     return Letter(names, payload, attributes)
 
 
-_STATUS = {UNHANDLED: "200", "TooManyRequestsException": "429", "ResourceNotFoundException": "404"}
+_STATUS = {
+    UNHANDLED: "200",
+    "RecursiveInvocationException": "400",
+    "TooManyRequestsException": "429",
+    "ResourceNotFoundException": "404",
+}
 
 
 def destination_record(
-    *, request_id: str, function_arn: str, payload: str, runs: int, outcome: Outcome, verdict: Delivered | GiveUp,
-    now: Instant,
+    *, request_id: str, qualified_arn: str, executed_version: str, payload: str, runs: int, outcome: Outcome,
+    verdict: Delivered | GiveUp, now: Instant,
 ) -> Document:  # fmt: skip
     """Build the record that a destination receives when an event has ended.
 
@@ -119,7 +137,7 @@ def destination_record(
         "timestamp": _iso_ms(now),
         "requestContext": {
             "requestId": request_id,
-            "functionArn": f"{function_arn}:{LATEST}",
+            "functionArn": qualified_arn,
             "condition": "ZeroReservedConcurrency" if is_stopped(outcome) else _condition(verdict),
             "approximateInvokeCount": runs - 1 if is_stopped(outcome) else runs,
         },
@@ -127,10 +145,12 @@ def destination_record(
     }
     match outcome:
         case Succeeded(result):
-            record["responseContext"] = {"statusCode": 200, "executedVersion": LATEST}
+            record["responseContext"] = {"statusCode": 200, "executedVersion": executed_version}
             record["responsePayload"] = _json_or_text(result["Payload"])
         case Failed(code=code, message=message) if code == UNHANDLED:
-            record["responseContext"] = {"statusCode": 200, "executedVersion": LATEST, "functionError": UNHANDLED}
+            record["responseContext"] = {
+                "statusCode": 200, "executedVersion": executed_version, "functionError": UNHANDLED,
+            }  # fmt: skip
             record["responsePayload"] = _json_or_text(message)
         case Failed():
             pass

@@ -18,6 +18,8 @@ from redrive.core.scope import Scope
 from redrive.delivery.outside.invocation import FunctionCode, Invocation
 from redrive.services.lambda_.limits import EPHEMERAL_MB_DEFAULT, MEMORY_MB_DEFAULT, PASSAGE_MS, TIMEOUT_S_DEFAULT
 from redrive.services.lambda_.model.logging import LoggingSettings
+from redrive.services.lambda_.model.policy import NO_POLICY, FunctionPolicy
+from redrive.services.lambda_.model.recursion import is_loop, lineage_after, without_lineage
 
 LATEST = "$LATEST"
 
@@ -58,6 +60,9 @@ class Function:
     `code_digest` is the hexadecimal SHA-256 of the archive. `replaced_digest` is the digest of the code before the last
     update; runs that began before the update may still need that code. The documents have AWS's own keys.
 
+    `version` is a number in a published version. `statements` and `policy_revision` are the policy of the unqualified
+    function; `policies` has those of its versions and aliases, by qualifier.
+
     `revision` identifies the code and configuration that run. During a creation or an update, which began at
     `passage_at`, `revision` is also the function's RevisionId. Afterwards the RevisionId is `settled_revision`, which
     changes of tags replace, too.
@@ -74,6 +79,7 @@ class Function:
     code_size: int
     revision: str
     modified_at: Instant
+    version: str = LATEST
     passage_at: Instant = 0
     is_first_passage: bool = False
     settled_revision: str = ""
@@ -97,9 +103,17 @@ class Function:
     update_runtime_on: str = "Auto"
     runtime_version_arn: str = ""
     reserved: int | None = None
+    code_signing_arn: str = ""
     tags: Mapping[str, str] = field(default_factory=dict)
     statements: tuple[Document, ...] = ()
     policy_revision: str = ""
+    policies: Mapping[str, FunctionPolicy] = field(default_factory=dict)
+
+    def policy_of(self, qualifier: str | None) -> FunctionPolicy:
+        """The resource policy of a qualifier; without statements if there is none."""
+        if qualifier is None:
+            return FunctionPolicy(self.statements, self.policy_revision)
+        return self.policies.get(qualifier, NO_POLICY)
 
     def is_passing(self, now: Instant) -> bool:
         """Whether the creation or the last update is still in progress.
@@ -127,6 +141,15 @@ def invalid_parameter(message: str) -> ServiceError:
 def function_not_found(arn: str) -> ServiceError:
     """Build the ResourceNotFoundException for a function."""
     return lambda_error("ResourceNotFoundException", f"Function not found: {arn}")
+
+
+def recursive() -> ServiceError:
+    """Build the error for a run that a chain of requests has asked for too often."""
+    return lambda_error(
+        "RecursiveInvocationException",
+        "Lambda has detected your function being invoked in a recursive loop with other AWS resources and stopped your "
+        "function's invocation.",
+    )
 
 
 def unavailable(parameter: str) -> ServiceError:
@@ -167,6 +190,11 @@ def parse_reference(text: str, qualifier: str | None, scope: Scope) -> FunctionR
     return FunctionReference(found, match["name"], qualifier if inner is None else inner)
 
 
+def qualifier_of(function_arn: str) -> str | None:
+    """The version or alias at the end of a function's full ARN; None if the ARN has none."""
+    return function_arn.split(":", 6)[6].partition(":")[2] or None
+
+
 def function_invocation(
     function: Function, request_id: str, payload: bytes, *,
     function_arn: str, client_context: str | None = None, trace_header: str = "",
@@ -176,7 +204,7 @@ def function_invocation(
         request_id=request_id,
         function_arn=function_arn,
         function_name=function.name,
-        version=LATEST,
+        version=function.version,
         revision=function.revision,
         code=FunctionCode(
             function.code_digest,
@@ -193,23 +221,31 @@ def function_invocation(
         environment=function.environment or {},
         reserved=function.reserved,
         client_context=client_context,
-        trace_header=trace_header,
+        trace_header=without_lineage(trace_header),
+        lineage=lineage_after(trace_header, function.arn),
         log_format=function.logging.format,
         log_level=function.logging.application_level,
         system_log_level=function.logging.system_level,
     )
 
 
+def is_recursive(function: Function, trace_header: str) -> bool:
+    """Whether a run is refused because its chain of requests has run the function too often."""
+    return function.recursive_loop == "Terminate" and is_loop(trace_header, function.arn)
+
+
 _IN_PROGRESS = "The function is being created."
 """AWS gives this reason for updates, too."""
 
 
-def configuration(function: Function, *, qualified: bool = False, is_passing: bool = False) -> Document:
+def configuration(function: Function, *, qualifier: str | None = None, is_passing: bool = False) -> Document:
     """A function as GetFunctionConfiguration answers it. `is_passing`: its creation or update is in progress.
+
+    The ARN in the answer ends with the qualifier, if there is one.
 
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_FunctionConfiguration.html
     """
-    document = configuration_summary(function, qualified=qualified)
+    document = configuration_summary(function, qualifier=qualifier)
     region = Arn.parse(function.arn).region
     version = hashlib.sha256(function.runtime.encode()).hexdigest()
     document["RuntimeVersionConfig"] = {"RuntimeVersionArn": f"arn:aws:lambda:{region}::runtime:{version}"}
@@ -227,11 +263,11 @@ def configuration(function: Function, *, qualified: bool = False, is_passing: bo
     }
 
 
-def configuration_summary(function: Function, *, qualified: bool = False) -> Document:
+def configuration_summary(function: Function, *, qualifier: str | None = None) -> Document:
     """A function as lists show it, which is without its state."""
     document: Document = {
         "FunctionName": function.name,
-        "FunctionArn": f"{function.arn}:{LATEST}" if qualified else function.arn,
+        "FunctionArn": function.arn if qualifier is None else f"{function.arn}:{qualifier}",
         "Runtime": function.runtime,
         "Role": function.role,
         "Handler": function.handler,
@@ -239,15 +275,15 @@ def configuration_summary(function: Function, *, qualified: bool = False) -> Doc
         "Description": function.description,
         "Timeout": function.timeout_s,
         "MemorySize": function.memory_mb,
-        "LastModified": _last_modified(function.modified_at),
+        "LastModified": last_modified(function.modified_at),
         "CodeSha256": base64.b64encode(bytes.fromhex(function.code_digest)).decode(),
-        "Version": LATEST,
+        "Version": function.version,
         "TracingConfig": {"Mode": function.tracing},
         "RevisionId": function.settled_revision or function.revision,
         "PackageType": "Zip",
         "Architectures": list(function.architectures),
         "EphemeralStorage": {"Size": function.ephemeral_mb},
-        "SnapStart": {"ApplyOn": function.snap_start, "OptimizationStatus": "Off"},
+        "SnapStart": {"ApplyOn": function.snap_start, "OptimizationStatus": _optimization(function)},
         "LoggingConfig": {**function.logging.document(), "LogGroup": function.log_group},
     }
     if function.layers:
@@ -269,6 +305,12 @@ def configuration_summary(function: Function, *, qualified: bool = False) -> Doc
     return document
 
 
-def _last_modified(at: Instant) -> str:
+def _optimization(function: Function) -> str:
+    """SnapStart works for published versions only."""
+    return "On" if function.snap_start == "PublishedVersions" and function.version != LATEST else "Off"
+
+
+def last_modified(at: Instant) -> str:
+    """An instant as Lambda writes it: `2026-03-12T19:03:58.123+0000`."""
     moment = datetime.fromtimestamp(at // 1000, UTC)
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{at % 1000:03d}+0000"

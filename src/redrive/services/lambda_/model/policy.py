@@ -4,11 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from redrive.core.documents import Document, dump_json
 
 _ACCOUNT = re.compile(r"\d{12}")
 _SERVICE = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)*\.(amazonaws\.com(\.cn)?|amazon\.com|amazon|aws\.internal)")
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionPolicy:
+    """The statements of a function's resource policy, or of the policy of one of its versions or aliases."""
+
+    statements: tuple[Document, ...] = ()
+    revision: str = ""
+
+    @property
+    def text(self) -> str:
+        """The policy as JSON text; empty without statements."""
+        return policy_document(self.statements) if self.statements else ""
+
+
+NO_POLICY = FunctionPolicy()
 
 
 def is_principal(text: str) -> bool:
@@ -25,7 +42,14 @@ def policy_document(statements: Sequence[Document]) -> str:
 
 
 def policy_statement(
-    *, sid: str, action: str, principal: str, resource: str, source_arn: str | None, equals: Document
+    *,
+    sid: str,
+    action: str,
+    principal: str,
+    resource: str,
+    source_arn: str | None,
+    equals: Document,
+    via_url: bool | None = None,
 ) -> Document:
     """Build a statement as AddPermission writes it.
 
@@ -46,6 +70,8 @@ def policy_statement(
         condition["StringEquals"] = present
     if source_arn is not None:
         condition["ArnLike"] = {"AWS:SourceArn": source_arn}
+    if via_url is not None:
+        condition["Bool"] = {"lambda:InvokedViaFunctionUrl": str(via_url).lower()}
     if condition:
         statement["Condition"] = condition
     return statement

@@ -10,6 +10,7 @@ from redrive.delivery.operation import operation
 from redrive.services.lambda_.limits import CONCURRENCY_MAX, CONCURRENCY_UNRESERVED_MIN
 from redrive.services.lambda_.model.function import Function, invalid_parameter
 from redrive.services.lambda_.operations.functions import authorized_function, authorized_reference, get_existing
+from redrive.services.lambda_.operations.provisioned import provisioned_elsewhere
 from redrive.services.lambda_.watches import look_at_mappings_of
 from redrive.store.api import Transaction
 
@@ -36,6 +37,13 @@ def put_function_concurrency(
         raise invalid_parameter(
             "Specified ReservedConcurrentExecutions for function decreases account's UnreservedConcurrentExecution "
             f"below its minimum value of [{CONCURRENCY_UNRESERVED_MIN}]."
+        )
+    provisioned = provisioned_elsewhere(tx, caller.scope, function.name)
+    if 0 < reserved_concurrent_executions < provisioned:
+        # The blanks at the beginning are AWS's.
+        raise invalid_parameter(
+            f" ReservedConcurrentExecutions  {reserved_concurrent_executions} should not be lower than function's "
+            f"total provisioned concurrency [{provisioned}]."
         )
     tx.resources.put(caller.scope, replace(function, reserved=reserved_concurrent_executions))
     # A mapping that had no free concurrency may continue.

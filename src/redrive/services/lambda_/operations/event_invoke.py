@@ -7,10 +7,10 @@ from dataclasses import replace
 from redrive.core.arn import Arn
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
-from redrive.core.scope import Caller
+from redrive.core.scope import Caller, Scope
 from redrive.delivery.operation import operation
 from redrive.services.lambda_.limits import PAGE_ITEMS_MAX
-from redrive.services.lambda_.model.event_invoke import EventInvokeConfig, event_invoke_config
+from redrive.services.lambda_.model.event_invoke import EventInvokeConfig, config_name, event_invoke_config
 from redrive.services.lambda_.model.function import (
     LATEST,
     Function,
@@ -19,9 +19,10 @@ from redrive.services.lambda_.model.function import (
     parse_reference,
     unavailable,
 )
-from redrive.services.lambda_.operations.functions import authorized_function
+from redrive.services.lambda_.operations.functions import authorized_function, authorized_reference
 from redrive.services.lambda_.queues import authorize_on_queue, queue_exists
 from redrive.services.lambda_.runs import function_caller
+from redrive.services.lambda_.versions import find_version, get_version
 from redrive.store.api import Transaction
 
 
@@ -37,9 +38,9 @@ def put_function_event_invoke_config(
     the function itself, does not exist, may not be written, or is of an unsupported kind).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_PutFunctionEventInvokeConfig.html
     """
-    function = authorized_function(tx, caller, "lambda:PutFunctionEventInvokeConfig", function_name, qualifier)
+    function, name = _configured(tx, caller, "lambda:PutFunctionEventInvokeConfig", function_name, qualifier)
     return _store(
-        tx, caller, function, EventInvokeConfig(function.name, function.arn, tx.now),
+        tx, caller, function, EventInvokeConfig(name, function.arn, tx.now),
         retries_max=maximum_retry_attempts, age_s_max=maximum_event_age_in_seconds, destinations=destination_config,
     )  # fmt: skip
 
@@ -55,9 +56,9 @@ def update_function_event_invoke_config(
     Errors: as PutFunctionEventInvokeConfig; ResourceNotFoundException (no configuration yet).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_UpdateFunctionEventInvokeConfig.html
     """
-    function = authorized_function(tx, caller, "lambda:UpdateFunctionEventInvokeConfig", function_name, qualifier)
+    function, name = _configured(tx, caller, "lambda:UpdateFunctionEventInvokeConfig", function_name, qualifier)
     return _store(
-        tx, caller, function, _existing(tx, caller, function),
+        tx, caller, function, _existing(tx, caller, function, name),
         retries_max=maximum_retry_attempts, age_s_max=maximum_event_age_in_seconds, destinations=destination_config,
     )  # fmt: skip
 
@@ -71,23 +72,28 @@ def get_function_event_invoke_config(
     Errors: ResourceNotFoundException (function, or configuration).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_GetFunctionEventInvokeConfig.html
     """
-    function = authorized_function(tx, caller, "lambda:GetFunctionEventInvokeConfig", function_name, qualifier)
-    return event_invoke_config(_existing(tx, caller, function))
+    function, name = _configured(tx, caller, "lambda:GetFunctionEventInvokeConfig", function_name, qualifier)
+    return event_invoke_config(_existing(tx, caller, function, name))
 
 
 @operation("ListFunctionEventInvokeConfigs")
 def list_function_event_invoke_configs(
     tx: Transaction, caller: Caller, *, function_name: str, marker: str = "", max_items: int = PAGE_ITEMS_MAX
 ) -> Document:
-    """List the event configurations of a function's versions: at most one, for $LATEST. There is never a second page.
+    """List the event configurations of a function: that of $LATEST, then those of its versions and aliases.
 
     Errors: ResourceNotFoundException (function).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_ListFunctionEventInvokeConfigs.html
     """
     function = authorized_function(tx, caller, "lambda:ListFunctionEventInvokeConfigs", function_name)
     config = tx.resources.get(EventInvokeConfig, caller.scope, function.name)
-    found = [] if config is None or marker else [event_invoke_config(config)]
-    return {"FunctionEventInvokeConfigs": found[:max_items]}
+    qualified = tx.resources.list(EventInvokeConfig, caller.scope, prefix=f"{function.name}:", after=marker)
+    found = [*([] if config is None or marker else [config]), *qualified]
+    limit = min(max_items, PAGE_ITEMS_MAX)
+    answer: Document = {"FunctionEventInvokeConfigs": [event_invoke_config(one) for one in found[:limit]]}
+    if len(found) > limit:
+        answer["NextMarker"] = found[limit - 1].name
+    return answer
 
 
 @operation("DeleteFunctionEventInvokeConfig")
@@ -99,16 +105,25 @@ def delete_function_event_invoke_config(
     Errors: ResourceNotFoundException (function, or configuration).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_DeleteFunctionEventInvokeConfig.html
     """
-    function = authorized_function(tx, caller, "lambda:DeleteFunctionEventInvokeConfig", function_name, qualifier)
-    tx.resources.delete(EventInvokeConfig, caller.scope, _existing(tx, caller, function).name)
+    function, name = _configured(tx, caller, "lambda:DeleteFunctionEventInvokeConfig", function_name, qualifier)
+    tx.resources.delete(EventInvokeConfig, caller.scope, _existing(tx, caller, function, name).name)
     return {}
 
 
-def _existing(tx: Transaction, caller: Caller, function: Function) -> EventInvokeConfig:
-    config = tx.resources.get(EventInvokeConfig, caller.scope, function.name)
+def _configured(
+    tx: Transaction, caller: Caller, action: str, function_name: str, qualifier: str | None
+) -> tuple[Function, str]:
+    """Return the version that a caller named, and the name of its configuration. Errors: ResourceNotFoundException."""
+    reference = authorized_reference(tx, caller, action, function_name, qualifier)
+    return get_version(tx, reference), config_name(reference.name, reference.qualifier)
+
+
+def _existing(tx: Transaction, caller: Caller, function: Function, name: str) -> EventInvokeConfig:
+    config = tx.resources.get(EventInvokeConfig, caller.scope, name)
     if config is None:
+        qualifier = name.partition(":")[2] or LATEST
         raise lambda_error(
-            "ResourceNotFoundException", f"The function {function.arn}:{LATEST} doesn't have an EventInvokeConfig"
+            "ResourceNotFoundException", f"The function {function.arn}:{qualifier} doesn't have an EventInvokeConfig"
         )
     return config
 
@@ -138,6 +153,16 @@ def _destination(destinations: Document, side: str, current: str) -> str:
     return str((destinations.get(side) or {}).get("Destination", current))
 
 
+def _bus_exists(tx: Transaction, arn: Arn, request_id: str) -> bool:
+    """Whether a bus exists, as its owner sees it."""
+    owner = Caller(Scope(arn.account, arn.region), request_id)
+    try:
+        tx.services.call(tx, owner, "events", "DescribeEventBus", {"Name": str(arn)})
+    except ServiceError:
+        return False
+    return True
+
+
 def _check_destination(tx: Transaction, caller: Caller, function: Function, destination: str) -> None:
     """Check that a destination exists, is not the function itself, and that the function's role may write to it."""
     try:
@@ -153,8 +178,10 @@ def _check_destination(tx: Transaction, caller: Caller, function: Function, dest
             reference = parse_reference(destination, None, caller.scope)
             if reference.arn == function.arn:
                 raise invalid_parameter("You can't specify the function as a destination for itself.")
-            is_there = tx.resources.get(Function, reference.scope, reference.name) is not None
-            is_there = is_there and reference.qualifier in (None, LATEST)
+            is_there = find_version(tx, reference.scope, reference.name, reference.qualifier) is not None
+        case "events":
+            action = "events:PutEvents"
+            is_there = _bus_exists(tx, arn, caller.request_id)
         case _:
             raise unavailable(f"DestinationConfig with {destination}")
     if not is_there:

@@ -10,15 +10,15 @@ from redrive.core.scope import Caller
 from redrive.delivery.operation import Wait, operation
 from redrive.languages.iam import Context, request_tags
 from redrive.services.lambda_.code import brought_code, check_unzipped, forget_unused_code, layer_digests
-from redrive.services.lambda_.limits import FUNCTION_NAME_CHARS_MAX, PAGE_ITEMS_MAX, PASSAGE_MS, TAGS_MAX
+from redrive.services.lambda_.code_signing import check_signature, existing_code_signing
+from redrive.services.lambda_.deletion import forget_function, forget_version
+from redrive.services.lambda_.limits import FUNCTION_NAME_CHARS_MAX, PASSAGE_MS, TAGS_MAX
 from redrive.services.lambda_.model.code import code_digest, code_location
-from redrive.services.lambda_.model.event_invoke import EventInvokeConfig
 from redrive.services.lambda_.model.function import (
     LATEST,
     Function,
     FunctionReference,
     configuration,
-    configuration_summary,
     constraint_violation,
     function_not_found,
     invalid_parameter,
@@ -27,8 +27,9 @@ from redrive.services.lambda_.model.function import (
     refuse_given,
     unavailable,
 )
-from redrive.services.lambda_.model.policy import policy_document
 from redrive.services.lambda_.settings import beginning, configured
+from redrive.services.lambda_.versions import get_version
+from redrive.services.lambda_.versions import publish as publish_next
 from redrive.services.lambda_.watches import look_at_mappings_of
 from redrive.store.api import NO_CONTEXT, Transaction
 
@@ -42,11 +43,7 @@ def authorized_reference(
     Errors: ResourceNotFoundException (another region); AccessDeniedException (another account; the role's policies).
     """
     reference = parse_reference(function_name, qualifier, caller.scope)
-    if reference.scope.region != caller.region:
-        raise lambda_error(
-            "ResourceNotFoundException",
-            f"Functions from '{reference.scope.region}' are not reachable in this region ('{caller.region}')",
-        )
+    _check_region(reference, caller)
     tx.services.authorize(tx, caller, action, reference.qualified_arn, context=context)
     return reference
 
@@ -54,25 +51,36 @@ def authorized_reference(
 def invocable_reference(
     tx: Transaction, caller: Caller, function_name: str, qualifier: str | None
 ) -> FunctionReference:
-    """Return the function that a caller may invoke; the function's own policy can give the permission.
+    """Return the function that a caller may invoke; the policy of the function or qualifier can give the permission.
 
-    Within an account the policy is not required, so only the caller's own permissions are checked. An AWS service has
-    none of its own: the policy decides.
+    Within an account, the policy or the caller's own permissions are enough; across accounts both have to allow. An
+    AWS service has no permissions of its own: the policy decides.
     Errors: as `authorized_reference`.
     """
     reference = parse_reference(function_name, qualifier, caller.scope)
-    if reference.scope.account == caller.account and not caller.service:
+    if reference.scope.account == caller.account and caller.is_account:
         return authorized_reference(tx, caller, "lambda:InvokeFunction", function_name, qualifier)
+    _check_region(reference, caller)
     function = tx.resources.get(Function, reference.scope, reference.name)
-    policy = policy_document(function.statements) if function is not None and function.statements else ""
+    policy = "" if function is None else function.policy_of(reference.qualifier).text
     tx.services.authorize(tx, caller, "lambda:InvokeFunction", reference.qualified_arn, policy=policy)
     return reference
 
 
-def get_existing(tx: Transaction, reference: FunctionReference, *, shown: str | None = None) -> Function:
-    """Return the stored function. The error names it as `shown`, or as the caller named it.
+def _check_region(reference: FunctionReference, caller: Caller) -> None:
+    if reference.scope.region != caller.region:
+        raise lambda_error(
+            "ResourceNotFoundException",
+            f"Functions from '{reference.scope.region}' are not reachable in this region ('{caller.region}')",
+        )
 
-    Errors: ResourceNotFoundException (no such function, or no such version of it).
+
+def get_existing(tx: Transaction, reference: FunctionReference, *, shown: str | None = None) -> Function:
+    """Return the stored function, for operations that have nothing to do with published versions.
+
+    The error names the function as `shown`, or as the caller named it.
+
+    Errors: ResourceNotFoundException (no such function, or another qualifier than $LATEST).
     """
     function = tx.resources.get(Function, reference.scope, reference.name)
     if function is None or reference.qualifier not in (None, LATEST):
@@ -158,10 +166,9 @@ def create_function(
     asked = request_tags(tags or {})
     reference = authorized_reference(tx, caller, "lambda:CreateFunction", function_name, context=asked)
     refuse_given(
-        Publish=publish, PublishTo=publish_to, FileSystemConfigs=file_system_configs,
-        CodeSigningConfigArn=code_signing_config_arn, ImageConfig=image_config, TenancyConfig=tenancy_config,
-        CapacityProviderConfig=capacity_provider_config, DurableConfig=durable_config, RuntimeConfig=runtime_config,
-        AcceleratorConfig=accelerator_config,
+        PublishTo=publish_to, FileSystemConfigs=file_system_configs,
+        ImageConfig=image_config, TenancyConfig=tenancy_config, CapacityProviderConfig=capacity_provider_config,
+        DurableConfig=durable_config, RuntimeConfig=runtime_config, AcceleratorConfig=accelerator_config,
     )  # fmt: skip
     if package_type != "Zip":
         raise unavailable("PackageType Image")
@@ -183,7 +190,9 @@ def create_function(
         code_digest=code_digest(content), code_size=len(content), revision="", modified_at=tx.now,
         architectures=tuple(architectures or ("x86_64",)), source_kms_key_arn=code.get("SourceKMSKeyArn") or "",
         log_group=f"/aws/lambda/{reference.name}", tags=dict(tags or {}),
+        code_signing_arn=existing_code_signing(tx, code_signing_config_arn).arn if code_signing_config_arn else "",
     )  # fmt: skip
+    check_signature(tx, function.code_signing_arn)
     function = configured(
         tx, caller, function,
         role=role, handler=handler, runtime=runtime, description=description, timeout=timeout, memory_size=memory_size,
@@ -196,6 +205,8 @@ def create_function(
     tx.blobs.put(function.code_digest, content)
     tx.resources.put(caller.scope, function)
     look_at_mappings_of(tx, caller.scope, function.name)
+    if publish:
+        function = publish_next(tx, caller.scope, function, is_passing=True)
     return configuration(function, is_passing=True)
 
 
@@ -209,7 +220,7 @@ def get_function(
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_GetFunction.html
     """
     reference = authorized_reference(tx, caller, "lambda:GetFunction", function_name, qualifier)
-    function = get_existing(tx, reference)
+    function = get_version(tx, reference)
     code: Document = {
         "RepositoryType": "S3",
         "Location": code_location(tx.facts.secret(), caller.host, function.code_digest, tx.now),
@@ -217,9 +228,7 @@ def get_function(
     if function.source_kms_key_arn:
         code["SourceKMSKeyArn"] = function.source_kms_key_arn
     answer: Document = {
-        "Configuration": configuration(
-            function, qualified=reference.qualifier is not None, is_passing=function.is_passing(tx.now)
-        ),
+        "Configuration": configuration(function, qualifier=reference.qualifier, is_passing=function.is_passing(tx.now)),
         "Code": code,
     }
     if function.tags:
@@ -239,48 +248,9 @@ def get_function_configuration(
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_GetFunctionConfiguration.html
     """
     reference = authorized_reference(tx, caller, "lambda:GetFunctionConfiguration", function_name, qualifier)
-    function = get_existing(tx, reference)
-    document = configuration(
-        function, qualified=reference.qualifier is not None, is_passing=function.is_passing(tx.now)
-    )
+    function = get_version(tx, reference)
+    document = configuration(function, qualifier=reference.qualifier, is_passing=function.is_passing(tx.now))
     return when_settled(tx, function, document)
-
-
-@operation("ListFunctions")
-def list_functions(
-    tx: Transaction, caller: Caller, *,
-    master_region: str | None = None, function_version: str | None = None, marker: str = "",
-    max_items: int = PAGE_ITEMS_MAX,
-) -> Document:  # fmt: skip
-    """List functions sorted by name, at most 50 per page. `FunctionVersion` ALL lists their versions, one for each.
-
-    `MasterRegion` selects replicas of Lambda@Edge functions. There are none here, so only ALL lists anything.
-    Source: https://docs.aws.amazon.com/lambda/latest/api/API_ListFunctions.html
-    """
-    tx.services.authorize(tx, caller, "lambda:ListFunctions", "*")
-    if master_region not in (None, "ALL"):
-        return {"Functions": []}
-    limit = min(max_items, PAGE_ITEMS_MAX)
-    found = tx.resources.list(Function, caller.scope, after=marker, limit=limit + 1)
-    page = found[:limit]
-    answer: Document = {"Functions": [configuration_summary(one, qualified=function_version == "ALL") for one in page]}
-    if len(found) > limit:
-        answer["NextMarker"] = page[-1].name
-    return answer
-
-
-@operation("ListVersionsByFunction")
-def list_versions_by_function(
-    tx: Transaction, caller: Caller, *, function_name: str, marker: str = "", max_items: int = PAGE_ITEMS_MAX
-) -> Document:
-    """List the versions of a function: only $LATEST. There is never a second page, so a marker gives an empty answer.
-
-    Errors: ResourceNotFoundException.
-    Source: https://docs.aws.amazon.com/lambda/latest/api/API_ListVersionsByFunction.html
-    """
-    function = authorized_function(tx, caller, "lambda:ListVersionsByFunction", function_name)
-    versions = [configuration_summary(function, qualified=True)]
-    return {"Versions": [] if marker else versions[:max_items]}
 
 
 @operation("UpdateFunctionCode")
@@ -298,7 +268,7 @@ def update_function_code(
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_UpdateFunctionCode.html
     """
     function = authorized_function(tx, caller, "lambda:UpdateFunctionCode", function_name)
-    refuse_given(Publish=publish, PublishTo=publish_to)
+    refuse_given(PublishTo=publish_to)
     content = brought_code(
         tx,
         caller,
@@ -310,6 +280,7 @@ def update_function_code(
     check_settled(tx, function)
     check_revision(tx, function, revision_id)
     check_unzipped(tx, function, content)
+    check_signature(tx, function.code_signing_arn)
     updated = replace(
         function,
         code_digest=code_digest(content),
@@ -324,7 +295,10 @@ def update_function_code(
     tx.blobs.put(updated.code_digest, content)
     tx.resources.put(caller.scope, updated)
     forget_unused_code(tx, function.replaced_digest)
-    return configuration(updated, is_passing=True)
+    if not publish:
+        return configuration(updated, is_passing=True)
+    version = publish_next(tx, caller.scope, updated, is_passing=True)
+    return configuration(version, qualifier=version.version, is_passing=version.passage_at == tx.now)
 
 
 @operation("UpdateFunctionConfiguration")
@@ -371,19 +345,22 @@ def update_function_configuration(
 
 @operation("DeleteFunction")
 def delete_function(tx: Transaction, caller: Caller, *, function_name: str, qualifier: str | None = None) -> Document:
-    """Delete a function. Its mappings stay but are idle; its waiting events are dropped when they are due.
+    """Delete a function with its versions and aliases.
 
-    Deleting a version that does not exist succeeds.
-    Errors: ResourceNotFoundException; InvalidParameterValueException ($LATEST alone cannot be deleted).
+    Its mappings stay but are idle; its waiting events are dropped when they are due.
+    With a version number, only that version is deleted; deleting a version that does not exist succeeds.
+    Errors: ResourceNotFoundException; InvalidParameterValueException ($LATEST alone, or an alias);
+    ResourceConflictException (an alias uses the version).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_DeleteFunction.html
     """
     reference = authorized_reference(tx, caller, "lambda:DeleteFunction", function_name, qualifier)
     if reference.qualifier == LATEST:
         raise invalid_parameter("$LATEST version cannot be deleted without deleting the function.")
     function = get_existing(tx, replace(reference, qualifier=None))
-    if reference.qualifier is not None:
-        return {"StatusCode": 204}
-    tx.resources.delete(Function, caller.scope, function.name)
-    tx.resources.delete(EventInvokeConfig, caller.scope, function.name)
-    forget_unused_code(tx, function.code_digest, function.replaced_digest, *layer_digests(function))
+    if reference.qualifier is None:
+        forget_function(tx, caller.scope, function)
+    elif reference.qualifier.isdecimal():
+        forget_version(tx, caller.scope, function, int(reference.qualifier))
+    else:
+        raise invalid_parameter("Deletion of aliases is not currently supported.")
     return {"StatusCode": 204}

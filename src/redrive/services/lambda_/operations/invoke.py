@@ -7,30 +7,43 @@ import binascii
 
 from redrive.core.documents import Document, load_json
 from redrive.core.errors import Bug, ServiceError
-from redrive.core.scope import Caller, Scope
+from redrive.core.scope import Caller
 from redrive.delivery.operation import Outside, operation
 from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.services.lambda_.limits import (
     EVENT_PAYLOAD_BYTES_MAX,
+    INVOKE_ASYNC_BYTES_MAX,
     SYNC_PAYLOAD_BYTES_MAX,
     TRACE_HEADER_CHARACTERS_MAX,
 )
-from redrive.services.lambda_.model.event_invoke import UNHANDLED, EventInvokeConfig, event_retry_policy
+from redrive.services.lambda_.model.event_invoke import (
+    UNHANDLED,
+    EventInvokeConfig,
+    config_name,
+    event_retry_policy,
+)
 from redrive.services.lambda_.model.function import (
-    LATEST,
     Function,
+    FunctionReference,
     function_invocation,
+    function_not_found,
     invalid_parameter,
+    is_recursive,
     lambda_error,
+    recursive,
     refuse_given,
 )
-from redrive.services.lambda_.model.metrics import EVENTS_RECEIVED
+from redrive.services.lambda_.model.metrics import EVENTS_RECEIVED, RECURSIVE_DROPPED, THROTTLES
+from redrive.services.lambda_.model.recursion import without_lineage
 from redrive.services.lambda_.model.report import log_events, log_tail
-from redrive.services.lambda_.operations.functions import check_active, get_existing, invocable_reference
+from redrive.services.lambda_.operations.functions import check_active, invocable_reference
 from redrive.services.lambda_.runs import count, record_run
 from redrive.services.lambda_.source import SOURCE
+from redrive.services.lambda_.versions import choose_version
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import OUTSIDE, Delivery
+
+EVENTS = "events.amazonaws.com"
 
 STOPPED = "ReservedFunctionConcurrentInvocationLimitExceeded"
 """The reason in the error if a function has a reserved concurrency of 0."""
@@ -42,11 +55,12 @@ def invoke(
     function_name: str, invocation_type: str = "RequestResponse", log_type: str = "None",
     client_context: str | None = None, durable_execution_name: str | None = None, payload: bytes = b"",
     qualifier: str | None = None, tenant_id: str | None = None,
-) -> Document | Outside:  # fmt: skip
+) -> Document | Outside | ServiceError:  # fmt: skip
     """Run a function and return its answer; or, with `InvocationType` Event, accept the event and answer at once.
 
     Errors: ResourceNotFoundException; InvalidRequestContentException (the payload is not JSON);
     RequestTooLargeException (over 6 MB, or 1 MB for an event); TooManyRequestsException (no concurrency left);
+    RecursiveInvocationException (the chain of requests has run the function 16 times);
     ResourceConflictException (the function is Pending; an event is still accepted); ServiceException (the run failed
     outside of the function).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html
@@ -58,25 +72,48 @@ def invoke(
             "The invoked function is not enabled with tenancy configuration. "
             "Remove the tenant ID from your request and try again."
         )
-    function = get_existing(tx, reference, shown=reference.version_arn)
+    function = choose_version(tx, reference.scope, reference.name, reference.qualifier)
+    if function is None:
+        raise function_not_found(reference.version_arn)
     event = _event(payload, invocation_type)
     if invocation_type == "DryRun":
         return {"StatusCode": 204}
     if invocation_type == "Event":
-        _promise(tx, caller, reference.scope, function, event, invoked_arn=reference.qualified_arn)
+        _promise(tx, caller, reference, function, event)
         return {"StatusCode": 202}
     check_active(tx, function)
+    trace_header = _trace_header(caller)
+    if is_recursive(function, trace_header):
+        count(tx, reference.qualified_arn, RECURSIVE_DROPPED)
+        return recursive()
     if function.reserved == 0:
-        raise _throttled(STOPPED)
+        count(tx, reference.qualified_arn, THROTTLES)
+        return _throttled(STOPPED)
     invocation = function_invocation(
         function,
         caller.request_id,
         event,
         function_arn=reference.qualified_arn,
         client_context=_client_context(client_context),
-        trace_header=_trace_header(caller),
+        trace_header=trace_header,
     )
     return Outside(invocation, lambda later, result: _answer(later, invocation, result, with_tail=log_type == "Tail"))
+
+
+@operation("InvokeAsync")
+def invoke_async(tx: Transaction, caller: Caller, *, function_name: str, invoke_args: bytes) -> Document:
+    """Accept an event, as Invoke does with `InvocationType` Event; the event has at most 256 KB.
+
+    Errors: as Invoke.
+    Source: https://docs.aws.amazon.com/lambda/latest/api/API_InvokeAsync.html
+    """
+    if len(invoke_args) > INVOKE_ASYNC_BYTES_MAX:
+        raise lambda_error(
+            "InvalidRequestContentException", f"Request must be smaller than {INVOKE_ASYNC_BYTES_MAX} bytes."
+        )
+    accepted = invoke(tx, caller, function_name=function_name, invocation_type="Event", payload=invoke_args)
+    assert isinstance(accepted, dict), "events are accepted in the store"
+    return {"Status": accepted["StatusCode"]}
 
 
 def _throttled(reason: str) -> ServiceError:
@@ -123,16 +160,20 @@ def _client_context(text: str | None) -> str | None:
 
 
 def _trace_header(caller: Caller) -> str:
-    """The trace of the request, if its header can be a header and a variable again; empty if it cannot, or is none."""
+    """The trace of the request, if its header can be a header and a variable again; empty if it cannot, or is none.
+
+    Loops through buses are not told as loops: AWS looks for those through queues, topics, buckets and functions alone.
+    """
     header = caller.trace_header
-    return header if len(header) <= TRACE_HEADER_CHARACTERS_MAX and header.isascii() and header.isprintable() else ""
+    if len(header) > TRACE_HEADER_CHARACTERS_MAX or not header.isascii() or not header.isprintable():
+        return ""
+    return without_lineage(header) if EVENTS in (caller.service, caller.invoked_by) else header
 
 
-def _promise(
-    tx: Transaction, caller: Caller, scope: Scope, function: Function, event: bytes, *, invoked_arn: str
-) -> None:
-    """Create the delivery of an accepted event. `scope` is the function's, which may be in another account."""
-    config = tx.resources.get(EventInvokeConfig, scope, function.name)
+def _promise(tx: Transaction, caller: Caller, reference: FunctionReference, function: Function, event: bytes) -> None:
+    """Create the delivery of an accepted event. The function may be in another account than the caller."""
+    scope, invoked_arn = reference.scope, reference.qualified_arn
+    config = tx.resources.get(EventInvokeConfig, scope, config_name(reference.name, reference.qualifier))
     document = {"Payload": event.decode()}
     trace = _trace_header(caller)
     if trace:
@@ -165,7 +206,7 @@ def _answer(
 ) -> Document | ServiceError:  # fmt: skip
     """Build the caller's answer for a run that has ended."""
     record_run(tx, invocation, result)
-    answer: Document = {"StatusCode": 200, "ExecutedVersion": LATEST, "Payload": result.payload}
+    answer: Document = {"StatusCode": 200, "ExecutedVersion": invocation.version, "Payload": result.payload}
     match result.status:
         case InvocationStatus.THROTTLED:
             return _throttled(result.error)

@@ -10,9 +10,17 @@ from redrive.core.entropy import new_uuid
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
 from redrive.services.lambda_.limits import POLICY_BYTES_MAX
-from redrive.services.lambda_.model.function import LATEST, Function, invalid_parameter, lambda_error
-from redrive.services.lambda_.model.policy import is_principal, policy_document, policy_statement
+from redrive.services.lambda_.model.function import (
+    LATEST,
+    Function,
+    FunctionReference,
+    function_not_found,
+    invalid_parameter,
+    lambda_error,
+)
+from redrive.services.lambda_.model.policy import FunctionPolicy, is_principal, policy_document, policy_statement
 from redrive.services.lambda_.operations.functions import authorized_reference, get_existing
+from redrive.services.lambda_.versions import find_version
 from redrive.store.api import Transaction
 
 
@@ -32,19 +40,19 @@ def add_permission(
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_AddPermission.html
     """
     reference = authorized_reference(tx, caller, "lambda:AddPermission", function_name, qualifier)
-    function = get_existing(tx, reference)
+    function, qualifier = policy_owner(tx, reference)
     if reference.qualifier == LATEST:
         raise invalid_parameter("We currently do not support adding policies for $LATEST.")
     if not is_principal(principal):
         raise invalid_parameter("The provided principal was invalid. Please check the principal and try again.")
-    _check_revision(function, revision_id)
-    if any(statement["Sid"] == statement_id for statement in function.statements):
+    policy = function.policy_of(qualifier)
+    check_policy_revision(policy, revision_id)
+    if any(statement["Sid"] == statement_id for statement in policy.statements):
         raise lambda_error(
             "ResourceConflictException",
             f"The statement id ({statement_id}) provided already exists. Please provide a new statement id, or "
             "remove the existing statement.",
         )
-    via_url = None if invoked_via_function_url is None else str(invoked_via_function_url).lower()
     statement = policy_statement(
         sid=statement_id,
         action=action,
@@ -56,17 +64,17 @@ def add_permission(
             "aws:PrincipalOrgID": principal_org_id,
             "lambda:EventSourceToken": event_source_token,
             "lambda:FunctionUrlAuthType": function_url_auth_type,
-            "lambda:InvokedViaFunctionUrl": via_url,
         },
+        via_url=invoked_via_function_url,
     )
-    statements = (*function.statements, statement)
+    statements = (*policy.statements, statement)
     size = len(policy_document(statements).encode())
     if size > POLICY_BYTES_MAX:
         raise lambda_error(
             "PolicyLengthExceededException",
             f"The final policy size ({size}) is bigger than the limit ({POLICY_BYTES_MAX}).",
         )
-    _store(tx, caller, function, statements)
+    store_policy(tx, caller, function, qualifier, statements)
     return {"Statement": dump_json(statement)}
 
 
@@ -81,12 +89,15 @@ def remove_permission(
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_RemovePermission.html
     """
     reference = authorized_reference(tx, caller, "lambda:RemovePermission", function_name, qualifier)
-    function = get_existing(tx, reference)
-    _check_revision(function, revision_id)
-    statements = [one for one in function.statements if one["Sid"] != statement_id]
-    if len(statements) == len(function.statements):
+    function, qualifier = policy_owner(tx, reference)
+    policy = function.policy_of(qualifier)
+    check_policy_revision(policy, revision_id)
+    if not policy.statements:
+        raise lambda_error("ResourceNotFoundException", "No policy is associated with the given resource.")
+    statements = [one for one in policy.statements if one["Sid"] != statement_id]
+    if len(statements) == len(policy.statements):
         raise lambda_error("ResourceNotFoundException", f"Statement {statement_id} is not found in resource policy.")
-    _store(tx, caller, function, statements)
+    store_policy(tx, caller, function, qualifier, statements)
     return {}
 
 
@@ -98,14 +109,29 @@ def get_policy(tx: Transaction, caller: Caller, *, function_name: str, qualifier
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_GetPolicy.html
     """
     reference = authorized_reference(tx, caller, "lambda:GetPolicy", function_name, qualifier)
-    function = get_existing(tx, reference)
-    if not function.statements:
+    function, qualifier = policy_owner(tx, reference)
+    policy = function.policy_of(qualifier)
+    if not policy.statements:
         raise lambda_error("ResourceNotFoundException", "The resource you requested does not exist.")
-    return {"Policy": policy_document(function.statements), "RevisionId": function.policy_revision}
+    return {"Policy": policy.text, "RevisionId": policy.revision}
 
 
-def _check_revision(function: Function, revision_id: str | None) -> None:
-    if revision_id is not None and revision_id != function.policy_revision:
+def policy_owner(tx: Transaction, reference: FunctionReference) -> tuple[Function, str | None]:
+    """Return the function and the qualifier whose policy the caller means. Errors: ResourceNotFoundException."""
+    function = get_existing(tx, replace(reference, qualifier=None), shown=reference.qualified_arn)
+    qualifier = reference.qualifier
+    if qualifier is None or qualifier == LATEST:
+        return function, None
+    if find_version(tx, reference.scope, reference.name, qualifier) is None:
+        if qualifier.isdecimal():
+            raise function_not_found(reference.qualified_arn)
+        raise lambda_error("ResourceNotFoundException", f"Cannot find alias arn: {reference.qualified_arn}")
+    return function, qualifier
+
+
+def check_policy_revision(policy: FunctionPolicy, revision_id: str | None) -> None:
+    """Refuse a change that expects another revision. Errors: PreconditionFailedException."""
+    if revision_id is not None and revision_id != policy.revision:
         raise lambda_error(
             "PreconditionFailedException",
             "The Revision Id provided does not match the latest Revision Id. Call the GetPolicy API to retrieve the "
@@ -113,7 +139,14 @@ def _check_revision(function: Function, revision_id: str | None) -> None:
         )
 
 
-def _store(tx: Transaction, caller: Caller, function: Function, statements: Sequence[Document]) -> None:
+def store_policy(
+    tx: Transaction, caller: Caller, function: Function, qualifier: str | None, statements: Sequence[Document]
+) -> None:
     """Store the statements with a new policy revision; the processes that run the function continue."""
-    changed = replace(function, statements=tuple(statements), policy_revision=new_uuid(tx.entropy))
+    revision = new_uuid(tx.entropy)
+    if qualifier is None:
+        changed = replace(function, statements=tuple(statements), policy_revision=revision)
+    else:
+        policies = {**function.policies, qualifier: FunctionPolicy(tuple(statements), revision)}
+        changed = replace(function, policies={name: one for name, one in policies.items() if one.statements})
     tx.resources.put(caller.scope, changed)

@@ -13,9 +13,11 @@ from redrive.services.lambda_.limits import (
     UNZIPPED_BYTES_MAX,
     ZIP_BYTES_MAX,
 )
-from redrive.services.lambda_.model.function import LATEST, Function, invalid_parameter
+from redrive.services.lambda_.model.function import Function, invalid_parameter
 from redrive.services.lambda_.model.layers import LayerVersion
-from redrive.services.lambda_.operations.functions import authorized_function
+from redrive.services.lambda_.model.versions import FunctionVersion
+from redrive.services.lambda_.operations.functions import authorized_function, authorized_reference
+from redrive.services.lambda_.versions import get_version, put_version
 from redrive.store.api import Transaction
 
 
@@ -27,6 +29,7 @@ def get_account_settings(tx: Transaction, caller: Caller) -> Document:
     """
     tx.services.authorize(tx, caller, "lambda:GetAccountSettings", "*")
     functions = tx.resources.list(Function, caller.scope)
+    versions = tx.resources.list(FunctionVersion, caller.scope)
     layers = tx.resources.list(LayerVersion, caller.scope)
     reserved = sum(function.reserved or 0 for function in functions)
     return {
@@ -38,7 +41,9 @@ def get_account_settings(tx: Transaction, caller: Caller) -> Document:
             "UnreservedConcurrentExecutions": CONCURRENCY_MAX - reserved,
         },
         "AccountUsage": {
-            "TotalCodeSize": sum(one.code_size for one in functions) + sum(one.code_size for one in layers),
+            "TotalCodeSize": sum(one.code_size for one in functions)
+            + sum(one.function.code_size for one in versions)
+            + sum(one.code_size for one in layers),
             "FunctionCount": len(functions),
         },
     }
@@ -48,9 +53,7 @@ def get_account_settings(tx: Transaction, caller: Caller) -> Document:
 def put_function_recursion_config(
     tx: Transaction, caller: Caller, *, function_name: str, recursive_loop: str
 ) -> Document:
-    """Set whether Lambda may stop a recursive loop of a function. The value is only stored and shown.
-
-    redrive detects no loops.
+    """Set whether Lambda stops a recursive loop of a function.
 
     Errors: ResourceNotFoundException.
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_PutFunctionRecursionConfig.html
@@ -81,11 +84,12 @@ def put_runtime_management_config(
     Errors: ResourceNotFoundException; InvalidParameterValueException (Manual without a version).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_PutRuntimeManagementConfig.html
     """
-    function = authorized_function(tx, caller, "lambda:PutRuntimeManagementConfig", function_name, qualifier)
+    reference = authorized_reference(tx, caller, "lambda:PutRuntimeManagementConfig", function_name, qualifier)
+    function = get_version(tx, reference)
     if update_runtime_on == "Manual" and not runtime_version_arn:
         raise invalid_parameter("RuntimeVersionArn is required when UpdateRuntimeOn is Manual.")
     changed = replace(function, update_runtime_on=update_runtime_on, runtime_version_arn=runtime_version_arn or "")
-    tx.resources.put(caller.scope, changed)
+    put_version(tx, caller.scope, changed)
     return _runtime_management(changed)
 
 
@@ -98,15 +102,14 @@ def get_runtime_management_config(
     Errors: ResourceNotFoundException.
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_GetRuntimeManagementConfig.html
     """
-    return _runtime_management(
-        authorized_function(tx, caller, "lambda:GetRuntimeManagementConfig", function_name, qualifier)
-    )
+    reference = authorized_reference(tx, caller, "lambda:GetRuntimeManagementConfig", function_name, qualifier)
+    return _runtime_management(get_version(tx, reference))
 
 
 def _runtime_management(function: Function) -> Document:
     document: Document = {
         "UpdateRuntimeOn": function.update_runtime_on,
-        "FunctionArn": f"{function.arn}:{LATEST}",
+        "FunctionArn": f"{function.arn}:{function.version}",
     }
     if function.runtime_version_arn:
         document["RuntimeVersionArn"] = function.runtime_version_arn

@@ -12,12 +12,13 @@ from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
 from redrive.languages.iam import Context, keys_of_tags, request_tags
 from redrive.services.lambda_.limits import TAGS_MAX
+from redrive.services.lambda_.model.code_signing import CodeSigningConfig
 from redrive.services.lambda_.model.function import Function, invalid_parameter, lambda_error
 from redrive.services.lambda_.model.mapping import EventSourceMapping
 from redrive.services.lambda_.operations.functions import authorized_function
 from redrive.store.api import NO_CONTEXT, Transaction
 
-Tagged = Function | EventSourceMapping
+Tagged = Function | EventSourceMapping | CodeSigningConfig
 
 
 @operation("TagResource")
@@ -74,6 +75,11 @@ def _tagged(tx: Transaction, caller: Caller, action: str, resource: str, context
                     "Tags on function aliases and versions are not supported. Please specify a function ARN."
                 )
             return authorized_function(tx, caller, action, resource, context=context)
+        case "code-signing-config":
+            tx.services.authorize(tx, caller, action, resource, context=context)
+            config = tx.resources.get(CodeSigningConfig, caller.scope, name)
+            if config is not None and config.arn == resource:
+                return config
         case "event-source-mapping":
             tx.services.authorize(tx, caller, action, resource, context=context)
             mapping = tx.resources.get(EventSourceMapping, caller.scope, name)

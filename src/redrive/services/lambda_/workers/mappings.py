@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from redrive.core.arn import Arn
 from redrive.core.clock import Instant
-from redrive.core.entropy import new_uuid
+from redrive.core.entropy import new_row_id, new_uuid
 from redrive.core.errors import Conflict, ServiceError, UserError
 from redrive.core.log import Log
 from redrive.core.retry import Failed, RetryPolicy
@@ -22,6 +22,7 @@ from redrive.delivery.outside.invocation import Invocation, InvocationResult, In
 from redrive.delivery.sources.event_sources import Batch, EventSource, Reading
 from redrive.delivery.sources.watches import Reader, watch
 from redrive.delivery.worker import Attempt, FreeSlots
+from redrive.services.lambda_.batch_metrics import DELETED, FAILED, FILTERED_OUT, INVOKED, POLLED, count_events
 from redrive.services.lambda_.limits import (
     EMPTY_POLL_PAUSE_MS,
     EXPIRED_BATCHES_PER_CLAIM_MAX,
@@ -31,10 +32,14 @@ from redrive.services.lambda_.limits import (
     THROTTLE_PAUSE_MS,
 )
 from redrive.services.lambda_.model.batch import messages_left
-from redrive.services.lambda_.model.function import Function, function_invocation
-from redrive.services.lambda_.model.mapping import EventSourceMapping, concurrency
-from redrive.services.lambda_.runs import function_caller, record_run, run_caller
+from redrive.services.lambda_.model.function import Function, function_invocation, is_recursive
+from redrive.services.lambda_.model.mapping import EventSourceMapping
+from redrive.services.lambda_.model.metrics import RECURSIVE_DROPPED
+from redrive.services.lambda_.model.recursion import chain_of_batch
+from redrive.services.lambda_.paces import NAME, calm, grow, is_full, may_grow, slow_down
+from redrive.services.lambda_.runs import count, function_caller, record_run, run_caller
 from redrive.services.lambda_.source import outcome_of, reported
+from redrive.services.lambda_.versions import choose_by_arn
 from redrive.services.lambda_.watches import (
     LOOK_TIMER,
     end_pause,
@@ -47,7 +52,6 @@ from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import Delivery
 from redrive.store.tables.runs import Link
 
-NAME = "lambda.mapping"
 BATCH = "batch"
 """The place of running batches; the delivery worker claims nothing there."""
 
@@ -110,6 +114,8 @@ class MappingWorker:
         if mapping is None:
             return
         _note(tx, row.scope, mapping, last_result)
+        if result.status is InvocationStatus.FUNCTION_ERROR and not row.document["ReportsFailures"]:
+            slow_down(tx, row.scope, mapping)
         if result.status is InvocationStatus.THROTTLED:
             pause(tx, row.scope, mapping, THROTTLE_PAUSE_MS)
 
@@ -137,10 +143,11 @@ class MappingWorker:
                 undone = self._source(source_arn).acknowledge(tx, caller, source_arn, done)
         except ServiceError as error:
             undone = [error.message]
+        mapping = tx.resources.get(EventSourceMapping, row.scope, row.document["Mapping"])
+        if mapping is not None:
+            _count(tx, row.scope, mapping, result, failed=len(left), items=len(receipts), undone=len(undone))
         if undone:
             return f"PROBLEM: {undone[0]}"
-        if row.document.get("Cursor") and not left:
-            _move_on(tx, row.scope, row.document["Mapping"], row.document["Cursor"])
         return "OK" if done else "PROBLEM: Function call failed"
 
     def _take(
@@ -154,13 +161,22 @@ class MappingWorker:
         if room <= 0:
             return []
         timer = timer_of(scope, mapping)
-        if not mapping.enabled or self._room(tx, mapping, function) <= 0:
+        if not mapping.enabled:
+            tx.timers.rest(LOOK_TIMER, timer)
+            return []
+        has_room = not is_full(tx, scope, mapping, function)
+        if not has_room and not may_grow(tx, scope, mapping, function):
             tx.timers.rest(LOOK_TIMER, timer)
             return []
         source, reading = self._source(mapping.source_arn), _reading(mapping, function)
         due_at = source.due_at(tx, reading)
         if due_at is None:
             tx.timers.clear(LOOK_TIMER, timer)
+            if has_room:
+                calm(tx, scope, mapping)
+            return []
+        if not has_room:
+            tx.timers.set(LOOK_TIMER, timer, max(due_at, grow(tx, scope, mapping, function)))
             return []
         resumes_at = paused_until(tx, scope, mapping)
         if max(due_at, resumes_at) > tx.now:
@@ -175,21 +191,19 @@ class MappingWorker:
             _note(tx, scope, mapping, f"PROBLEM: {error.message}")
             pause(tx, scope, mapping, PROBLEM_PAUSE_MS)
             return []
-        if not found:
+        polled = found.filtered + sum(len(batch.receipts) for batch in found.batches)
+        count_events(tx, scope, mapping, **{POLLED: polled, FILTERED_OUT: found.filtered, DELETED: found.filtered})
+        if found.filtered and not found.batches:
+            return []  # The timer is due: the next look goes on behind what the filters left out.
+        if not found.batches:
             # The due messages went elsewhere, for example to a dead-letter queue.
             pause(tx, scope, mapping, EMPTY_POLL_PAUSE_MS)
             return []
         return [
             _begin(tx, scope, mapping, function, batch, source.executions(tx, list(batch.receipts.values())))
-            for batch in found[:room]
+            for batch in found.batches[:room]
+            if not _is_dropped(tx, mapping, function, batch)
         ]
-
-    def _room(self, tx: Transaction, mapping: EventSourceMapping, function: Function) -> int:
-        """Return how many more batches of the mapping may run."""
-        most = concurrency(mapping, function)
-        if self._source(mapping.source_arn).is_sequential:
-            most = min(most, 1)
-        return most - tx.deliveries.count_of_source(NAME, mapping.arn)
 
     def _source(self, source_arn: str) -> EventSource:
         return self._sources[Arn.parse(source_arn).service]
@@ -205,7 +219,7 @@ def _mappings_due(tx: Transaction) -> list[_Due]:
         account, region, name = timer.split("/", 2)
         scope = Scope(account, region)
         mapping = tx.resources.get(EventSourceMapping, scope, name)
-        function = None if mapping is None else tx.resources.get(Function, scope, mapping.function_name)
+        function = None if mapping is None else choose_by_arn(tx, scope, mapping.function_arn)
         if mapping is None or function is None:
             tx.timers.rest(LOOK_TIMER, timer)
         else:
@@ -215,20 +229,23 @@ def _mappings_due(tx: Transaction) -> list[_Due]:
 
 
 def _reading(mapping: EventSourceMapping, function: Function) -> Reading:
-    return Reading(mapping.source_arn, mapping.batch_size, mapping.window_s, function.timeout_s, mapping.cursor)
+    return Reading(mapping.source_arn, mapping.batch_size, mapping.window_s, function.timeout_s, mapping.filters)
+
+
+def _count(
+    tx: Transaction, scope: Scope, mapping: EventSourceMapping, result: InvocationResult, *,
+    items: int, failed: int, undone: int,
+) -> None:  # fmt: skip
+    """Count the events of a batch. A throttled batch reached no function."""
+    was_called = result.status in (InvocationStatus.OK, InvocationStatus.FUNCTION_ERROR)
+    deleted = items - failed - undone
+    count_events(tx, scope, mapping, **{INVOKED: items if was_called else 0, FAILED: failed, DELETED: deleted})
 
 
 def _note(tx: Transaction, scope: Scope, mapping: EventSourceMapping, result: str) -> None:
     """Store the result of the latest batch, if it changed."""
     if mapping.last_result != result:
         tx.resources.put(scope, replace(mapping, last_result=result))
-
-
-def _move_on(tx: Transaction, scope: Scope, name: str, cursor: str) -> None:
-    """Move the cursor, so that the next batch begins after the finished one."""
-    mapping = tx.resources.get(EventSourceMapping, scope, name)
-    if mapping is not None:
-        tx.resources.put(scope, replace(mapping, cursor=cursor))
 
 
 def _drop_expired(tx: Transaction) -> None:
@@ -260,11 +277,22 @@ def _record(tx: Transaction, row: Delivery, left: Collection[str], result: Invoc
     )  # fmt: skip
 
 
+def _is_dropped(tx: Transaction, mapping: EventSourceMapping, function: Function, batch: Batch) -> bool:
+    """Whether a batch is a loop, and is not run: its messages come back by the visibility timeout."""
+    if not is_recursive(function, chain_of_batch(batch.event, function.arn)):
+        return False
+    count(tx, mapping.function_arn, RECURSIVE_DROPPED)
+    return True
+
+
 def _begin(
     tx: Transaction, scope: Scope, mapping: EventSourceMapping, function: Function, batch: Batch, links: Sequence[Link]
 ) -> Attempt:
     """Store the row of a batch that starts. The row holds the lease, and counts against the mapping's concurrency."""
-    invocation = function_invocation(function, new_uuid(tx.entropy), batch.event, function_arn=mapping.function_arn)
+    invocation = function_invocation(
+        function, new_row_id(tx.entropy, tx.now), batch.event, function_arn=mapping.function_arn,
+        trace_header=chain_of_batch(batch.event, function.arn),
+    )  # fmt: skip
     row = Delivery(
         id=invocation.request_id,
         scope=scope,
@@ -276,7 +304,6 @@ def _begin(
             "QueueArn": mapping.source_arn,
             "ReportsFailures": mapping.reports_failures,
             "Receipts": dict(batch.receipts),
-            "Cursor": batch.cursor,
             "Links": [list(link) for link in links],
         },
         policy=RetryPolicy(),

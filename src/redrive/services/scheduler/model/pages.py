@@ -1,36 +1,20 @@
 """Pages of lists: the tokens that say where the next page begins.
 
-A token is valid only for the same list with the same filters.
 Source: https://docs.aws.amazon.com/scheduler/latest/APIReference/API_ListSchedules.html
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
-
+from redrive.core import pages
+from redrive.core.pages import encode_token
 from redrive.services.scheduler.model.requests import invalid
 
-_DIGEST_LENGTH = 16
-
-
-def encode_token(name: str, *asked: str | None) -> str:
-    """Return the NextToken of a page that ends with this name; `asked` is the list's operation and its filters."""
-    return base64.urlsafe_b64encode(f"{_digest(asked)}{name}".encode()).decode()
+__all__ = ["decode_token", "encode_token"]
 
 
 def decode_token(token: str | None, *asked: str | None) -> str:
     """Return the name after which the page begins. Errors: ValidationException."""
-    if token is None:
-        return ""
     try:
-        text = base64.b64decode(token.encode(), altchars=b"-_", validate=True).decode()
-    except ValueError as error:
+        return pages.decode_token(token, *asked)
+    except pages.InvalidToken as error:
         raise invalid("Invalid NextToken.") from error
-    if text[:_DIGEST_LENGTH] != _digest(asked):
-        raise invalid("Invalid NextToken.")
-    return text[_DIGEST_LENGTH:]
-
-
-def _digest(asked: tuple[str | None, ...]) -> str:
-    return hashlib.sha256(repr(asked).encode()).hexdigest()[:_DIGEST_LENGTH]

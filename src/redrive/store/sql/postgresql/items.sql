@@ -26,3 +26,9 @@ DELETE FROM items WHERE (table_id, slot, range_key, sha256(hash_key)) IN (
 DELETE FROM items WHERE ctid = ANY(ARRAY(
   SELECT ctid FROM items WHERE expires_at <= :before ORDER BY expires_at LIMIT :limit FOR UPDATE SKIP LOCKED
 )) AND +expires_at <= :before;
+
+-- name: take_expired
+-- Rows are named by their place (ctid), see `expire`.
+DELETE FROM items WHERE ctid = ANY(ARRAY(
+  SELECT ctid FROM items WHERE expires_at <= :before ORDER BY expires_at LIMIT :limit
+)) AND +expires_at <= :before RETURNING expires_at, table_id, hash_key, range_key, item;

@@ -1,0 +1,55 @@
+"""Requests to the URLs of functions: what the gateway passes on, and the answer that it sends.
+
+The gateway knows no services, and services know no HTTP server: this module is the border between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from redrive.core.documents import Document
+from redrive.core.errors import ServiceError
+from redrive.core.scope import Caller
+from redrive.delivery.operation import Outside
+from redrive.store.api import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class WebCall:
+    """A request to the URL with the id `url_id`. `path` and `query` are percent-encoded; header names in lower case.
+
+    `caller` has the request's id; `is_signed`: the caller signed the request, and may be trusted to be the caller.
+    `page` is the origin of the web page that made a browser send the request: empty if none did, `null` if the browser
+    does not say which page.
+    """
+
+    url_id: str
+    method: str
+    path: str
+    query: str
+    headers: Mapping[str, str]
+    body: bytes
+    caller: Caller
+    is_signed: bool = False
+    page: str = ""
+
+
+WebAnswer = Document
+"""`Status`, `Headers` (a list of pairs) and `Body` (bytes)."""
+
+ServeUrl = Callable[[Transaction, WebCall], "WebAnswer | Outside | ServiceError"]
+"""Answers a request to a function's URL, as a step. Errors are answers, not exceptions."""
+
+
+def web_answer(status: int, headers: list[tuple[str, str]], body: bytes) -> WebAnswer:
+    """Build an answer."""
+    return {"Status": status, "Headers": headers, "Body": body}
+
+
+def no_urls(
+    tx: Transaction,  # noqa: ARG001 - the signature of every ServeUrl.
+    call: WebCall,
+) -> WebAnswer:
+    """The ServeUrl of an engine without functions."""
+    return web_answer(404, [("content-type", "text/plain")], f"There is no function URL {call.url_id}.".encode())

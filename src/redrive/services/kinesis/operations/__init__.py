@@ -1,0 +1,1 @@
+"""The operations of Kinesis and their shared functions, all on a transaction."""
