@@ -9,6 +9,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from redrive.core.errors import UserError
+from redrive.services.cloudformation.model.stack import Stack, StackEvent, StackResource
 from redrive.testing.world import World
 
 RULE = {
@@ -169,3 +170,26 @@ def test_reference_without_a_value_fails_its_resource(world: World, reference: s
         deploy(world, {"Q": one("AWS::SQS::Queue", QueueName=reference)})
 
     assert reason in str(failed.value)
+
+
+def test_value_of_a_secret_in_a_parameter_is_in_no_stored_text_of_the_stack(world: World) -> None:
+    """A resource that reads the parameter's value keeps the reference, and its service gets the value."""
+    world.client("secretsmanager").create_secret(Name="db", SecretString="hidden-value")
+    reference = "{{resolve:secretsmanager:db}}"
+    resources = {
+        "P": one("AWS::SSM::Parameter", Name="/a", Type="String", Value=reference),
+        "Copy": one("AWS::SSM::Parameter", Name="/b", Type="String", Value={"Fn::GetAtt": "P.Value"}),
+    }
+
+    outputs = deploy(world, resources, Outputs={"Value": {"Value": {"Fn::GetAtt": "P.Value"}}})
+    changed = update(
+        world, resources | {"P": one("AWS::SSM::Parameter", Name="/a", Type="String", Value=f"{reference}!")}
+    )
+
+    scope, kinds = world.caller().scope, (Stack, StackResource, StackEvent)
+    stored = world.store.run(lambda tx: [list(tx.resources.list(kind, scope)) for kind in kinds])
+    values = [world.client("ssm").get_parameter(Name=name)["Parameter"]["Value"] for name in ("/a", "/b")]
+    assert all(stored)
+    assert "hidden-value" not in repr(stored)
+    assert (outputs, changed) == ({"Value": reference}, "UPDATE_COMPLETE")
+    assert values == ["hidden-value!", "hidden-value!"]
