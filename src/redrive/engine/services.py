@@ -11,7 +11,7 @@ from redrive.core.errors import ServiceError
 from redrive.core.leniency import OnUnknown
 from redrive.core.limits import Limits
 from redrive.core.scope import Caller
-from redrive.delivery.operation import Answer, ByNode, Outside, OutsideNeeded, Wait
+from redrive.delivery.operation import Answer, Beforehand, ByNode, Outside, OutsideNeeded, Wait
 from redrive.delivery.sources.stream_sources import StartingPoint, StreamSource
 from redrive.engine.registry import Registry
 from redrive.engine.streams import STREAM_SOURCES
@@ -45,11 +45,10 @@ class BoundServices:
         self, tx: Transaction, caller: Caller, service: str, operation: str, params: Mapping[str, object]
     ) -> Document:
         """Run an operation in this transaction; rolls back the writes of a failed call. Errors: also OutsideNeeded."""
-        if caller.invoked_by:
-            answer = self._recorded(tx, caller, service, operation, params)
-        else:
-            with tx.savepoint():
-                answer = self._registry.begin(tx, caller, service, operation, params)
+        answer = self._begun(tx, caller, service, operation, params)
+        while isinstance(answer, Beforehand):
+            answer.work()
+            answer = self._begun(tx, caller, service, operation, params)
         match answer:
             case Wait(result=result):
                 return result
@@ -62,6 +61,14 @@ class BoundServices:
                 raise ServiceError("ValidationException", message)
             case _:
                 return answer
+
+    def _begun(
+        self, tx: Transaction, caller: Caller, service: str, operation: str, params: Mapping[str, object]
+    ) -> Answer:
+        if caller.invoked_by:
+            return self._recorded(tx, caller, service, operation, params)
+        with tx.savepoint():
+            return self._registry.begin(tx, caller, service, operation, params)
 
     def _recorded(
         self, tx: Transaction, caller: Caller, service: str, operation: str, params: Mapping[str, object]

@@ -173,7 +173,7 @@ class Gateway:
         if isinstance(exchange, HttpResponse):
             return exchange
         try:
-            return self.answer(exchange, self._engine.conclude(self._engine.run(exchange.step)))
+            return self.answer(exchange, self._engine.answered(exchange.step))
         except (ServiceError, Conflict, UserError) as error:
             return self.answer(exchange, error)
 

@@ -34,7 +34,7 @@ def one(type_name: str, **properties: object) -> dict[str, object]:
     return {"Type": type_name, "Properties": properties}
 
 
-def update(world: World, resources: dict[str, object]) -> str:
+def update(world: World, resources: Mapping[str, object]) -> str:
     client = world.client("cloudformation")
     client.update_stack(StackName="stack", TemplateBody=json.dumps({"Resources": resources}))
     world.settle()

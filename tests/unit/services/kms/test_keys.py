@@ -9,7 +9,9 @@ import pytest
 from botocore.exceptions import ClientError
 
 from redrive.core.documents import Document
+from redrive.delivery.operation import Answer, Beforehand
 from redrive.services.kms.model.key import Key
+from redrive.store.api import Transaction
 from redrive.testing.world import World
 
 DAYS_30_MS = 30 * 86_400_000
@@ -400,3 +402,32 @@ def test_secret_of_no_key_is_in_the_store(world: World, kms) -> None:
 
 def _stored(tx, world: World, key_id: str) -> object:
     return tx.resources.get(Key, world.caller().scope, key_id)
+
+
+@pytest.mark.parametrize(
+    ("operation", "params"),
+    [
+        ("CreateKey", {"KeySpec": "RSA_2048", "KeyUsage": "SIGN_VERIFY"}),
+        ("GenerateDataKeyPair", {"KeyId": "alias/k", "KeyPairSpec": "RSA_2048"}),
+        ("GenerateDataKeyPairWithoutPlaintext", {"KeyId": "alias/k", "KeyPairSpec": "RSA_2048"}),
+    ],
+)
+def test_primes_of_a_key_are_searched_for_without_a_transaction(
+    world: World, kms, operation: str, params: dict[str, object]
+) -> None:
+    """The step asks for the work and writes nothing; after the work the same step answers."""
+    kms.create_alias(AliasName="alias/k", TargetKeyId=kms.create_key()["KeyMetadata"]["KeyId"])
+    before = len(kms.list_keys()["Keys"])
+
+    def step(tx: Transaction) -> Answer:
+        return world.engine.registry.begin(tx, world.caller(), "kms", operation, params)
+
+    first = world.store.run(step)
+    between = len(kms.list_keys()["Keys"])
+    assert isinstance(first, Beforehand)
+    first.work()
+    second = world.store.run(step)
+
+    assert between == before
+    assert isinstance(second, dict)
+    assert isinstance(world.store.run(step), Beforehand), "each key is given away once"

@@ -201,7 +201,7 @@ def test_forced_deletion_is_at_once_and_the_next_secret_has_another_arn(secrets)
         ({"Key": "all", "Values": ["Red"]}, {"shop/a"}),
     ],
 )
-def test_secrets_are_filtered(secrets, given: dict[str, object], names: set[str]) -> None:
+def test_filters_of_secrets_match_beginnings(secrets, given: dict[str, object], names: set[str]) -> None:
     secrets.create_secret(Name="shop/a", Tags=[{"Key": "team", "Value": "red"}])
     secrets.create_secret(Name="shop/b")
     secrets.create_secret(Name="other", Description="the password")
@@ -334,3 +334,16 @@ def test_version_limit_drops_the_oldest_without_stages(world: World, secrets) ->
     every = secrets.list_secret_version_ids(SecretId="s", IncludeDeprecated=True)["Versions"]
     kept = world.store.run(lambda tx: tx.resources.list(Value, Scope("000000000000", "us-east-1")))
     assert len(every) == len(kept) == 100
+
+
+@pytest.mark.parametrize("tag", [{}, {"Key": "k"}, {"Value": "v"}])
+def test_tag_without_a_key_or_a_value_is_refused(secrets, tag: dict[str, str]) -> None:
+    """AWS's model requires neither, so that the SDKs send such a tag."""
+    secrets.create_secret(Name="s", SecretString="one")
+
+    with pytest.raises(ClientError) as created:
+        secrets.create_secret(Name="t", SecretString="one", Tags=[tag])
+    with pytest.raises(ClientError) as tagged:
+        secrets.tag_resource(SecretId="s", Tags=[tag])
+
+    assert [told(failed)[0] for failed in (created, tagged)] == ["InvalidParameterException"] * 2

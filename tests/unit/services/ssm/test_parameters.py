@@ -243,7 +243,7 @@ def test_path_is_filtered_by_label_and_type(ssm) -> None:
         ({"Key": "Type", "Values": ["SecureString"]}, ["key"]),
     ],
 )
-def test_descriptions_are_filtered(ssm, given: dict[str, object], names: list[str]) -> None:
+def test_filter_chooses_which_parameters_are_described(ssm, given: dict[str, object], names: list[str]) -> None:
     put(ssm, "/shop/a", Tags=[{"Key": "team", "Value": "red"}])
     put(ssm, "/shop/b/c")
     put(ssm, "key", Type="SecureString")

@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
-from redrive.delivery.operation import operation
+from redrive.delivery.operation import Beforehand, operation
 from redrive.services.kms.access import NO_PAIRS, authorize_account, authorize_key
 from redrive.services.kms.lookup import Found, find_key, key_anywhere
+from redrive.services.kms.making import made_key
 from redrive.services.kms.model import algorithms
 from redrive.services.kms.model.ciphertext import NONCE_BYTES, read_ciphertext, seal, unseal
 from redrive.services.kms.model.requests import end_dry_run, invalid, invalid_ciphertext, refuse_recipient
-from redrive.services.kms.model.secrets import Secrets, new_private_key, private_bytes, public_bytes
+from redrive.services.kms.model.secrets import Secrets, private_bytes, public_bytes
 from redrive.services.kms.model.specs import ENCRYPT_DECRYPT, SPECS, SYMMETRIC, plaintext_bytes_max
 from redrive.store.api import Transaction
 
@@ -138,7 +139,7 @@ def generate_data_key_without_plaintext(
 def generate_data_key_pair(
     tx: Transaction, caller: Caller, *, key_id: str, key_pair_spec: str, encryption_context: _Pairs | None = None,
     grant_tokens: Sequence[str] | None = None, recipient: Document | None = None, dry_run: bool | None = None,  # noqa: ARG001 - it changes nothing here.
-) -> Document:  # fmt: skip
+) -> Document | Beforehand:  # fmt: skip
     """Make an asymmetric key pair; the private half comes as it is, and encrypted under a symmetric key of KMS.
 
     Errors: as of GenerateDataKey; UnsupportedOperationException (a spec that redrive does not serve).
@@ -153,7 +154,7 @@ def generate_data_key_pair(
 def generate_data_key_pair_without_plaintext(
     tx: Transaction, caller: Caller, *, key_id: str, key_pair_spec: str, encryption_context: _Pairs | None = None,
     grant_tokens: Sequence[str] | None = None, dry_run: bool | None = None,  # noqa: ARG001 - it changes nothing here.
-) -> Document:  # fmt: skip
+) -> Document | Beforehand:  # fmt: skip
     """Make an asymmetric key pair, and return its private half only encrypted.
 
     Errors: as of GenerateDataKeyPair.
@@ -161,6 +162,8 @@ def generate_data_key_pair_without_plaintext(
     """
     found = _usable(tx, caller, key_id, "GenerateDataKeyPairWithoutPlaintext", encryption_context)
     made = _data_key_pair(tx, found, key_pair_spec, encryption_context or {}, dry_run=dry_run)
+    if isinstance(made, Beforehand):
+        return made
     return {name: value for name, value in made.items() if name != "PrivateKeyPlaintext"}
 
 
@@ -278,14 +281,18 @@ def _data_key(
     }
 
 
-def _data_key_pair(tx: Transaction, found: Found, spec_name: str, pairs: _Pairs, *, dry_run: bool | None) -> Document:
+def _data_key_pair(
+    tx: Transaction, found: Found, spec_name: str, pairs: _Pairs, *, dry_run: bool | None
+) -> Document | Beforehand:
     spec = SPECS.get(spec_name)
     if spec is None or not spec.is_asymmetric:
         raise ServiceError(
             "UnsupportedOperationException", f"redrive does not serve data key pairs of the spec {spec_name}."
         )
     end_dry_run(dry_run)
-    private = new_private_key(spec)
+    private = made_key(spec)
+    if isinstance(private, Beforehand):
+        return private
     plaintext = private_bytes(private)
     return {
         "PrivateKeyCiphertextBlob": _encrypted(tx, found, SYMMETRIC, plaintext, pairs),

@@ -11,16 +11,17 @@ from redrive.core.entropy import new_uuid
 from redrive.core.errors import ServiceError
 from redrive.core.limits import Limits
 from redrive.core.scope import Caller
-from redrive.delivery.operation import operation
+from redrive.delivery.operation import Beforehand, operation
 from redrive.languages.iam import request_tags
 from redrive.services.kms import limits
 from redrive.services.kms.access import authorize_account, authorize_key
 from redrive.services.kms.lookup import Found, find_by_id, find_key, new_material, store_key
+from redrive.services.kms.making import made_key
 from redrive.services.kms.model.ciphertext import NONCE_BYTES
 from redrive.services.kms.model.key import Key, KeyState, default_policy
 from redrive.services.kms.model.policies import check_policy
 from redrive.services.kms.model.requests import invalid, page_of, unsupported
-from redrive.services.kms.model.secrets import Secrets, new_private_key
+from redrive.services.kms.model.secrets import Secrets
 from redrive.services.kms.model.specs import SYMMETRIC, chosen_spec
 from redrive.services.kms.model.tags import merged_tags
 from redrive.store.api import Transaction
@@ -33,7 +34,7 @@ def create_key(
     origin: str | None = None, custom_key_store_id: str | None = None,
     bypass_policy_lockout_safety_check: bool | None = None, tags: Sequence[Document] | None = None,
     multi_region: bool | None = None, xks_key_id: str | None = None,
-) -> Document:  # fmt: skip
+) -> Document | Beforehand:  # fmt: skip
     """Create a key. A multi-Region key is alone: it has no replicas.
 
     Errors: ValidationException (usage and spec do not fit); UnsupportedOperationException (another origin, a spec that
@@ -53,14 +54,17 @@ def create_key(
         check_policy(policy, caller, bypass=bool(bypass_policy_lockout_safety_check))
     if tx.services.limits is Limits.STRICT and tx.resources.count(Key, caller.scope) >= limits.KEYS_MAX:
         raise ServiceError("LimitExceededException", "You have reached the limit of KMS keys.")
+    private = made_key(spec) if spec.is_asymmetric else None
+    if isinstance(private, Beforehand):
+        return private
     key_id = f"mrk-{tx.entropy.hex(32)}" if multi_region else new_uuid(tx.entropy)
     key = Key(
         key_id, tx.now, spec.name, usage, policy or default_policy(caller.account), (new_material(tx),),
         description=description or "", is_multi_region=bool(multi_region), tags=merged_tags({}, tags or ()),
     )  # fmt: skip
-    if spec.is_asymmetric:
+    if private is not None:
         nonce = bytes.fromhex(tx.entropy.hex(2 * NONCE_BYTES))
-        wrapped = Secrets(tx.facts.secret()).wrap(key_id, nonce, new_private_key(spec))
+        wrapped = Secrets(tx.facts.secret()).wrap(key_id, nonce, private)
         key = replace(key, wrapped=wrapped)
     tx.resources.put(caller.scope, key)
     return {"KeyMetadata": key.described(caller.scope)}

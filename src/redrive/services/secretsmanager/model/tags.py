@@ -14,9 +14,16 @@ from redrive.services.secretsmanager.model.requests import invalid_parameter
 _AWS_PREFIX = "aws:"
 
 
+def read_tags(given: Sequence[Document]) -> dict[str, str]:
+    """The tags of a request. AWS's model requires neither member. Errors: InvalidParameterException."""
+    if any(tag.get("Key") is None or tag.get("Value") is None for tag in given):
+        raise invalid_parameter("Each tag must have a key and a value.")
+    return {str(tag["Key"]): str(tag["Value"]) for tag in given}
+
+
 def merged_tags(present: Mapping[str, str], given: Sequence[Document]) -> dict[str, str]:
     """The tags after a request adds some. Errors: InvalidParameterException."""
-    added = {str(tag["Key"]): str(tag["Value"]) for tag in given}
+    added = read_tags(given)
     if len(added) != len(given):
         raise invalid_parameter("Tag keys must be unique.")
     if any(key.lower().startswith(_AWS_PREFIX) and not key.startswith("aws:cloudformation:") for key in added):

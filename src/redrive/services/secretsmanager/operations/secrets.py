@@ -32,7 +32,7 @@ from redrive.services.secretsmanager.model.secret import (
     secret_arn,
     timer_name,
 )
-from redrive.services.secretsmanager.model.tags import merged_tags
+from redrive.services.secretsmanager.model.tags import merged_tags, read_tags
 from redrive.services.secretsmanager.values import add_version, encrypt_again, forget, given_value
 from redrive.store.api import Transaction
 
@@ -53,7 +53,7 @@ def create_secret(
     not served); InvalidParameterException; ValidationException (the name); EncryptionFailure; LimitExceededException.
     Source: https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_CreateSecret.html
     """
-    added = {str(tag["Key"]): str(tag["Value"]) for tag in tags or ()}
+    added = read_tags(tags or ())
     context = {**request_tags(added), "secretsmanager:Name": (name,)}
     tx.services.authorize(tx, caller, "secretsmanager:CreateSecret", secret_arn(caller.scope, name), context=context)
     if NAME.fullmatch(name) is None:

@@ -21,7 +21,7 @@ from redrive.languages.iam import (
 from redrive.services.secretsmanager import limits
 from redrive.services.secretsmanager.finding import Found, find
 from redrive.services.secretsmanager.model.requests import invalid_parameter
-from redrive.services.secretsmanager.model.tags import merged_tags
+from redrive.services.secretsmanager.model.tags import merged_tags, read_tags
 from redrive.store.api import Transaction
 
 
@@ -99,7 +99,7 @@ def tag_resource(tx: Transaction, caller: Caller, *, secret_id: str, tags: Seque
     Errors: ResourceNotFoundException; InvalidParameterException; InvalidRequestException (deleted).
     Source: https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_TagResource.html
     """
-    context = request_tags({str(tag["Key"]): str(tag["Value"]) for tag in tags})
+    context = request_tags(read_tags(tags))
     found = find(tx, caller, "TagResource", secret_id, more=context)
     tx.resources.put(found.scope, replace(found.secret, tags=merged_tags(found.secret.tags, tags)))
     return {}
