@@ -302,7 +302,7 @@ def test_recreated_parameter_begins_with_version_one(ssm) -> None:
     assert len(ssm.get_parameter_history(Name="a")["Parameters"]) == 1
 
 
-def test_tags_are_kept(ssm) -> None:
+def test_tags_of_a_parameter_are_added_listed_and_removed(ssm) -> None:
     put(ssm, "a", Tags=[{"Key": "k", "Value": "1"}])
     at = {"ResourceType": "Parameter", "ResourceId": "a"}
     ssm.add_tags_to_resource(**at, Tags=[{"Key": "l", "Value": "2"}])
