@@ -12,14 +12,17 @@ from tempfile import TemporaryDirectory
 from botocore.exceptions import BotoCoreError, ClientError
 from rich.console import Console
 
-from benchmarks import events, handler, lag, patterns, prove, schedules, startup, stores, travel
+from benchmarks import dynamodb, events, handler, kinesis, lag, patterns, prove, schedules, startup, stores, travel
 from benchmarks.dialects import Dialect, JsonDialect
-from benchmarks.peers import PEERS, running
+from benchmarks.peers import DYNALITE, PEERS, running
 from benchmarks.processes import ENVIRONMENT, NotStarted, ServerProcess, free_port, redrive_command, serving
 from benchmarks.report import Figure, Row, machine, show_figures, show_ratios, show_rows, write_json
 from benchmarks.sqs import Measured
 
-SUITES = ("startup", "time", "schedules", "lag", "handler", "patterns", "prove", "sqs", "events", "stores")
+SUITES = (
+    "startup", "time", "schedules", "lag", "handler", "patterns", "prove", "sqs", "events", "dynamodb", "kinesis",
+    "stores",
+)  # fmt: skip
 WIDTH_OF_PAPER = 150
 
 
@@ -56,6 +59,12 @@ def main() -> None:
         results |= rows
     if "events" in wanted:
         results |= _events(console, arguments)
+    if "dynamodb" in wanted:
+        tables = _dynamodb(console, arguments)
+        show_ratios(console, tables)
+        results |= {f"dynamodb, {name}": rows for name, rows in tables.items()}
+    if "kinesis" in wanted:
+        results |= _kinesis(console, arguments)
     if "stores" in wanted:
         for name, opened in (("in a file", stores.in_file), ("in PostgreSQL", stores.in_postgresql)):
             with opened() as (server, database):
@@ -84,6 +93,40 @@ def _sqs(console: Console, arguments: argparse.Namespace) -> dict[str, list[Row]
                 measure(f"{peer.name} {version}", server, dialect)
         except (NotStarted, OSError, ValueError) as error:
             console.print(f"{peer.name} is left out: {error}")
+    return results
+
+
+def _dynamodb(console: Console, arguments: argparse.Namespace) -> dict[str, list[Row]]:
+    """Rows of DynamoDB by server. Only our own have the large table: others would take too long to fill theirs."""
+    results: dict[str, list[Row]] = {}
+
+    def measure(name: str, server: ServerProcess, *, backlog: bool) -> None:
+        loads = dynamodb.Measured(server, runs=arguments.runs)
+        results[name] = list(loads.rows(arguments.seconds, backlog=backlog))
+        show_rows(console, f"DynamoDB: {name}, {server.rss_mb():,.0f} MB afterwards", results[name])
+
+    for name, durable in (("redrive, durable", True), ("redrive, in memory", False)):
+        with _redrive(durable=durable) as server:
+            measure(name, server, backlog=arguments.backlog and durable)
+    for peer in (peer for peer in (DYNALITE, *PEERS) if arguments.peers and peer.name in dynamodb.PEERS_WITH_TABLES):
+        try:
+            with running(peer) as (server, _, version):
+                measure(f"{peer.name} {version}", server, backlog=False)
+        except (NotStarted, OSError, ValueError) as error:
+            console.print(f"{peer.name} is left out: {error}")
+    return results
+
+
+def _kinesis(console: Console, arguments: argparse.Namespace) -> dict[str, list[Row | Figure]]:
+    """Rows of Kinesis by server, and how soon functions start with records."""
+    results: dict[str, list[Row | Figure]] = {}
+    for name, durable in (("redrive, durable", True), ("redrive, in memory", False)):
+        with _redrive("--limits", "relaxed", durable=durable) as server:
+            measured = kinesis.Measured(server, runs=arguments.runs)
+            rows, figures = list(measured.rows(arguments.seconds)), list(measured.figures())
+        results[f"kinesis, {name}"] = [*rows, *figures]
+        show_rows(console, f"Kinesis: {name}", rows)
+        show_figures(console, f"Kinesis, how late functions start: {name}", figures)
     return results
 
 
@@ -150,7 +193,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure redrive.")
     parser.add_argument("suite", nargs="?", default="all", choices=[*SUITES, "all"])
     parser.add_argument("--peers", action="store_true", help="also measure other servers of the same API")
-    parser.add_argument("--backlog", action="store_true", help="also drain a queue that holds 1,000,000 messages")
+    parser.add_argument("--backlog", action="store_true", help="also loads on a queue and a table that hold 1,000,000")
     parser.add_argument("--seconds", type=float, default=3, help="how long each load lasts")
     parser.add_argument("--faults", type=int, metavar="N", help="prove with up to N faults, in the place of 2 and 3")
     parser.add_argument("--runs", type=int, default=3, help="how often each load runs; the median counts")

@@ -97,6 +97,15 @@ PEERS = (
 )  # fmt: skip
 
 
+DYNALITE = Peer(
+    "dynalite", Npm("dynalite"),
+    command=lambda folder, port: [
+        str(folder / "node_modules/.bin/dynalite"), "--host", "127.0.0.1", "--port", str(port), "--createTableMs", "0",
+    ],
+)  # fmt: skip
+"""A server of DynamoDB alone."""
+
+
 @contextmanager
 def running(peer: Peer) -> Iterator[tuple[ServerProcess, Dialect, str]]:
     """A peer, its dialect, and its version; installed first if it is not in the cache. Errors: NotStarted."""

@@ -66,8 +66,8 @@ def main() -> None:
     print(f"{machine()}\nlogs: {folder}", flush=True)
     with serving(durable=True) as database:
         url = database.url
-        with nodes_on(url, arguments.nodes, folder) as nodes:
-            _wait_for(nodes)
+        with nodes_on(("--store", url), arguments.nodes, folder) as nodes:
+            wait_for(nodes)
             load = _prepared(nodes)
             weather = Weather(
                 nodes, None if arguments.no_restart else database,
@@ -78,14 +78,19 @@ def main() -> None:
             senders = load.start(load.senders, load.over)
             weather.run()
             load.over.set()
-            _join(senders)
+            join(senders)
             wrong = [*_unsettled(load, url)]
             over.set()
-            _join(receivers)
+            join(receivers)
             _show(load, weather)
             wrong += [*_wrong(load), *weather.ended_alone, *load.defects]
             wrong += [f"{node.log}: SIGTERM ended it with {code}" for node in nodes if (code := node.stop())]
-            wrong += _said(nodes)
+            wrong += said(nodes)
+    tell(wrong)
+
+
+def tell(wrong: Sequence[str]) -> None:
+    """Print what is wrong, one of each kind, and end with exit code 1 if anything is."""
     print(f"\n{len(wrong)} things are wrong" if wrong else "\nnothing is wrong")
     kinds: defaultdict[str, list[str]] = defaultdict(list)
     for line in wrong:
@@ -228,7 +233,7 @@ def _show(load: Load, weather: Weather) -> None:
         print(f"  {count:8,} {outcome}")
 
 
-def _said(nodes: Sequence[Node]) -> Iterator[str]:
+def said(nodes: Sequence[Node]) -> Iterator[str]:
     """A line of a node's log that tells of a broken promise."""
     for node in nodes:
         for line in node.log.read_text(errors="replace").splitlines():
@@ -237,7 +242,8 @@ def _said(nodes: Sequence[Node]) -> Iterator[str]:
                 yield f"{node.log.name}: {line[:300]}"
 
 
-def _wait_for(nodes: Sequence[Node]) -> None:
+def wait_for(nodes: Sequence[Node]) -> None:
+    """Wait until all nodes answer. Errors: RuntimeError."""
     for node in nodes:
         deadline = time.monotonic() + 60
         while not isinstance(Nodes([node.port]).aws("AmazonSQS.ListQueues", {}), Done):
@@ -246,7 +252,8 @@ def _wait_for(nodes: Sequence[Node]) -> None:
             time.sleep(0.1)
 
 
-def _join(threads: Sequence[threading.Thread]) -> None:
+def join(threads: Sequence[threading.Thread]) -> None:
+    """Wait until all threads have ended."""
     for thread in threads:
         thread.join(60)
 

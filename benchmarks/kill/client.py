@@ -13,8 +13,14 @@ from dataclasses import dataclass
 from redrive.core.documents import Document
 
 TIMEOUT_S = 20
-JSON_TYPES = {"AmazonSQS": "application/x-amz-json-1.0", "DynamoDB_20120810": "application/x-amz-json-1.0"}
-SERVICES = {"AmazonSQS": "sqs", "DynamoDB_20120810": "dynamodb"}
+JSON_TYPES = {
+    "AmazonSQS": "application/x-amz-json-1.0", "DynamoDB_20120810": "application/x-amz-json-1.0",
+    "DynamoDBStreams_20120810": "application/x-amz-json-1.0", "Kinesis_20131202": "application/x-amz-json-1.1",
+}  # fmt: skip
+SERVICES = {
+    "AmazonSQS": "sqs", "DynamoDB_20120810": "dynamodb", "DynamoDBStreams_20120810": "dynamodb",
+    "Kinesis_20131202": "kinesis",
+}  # fmt: skip
 SIGNATURE = (
     "AWS4-HMAC-SHA256 Credential=test/20261120/us-east-1/{service}/aws4_request, "
     "SignedHeaders=content-type;host;x-amz-date, Signature=" + "0" * 64

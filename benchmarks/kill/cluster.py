@@ -22,10 +22,11 @@ DOWN_S = 1.0
 class Node:
     """A redrive server that may be killed. What it prints goes on in one file over its lives."""
 
-    def __init__(self, store: str, log: Path) -> None:
+    def __init__(self, store: Sequence[str], log: Path) -> None:
+        """`store`: the options that name the store."""
         self.port = free_port()
         self.log = log
-        self._command = redrive_command(self.port, "--store", store)
+        self._command = redrive_command(self.port, *store)
         self._process: subprocess.Popen[bytes]
         self.start()
 
@@ -93,8 +94,8 @@ class Weather:
 
 
 @contextmanager
-def nodes_on(store: str, count: int, folder: Path) -> Iterator[list[Node]]:
-    """So many nodes on a store, while the block runs. Each has a log in the folder."""
+def nodes_on(store: Sequence[str], count: int, folder: Path) -> Iterator[list[Node]]:
+    """So many nodes on a store, while the block runs. Each has a log in the folder; `store` are options."""
     nodes: list[Node] = []
     try:
         nodes.extend(Node(store, folder / f"node-{number}.log") for number in range(count))

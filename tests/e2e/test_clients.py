@@ -17,6 +17,11 @@ JAVASCRIPT = ROOT / ".venv" / "clients" / "javascript"
 """Where the example's libraries are installed."""
 
 
+needs_node = pytest.mark.skipif(
+    shutil.which("node") is None or not (JAVASCRIPT / "node_modules").exists(), reason="Node.js or npm is not installed"
+)
+
+
 @pytest.fixture(scope="module")
 def server() -> Iterator[ServerProcess]:
     """One server in real time: these programs wait for it."""
@@ -56,9 +61,30 @@ def test_powertools_names_the_record_that_failed_and_repeats_no_other(server: Se
     assert run(server, str(PYTHON), "powertools_batch.py") == [answer, answer, "charged one two"]
 
 
-@pytest.mark.skipif(
-    shutil.which("node") is None or not (JAVASCRIPT / "node_modules").exists(), reason="Node.js or npm is not installed"
-)
+def test_pynamodb_reads_by_indexes_and_sees_what_failed(server: ServerProcess) -> None:
+    assert run(server, str(PYTHON), "pynamodb_orders.py") == [
+        "paid, by price: 10 8 6 4",
+        "ann's, by price: 5 4 3 2 1 0",
+        "paid now: 7",
+        "second order 1: ConditionalCheckFailedException",
+        "transaction: ConditionalCheckFailed None",
+        "orders: 12",
+    ]
+
+
+@needs_node
+def test_electrodb_keeps_two_entities_in_one_table(server: ServerProcess) -> None:
+    shutil.copy(EXAMPLES / "javascript" / "electrodb.mjs", JAVASCRIPT)
+
+    assert run(server, "node", "--no-warnings", "electrodb.mjs", cwd=JAVASCRIPT) == [
+        "order o1 again: ConditionalCheckFailedException",
+        "paid: o1 o2 o4",
+        "transaction canceled: true",
+        "open and dear: o5",
+    ]
+
+
+@needs_node
 def test_sdk_for_javascript_reads_what_a_schedule_sent(server: ServerProcess) -> None:
     shutil.copy(EXAMPLES / "javascript" / "run.mjs", JAVASCRIPT)
 

@@ -19,6 +19,7 @@ from tests.fuzz.furniture import (
     ROLE,
     STREAM,
     TEMPLATE,
+    TOPIC,
     TRUST,
     archive,
     known,
@@ -46,6 +47,30 @@ QUEUE_POLICY = {
 }
 
 EXAMPLES: Mapping[tuple[str, str], Mapping[str, object]] = {
+    ("sns", "CreateTopic"): {"Name": "fresh.fifo", "Attributes": {"FifoTopic": "true"}},
+    ("sns", "Subscribe"): {
+        "TopicArn": TOPIC,
+        "Protocol": "sqs",
+        "Endpoint": DLQ,
+        "Attributes": {"FilterPolicy": '{"a":[{"prefix":"b"}]}', "RawMessageDelivery": "true"},
+    },
+    ("sns", "Publish"): {
+        "TopicArn": TOPIC,
+        "Message": "m",
+        "Subject": "s",
+        "MessageAttributes": {"a": {"DataType": "String", "StringValue": "bc"}},
+    },
+    ("sns", "PublishBatch"): {
+        "TopicArn": TOPIC,
+        "PublishBatchRequestEntries": [{"Id": "1", "Message": "m"}, {"Id": "2", "Message": ""}],
+    },
+    ("sns", "SetTopicAttributes"): {"TopicArn": TOPIC, "AttributeName": "DeliveryPolicy", "AttributeValue": "{}"},
+    ("sns", "AddPermission"): {
+        "TopicArn": TOPIC,
+        "Label": "l",
+        "AWSAccountId": ["111111111111"],
+        "ActionName": ["Publish"],
+    },
     ("sqs", "CreateQueue"): {"QueueName": "fresh", "Attributes": {"VisibilityTimeout": "1", "DelaySeconds": "2"}},
     ("sqs", "SetQueueAttributes"): {"QueueUrl": _URL, "Attributes": {"Policy": json.dumps(QUEUE_POLICY)}},
     ("sqs", "SendMessage"): {

@@ -26,6 +26,7 @@ TRUST = {
 }
 ALLOW_ALL = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/worker"
+TOPIC = f"arn:aws:sns:us-east-1:{ACCOUNT}:news"
 QUEUE = f"arn:aws:sqs:us-east-1:{ACCOUNT}:orders"
 DLQ = f"arn:aws:sqs:us-east-1:{ACCOUNT}:dead"
 FUNCTION = f"arn:aws:lambda:us-east-1:{ACCOUNT}:function:echo"
@@ -69,6 +70,7 @@ def _furniture() -> Snapshot:
     _bus(world)
     _stream(world)
     _secrets(world)
+    _topics(world)
     world.client("cloudwatch").put_metric_data(Namespace="Shop", MetricData=[{"MetricName": "Orders", "Value": 3}])
     world.client("cloudformation").create_stack(StackName="shop", TemplateBody=TEMPLATE)
     world.settle()
@@ -133,6 +135,14 @@ def _bus(world: World) -> None:
     events.create_connection(Name="known", AuthorizationType="API_KEY", AuthParameters=key)
 
 
+def _topics(world: World) -> None:
+    """A topic with a subscription that filters, and a FIFO topic."""
+    sns = world.client("sns")
+    sns.create_topic(Name="news")
+    sns.create_topic(Name="news.fifo", Attributes={"FifoTopic": "true", "ContentBasedDeduplication": "true"})
+    sns.subscribe(TopicArn=TOPIC, Protocol="sqs", Endpoint=QUEUE, Attributes={"FilterPolicy": '{"a":[{"prefix":"b"}]}'})
+
+
 def known() -> Mapping[str, tuple[object, ...]]:
     """What a caller may put under a member's name and be understood, most of the time."""
     policies = (json.dumps(ALLOW_ALL), json.dumps(TRUST))
@@ -140,6 +150,7 @@ def known() -> Mapping[str, tuple[object, ...]]:
     url = f"http://127.0.0.1:4566/{ACCOUNT}/"
     return {
         "QueueUrl": (url + "orders", url + "orders.fifo", url + "dead", url + "nobody"),
+        "TopicArn": (TOPIC, f"{TOPIC}.fifo", f"{TOPIC}x"),
         "QueueName": ("orders", "orders.fifo", "dead", "fresh", "fresh.fifo"),
         "SourceArn": (DLQ, QUEUE),
         "DestinationArn": (QUEUE, DLQ),

@@ -12,6 +12,7 @@ from redrive.sim.users.workload import Workload
 from redrive.wire.model.files import Models
 from tests.simulation.planted import ALSO_BROKEN, PLANTS, Plant
 from tests.simulation.planted_exchange import EXCHANGE_PLANTS
+from tests.simulation.planted_streams import STREAM_PLANTS
 
 SEEDS_MAX = 12
 
@@ -46,3 +47,16 @@ def test_planted_defect_is_found_at_an_exchange(plant: Plant, models: Models) ->
 def test_every_rule_holds_at_an_exchange(seed: int, models: Models) -> None:
     """The same seeds pass without a defect."""
     run_seed(seed, models=models, establish=Workload.exchange)
+
+
+@pytest.mark.parametrize("plant", STREAM_PLANTS, ids=lambda plant: plant.__name__)
+def test_planted_defect_is_found_at_streams(plant: Plant, models: Models) -> None:
+    """Order, checkpoints, batches that are split, shards, windows, indexes and retries have checkers that see."""
+    with plant():
+        assert first_broken_rule(models, Workload.streams) in STREAM_PLANTS[plant]
+
+
+@pytest.mark.parametrize("seed", range(1, 4))
+def test_every_rule_holds_at_streams(seed: int, models: Models) -> None:
+    """The same seeds pass without a defect."""
+    run_seed(seed, models=models, establish=Workload.streams)

@@ -13,7 +13,7 @@ MODULE_LINES_MAX = 600
 FUNCTION_LINES_MAX = 70
 NAMELESS = frozenset({"common", "helper", "helpers", "manager", "managers", "misc", "util", "utils"})
 
-MODULE_SIZE_EXCEPTIONS: dict[str, str] = {}
+MODULE_SIZE_EXCEPTIONS: dict[str, str] = {"cli/surface.py": "written by `make docs`, from the model of our own surface"}
 FUNCTION_SIZE_EXCEPTIONS: dict[str, str] = {}
 
 

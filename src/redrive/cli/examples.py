@@ -23,6 +23,10 @@ EXAMPLES = {
         "A file arrives, its function fails, the dead letter is sent again; and patterns that do not match.",
         "Run it, with a server: python {path}/run.py",
     ),
+    "four-modes": (
+        "One function that fails, invoked in Lambda's four modes: every attempt, and what is left where.",
+        "Run it: python {path}/run.py",
+    ),
     "handlers": (
         "Handlers that use redrive.handler: charges, imports, streams, reports.",
         "Each says what it is for and what it needs. Begin with {path}/charge_once.py.",

@@ -29,6 +29,7 @@ COMMANDS = {
     "examples": ("redrive.cli.examples", "List the examples, or write one into this directory."),
     "fault": ("redrive.cli.fault", "Have calls to a target fail or be slow, to see what happens then."),
     "logs": ("redrive.cli.logs", "Print what a function has logged, and go on with it."),
+    "mailbox": ("redrive.cli.mailbox", "Show the e-mail and text messages that topics would have sent."),
     "prove": ("redrive.cli.prove", "Search for a history in which a handler loses or repeats work."),
     "queues": ("redrive.cli.queues", "Show what is in the queues, and whose dead letters they take."),
     "reset": ("redrive.cli.reset", "Have a server forget everything."),

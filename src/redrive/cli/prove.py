@@ -28,6 +28,10 @@ PROGRESS_EVERY = 25
 PROGRESS_EVERY_MS = 10_000
 """The time between two lines of progress, if there is no terminal."""
 EXIT_UNFINISHED = 3
+TRIGGERS = ("sqs", "eventbridge", "lambda", "kinesis", "dynamodb")
+"""The values of `redrive.prove.stage.trigger.Kind`, which is imported when a proof begins."""
+RECORDS_TOLD_MAX = 5
+"""Of how many records the report shows what they say."""
 EVENT_CHARS_MAX = 600
 """How much of the event is printed."""
 
@@ -36,7 +40,9 @@ EVENT_CHARS_MAX = 600
 @click.argument("handler", required=False, metavar="MODULE:HANDLER")
 @click.option("--event", type=click.Path(path_type=Path), help="The message or event, or an SQS event, in JSON.")
 @click.option("--faults", default=3, show_default=True, type=click.IntRange(0, 6), help="Up to how many faults.")
-@click.option("--trigger", type=click.Choice(["sqs", "eventbridge"]), help="What feeds it.")
+@click.option(
+    "--trigger", type=click.Choice(["sqs", "eventbridge", "lambda", "kinesis", "dynamodb"]), help="What feeds it."
+)
 @click.option("--event-type", help="The kind of AWS's own event to make, as in 'Object Created'.")
 @click.option("--rule", metavar="LOGICAL_ID", help="Which of the template's rules invokes it.")
 @click.option("--save-event", type=click.Path(path_type=Path), help="Write the event to a file, to change it.")
@@ -209,6 +215,8 @@ def _until(seconds: float | None) -> Callable[[], bool]:
 
 
 def _print(verdict: Verdict) -> None:
+    from redrive.prove.stage.trigger import record_text
+
     console = Console(highlight=False, soft_wrap=True)
     found = verdict.counterexample
     is_finished = verdict.bounds.is_finished
@@ -218,10 +226,13 @@ def _print(verdict: Verdict) -> None:
     console.print(f"  effects of a clean run: {escape(effects)}")
     console.print(f"  ledger: {escape(verdict.ledger or 'none was recognised')}")
     for name, guess in verdict.assumptions.items():
-        way = " (declare it with --template)" if name.startswith(("table ", "queue ")) else ""
+        way = " (declare it with --template)" if name.startswith(("table ", "queue ", "mapping")) else ""
         print_paragraph(console, f"{name}: {guess}{way}", first="  assumed: ")
-    if verdict.trigger.value == "eventbridge":
+    if verdict.trigger.is_direct:
         console.print(f"  event: {escape(_cut(verdict.bodies[0]))}")
+    if verdict.trigger.is_stream:
+        for number, body in enumerate(verdict.bodies[:RECORDS_TOLD_MAX], 1):
+            console.print(f"  record {number}: {escape(_cut(record_text(body)))}")
     if found is not None:
         _print_story(console, found)
 

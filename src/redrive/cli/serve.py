@@ -12,7 +12,7 @@ from redrive.cli.place import place_of, store_option
 from redrive.core.clock import SystemClock, parse_instant
 from redrive.core.errors import UserError
 from redrive.core.leniency import OnUnknown
-from redrive.core.limits import Limits
+from redrive.core.limits import Limits, Rates
 from redrive.core.log import LineLog
 from redrive.engine.build import Settings
 from redrive.gateway.keys import VARIABLE, read_keys
@@ -49,6 +49,10 @@ GARBAGE_THRESHOLD = 50_000
 @click.option("--slots", default=32, show_default=True, type=click.IntRange(1, 1_000), help="Attempts at once.")
 @click.option("--limits", type=click.Choice(["strict", "relaxed"]), default="strict", help="Whether quotas hold.")
 @click.option(
+    "--rates", type=click.Choice([rates.value for rates in Rates]), default="real-time", show_default=True,
+    help="Whether quotas for one second hold in virtual time too, where any number of requests may share a second.",
+)  # fmt: skip
+@click.option(
     "--strict-templates", is_flag=True, help="Refuse unknown template properties, as AWS does, instead of warning."
 )
 @click.option(
@@ -74,7 +78,7 @@ GARBAGE_THRESHOLD = 50_000
 def command(
     host: str, port: int, allowed_hosts: tuple[str, ...], allowed_origins: tuple[str, ...],
     called_hosts: tuple[str, ...], data: Path | None, store: str | None, clock: str, start: str | None, seed: int,
-    account: str, slots: int, limits: str, strict_templates: bool, on_unknown: str, execution_id: str,
+    account: str, slots: int, limits: str, rates: str, strict_templates: bool, on_unknown: str, execution_id: str,
     require_signatures: bool | None, keys: tuple[str, ...], cloudtrail: bool, verbose: bool,
 ) -> None:  # fmt: skip
     """Serve AWS's APIs from this machine.
@@ -90,7 +94,8 @@ def command(
         data=place, account=account, virtual=clock == "virtual",
         start=None if start is None else _instant(start), seed=seed, slots=slots,
         settings=Settings(
-            Limits(limits), strict_templates, ExecutionIds(execution_id), OnUnknown(on_unknown), _hosts(called_hosts)
+            Limits(limits), strict_templates, ExecutionIds(execution_id), OnUnknown(on_unknown), _hosts(called_hosts),
+            Rates(rates),
         ),
         require_signatures=require_signatures,
         keys=read_keys([*keys, *os.environ.get(VARIABLE, "").split()], account=account),

@@ -245,6 +245,27 @@ class Cleared(TypedDict):
     cleared: int
 
 
+class Mail(TypedDict):
+    """`Mail` of the model."""
+
+    id: str
+    at: str
+    protocol: str
+    address: str
+    topic: str
+    subject: str
+    text: str
+    link: str
+    message_id: str
+
+
+class ListMailAnswer(TypedDict):
+    """`ListMailAnswer` of the model."""
+
+    mail: list[Mail]
+    after: str | None
+
+
 class StoreReport(TypedDict):
     """`StoreReport` of the model."""
 
@@ -484,6 +505,29 @@ class Surface:
     def clear_fault(self, *, id: str) -> Cleared:
         """Forget one fault."""
         return cast(Cleared, call(self._endpoint_url, "ClearFault", {"id": id}))
+
+    def list_mail(
+        self,
+        *,
+        address: str | None = None,
+        region: str | None = None,
+        account: str | None = None,
+        limit: int | None = None,
+        after: str | None = None,
+    ) -> ListMailAnswer:
+        """List the e-mail and text messages that SNS would have sent, the oldest first."""
+        given: dict[str, object] = {
+            "address": address,
+            "region": region,
+            "account": account,
+            "limit": limit,
+            "after": after,
+        }
+        return cast(ListMailAnswer, call(self._endpoint_url, "ListMail", given))
+
+    def get_mail(self, *, id: str, region: str | None = None, account: str | None = None) -> Mail:
+        """Show one captured e-mail or text message."""
+        return cast(Mail, call(self._endpoint_url, "GetMail", {"id": id, "region": region, "account": account}))
 
     def get_store_report(self) -> StoreReport:
         """Read the whole store, as it is at one instant, and say what is wrong with it, how large it is."""

@@ -13,7 +13,7 @@ import math
 import re
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn, TypeVar, Union, cast
 
 Document = dict[str, Any]
@@ -27,6 +27,31 @@ T = TypeVar("T")
 _HALF_PAIR = re.compile(r"\\u[dD][89a-fA-F]")
 
 _Decoder = Callable[[Any], Any]
+
+
+class EncodedDocument(Mapping[str, Any]):
+    """A document that is JSON already. `text` goes into an answer as it is; reading a key parses the text once."""
+
+    __slots__ = ("_load", "_loaded", "text")
+
+    def __init__(self, text: bytes, load: Callable[[bytes], Mapping[str, Any]]) -> None:
+        self.text = text
+        self._load = load
+        self._loaded: Mapping[str, Any] | None = None
+
+    def __getitem__(self, key: str) -> Any:
+        return self._read()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._read())
+
+    def __len__(self) -> int:
+        return len(self._read())
+
+    def _read(self) -> Mapping[str, Any]:
+        if self._loaded is None:
+            self._loaded = self._load(self.text)
+        return self._loaded
 
 
 def dump_json(value: object) -> str:

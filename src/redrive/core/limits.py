@@ -1,4 +1,4 @@
-"""Whether quotas apply."""
+"""Whether quotas apply, and when those that count by the second do."""
 
 from __future__ import annotations
 
@@ -13,3 +13,14 @@ class Limits(enum.Enum):
 
     STRICT = "strict"
     RELAXED = "relaxed"
+
+
+class Rates(enum.Enum):
+    """When requests beyond a rate per second are refused: DynamoDB's throughput, the writes to Kinesis's shards.
+
+    A virtual clock stands still while a test runs, so any number of requests would fall into one second. REAL_TIME
+    limits rates only where time passes by itself. Limits.RELAXED removes rates altogether.
+    """
+
+    REAL_TIME = "real-time"
+    ALWAYS = "always"

@@ -196,6 +196,10 @@ class DeliveryWorker:
         origin = _begun(tx, source, delivery)
         if self._gave_up_by_age(tx, source, origin, delivery):
             return
+        held_until = source.held_until(tx, delivery)
+        if held_until is not None:
+            self._postponed(tx, delivery, Later(held_until))
+            return
         fault = hinder(tx, delivery)
         if isinstance(fault, Held):
             tx.deliveries.postpone(delivery, due_at=fault.until)

@@ -8,8 +8,10 @@ shape. Required members have no default. The answer has AWS's own keys. The regi
 botocore's model, so no parameter can be forgotten or invented.
 
 Most answers are Documents. Some calls cannot be answered inside one transaction. For them there are `Wait` (try again
-when something happens), `Outside` (run this between two transactions), `Beforehand` (compute this, then call again) and
-`ByNode` (let the server run this).
+when something happens), `Outside` (run this between two transactions), `Beforehand` (compute this, then call again)
+and `ByNode` (let the server run this). Answers
+that are streams of events are `EventStream` (further steps give further events) and `StreamedOutside` (run this, and
+pass on what the run gives).
 """
 
 from __future__ import annotations
@@ -54,6 +56,52 @@ class Outside:
     resume: Resume
 
 
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """How a stream of events goes on: by `resume`, when a topic is notified, and at `again_at` at the latest.
+
+    `leave` is a step for the end of a caller who has gone before the stream's end.
+    """
+
+    resume: Callable[[Transaction], EventStream | ServiceError]
+    topics: tuple[str, ...]
+    again_at: Instant
+    leave: Callable[[Transaction], None]
+
+
+@dataclass(frozen=True, slots=True)
+class EventStream:
+    """An answer that is a stream of events: those of now, and how it goes on; without `more` it ends after them.
+
+    `name` is the member of AWS's answer that is the stream, `members` are the others. An event is `{kind: members}`. A
+    ServiceError that `resume` answers ends the stream.
+    """
+
+    name: str
+    members: Document
+    events: tuple[Document, ...]
+    more: Continuation | None = None
+
+    @property
+    def document(self) -> Document:
+        """The whole answer as it is now, for callers who do not wait."""
+        return {**self.members, self.name: list(self.events)}
+
+
+@dataclass(frozen=True, slots=True)
+class StreamedOutside:
+    """Run the invocation between two transactions, and send on each piece that the function gives while it runs.
+
+    `members` are those of the answer beside its stream, `event_of` makes an event of a piece. `resume` gives the events
+    after the run; if nothing was sent before, it may refuse the call.
+    """
+
+    invocation: Invocation
+    members: Document
+    event_of: Callable[[bytes], Document]
+    resume: Callable[[Transaction, InvocationResult], EventStream | ServiceError]
+
+
 IsWanted = Callable[[], bool]
 """Whether somebody still waits for the answer."""
 
@@ -87,7 +135,7 @@ class OutsideNeeded(Exception):
         self.outside = outside
 
 
-Answer = Document | Wait | Outside | ByNode | Beforehand | ServiceError
+Answer = Document | Wait | Outside | ByNode | Beforehand | EventStream | StreamedOutside | ServiceError
 """A returned ServiceError refuses the call as a raised one does, but what the operation has written is committed."""
 
 F = TypeVar("F", bound=Callable[..., Answer])

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
 from redrive.delivery.operation import Outside
+from redrive.delivery.outside.invocation import Invocation, InvocationResult
 from redrive.store.api import Transaction
 
 
@@ -38,7 +40,33 @@ class WebCall:
 WebAnswer = Document
 """`Status`, `Headers` (a list of pairs) and `Body` (bytes)."""
 
-ServeUrl = Callable[[Transaction, WebCall], "WebAnswer | Outside | ServiceError"]
+
+class WebPieces(Protocol):
+    """Makes of the pieces of a function's answer the head of the response, and the pieces of its body."""
+
+    def begin(self, content_type: str) -> None:
+        """The function begins to answer with this type."""
+        ...
+
+    def feed(self, piece: bytes) -> tuple[WebAnswer | None, bytes]:
+        """The head, if this piece completes the head, and what is of the body."""
+        ...
+
+    def end(self) -> tuple[WebAnswer | None, bytes]:
+        """The same, after the last piece."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class StreamedWeb:
+    """Run the invocation, and send on what it gives. `resume` answers if the function has not begun an answer."""
+
+    invocation: Invocation
+    pieces: WebPieces
+    resume: Callable[[Transaction, InvocationResult], WebAnswer]
+
+
+ServeUrl = Callable[[Transaction, WebCall], "WebAnswer | Outside | StreamedWeb | ServiceError"]
 """Answers a request to a function's URL, as a step. Errors are answers, not exceptions."""
 
 
@@ -53,3 +81,7 @@ def no_urls(
 ) -> WebAnswer:
     """The ServeUrl of an engine without functions."""
     return web_answer(404, [("content-type", "text/plain")], f"There is no function URL {call.url_id}.".encode())
+
+
+CERTIFICATE = "signing.certificate"
+"""The fact of a store that holds the certificate of its signatures. With a path behind it: what the gateway serves."""

@@ -12,6 +12,8 @@ from redrive.services.events.archiving import ArchiveSweep
 from redrive.services.events.limits import REPLAYS_KEPT_MS
 from redrive.services.kinesis.retention import StreamSweep
 from redrive.services.logs.retention import LogSweep
+from redrive.services.sns.limits import MAIL_AGE_MS
+from redrive.services.sns.retention import TopicSweep
 from redrive.services.sqs.limits import DEDUPLICATION_MS
 from redrive.services.sqs.retention import MessageSweep
 
@@ -19,6 +21,7 @@ _ARCHIVES = ArchiveSweep()
 _MESSAGES = MessageSweep()
 _RUNS = RunSweep()
 _STREAMS = TableStreamSweep()
+_TOPICS = TopicSweep()
 
 AGEING: tuple[Ageing, ...] = (
     Ageing(
@@ -35,6 +38,9 @@ AGEING: tuple[Ageing, ...] = (
     Ageing("log events", "the retention of their group, if it has one", LogSweep()),
     Ageing("records of streams of Kinesis, and closed shards", "the retention of their stream", StreamSweep()),
     Ageing("archived events", "the retention of their archive, if it has one", _ARCHIVES),
+    Ageing("messages that FIFO topics archive", "the retention of their topic's archive", _TOPICS),
+    Ageing("captured e-mail and text messages", f"{MAIL_AGE_MS // DAY_MS} days", _TOPICS),
+    Ageing("tokens of subscriptions", "until they expire", _TOPICS),
     Ageing("replays", f"{REPLAYS_KEPT_MS // DAY_MS} days after their end", _ARCHIVES),
     Ageing("records of DynamoDB streams", f"{STREAM_RETENTION_MS // HOUR_MS} hours", _STREAMS),
     Ageing("disabled DynamoDB streams", f"{STREAM_RETENTION_MS // HOUR_MS} hours after their end", _STREAMS),

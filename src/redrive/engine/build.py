@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from redrive.core.knobs import PRODUCTION, Knobs
 from redrive.core.leniency import OnUnknown
-from redrive.core.limits import Limits
+from redrive.core.limits import Limits, Rates
 from redrive.core.log import Log
 from redrive.delivery.deliver import DeliveryWorker
 from redrive.delivery.outside.invocation import Invoker
@@ -25,6 +25,7 @@ from redrive.engine.streams import STREAM_SOURCES
 from redrive.invoke.http_calls import HttpCalls
 from redrive.services.cloudformation.workers.macros import MacroWorker
 from redrive.services.cloudformation.workers.stacks import StackWorker
+from redrive.services.dynamodb.destinations import DestinationSource
 from redrive.services.dynamodb.workers.backfill import BackfillWorker
 from redrive.services.dynamodb.workers.expiry import ExpiryWorker
 from redrive.services.events.api_calls import ApiCalls
@@ -45,6 +46,8 @@ from redrive.services.scheduler.source import SchedulerSource
 from redrive.services.scheduler.workers.schedules import GroupDeletionWorker, ScheduleWorker
 from redrive.services.secretsmanager.workers.deletions import SecretDeletionWorker
 from redrive.services.secretsmanager.workers.rotations import RotationWorker
+from redrive.services.sns.source import SnsSource
+from redrive.services.sns.workers.replays import SnsReplayWorker
 from redrive.services.sqs.executions import executions_of
 from redrive.services.sqs.sampler import QueueSampler
 from redrive.services.sqs.visibility import count_visible, next_visible
@@ -157,9 +160,19 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         *_operations("cloudformation", "answers"),
         *_operations("events", "tails"),
         *_operations("scheduler", "occurrences"),
+        *_operations("sns", "mailbox"),
     ),
     "scheduler": _operations("scheduler", "groups", "schedules"),
     "secretsmanager": _operations("secretsmanager", "rotation", "secrets", "settings", "values"),
+    "sns": _operations(
+        "sns",
+        "confirmations",
+        "messages",
+        "permissions",
+        "subscriptions",
+        "tags",
+        "topics",
+    ),
     "sqs": _operations(
         "sqs",
         "attributes",
@@ -183,7 +196,8 @@ class Settings:
     as on AWS; if False, it is left out with a warning in the stack's events (docs/decisions/0009). `on_unknown`: how
     stacks handle resource types and properties that AWS has and redrive does not serve (0013). `execution_ids`: whether
     a schedule's execution has one id, or each of its attempts has its own. `called_hosts`: the hosts beyond this
-    machine that API destinations, and the authorization endpoints of connections, may call.
+    machine that API destinations, and the authorization endpoints of connections, may call. `rates`: whether requests
+    per second are also limited in virtual time.
     """
 
     limits: Limits = Limits.STRICT
@@ -191,6 +205,7 @@ class Settings:
     execution_ids: ExecutionIds = ExecutionIds.PER_OCCURRENCE
     on_unknown: OnUnknown = OnUnknown.REFUSE
     called_hosts: frozenset[str] = frozenset()
+    rates: Rates = Rates.REAL_TIME
 
 
 DEFAULTS = Settings()
@@ -203,21 +218,25 @@ def build_engine(
     """An engine over a store. `run` is the store's own, or that of the group commit in front of the store.
 
     In real time, functions that a fault slows down take that long, and stacks await what is being made; in virtual time
-    both take none.
+    both take none. Quotas for one second hold in real time, and in virtual time if the settings say so.
     """
     store.on_commit(lambda topics: log_misspellings(log, topics))
     store.on_commit(lambda topics: log_unknown(log, topics))
     faulty = FaultyInvoker(invoker, run, real_time=real_time, commits=store)
-    registry = bind_registry(store, models, settings)
+    registry = bind_registry(store, models, settings, real_time=real_time)
     workers = build_workers(log, settings, knobs, real_time=real_time)
     http = HttpCalls(allowed_hosts=settings.called_hosts)
     return Engine(run, registry, workers, faulty, log, http=http, serve_url=serve_url)
 
 
-def bind_registry(store: Store, models: Models, settings: Settings = DEFAULTS) -> Registry:
+def bind_registry(
+    store: Store, models: Models, settings: Settings = DEFAULTS, *, real_time: bool = False
+) -> Registry:  # fmt: skip
     """Bind the operations of all services to the store's transactions. Call this once for each store."""
     registry = Registry(models, SERVICES)
-    store.bind(BoundServices(registry, limits=settings.limits, on_unknown=settings.on_unknown))
+    has_rates = settings.limits is Limits.STRICT and (real_time or settings.rates is Rates.ALWAYS)
+    bound = BoundServices(registry, limits=settings.limits, has_rates=has_rates, on_unknown=settings.on_unknown)
+    store.bind(bound)
     return registry
 
 
@@ -227,9 +246,11 @@ def build_workers(
     """All workers of an engine. Each engine over a store needs its own."""
     sources: list[Source] = [
         # One for each kind of source, in alphabetical order.
+        DestinationSource(),
         EventsSource(ApiCalls()),
         LambdaSource(),
         SchedulerSource(settings.execution_ids),
+        SnsSource(),
     ]
     queues = QueueEvents(next_visible=next_visible, count_visible=count_visible, executions_of=executions_of)
     return [
@@ -250,6 +271,7 @@ def build_workers(
         RuleScheduleWorker(per_claim=knobs.occurrences_per_claim),
         ScheduleWorker(per_claim=knobs.occurrences_per_claim),
         SecretDeletionWorker(),
+        SnsReplayWorker(),
         StackWorker(is_strict=settings.strict_templates, real_time=real_time),
         StreamMappingWorker(STREAM_SOURCES, log),
         UpkeepWorker(AGEING, per_claim=knobs.rows_swept_per_claim),

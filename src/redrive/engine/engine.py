@@ -16,11 +16,12 @@ from redrive.core.documents import Document
 from redrive.core.errors import Bug, Conflict, ServiceError, Unavailable
 from redrive.core.log import Log
 from redrive.core.scope import Caller
-from redrive.delivery.operation import Answer, Beforehand, ByNode, Outside, Wait
+from redrive.delivery.operation import Answer, Beforehand, ByNode, EventStream, Outside, StreamedOutside, Wait
 from redrive.delivery.outside.errand import Result
 from redrive.delivery.outside.http_call import NO_HTTP, HttpCall, HttpCaller
-from redrive.delivery.outside.invocation import Invocation, Invoker
-from redrive.delivery.web import ServeUrl, no_urls
+from redrive.delivery.outside.invocation import Invocation, InvocationStatus, Invoker, invoke_streaming
+from redrive.delivery.outside.kept_pieces import KeptPieces
+from redrive.delivery.web import ServeUrl, StreamedWeb, WebAnswer, no_urls
 from redrive.delivery.worker import Attempt, FreeSlots, Worker
 from redrive.engine.registry import Registry
 from redrive.store.api import Step, Transaction
@@ -71,15 +72,15 @@ class Engine:
 
         Errors: ServiceError.
         """
-        return self.answered(lambda tx: self.registry.begin(tx, caller, service, operation, params))
+        return self.conclude(self.begun(lambda tx: self.registry.begin(tx, caller, service, operation, params)))
 
-    def answered(self, step: Step[Answer]) -> Document:
-        """Run the step of an operation to its end, in this thread. Errors: ServiceError."""
+    def begun(self, step: Step[Answer]) -> Answer:
+        """Run the step of an operation, after the work that it asks for. Errors: ServiceError."""
         answer = self.run(step)
         while isinstance(answer, Beforehand):
             answer.work()
             answer = self.run(step)
-        return self.conclude(answer)
+        return answer
 
     def conclude(self, answer: Answer) -> Document:
         """The document of an answer. Performs the outside part first, if there is one. Errors: a returned error."""
@@ -95,12 +96,55 @@ class Engine:
                     raise resumed
                 return resumed
             case Beforehand():
-                raise Bug("work that comes before an answer is done by `answered`")
+                raise Bug("work that comes before an answer is done by `begun`")
+            case EventStream() as stream:
+                return self.finished(stream).document
+            case StreamedOutside() as streamed:
+                return self.streamed(streamed).document
             case ByNode():
                 message = "This is about a server as a whole, and there is none around this engine."
                 raise ServiceError("ValidationException", message)
             case _:
                 return answer
+
+    def finished(self, stream: EventStream) -> EventStream:
+        """A stream with all events that there are without waiting. Nobody listens after that.
+
+        What comes at once ends with a step that gives no event, or that ends the stream by an error.
+        """
+        events = list(stream.events)
+        more = stream.more
+        while more is not None:
+            further = self.run(more.resume)
+            if isinstance(further, ServiceError) or not further.events:
+                break
+            events += further.events
+            more = further.more
+        if more is not None:
+            self.run(more.leave)
+        return EventStream(stream.name, stream.members, tuple(events))
+
+    def streamed(self, streamed: StreamedOutside) -> EventStream:
+        """The whole answer of a run that answers in pieces. Errors: an error that the call is refused with."""
+        pieces = KeptPieces()
+        ran = invoke_streaming(self.invoker, streamed.invocation, pieces)
+        resumed = self.run(lambda tx: streamed.resume(tx, ran))
+        if isinstance(resumed, ServiceError):
+            raise resumed
+        events = (*(streamed.event_of(piece) for piece in pieces.kept), *resumed.events)
+        return EventStream(resumed.name, streamed.members, events)
+
+    def served(self, streamed: StreamedWeb) -> WebAnswer:
+        """The whole response of a function that answers a request at its URL in pieces."""
+        kept = KeptPieces()
+        ran = invoke_streaming(self.invoker, streamed.invocation, kept)
+        answer = self.run(lambda tx: streamed.resume(tx, ran))
+        if not ran.is_streamed or ran.status is not InvocationStatus.OK:
+            return answer
+        streamed.pieces.begin(kept.content_type)
+        parts = [*map(streamed.pieces.feed, kept.kept), streamed.pieces.end()]
+        head = next((head for head, _ in parts if head is not None), answer)
+        return {**head, "Body": b"".join(piece for _, piece in parts)}
 
     def claim(self, free: FreeSlots, *, expected: Sequence[Worker] = ()) -> Claimed:
         """First beat, for every worker with due work: does inside work and returns outside work as attempts.

@@ -13,7 +13,14 @@ from redrive.core.clock import SECOND_MS
 from redrive.core.documents import dump_json
 from redrive.core.error_codes import FAULTS, THROTTLES
 from redrive.delivery.faults import CHANGED, Fault, all_faults, strike
-from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus, Invoker
+from redrive.delivery.outside.invocation import (
+    Invocation,
+    InvocationResult,
+    InvocationStatus,
+    Invoker,
+    ResponseStream,
+    invoke_streaming,
+)
 from redrive.engine.engine import Runner
 from redrive.invoke.endings import TimedOut, payload_of
 from redrive.store.api import Transaction
@@ -51,15 +58,24 @@ class FaultyInvoker:
             commits.on_others_commit(self._changed)
 
     def invoke(self, invocation: Invocation) -> InvocationResult:
+        return self._invoke(invocation, self._invoker.invoke)
+
+    def invoke_streaming(self, invocation: Invocation, response: ResponseStream) -> InvocationResult:
+        """See StreamingInvoker."""
+        return self._invoke(invocation, lambda one: invoke_streaming(self._invoker, one, response))
+
+    def _invoke(
+        self, invocation: Invocation, run: Callable[[Invocation], InvocationResult]
+    ) -> InvocationResult:  # fmt: skip
         fault = self._struck(invocation.function_arn, invocation.unqualified_arn)
         if fault is None:
-            return self._invoker.invoke(invocation)
+            return run(invocation)
         if self._real_time:
             self._closed.wait(min(fault.latency_ms, invocation.timeout_ms) / SECOND_MS)
         if fault.latency_ms >= invocation.timeout_ms:
             payload = payload_of(TimedOut(), invocation)
             return InvocationResult(InvocationStatus.FUNCTION_ERROR, payload, duration_ms=invocation.timeout_ms)
-        return _failed(fault) if fault.code else self._invoker.invoke(invocation)
+        return _failed(fault) if fault.code else run(invocation)
 
     def _struck(self, *arns: str) -> Fault | None:
         """The fault that strikes a run, or None. Runs no transaction while it is known that no faults exist."""

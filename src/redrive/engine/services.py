@@ -11,7 +11,16 @@ from redrive.core.errors import ServiceError
 from redrive.core.leniency import OnUnknown
 from redrive.core.limits import Limits
 from redrive.core.scope import Caller
-from redrive.delivery.operation import Answer, Beforehand, ByNode, Outside, OutsideNeeded, Wait
+from redrive.delivery.operation import (
+    Answer,
+    Beforehand,
+    ByNode,
+    EventStream,
+    Outside,
+    OutsideNeeded,
+    StreamedOutside,
+    Wait,
+)
 from redrive.delivery.sources.stream_sources import StartingPoint, StreamSource
 from redrive.engine.registry import Registry
 from redrive.engine.streams import STREAM_SOURCES
@@ -33,10 +42,12 @@ class BoundServices:
     user_of = staticmethod(access.user_of)
 
     def __init__(
-        self, registry: Registry, *, limits: Limits = Limits.STRICT, on_unknown: OnUnknown = OnUnknown.REFUSE,
+        self, registry: Registry, *, limits: Limits = Limits.STRICT, has_rates: bool = False,
+        on_unknown: OnUnknown = OnUnknown.REFUSE,
         streams: Sequence[StreamSource] = STREAM_SOURCES,
     ) -> None:  # fmt: skip
         self.limits = limits
+        self.has_rates = has_rates
         self._streams = {source.service: source for source in streams}
         self.on_unknown = on_unknown
         self._registry = registry
@@ -56,6 +67,9 @@ class BoundServices:
                 raise OutsideNeeded(answer)
             case ServiceError():
                 raise answer
+            case EventStream() | StreamedOutside():
+                message = f"{operation} answers with a stream of events; it cannot be called within a transaction."
+                raise ServiceError("ValidationException", message)
             case ByNode():
                 message = f"{operation} is about the server as a whole; it cannot be called within a transaction."
                 raise ServiceError("ValidationException", message)

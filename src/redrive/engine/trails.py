@@ -14,7 +14,7 @@ from redrive.core.clock import format_instant
 from redrive.core.documents import Document, dump_json
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller, Scope
-from redrive.delivery.operation import Answer, Outside
+from redrive.delivery.operation import Answer, EventStream, Outside, StreamedOutside
 from redrive.services.cloudtrail.model import data_events
 from redrive.services.cloudtrail.model.calls import CallKind, event_name
 from redrive.services.cloudtrail.model.records import ApiCall
@@ -79,7 +79,8 @@ def run_recorded(tx: Transaction, call: Call, run: Callable[[], Answer]) -> Answ
 def record_call(tx: Transaction, call: Call, answer: object) -> None:
     """Record a call by its answer. An answer that is still to come is not recorded, unless the call is about data."""
     is_data = call.kind is CallKind.DATA
-    if not isinstance(answer, dict | ServiceError) and not (is_data and isinstance(answer, Outside)):
+    comes_later = isinstance(answer, Outside | StreamedOutside | EventStream)
+    if not isinstance(answer, dict | ServiceError) and not (is_data and comes_later):
         return
     resources: tuple[Document, ...] = ()
     if is_data:

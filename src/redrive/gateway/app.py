@@ -22,16 +22,18 @@ from redrive.core.clock import Clock, Instant
 from redrive.core.documents import Document
 from redrive.core.entropy import Entropy, new_uuid
 from redrive.core.log import Log
-from redrive.delivery.operation import Beforehand, Outside, Wait
+from redrive.delivery.operation import Beforehand, EventStream, Outside, StreamedOutside, Wait
 from redrive.delivery.outside.invocation import InvocationResult
+from redrive.delivery.web import StreamedWeb
 from redrive.engine.engine import Engine
 from redrive.gateway.admin import ASSETS_PATH, Admin, is_health
 from redrive.gateway.chain import Exchange, Gateway
 from redrive.gateway.function_urls import UrlExchange, UrlTarget, may_be_url, url_target
 from redrive.gateway.guard import Guard, Preflight, Refused
-from redrive.gateway.http.ports import Reply
+from redrive.gateway.http.ports import Body, Reply
 from redrive.gateway.refusals import OWN_PATH, own_refusal, refusal
 from redrive.gateway.storage import Commits
+from redrive.gateway.streaming import Streamer, topics_of
 from redrive.gateway.waiters import Waiters
 from redrive.store.api import EVERYTHING, Step, Transaction
 from redrive.wire.message import HttpRequest, HttpResponse
@@ -81,6 +83,7 @@ class App:
         self._log = log
         self._waiters = Waiters()
         self._threads = ThreadPoolExecutor(SYNCHRONOUS_INVOCATIONS_MAX, thread_name_prefix="redrive-invoke")
+        self._streamer = Streamer(gateway, engine.invoker, clock, submit=self._submit, threads=self._threads)
         self._large = ThreadPoolExecutor(LARGE_BODIES_AT_ONCE_MAX, thread_name_prefix="redrive-decode")
         self._admin_threads = ThreadPoolExecutor(ADMIN_AT_ONCE_MAX, thread_name_prefix="redrive-admin")
         self._admin_count = 0
@@ -174,13 +177,32 @@ class App:
             self._opened(opened, reply)
 
     def _answered(self, exchange: Exchange | UrlExchange, reply: Reply, answer: object) -> None:
-        """Take the answer of the operation's step, which is committed to disk now."""
-        if isinstance(answer, Wait):
+        """Take the answer of the operation's step, which is committed to disk now. Most answers are documents."""
+        if type(answer) is dict:
+            reply.send(self._gateway.answer(exchange, answer))
+        elif isinstance(answer, Wait):
             self._spawn(self._await(exchange, reply, answer, self._waiters.park(answer.topics)))
         elif isinstance(answer, Outside | Beforehand):
             self._spawn(self._perform(exchange, reply, answer))
+        elif isinstance(answer, EventStream | StreamedOutside | StreamedWeb):
+            self._go_on(exchange, reply, answer)
         else:
             reply.send(self._gateway.answer(exchange, cast("Document | BaseException", answer)))
+
+    def _go_on(
+        self, exchange: Exchange | UrlExchange, reply: Reply, answer: EventStream | StreamedOutside | StreamedWeb
+    ) -> None:  # fmt: skip
+        """Send an answer that goes on."""
+        if isinstance(exchange, UrlExchange):
+            assert isinstance(answer, StreamedWeb), "a URL answers no events"
+            self._spawn(self._streamer.run_url(exchange, reply, answer))
+        elif isinstance(answer, EventStream):
+            topics = topics_of(answer)
+            parked = None if topics is None else self._waiters.park(topics)
+            self._spawn(self._streamer.follow(exchange, reply, answer, parked))
+        else:
+            assert isinstance(answer, StreamedOutside), "only a URL answers to the Web"
+            self._spawn(self._streamer.run(exchange, reply, answer))
 
     def _administer(self, request: HttpRequest, reply: Reply) -> None:
         """Answer on our own surface, in a thread because the work blocks. Health does not block and needs no thread."""
@@ -285,7 +307,8 @@ class App:
 
         def answered(answer: object) -> None:
             if not future.cancelled():
-                future.set_result((answer, self._waiters.park(answer.topics) if isinstance(answer, Wait) else None))
+                topics = answer.topics if isinstance(answer, Wait) else topics_of(answer)
+                future.set_result((answer, None if topics is None else self._waiters.park(topics)))
 
         self._group.submit(step, answered)
         return await future
@@ -316,3 +339,7 @@ class _SharedReply:
     def send(self, response: HttpResponse) -> None:
         """See Reply."""
         self._reply.send(HttpResponse(response.status, response.headers + self._headers, response.body))
+
+    def begin(self, head: HttpResponse) -> Body:
+        """See Reply."""
+        return self._reply.begin(HttpResponse(head.status, head.headers + self._headers, head.body))

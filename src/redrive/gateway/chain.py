@@ -20,12 +20,14 @@ from dataclasses import dataclass
 
 from redrive.core.documents import Document
 from redrive.core.entropy import Entropy, new_row_id
-from redrive.core.errors import Conflict, Doubtful, ServiceError, Unavailable, UserError
+from redrive.core.errors import Bug, Conflict, Doubtful, ServiceError, Unavailable, UserError
 from redrive.core.log import Log
 from redrive.core.scope import Caller, Scope
-from redrive.delivery.operation import Answer
+from redrive.delivery.operation import Answer, EventStream, StreamedOutside
+from redrive.delivery.web import StreamedWeb
 from redrive.engine.engine import Engine
 from redrive.engine.registry import Entry, Unserved
+from redrive.gateway.certificates import certificate_exchange, is_for_certificate
 from redrive.gateway.function_urls import (
     UrlExchange,
     UrlTarget,
@@ -38,6 +40,7 @@ from redrive.gateway.identity import Identity
 from redrive.store.api import Transaction
 from redrive.wire.message import HttpRequest, HttpResponse
 from redrive.wire.model.files import Models
+from redrive.wire.protocols.codec import OpenedStream, StreamingCodec
 from redrive.wire.protocols.compression import accepts_gzip, compressed
 from redrive.wire.protocols.query import QueryCodec
 from redrive.wire.route import Route, Router, Unroutable, route_of_stranger
@@ -92,6 +95,8 @@ class Gateway:
         target = url_target(request) if may_be_url(request) else None
         if target is not None:
             return self._open_url(request, target, request_id)
+        if is_for_certificate(request):
+            return certificate_exchange(request, self._engine, Caller(NOBODY, request_id))
         try:
             route = self._router.route(request)
         except Unroutable as error:
@@ -173,9 +178,38 @@ class Gateway:
         if isinstance(exchange, HttpResponse):
             return exchange
         try:
-            return self.answer(exchange, self._engine.answered(exchange.step))
+            return self._whole(exchange)
         except (ServiceError, Conflict, UserError) as error:
             return self.answer(exchange, error)
+
+    def _whole(self, exchange: Exchange | UrlExchange) -> HttpResponse:
+        """Run an exchange to the end of its answer, also of one that could go on."""
+        if isinstance(exchange, UrlExchange):
+            served = self._engine.run(exchange.step)
+            whole = self._engine.served(served) if isinstance(served, StreamedWeb) else self._engine.conclude(served)
+            return self.answer(exchange, whole)
+        answer = self._engine.begun(exchange.step)
+        if isinstance(answer, StreamedOutside):
+            answer = self._engine.streamed(answer)
+        if not isinstance(answer, EventStream):
+            return self.answer(exchange, self._engine.conclude(answer))
+        stream = self._engine.finished(answer)
+        opened = self.open_stream(exchange, stream.members)
+        body = b"".join((opened.head.body, *map(opened.events.event, stream.events)))
+        return HttpResponse(opened.head.status, opened.head.headers, body)
+
+    def open_stream(self, exchange: Exchange, members: Document) -> OpenedStream:
+        """Begin an answer that is a stream of events. Errors: Bug (its protocol has no such answers)."""
+        codec = exchange.route.codec
+        if not isinstance(codec, StreamingCodec):
+            raise Bug(f"{exchange.route.operation.name} answers with events, which {type(codec).__name__} cannot write")
+        return codec.open_stream(exchange.route.operation, members, exchange.caller.request_id)
+
+    def error_of(self, exchange: Exchange, error: object) -> ServiceError:
+        """The error that ends a stream which has begun."""
+        if not isinstance(error, BaseException):
+            error = Bug(f"a step of a stream answered {type(error).__name__}")
+        return self._service_error(exchange.route, error, exchange.caller.request_id)
 
     def _service_error(self, route: Route, error: BaseException, request_id: str) -> ServiceError:
         """The ServiceError for a failure that the caller did not cause."""

@@ -10,9 +10,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
-from redrive.delivery.operation import Answer
-from redrive.delivery.web import WebCall
+from redrive.delivery.operation import Outside
+from redrive.delivery.web import StreamedWeb, WebAnswer, WebCall
 from redrive.engine.engine import Engine
 from redrive.store.api import Transaction
 from redrive.wire.message import HttpRequest, HttpResponse
@@ -47,7 +48,7 @@ class UrlExchange:
         """The caller, for the request's id."""
         return self.call.caller
 
-    def step(self, tx: Transaction) -> Answer:
+    def step(self, tx: Transaction) -> WebAnswer | Outside | StreamedWeb | ServiceError:
         """The request, as a step of the store."""
         call = self.call
         if self.user_key:

@@ -8,7 +8,7 @@ none of these but Host.
     Host             must be a name of this server: an attacker may bind a foreign name to this address (DNS rebinding)
     preflight        is answered for the origins that are allowed
     Origin           must be allowed, if present; if absent, Sec-Fetch-* and Referer must not indicate a page
-    Action in a URL  must be signed: an image can ask for any URL
+    Action in a URL  must be signed: an image can ask for any URL. The links in messages carry a secret instead
     text/plain, multipart/form-data
                      must come with a header that requires a preflight
 
@@ -46,6 +46,9 @@ _ASKED_FIRST = ("authorization", "x-amz-target", "smithy-protocol", "x-amz-date"
 _PLAIN_TYPES = ("text/plain", "multipart/form-data")
 _FORM = "application/x-www-form-urlencoded"
 _READS = ("GET", "HEAD")
+_CAPABILITY = re.compile(r"&Action=(ConfirmSubscription&(.+&)?Token=[0-9a-f]{64}|Unsubscribe&(.+&)?SubscriptionArn=)")
+"""The URLs that messages bring to whoever gets them: the token, or the id of the subscription, is the permission."""
+
 
 _ALLOW_ORIGIN = "If the page is yours, start the server with --allow-origin and its origin."
 
@@ -240,6 +243,8 @@ def _of_url(request: HttpRequest) -> Refused | None:
 
     In browsers from before 2023, only User-Agent shows that a request comes from a browser's image.
     """
+    if _CAPABILITY.search(f"&{request.query}"):
+        return None
     if _is_operation_url(request) and request.headers.get("user-agent", "").startswith("Mozilla/"):
         return Refused("The header User-Agent says that a browser asks for an operation by its URL.", _ALLOW_ORIGIN)
     return _unsigned_url(request)

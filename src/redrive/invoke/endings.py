@@ -14,6 +14,10 @@ from redrive.delivery.outside.invocation import Invocation
 
 RESPONSE_BYTES_MAX = 6_291_556  # https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
 
+# Source: https://docs.aws.amazon.com/lambda/latest/dg/configuration-response-streaming.html
+STREAMED_BYTES_MAX = 200 * 1024 * 1024
+
+TOO_LARGE = "Function.ResponseSizeTooLarge"
 KILLED = "Runtime exited with error: signal: killed"
 
 
@@ -26,12 +30,15 @@ class Ready:
 class Reported:
     """What the runtime reported about a run, or about loading the function: the payload, and whether it is an error.
 
-    An answer that is too large was refused, and its runtime is not used again.
+    An answer that is too large was refused, and its runtime is not used again. `is_streamed`: the answer was sent
+    on in pieces, so the payload is empty, or the error that a runtime reported after its last piece, of `error_type`.
     """
 
     payload: bytes
     is_error: bool
     fits: bool = True
+    is_streamed: bool = False
+    error_type: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +61,13 @@ class OutOfMemory:
 Ran = Reported | Exited | TimedOut | OutOfMemory
 
 
-def too_large() -> Reported:
+def too_large(bytes_max: int = RESPONSE_BYTES_MAX, *, is_streamed: bool = False) -> Reported:
     """The caller's error document if a function's answer is larger than Lambda allows."""
-    message = f"Response payload size exceeded maximum allowed payload size ({RESPONSE_BYTES_MAX} bytes)."
-    document = _document("Function.ResponseSizeTooLarge", message)
-    return Reported(document, is_error=True, fits=False)
+    message = f"Response payload size exceeded maximum allowed payload size ({bytes_max} bytes)."
+    document = _document(TOO_LARGE, message)
+    return Reported(
+        document, is_error=True, fits=False, is_streamed=is_streamed, error_type=TOO_LARGE if is_streamed else ""
+    )
 
 
 def payload_of(ended: Ran, invocation: Invocation) -> bytes:

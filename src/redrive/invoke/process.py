@@ -17,7 +17,7 @@ from redrive.core.entropy import Entropy
 from redrive.core.log import Log, SilentLog
 from redrive.core.portable import USES_LINUX
 from redrive.core.sessions import Issuer
-from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus
+from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus, ResponseStream
 from redrive.invoke.endings import Exited, Ran, Ready, Reported, TimedOut, log_text_of, payload_of
 from redrive.invoke.runtime.api import Event
 from redrive.invoke.runtime.runtimes import NODE, PROVIDED, Runtimes, bootstrap_of
@@ -110,6 +110,13 @@ class ProcessInvoker:
         )
 
     def invoke(self, invocation: Invocation) -> InvocationResult:
+        return self._invoke(invocation, None)
+
+    def invoke_streaming(self, invocation: Invocation, response: ResponseStream) -> InvocationResult:
+        """See StreamingInvoker."""
+        return self._invoke(invocation, response)
+
+    def _invoke(self, invocation: Invocation, response: ResponseStream | None) -> InvocationResult:
         if self._pool.is_closed:
             return _failed("The invoker is closed.")
         function = invocation.unqualified_arn
@@ -119,20 +126,22 @@ class ProcessInvoker:
         try:
             concurrent, in_all = self._pool.under_way(function)
             return replace(
-                self._admitted(function, invocation), concurrent=concurrent, concurrent_in_all=in_all
+                self._admitted(function, invocation, response), concurrent=concurrent, concurrent_in_all=in_all
             )  # fmt: skip
         finally:
             self._pool.leave(function)
 
-    def _admitted(self, function: str, invocation: Invocation) -> InvocationResult:
+    def _admitted(
+        self, function: str, invocation: Invocation, response: ResponseStream | None
+    ) -> InvocationResult:  # fmt: skip
         """Perform a run that the pool has admitted."""
         try:
             # The credentials of an environment cannot be replaced: an environment with older credentials is not reused.
             key = PoolKey(function, invocation.version, f"{invocation.revision} {self._credentials_expiry()}")
             warm = self._pool.take(key)
             if warm is None:
-                return self._run_cold(key, invocation)
-            return self._run(key, warm, invocation, limit_ms=float(invocation.timeout_ms), init_ms=None)
+                return self._run_cold(key, invocation, response)
+            return self._run(key, warm, invocation, response, limit_ms=float(invocation.timeout_ms), init_ms=None)
         except NoBootstrap:
             return _without_entrypoint(invocation)
         except UnusableCode as error:
@@ -148,7 +157,9 @@ class ProcessInvoker:
         self._put.set()
         self._pool.close(CLOSE_WAIT_S)
 
-    def _run_cold(self, key: PoolKey, invocation: Invocation) -> InvocationResult:
+    def _run_cold(
+        self, key: PoolKey, invocation: Invocation, response: ResponseStream | None
+    ) -> InvocationResult:  # fmt: skip
         """Start an environment and run the function in it.
 
         Loading has its own timeout. After that timeout it is tried once more, then within the function's timeout.
@@ -166,16 +177,17 @@ class ProcessInvoker:
             limit_ms -= monotonic_ms() - begin
         init_ms = monotonic_ms() - begin
         if isinstance(started, Ready):
-            return self._run(key, sandbox, invocation, limit_ms=limit_ms, init_ms=init_ms)
+            return self._run(key, sandbox, invocation, response, limit_ms=limit_ms, init_ms=init_ms)
         self._end(sandbox, invocation, started)
         return self._result(sandbox, invocation, started, duration_ms=init_ms, init_ms=init_ms)
 
     def _run(
-        self, key: PoolKey, sandbox: Sandbox, invocation: Invocation, *, limit_ms: float, init_ms: float | None
-    ) -> InvocationResult:
+        self, key: PoolKey, sandbox: Sandbox, invocation: Invocation, response: ResponseStream | None,
+        *, limit_ms: float, init_ms: float | None,
+    ) -> InvocationResult:  # fmt: skip
         begin = monotonic_ms()
         try:
-            ran = sandbox.run(self._event(invocation, limit_ms), limit_ms)
+            ran = sandbox.run(self._event(invocation, limit_ms), limit_ms, response)
         except BaseException:
             self._pool.drop(sandbox)
             raise
@@ -226,6 +238,8 @@ class ProcessInvoker:
             duration_ms=duration_ms,
             init_ms=init_ms,
             memory_used_mb=sandbox.memory_used_mb,
+            error=ran.error_type if isinstance(ran, Reported) else "",
+            is_streamed=sandbox.has_streamed,
         )
 
     def _start(self, invocation: Invocation) -> Sandbox:

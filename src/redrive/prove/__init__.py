@@ -27,6 +27,9 @@ The rooms, top to bottom; a room imports only rooms below it:
                rules.py      the same for events that invoke the function: given, or a sample that a rule matches
                sampled.py    the sample event: of a kind of AWS's own, completed by what the handler reads
                parameters.py values for the parameters of a template that have no default
+               records.py    records of streams: as they are given, and as they are put
+               positions.py  how far a mapping has read its stream, and what is read again
+               streams.py    the function that a stream feeds: made for the handler, or of a template
                messages.py   the trigger's messages: sent, duplicated, redriven, left
                template.py   the same from a CloudFormation template
                invoked.py    of a template the function that a rule invokes
@@ -45,6 +48,7 @@ The rooms, top to bottom; a room imports only rooms below it:
                threads.py    the threads and coroutines of a run, one after another
     guess      reading.py    what the source of a handler reads of its event, and of its environment
                samples.py    one event of each kind that AWS's services publish (events.json), and which kind is meant
+               record_samples.py  two records of a stream, with what the handler reads
                variables.py  values for environment variables, by their names
                answers.py    answers to reads of services that the engine does not have, by their shapes
 

@@ -12,9 +12,11 @@ from pathlib import Path
 import boto3
 
 from redrive.core.clock import Instant
+from redrive.core.documents import dump_json
 from redrive.core.errors import UserError
 from redrive.prove.effects.contents import Left
 from redrive.prove.guess.reading import read_handler
+from redrive.prove.guess.record_samples import sample_object
 from redrive.prove.guess.variables import guessed_value
 from redrive.prove.play.events import Event
 from redrive.prove.play.faults import History, Leg, Strike
@@ -31,6 +33,7 @@ from redrive.prove.search.search import Found, Progress, Search, Searched
 from redrive.prove.stage.rules import events_of, sample_event, usual_events
 from redrive.prove.stage.sampled import Wanted
 from redrive.prove.stage.stage import SCOPE, Stage
+from redrive.prove.stage.streams import usual_stream
 from redrive.prove.stage.tables import Improvised
 from redrive.prove.stage.tape import Saved
 from redrive.prove.stage.template import (
@@ -123,8 +126,7 @@ def _prepared(subject: Subject | None, options: Options) -> Iterator[_World]:
         performance = Performance(subject, seed=options.seed, improvised=improvised)
         stack.callback(performance.close)
         if options.template is None:
-            make = usual_events if options.trigger is Kind.EVENTBRIDGE else usual_trigger
-            trigger = replace(make(performance.stage, sample.texts), guesses=sample.guesses)
+            trigger = _usual(performance.stage, options, sample, wanted("", None))
         else:
             name = "" if subject is None else subject.name
             declared = declared_trigger(
@@ -153,6 +155,15 @@ def _prepared(subject: Subject | None, options: Options) -> Iterator[_World]:
         )  # fmt: skip
 
 
+def _usual(stage: Stage, options: Options, sample: _Given, wanted: Wanted) -> Trigger:
+    """The trigger of a handler without a template."""
+    kind = options.trigger or Kind.SQS
+    if kind.is_stream:
+        return usual_stream(stage, kind, options.bodies, wanted)
+    trigger = usual_events(stage, sample.texts, kind) if kind.is_direct else usual_trigger(stage, sample.texts)
+    return replace(trigger, guesses=sample.guesses)
+
+
 @dataclass(frozen=True, slots=True)
 class _Given:
     """What the handler is given, and what was guessed of it."""
@@ -163,6 +174,10 @@ class _Given:
 
 def _sample(options: Options, wanted: Wanted) -> _Given:
     """What the handler is given if no template says otherwise."""
+    if options.trigger is Kind.LAMBDA:
+        made_for_it, added = sample_object(wanted.reading, ())
+        sample = dump_json(made_for_it or {"id": "sample-1"})
+        return _Given(options.bodies or (sample,), {f"{name} of the event": why for name, why in added.items()})
     if options.trigger is not Kind.EVENTBRIDGE:
         return _Given(options.bodies or bodies_of(SAMPLE_EVENT))
     if options.bodies is not None:
@@ -227,7 +242,7 @@ def _elsewhere(subject: Subject, trigger: Trigger, saved: Saved, seed: int) -> S
     with contextlib.closing(Performance(subject, seed=seed + 1)) as performance:
         performance.stage.load(saved)
         performance.stage.move_to(performance.stage.now + ELSEWHERE_AFTER_MS)
-        performance.begin(trigger if trigger.is_fifo else replace(trigger, bodies=trigger.bodies[::-1]))
+        performance.begin(trigger if trigger.is_ordered else replace(trigger, bodies=trigger.bodies[::-1]))
         with performance.entered(Short(performance.stage)):
             return left_elsewhere(performance)
 

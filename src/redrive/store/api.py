@@ -17,6 +17,7 @@ from typing import NamedTuple, Protocol, TypeVar
 from redrive.core.clock import Instant
 from redrive.core.documents import Document
 from redrive.core.entropy import Entropy
+from redrive.core.errors import ServiceError
 from redrive.core.knobs import PRODUCTION
 from redrive.core.leniency import OnUnknown
 from redrive.core.limits import Limits
@@ -59,6 +60,11 @@ class Services(Protocol):
     @property
     def limits(self) -> Limits:
         """Whether AWS's quotas apply in this engine."""
+        ...
+
+    @property
+    def has_rates(self) -> bool:
+        """Whether requests beyond AWS's quotas for one second are refused (`core.limits.Rates`)."""
         ...
 
     @property
@@ -241,6 +247,15 @@ class StartAnew(BaseException):
 
     It is no Exception, so that code on its way to the store does not handle it as a failure.
     """
+
+
+def answer_of(error: Exception) -> Exception:
+    """The exception that ended a step, as the step's answer: a refusal loses its traceback, which nobody reads.
+
+    The traceback holds the frames of the store, and these hold the answers. So each refusal, with all that its request
+    has allocated, would be garbage that only the collector finds.
+    """
+    return error.with_traceback(None) if isinstance(error, ServiceError) else error
 
 
 class _ImaginedSavepoint:

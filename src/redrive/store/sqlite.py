@@ -19,7 +19,7 @@ from redrive.core.clock import Clock
 from redrive.core.entropy import Entropy
 from redrive.core.errors import Bug, Conflict
 from redrive.core.knobs import PRODUCTION, Knobs
-from redrive.store.api import NO_PARAMS, Services, StartAnew, Step, Tables, Transaction
+from redrive.store.api import NO_PARAMS, Services, StartAnew, Step, Tables, Transaction, answer_of
 from redrive.store.connection import SqliteDatabase, StoreDamaged, StoreFull, unusable
 from redrive.store.database import Row
 from redrive.store.files.opening import SharedMemory, close_file, open_file, open_memory
@@ -266,7 +266,7 @@ class SqliteStore:
             except Exception as error:  # noqa: BLE001 - a step's exception is its answer; the batch goes on.
                 if self._database.written != written:
                     self._undo(error, guarded=guarded, alone=len(steps) == 1)
-                result = error
+                result = answer_of(error)
             else:
                 batch.topics |= tx.topics
                 batch.metrics.append(tx.metrics)

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from redrive.testing.world import World
 
 _MARKER = (
-    "redrive(template=None, stack='stack', parameters=None, seed=0, start=None, account=None, region=None): "
+    "redrive(template=None, stack='stack', parameters=None, seed=0, start=None, account=None, region=None, "
+    "rates='real-time'): "
     "the test gets an engine as by the fixture `redrive`, with this CloudFormation template deployed (a path from the "
     "test's folder or from rootdir) and AWS's clock at this UTC time, such as 2025-01-01T00:00:00Z."
 )
@@ -76,18 +77,22 @@ def redrive_factory(pytestconfig: pytest.Config) -> WorldFactory:
     def make(
         *, template: str | Path | None = None, stack: str = "stack", parameters: Mapping[str, str] | None = None,
         seed: int = 0, start: str | None = None, account: str | None = None, region: str | None = None,
+        rates: str = "real-time",
     ) -> Iterator[World]:  # fmt: skip
         from redrive.core.portable import refuse_windows  # noqa: PLC0415 - see the module's docstring.
 
         refuse_windows()
         from redrive.core.clock import parse_instant  # noqa: PLC0415 - see the module's docstring.
+        from redrive.core.limits import Rates  # noqa: PLC0415 - as above.
+        from redrive.engine.build import Settings  # noqa: PLC0415 - as above.
         from redrive.testing.surroundings import region_of  # noqa: PLC0415 - as above.
         from redrive.testing.world import DEFAULT_ACCOUNT, START, World  # noqa: PLC0415 - as above.
 
         begins_at = START if start is None else parse_instant(start)
         world = World(
-            seed=seed, start=begins_at, account=account or DEFAULT_ACCOUNT, region=region or region_of(os.environ)
-        )
+            seed=seed, start=begins_at, account=account or DEFAULT_ACCOUNT, region=region or region_of(os.environ),
+            settings=Settings(rates=Rates(rates)),
+        )  # fmt: skip
         try:
             with world.reached():
                 if template is not None:
@@ -102,10 +107,13 @@ def redrive_factory(pytestconfig: pytest.Config) -> WorldFactory:
 
 def _options_of(marker: pytest.Mark, request: pytest.FixtureRequest) -> dict[str, object]:
     """The options of a marker. Errors: pytest's UsageError."""
-    unknown = set(marker.kwargs) - {"account", "parameters", "region", "seed", "stack", "start", "template"}
+    unknown = set(marker.kwargs) - {"account", "parameters", "rates", "region", "seed", "stack", "start", "template"}
     if marker.args or unknown:
         given = ", ".join([*map(repr, marker.args), *sorted(unknown)])
         raise pytest.UsageError(f"@pytest.mark.redrive does not take {given}. It takes: {_MARKER}")
+    rates = marker.kwargs.get("rates", "real-time")
+    if rates not in ("real-time", "always"):
+        raise pytest.UsageError(f"@pytest.mark.redrive: rates is {rates!r}. Give 'real-time' or 'always'.")
     template = marker.kwargs.get("template")
     found = {} if template is None else {"template": _found(template, request.path.parent, request.config.rootpath)}
     return {**marker.kwargs, **found}

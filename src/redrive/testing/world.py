@@ -19,7 +19,13 @@ from redrive.core.log import LineLog
 from redrive.core.scope import Caller, Scope
 from redrive.core.sessions import Issuer
 from redrive.delivery.assets import BUCKET
-from redrive.delivery.outside.invocation import Invocation, InvocationResult, Invoker
+from redrive.delivery.outside.invocation import (
+    Invocation,
+    InvocationResult,
+    Invoker,
+    ResponseStream,
+    invoke_streaming,
+)
 from redrive.engine.build import DEFAULTS, Settings, build_engine
 from redrive.engine.virtual import VirtualTime
 from redrive.gateway.chain import Gateway
@@ -235,6 +241,11 @@ class _Within:
     def invoke(self, invocation: Invocation) -> InvocationResult:
         with reached(self.world):
             return self._invoker.invoke(invocation)
+
+    def invoke_streaming(self, invocation: Invocation, response: ResponseStream) -> InvocationResult:
+        """See StreamingInvoker."""
+        with reached(self.world):
+            return invoke_streaming(self._invoker, invocation, response)
 
     def close(self) -> None:
         self._invoker.close()

@@ -259,6 +259,7 @@ SERVICES: tuple[ServiceSpec, ...] = (
         target_prefix="com.amazonaws.cloudtrail.v20131101.CloudTrail_20131101",
         validation_code="InvalidParameterException",
     ),
+    ServiceSpec(name="sns", protocols=("query",)),
 )
 """AWS's services of the wire. A service's name is also its folder's name among botocore's models."""
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redrive.core.documents import NESTING_MAX, dump_json, load_json
+from redrive.core.documents import NESTING_MAX, EncodedDocument, dump_json, load_json
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -55,3 +55,19 @@ def test_nesting_up_to_the_bound_is_read() -> None:
 @given(value=values, is_ascii=st.booleans())
 def test_json_of_any_value_is_read_as_it_was(value: object, is_ascii: bool) -> None:
     assert load_json(json.dumps(value, ensure_ascii=is_ascii)) == value
+
+
+def test_encoded_document_is_parsed_when_it_is_read_and_once() -> None:
+    """Its text goes through the program unread, unless somebody looks into it."""
+    parsed: list[bytes] = []
+
+    def load(text: bytes) -> dict[str, object]:
+        parsed.append(text)
+        return dict(load_json(text))
+
+    document = EncodedDocument(b'{"id":1,"name":"x"}', load)
+
+    assert parsed == []
+    assert (document["id"], len(document), list(document)) == (1, 2, ["id", "name"])
+    assert document == {"id": 1, "name": "x"}
+    assert parsed == [document.text]

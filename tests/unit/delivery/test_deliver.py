@@ -62,6 +62,7 @@ class Post:
     writes_before_refusal: bool = False
     reads_aloud: bool = False
     limits: Limits = Limits.STRICT
+    has_rates: bool = False
     on_unknown: OnUnknown = OnUnknown.REFUSE
 
     def call(

@@ -31,6 +31,7 @@ from redrive.gateway.app import (
 )
 from redrive.gateway.chain import Gateway
 from redrive.gateway.guard import Guard
+from redrive.gateway.http.ports import Body
 from redrive.gateway.identity import Identity
 from redrive.services.kms import making
 from redrive.services.kms.model.secrets import PrivateKey, new_private_key
@@ -60,6 +61,9 @@ class Kept:
 
     def send(self, response: HttpResponse) -> None:
         self.answer.set_result(response)
+
+    def begin(self, head: HttpResponse) -> Body:
+        raise AssertionError(f"this answer is whole, and does not begin with {head}")
 
 
 class Lines:

@@ -65,6 +65,10 @@ class Client:
         length = int(head.lower().partition("content-length: ")[2].partition("\r\n")[0])
         return head.partition("\r\n")[0], (await self._reader.readexactly(length)).decode()
 
+    async def exactly(self, length: int) -> str:
+        """As many characters as that."""
+        return (await self._reader.readexactly(length)).decode()
+
     async def rest(self) -> str:
         """What comes until the server closes the connection."""
         return (await self._reader.read()).decode()

@@ -47,7 +47,7 @@ def signed(service: str, **headers: str) -> dict[str, str]:
         ("s3", "put_object", {"Bucket": "reports", "Key": "a/b", "Body": b"x"}, "NotImplemented", 501),
         ("route53", "list_hosted_zones", {}, "InvalidAction", 404),
         ("ec2", "describe_instances", {}, "InvalidAction", 404),
-        ("sns", "list_topics", {}, "InvalidAction", 404),
+        ("rds", "describe_db_clusters", {}, "InvalidAction", 404),
         ("firehose", "list_delivery_streams", {}, "UnknownOperationException", 400),
         ("stepfunctions", "list_state_machines", {}, "UnknownOperationException", 400),
         ("apigateway", "get_rest_apis", {}, "UnknownOperationException", 404),
@@ -97,8 +97,6 @@ def test_refusal_of_a_request_for_s3_has_the_shape_of_s3(world: World) -> None:
 MISSING = [
     ("acm", "delete_certificate", {"CertificateArn": f"arn:aws:acm:us-east-1:{ACCOUNT}:certificate/c"},
      "AccessDeniedException", "acm:DeleteCertificate on resource: arn:aws:acm:us-east-1:000000000000:certificate/c"),
-    ("sns", "publish", {"TopicArn": f"arn:aws:sns:us-east-1:{ACCOUNT}:news", "Message": "m"}, "AuthorizationError",
-     "sns:Publish on resource: arn:aws:sns:us-east-1:000000000000:news"),
     ("stepfunctions", "list_state_machines", {}, "AccessDeniedException",
      "states:ListStateMachines on resource: *"),
     ("ec2", "describe_instances", {}, "UnauthorizedOperation", "ec2:DescribeInstances on resource: *"),

@@ -27,6 +27,7 @@ class NoServices:
     """A store of which no step calls a service."""
 
     limits = Limits.STRICT
+    has_rates = False
     on_unknown = OnUnknown.REFUSE
 
     def call(

@@ -178,7 +178,7 @@ def test_item_with_the_longest_key_is_stored(server: psycopg.Connection[Row]) ->
         store_item(server, key, b"old")
         store_item(server, key, b"new")
 
-        found = run(server, "items", "get", located(key))
+        found = run(server, "items", "get", place_of(key))
 
     assert found == [(b"new",)]
 
@@ -216,16 +216,23 @@ def test_metric_with_long_dimensions_is_stored_once(server: psycopg.Connection[R
 
 
 def store_item(server: psycopg.Connection[Row], key: ItemKey, item: bytes) -> None:
-    run(server, "items", "put", {**located(key), "size_bytes": 1, "expires_at": None, "item": item})
+    run(server, "items", "put", (*place_of(key), 1, None, item))
 
 
 def located(key: ItemKey) -> dict[str, object]:
     return {"table_id": "table", "slot": 7, "hash_key": key.hash_key, "range_key": key.range_key}
 
 
-def run(server: psycopg.Connection[Row], table: str, name: str, params: dict[str, object]) -> list[Row]:
+def place_of(key: ItemKey) -> tuple[object, ...]:
+    return tuple(located(key).values())
+
+
+def run(
+    server: psycopg.Connection[Row], table: str, name: str, params: dict[str, object] | tuple[object, ...]
+) -> list[Row]:
     text, places = numbered(postgresql_text(load_queries(table)[name]))
-    cursor = server.execute(text.encode(), [as_text(params[str(place)]) for place in places])
+    given = params if isinstance(params, dict) else dict(enumerate(params))
+    cursor = server.execute(text.encode(), [as_text(given[place]) for place in places])  # type: ignore[index]
     return cursor.fetchall() if cursor.description else []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sqlite3
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import ClassVar
 import pytest
 
 from redrive.core.clock import VirtualClock
-from redrive.core.errors import UserError
+from redrive.core.errors import ServiceError, UserError
 from redrive.core.scope import Scope
 from redrive.store.api import Transaction
 from redrive.store.connection import StoreFull
@@ -52,6 +53,23 @@ def test_failing_step_undoes_only_itself_in_a_shared_commit(store: SqliteStore) 
 
     assert isinstance(results[1], LookupError)
     assert store.run(lambda tx: tx.timers.due("kind", 10, 10)) == [("first", 1), ("last", 3)]
+
+
+def test_refused_step_leaves_no_garbage_to_collect(store: SqliteStore) -> None:
+    """A traceback and the frames that it holds would be a cycle: fifty objects and more for each refused request."""
+
+    def refuse(tx: Transaction) -> None:
+        raise ServiceError("ConditionalCheckFailedException", "The conditional request failed")
+
+    store.commit([refuse] * 3)
+    gc.collect()
+    gc.disable()
+    try:
+        store.commit([refuse] * 3)
+
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
 
 
 def test_failing_step_that_wrote_nothing_has_no_neighbour_run_again(store: SqliteStore) -> None:

@@ -159,6 +159,35 @@ def test_region_is_the_one_that_the_tests_are_run_with(
     run(pytester).assert_outcomes(passed=2)
 
 
+def test_rates_hold_where_a_test_asks_for_them(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        def fill(redrive):
+            kinesis = redrive.client("kinesis")
+            kinesis.create_stream(StreamName="s", ShardCount=1)
+            records = [{"PartitionKey": "k", "Data": b"x"}] * 500
+            return sum(kinesis.put_records(StreamName="s", Records=records)["FailedRecordCount"] for _ in range(3))
+
+        def test_no_rates(redrive):
+            assert fill(redrive) == 0
+
+        @pytest.mark.redrive(rates="always")
+        def test_rates(redrive):
+            assert fill(redrive) == 500
+
+        @pytest.mark.redrive(rates="sometimes")
+        def test_misspelt(redrive): ...
+        """
+    )
+
+    result = run(pytester)
+
+    result.assert_outcomes(passed=2, errors=1)
+    result.stdout.fnmatch_lines(["*rates is 'sometimes'. Give 'real-time' or 'always'."])
+
+
 def test_factory_makes_an_engine_of_any_scope(pytester: pytest.Pytester) -> None:
     pytester.makefile(".yaml", template=TEMPLATE)
     pytester.makepyfile(

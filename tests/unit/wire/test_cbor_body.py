@@ -12,7 +12,9 @@ from cbor2 import CBORSimpleValue, CBORTag
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redrive.wire.protocols.cbor_body import Malformed, dump, parse
+from redrive.core.documents import EncodedDocument
+from redrive.wire.model.files import Models
+from redrive.wire.protocols.cbor_body import CborWriter, Malformed, dump, parse
 from redrive.wire.protocols.json_body import NESTING_MAX
 
 # Appendix A: those that are in their preferred form, so that they hold both ways.
@@ -179,3 +181,12 @@ def test_value_that_is_cut_off_is_refused(value: object, cut: int) -> None:
 
     with pytest.raises(Malformed):
         parse(data[: max(0, len(data) - cut)])
+
+
+def test_document_that_is_json_already_is_written_as_a_map() -> None:
+    """Its text is of no use in CBOR."""
+    output = Models().service("dynamodb").operations["GetItem"].output
+    assert output is not None
+    stored = EncodedDocument(b'{"photo":{"B":"YQ=="}}', lambda _: {"photo": {"B": b"a"}})
+
+    assert CborWriter().of_shape(output)({"Item": stored}) == {"Item": {"photo": {"B": b"a"}}}

@@ -11,6 +11,7 @@ import orjson
 import pytest
 from botocore.awsrequest import HeadersDict
 
+from redrive.core.documents import EncodedDocument
 from redrive.core.errors import Bug, ServiceError
 from redrive.wire.message import HttpRequest, HttpResponse
 from redrive.wire.model.files import Models
@@ -248,3 +249,38 @@ def test_members_that_are_none_are_not_written(router: Router, models: Models) -
     response = router.codec("sqs", "json").encode(operation, {"MessageId": "m", "SequenceNumber": None}, "id-1")
 
     assert response.body == b'{"MessageId":"m"}'
+
+
+def test_item_that_is_json_already_is_sent_as_it_is(router: Router, models: Models) -> None:
+    """It is neither parsed nor checked again: GetItem and Query answer what the store has."""
+    operation = models.service("dynamodb").operations["GetItem"]
+    stored = EncodedDocument(b'{"id": {"S": "a"}}', _refuse_to_load)
+
+    response = router.codec("dynamodb", "json").encode(operation, {"Item": stored}, "id-1")
+
+    assert response.body == b'{"Item":{"id": {"S": "a"}}}'
+
+
+def _refuse_to_load(text: bytes) -> dict[str, Any]:
+    raise AssertionError(text)
+
+
+@pytest.mark.parametrize("value", [{"S": None}, {"X": "a"}, {"N": "1", "X": "a"}, {"BOOL": True}, {"B": "YQ=="}])
+def test_values_of_one_member_are_read_like_others(router: Router, value: dict[str, Any]) -> None:
+    """A value that needs no conversion is taken as it is. Nulls and unknown members are left out all the same."""
+    body = orjson.dumps({"TableName": "orders", "Key": {"id": value}})
+
+    params = decode(router, "DynamoDB_20120810.GetItem", body)
+
+    known = {"B": b"a"} if "B" in value else {k: v for k, v in value.items() if k != "X" and v is not None}
+    assert params["Key"] == {"id": known}
+
+
+@pytest.mark.parametrize("value", [{"S": 1}, {"N": True}, {"BOOL": "yes"}, {"S": ["a"]}])
+def test_value_of_one_member_of_the_wrong_type_is_refused(router: Router, value: dict[str, Any]) -> None:
+    body = orjson.dumps({"TableName": "orders", "Key": {"id": value}})
+
+    with pytest.raises(ServiceError) as refused:
+        decode(router, "DynamoDB_20120810.GetItem", body)
+
+    assert refused.value.code == "SerializationException"

@@ -15,6 +15,7 @@ from redrive.wire.services import SERVICES
 from tests.unit.wire.botocore_client import Draw, http_request, parse, service_model, with_datetimes
 
 EVENT_STREAMS = [
+    ("kinesis", "SubscribeToShard", "EventStream"),
     ("lambda", "InvokeWithResponseStream", "EventStream"),
     ("logs", "GetLogObject", "fieldStream"),
     ("logs", "StartLiveTail", "responseStream"),
@@ -74,7 +75,7 @@ def test_result_encodes_to_what_botocore_parses(router: Router, models: Models, 
 def test_a_stream_of_events_is_refused_as_a_bug(
     router: Router, models: Models, service: str, operation: str, member: str
 ) -> None:
-    """The wire does not speak event streams, and says so instead of writing something else."""
+    """A stream of events is not encoded at once: the codec says so instead of writing something else."""
     codec = router.codec(service, service_model(service).protocol)
 
     with pytest.raises(Bug, match="event stream"):

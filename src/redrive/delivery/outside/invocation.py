@@ -6,7 +6,7 @@ import enum
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from redrive.core.clock import Instant
 
@@ -92,7 +92,8 @@ class InvocationResult:
 
     `error` says why a run was throttled, or why it failed for a reason outside the function. `concurrent` is how many
     runs of the function were under way when the run began, and `concurrent_in_all` how many of all functions; both
-    include the run, and are 0 if the invoker does not count.
+    include the run, and are 0 if the invoker does not count. `is_streamed`: the answer went to the ResponseStream, and
+    `payload` is empty, or the error document of a run that failed after that; `error` is then the error's type.
     """
 
     status: InvocationStatus
@@ -105,6 +106,24 @@ class InvocationResult:
     error: str = ""
     concurrent: int = 0
     concurrent_in_all: int = 0
+    is_streamed: bool = False
+
+
+class ResponseStream(Protocol):
+    """Where a function's answer goes, piece by piece, while the function runs. Called by the thread of the run."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the caller reads more slowly than the function writes: the function should wait."""
+        ...
+
+    def begin(self, content_type: str) -> None:
+        """The function begins to answer; `content_type` is empty if the runtime names none."""
+        ...
+
+    def write(self, piece: bytes) -> None:
+        """One more piece. It is no error if the caller has gone: the function runs on."""
+        ...
 
 
 class Invoker(Protocol):
@@ -117,3 +136,19 @@ class Invoker(Protocol):
     def close(self) -> None:
         """Stop all runs."""
         ...
+
+
+@runtime_checkable
+class StreamingInvoker(Invoker, Protocol):
+    """An Invoker whose functions can answer in pieces."""
+
+    def invoke_streaming(self, invocation: Invocation, response: ResponseStream) -> InvocationResult:
+        """Run a function once, as `invoke` does. A function that does not stream answers by the result alone."""
+        ...
+
+
+def invoke_streaming(invoker: Invoker, invocation: Invocation, response: ResponseStream) -> InvocationResult:
+    """Run a function whose answer may come in pieces, by any invoker."""
+    if isinstance(invoker, StreamingInvoker):
+        return invoker.invoke_streaming(invocation, response)
+    return invoker.invoke(invocation)

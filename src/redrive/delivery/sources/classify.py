@@ -17,7 +17,10 @@ _UNKNOWN_OPERATION = "UnknownOperationException"
 
 # The codes that an SDK reports for a service that kept the codes of its older protocol.
 # Source: https://docs.aws.amazon.com/scheduler/latest/UserGuide/configuring-schedule-dlq.html
-_REPORTED_CODES: Mapping[str, str] = {"QueueDoesNotExist": "AWS.SimpleQueueService.NonExistentQueue"}
+_REPORTED_CODES: Mapping[str, str] = {
+    "AuthorizationErrorException": "AuthorizationError",
+    "QueueDoesNotExist": "AWS.SimpleQueueService.NonExistentQueue",
+}
 
 
 def classify(error: ServiceError) -> Failed:

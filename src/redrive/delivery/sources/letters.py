@@ -24,6 +24,9 @@ from redrive.store.tables.deliveries import Delivery
 # Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html
 _UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
+# Source: https://docs.aws.amazon.com/sns/latest/api/API_Publish.html
+_TOPIC_BYTES_MAX = 262_144
+
 CallerIn = Callable[[str], Caller]
 """Returns the caller that sends a letter to a queue in a region. Errors: ServiceError (the role cannot be assumed)."""
 
@@ -60,14 +63,18 @@ def attribute(value: str, *, type: str = "String") -> Document:
 
 
 def write_letter(tx: Transaction, letter: Letter, queue_arn: str, caller_in: CallerIn) -> Written | Unwritten:
-    """Send a letter to a queue. As on AWS, a letter that the queue refuses is lost; the result says why.
+    """Send a letter to a queue, or to a topic. As on AWS, a letter that the queue refuses is lost; the result says why.
 
     The letter is shortened to the queue's limit if its source has an attribute name for "truncated".
     """
     arn = Arn.parse(queue_arn)
     try:
         caller = caller_in(arn.region)
-        sent = fit_letter(letter, _message_bytes_max(tx, arn)) if letter.names.truncated else letter
+        sent = fit_letter(letter, _bytes_max(tx, arn)) if letter.names.truncated else letter
+        if arn.service == "sns":
+            published = {"TopicArn": queue_arn, "Message": sent.body, "MessageAttributes": sent.attributes}
+            answer = tx.services.call(tx, caller, "sns", "Publish", published)
+            return Written(queue_arn, str(answer["MessageId"]), is_cut=sent.body != letter.body)
         params = {"QueueUrl": queue_url(queue_arn), "MessageBody": sent.body, "MessageAttributes": sent.attributes}
         answer = tx.services.call(tx, caller, "sqs", "SendMessage", params)
     except ServiceError as error:
@@ -118,6 +125,10 @@ def letter_bytes(body: str, attributes: Document) -> int:
 def cut(text: str, bytes_max: int) -> str:
     """The longest beginning of a text that fits into `bytes_max` bytes of UTF-8, without a partial character."""
     return text.encode()[: max(0, bytes_max)].decode(errors="ignore")
+
+
+def _bytes_max(tx: Transaction, target: Arn) -> int:
+    return _TOPIC_BYTES_MAX if target.service == "sns" else _message_bytes_max(tx, target)
 
 
 def _message_bytes_max(tx: Transaction, queue: Arn) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from redrive.core.clock import MINUTE_MS
+from redrive.core.clock import MINUTE_MS, Instant
 from redrive.core.errors import Bug, ServiceError
 from redrive.core.retry import Delivered, Failed, GiveUp, Outcome, Verdict
 from redrive.delivery.history.records import End, Origin
@@ -39,6 +39,10 @@ class Source(ABC):
         Errors: ServiceError, which becomes the attempt's failure (the role cannot be assumed, the target does not
         exist).
         """
+
+    def held_until(self, tx: Transaction, delivery: Delivery) -> Instant | None:
+        """When to ask again for a delivery inside the store that has to wait for another; None to attempt it now."""
+        return None
 
     def origin(self, delivery: Delivery) -> Origin:
         """The execution that a delivery belongs to, and its cause. By default each delivery is its own execution."""

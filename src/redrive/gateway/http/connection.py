@@ -18,7 +18,16 @@ from redrive.gateway.http.limits import (
 )
 from redrive.gateway.http.patience import Loss, Patience, Seen, Stage
 from redrive.gateway.http.ports import Handler
-from redrive.gateway.http.text import CONTINUE, head_of, header_name, method_name, refusal_of, split_target
+from redrive.gateway.http.streaming import StreamedBody
+from redrive.gateway.http.text import (
+    CONTINUE,
+    head_of,
+    header_name,
+    may_have_body,
+    method_name,
+    refusal_of,
+    split_target,
+)
 from redrive.gateway.http.upgrade import Resumed, head_without_upgrade
 from redrive.wire.message import HttpRequest, HttpResponse
 
@@ -74,6 +83,7 @@ class Connection(asyncio.Protocol):
 
         # The request that is being answered, and those behind it. `_is_last`: nothing is read after the latest request.
         self._is_under_way = False
+        self._streamed: StreamedBody | None = None
         self._is_head = False
         self._keeps_alive = True
         self._waiting: deque[tuple[HttpRequest, bool] | int] = deque()
@@ -104,6 +114,8 @@ class Connection(asyncio.Protocol):
         self._server.held_bytes -= self._held_waiting
         self._held_waiting = 0
         self._count_unsent(0)
+        if self._streamed is not None:
+            self._streamed.lose()
         self._closed.set_result(None)
 
     def data_received(self, data: bytes) -> None:
@@ -118,10 +130,14 @@ class Connection(asyncio.Protocol):
     def pause_writing(self) -> None:
         self._is_writable = False
         self._count_unsent(self._transport.get_write_buffer_size())
+        if self._streamed is not None:
+            self._streamed.pause()
 
     def resume_writing(self) -> None:
         self._is_writable = True
         self._count_unsent(0)
+        if self._streamed is not None:
+            self._streamed.resume()
         self._next()
 
     # Callbacks of the parser.
@@ -342,12 +358,41 @@ class Connection(asyncio.Protocol):
         elif self._waiting:
             self._loop.call_soon(self._next)
 
+    def begin(self, head: HttpResponse) -> StreamedBody:
+        assert self._is_under_way, "a request is answered once"
+        assert self._streamed is None, "an answer begins once"
+        is_bare = self._is_head or not may_have_body(head.status)
+        is_chunked = self._parser.get_http_version() != "1.0" and may_have_body(head.status)
+        if not is_chunked and not is_bare:
+            self._keeps_alive = False  # The end of the connection is the end of the body.
+        body = StreamedBody(self._transport, self._end_streamed, is_chunked=is_chunked, is_head=is_bare)
+        self._streamed = body
+        if not self._transport.is_closing():
+            framing = "Transfer-Encoding: chunked\r\n" if is_chunked else ""
+            date = self._server.date_line()
+            self._transport.write(head_of(head, date, keeps_alive=self._keeps_alive, framing=framing))
+            body.write(head.body)
+        return body
+
+    def _end_streamed(self) -> None:
+        """Go on after the last piece of an answer."""
+        self._streamed = None
+        self._is_under_way = False
+        if self._transport.is_closing():
+            return
+        if not self._keeps_alive:
+            self._transport.close()
+        elif self._waiting:
+            self._loop.call_soon(self._next)
+
     def finish(self) -> asyncio.Future[None]:
         """Answer the requests that have come, then close; returns when that is done."""
         if self._is_under_way or self._waiting:
             self._is_last = True
             if not self._waiting:
                 self._keeps_alive = False
+            if self._streamed is not None:
+                self._streamed.stop()
         else:
             self._transport.close()
         return self._closed
@@ -362,7 +407,9 @@ class Connection(asyncio.Protocol):
             self._server.handler(request, self)
         except Exception as error:  # noqa: BLE001 - the caller gets an answer to any exception of a handler.
             self._loop.call_exception_handler({"message": f"{request.method} {request.path}", "exception": error})
-            if self._is_under_way:
+            if self._streamed is not None:
+                self._streamed.abort()
+            elif self._is_under_way:
                 self.send(refusal_of(500))
 
     def _enqueue(self, item: tuple[HttpRequest, bool] | int, *, is_last: bool) -> None:

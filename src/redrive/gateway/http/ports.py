@@ -2,10 +2,46 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
 from redrive.wire.message import HttpRequest, HttpResponse
+
+
+class Body(Protocol):
+    """The body of an answer that is sent in pieces, on the event loop's thread. Ends by `end` or `abort`."""
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether the caller is still connected, and the body has not ended."""
+        ...
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the caller has read most of what was written. If not, wait before more is written."""
+        ...
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether the server wants to end."""
+        ...
+
+    def write(self, piece: bytes) -> None:
+        """Send one more piece. It is no error if the caller has gone."""
+        ...
+
+    def end(self) -> None:
+        """End the answer: it is complete."""
+        ...
+
+    def abort(self) -> None:
+        """End the answer where it is, by closing the connection: the caller sees that it is not complete."""
+        ...
+
+    def changed(self) -> asyncio.Future[None]:
+        """A future that is done when the next of the three questions above has another answer."""
+        ...
 
 
 class Reply(Protocol):
@@ -18,6 +54,10 @@ class Reply(Protocol):
 
     def send(self, response: HttpResponse) -> None:
         """Answer, once, on the event loop's thread. It is no error if the caller has gone."""
+        ...
+
+    def begin(self, head: HttpResponse) -> Body:
+        """Begin an answer whose body comes in pieces, in place of `send`; the first piece is the body of `head`."""
         ...
 
 

@@ -32,17 +32,24 @@ _REFUSALS = {
 }
 
 
-def head_of(response: HttpResponse, date_line: str, *, keeps_alive: bool) -> bytes:
-    """Status line and headers of an answer."""
+def head_of(response: HttpResponse, date_line: str, *, keeps_alive: bool, framing: str | None = None) -> bytes:
+    """Status line and headers of an answer. `framing` stands in place of Content-Length if the body is sent later."""
     status = response.status
     head = _STATUS_LINES.get(status, f"HTTP/1.1 {status} \r\n") + date_line
     for name, value in response.headers:
         head += f"{name}: {value}\r\n"
-    if status not in _WITHOUT_BODY:
+    if framing is not None:
+        head += framing
+    elif status not in _WITHOUT_BODY:
         head += f"Content-Length: {len(response.body)}\r\n"
     if not keeps_alive:
         head += "Connection: close\r\n"
     return f"{head}\r\n".encode("latin-1", "replace")
+
+
+def may_have_body(status: int) -> bool:
+    """Whether an answer with this status has a body."""
+    return status not in _WITHOUT_BODY
 
 
 @functools.lru_cache(maxsize=HEADER_NAMES_REMEMBERED_MAX)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import socket
 
-from redrive.invoke.endings import RESPONSE_BYTES_MAX
-from redrive.invoke.runtime.http_exchange import RequestReader
+from redrive.invoke.endings import RESPONSE_BYTES_MAX, STREAMED_BYTES_MAX
+from redrive.invoke.runtime.http_exchange import RequestReader, Streams
 
 READ_BYTES = 256 * 1024
 
@@ -13,11 +13,11 @@ READ_BYTES = 256 * 1024
 class Connection:
     """The bytes of one connection."""
 
-    def __init__(self, accepted: socket.socket) -> None:
+    def __init__(self, accepted: socket.socket, streams: Streams) -> None:
         accepted.setblocking(False)
         accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket = accepted
-        self.reader = RequestReader(RESPONSE_BYTES_MAX)
+        self.reader = RequestReader(RESPONSE_BYTES_MAX, streams=streams, streamed_bytes_max=STREAMED_BYTES_MAX)
         self._unsent = bytearray()
 
     @property

@@ -7,7 +7,7 @@ whose body exceeds the bound is returned at once, without its body.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 
@@ -18,6 +18,9 @@ HEADERS_MAX = 256
 FRAMING_BYTES_PER_BODY_BYTE = 8
 """The size of a one-byte chunk on the wire: `1`, line end, the byte, line end, and some room."""
 REQUESTS_AHEAD_MAX = 16
+
+MODE_HEADER = "lambda-runtime-function-response-mode"
+"""The header of a request whose body is an answer in pieces."""
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
@@ -35,13 +38,34 @@ class Request:
     headers: Mapping[str, str]
     body: bytes = b""
     is_cut: bool = False
+    is_streamed: bool = False
+
+
+Take = Callable[[bytes], None]
+"""Takes one piece of a body."""
+
+Streams = Callable[[Request], Take | None]
+"""Decides by its head whether the body of a request is taken in pieces; None: it is collected."""
+
+
+def collected(request: Request) -> Take | None:  # noqa: ARG001 - the signature of every Streams.
+    """The Streams of a connection whose bodies are all collected."""
+    return None
 
 
 class RequestReader:
-    """Collects the bytes of one connection into requests."""
+    """Collects the bytes of one connection into requests.
 
-    def __init__(self, body_bytes_max: int) -> None:
+    A body that is taken in pieces has a bound of its own, and its request has no body, but its trailers as headers.
+    """
+
+    def __init__(
+        self, body_bytes_max: int, *, streams: Streams = collected, streamed_bytes_max: int = 0
+    ) -> None:  # fmt: skip
         self._body_bytes_max = body_bytes_max
+        self._streams = streams
+        self._take: Take | None = None
+        self._streamed_bytes_max = streamed_bytes_max
         self._parser = httptools.HttpRequestParser(self)
         self._ready: deque[Request] = deque()
         self._problem: str | None = None
@@ -59,7 +83,7 @@ class RequestReader:
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             if not self._is_over:
                 self._problem = str(error.__context__ or error)
-        if self._fed - len(self._body) > HEAD_BYTES_MAX + FRAMING_BYTES_PER_BODY_BYTE * len(self._body):
+        if self._fed - self._size > HEAD_BYTES_MAX + FRAMING_BYTES_PER_BODY_BYTE * self._size:
             self._problem = "the head of a request is too long"
 
     def next_request(self) -> Request | None:
@@ -87,17 +111,24 @@ class RequestReader:
 
     def on_headers_complete(self) -> None:
         self._expects = self._headers.get("expect", "").lower() == "100-continue"
+        if MODE_HEADER in self._headers:
+            self._take = self._streams(Request(self._method(), self._path(), self._headers))
         length = self._headers.get("content-length", "")
-        if length.isdecimal() and int(length[:20]) > self._body_bytes_max:
+        if length.isdecimal() and int(length[:20]) > self._bytes_max:
             self._cut()
 
     def on_body(self, body: bytes) -> None:
-        self._body += body
-        if len(self._body) > self._body_bytes_max:
+        self._size += len(body)
+        if self._size > self._bytes_max:
             self._cut()
+        if self._take is None:
+            self._body += body
+        else:
+            self._take(body)
 
     def on_message_complete(self) -> None:
-        self._add(Request(self._method(), self._path(), self._headers, bytes(self._body)))
+        is_streamed = self._take is not None
+        self._add(Request(self._method(), self._path(), self._headers, bytes(self._body), is_streamed=is_streamed))
         self._begin()
         if len(self._ready) > REQUESTS_AHEAD_MAX:
             raise MalformedRequest("too many requests were sent ahead of their answers")
@@ -107,11 +138,18 @@ class RequestReader:
         self._url = b""
         self._headers: dict[str, str] = {}
         self._body = bytearray()
+        self._size = 0
+        self._take = None
         self._expects = False
+
+    @property
+    def _bytes_max(self) -> int:
+        return self._body_bytes_max if self._take is None else self._streamed_bytes_max
 
     def _cut(self) -> None:
         """Return the request as it is; ignore further bytes of the connection. Errors: MalformedRequest, always."""
-        self._add(Request(self._method(), self._path(), self._headers, is_cut=True))
+        is_streamed = self._take is not None
+        self._add(Request(self._method(), self._path(), self._headers, is_cut=True, is_streamed=is_streamed))
         self._is_over = True
         self._body.clear()
         raise MalformedRequest("the body of a request is too long")

@@ -6,6 +6,7 @@
 //
 // Source: https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html
 //         https://docs.aws.amazon.com/lambda/latest/dg/nodejs-handler.html
+//         https://docs.aws.amazon.com/lambda/latest/dg/config-rs-write-functions.html
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import { existsSync, readFileSync } from "node:fs";
@@ -13,6 +14,7 @@ import http from "node:http";
 import https from "node:https";
 import { createRequire, syncBuiltinESMExports } from "node:module";
 import path from "node:path";
+import { Writable } from "node:stream";
 import { pathToFileURL } from "node:url";
 import { format } from "node:util";
 
@@ -28,6 +30,7 @@ const current = new AsyncLocalStorage();
 const RealDate = Date;
 let moveTimeTo = () => {};
 let runningId = "";
+let openStream;
 
 class RuntimeFault extends Error {
   constructor(name, message, stack) {
@@ -154,6 +157,122 @@ async function report(route, error) {
   await call("POST", route, JSON.stringify(document), headers);
 }
 
+// ---- Answers in pieces ----
+
+const STREAMED = Symbol("redrive.streamed");
+const HTTP_TYPE = "application/vnd.awslambda.http-integration-response";
+
+// Opens its request with the first piece, so that a handler may set the type and the prelude before.
+class ResponseStream extends Writable {
+  #route;
+  #type = "application/octet-stream";
+  #prelude;
+  #request;
+  #ended;
+  #waiting;
+
+  constructor(route) {
+    super({ highWaterMark: 64 * 1024 });
+    this.#route = route;
+  }
+
+  get isOpen() {
+    return this.#request !== undefined;
+  }
+
+  setContentType(type) {
+    this.#type = type;
+  }
+
+  setPrelude(metadata) {
+    this.#type = HTTP_TYPE;
+    this.#prelude = Buffer.concat([Buffer.from(JSON.stringify(metadata)), Buffer.alloc(8)]);
+  }
+
+  #open() {
+    if (this.#request) return;
+    const headers = {
+      "Content-Type": this.#type,
+      "Lambda-Runtime-Function-Response-Mode": "streaming",
+      Trailer: "Lambda-Runtime-Function-Error-Type, Lambda-Runtime-Function-Error-Body",
+      "Transfer-Encoding": "chunked",
+    };
+    this.#request = http.request({ host, port, agent, method: "POST", path: API + this.#route, headers });
+    this.#ended = new Promise((resolve) => {
+      this.#request.on("response", (response) => response.resume().on("end", resolve).on("error", resolve));
+      this.#request.on("error", (error) => {
+        this.destroy(error);
+        resolve();
+      });
+    });
+    this.#request.on("drain", () => this.#goOn());
+    this.#request.on("close", () => this.#goOn());
+    this.#request.flushHeaders();
+    if (this.#prelude) this.#request.write(this.#prelude);
+  }
+
+  #goOn() {
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    waiting?.();
+  }
+
+  _write(piece, encoding, callback) {
+    this.#open();
+    const data = typeof piece === "string" ? Buffer.from(piece, encoding) : piece;
+    if (!data.length || this.#request.write(data)) callback();
+    else this.#waiting = callback;
+  }
+
+  _final(callback) {
+    this.#open();
+    this.#request.end();
+    this.#ended.then(() => callback());
+  }
+
+  // The pieces that were written before stay valid; the error follows them in trailers.
+  fail(error) {
+    const document = errorDocument(error);
+    this.#request.addTrailers({
+      "Lambda-Runtime-Function-Error-Type": document.errorType.replace(/[^\x21-\x7e]/g, "?"),
+      "Lambda-Runtime-Function-Error-Body": Buffer.from(JSON.stringify(document)).toString("base64"),
+    });
+    this.#request.end();
+    return this.#ended;
+  }
+}
+
+globalThis.awslambda = {
+  streamifyResponse(handler, options) {
+    handler[STREAMED] = options ?? {};
+    return handler;
+  },
+  HttpResponseStream: class HttpResponseStream {
+    static from(stream, metadata) {
+      stream.setPrelude(metadata);
+      return stream;
+    }
+  },
+};
+
+async function answerInPieces(handler, event, context, route) {
+  const stream = (openStream = new ResponseStream(route));
+  const over = new Promise((resolve, reject) => stream.on("close", resolve).on("error", reject));
+  try {
+    await Promise.race([handler(event, stream, context), over.then(() => new Promise(() => {}))]);
+    const isPipedInto = stream.listenerCount("unpipe") > 0;
+    if (!stream.writableEnded && !isPipedInto) stream.end();
+    await over;
+  } catch (error) {
+    over.catch(() => {});
+    if (!stream.isOpen) throw error;
+    logError("Invoke Error", error);
+    await stream.fail(error);
+  } finally {
+    openStream = undefined;
+  }
+}
+
 // ---- The handler ----
 
 function splitHandler(name) {
@@ -257,7 +376,13 @@ async function serve(handler) {
     await current.run({ requestId }, async () => {
       let answer;
       try {
-        const result = await run(handler, JSON.parse(body.toString()), contextOf(headers, timing), timing);
+        const event = JSON.parse(body.toString());
+        const context = contextOf(headers, timing);
+        if (handler[STREAMED]) {
+          await answerInPieces(handler, event, context, `/invocation/${requestId}/response`);
+          return;
+        }
+        const result = await run(handler, event, context, timing);
         answer = JSON.stringify(result === undefined ? null : result) ?? "null";
       } catch (error) {
         logError("Invoke Error", error);
@@ -276,7 +401,10 @@ function endWith(kind, label, error, status) {
   const { errorMessage, trace } = errorDocument(error);
   const fault = new RuntimeFault(kind, errorMessage, trace.join("\n"));
   logError(label, fault);
-  report(runningId ? `/invocation/${runningId}/error` : "/init/error", fault).finally(() => process.exit(status));
+  const told = openStream?.isOpen
+    ? openStream.fail(fault)
+    : report(runningId ? `/invocation/${runningId}/error` : "/init/error", fault);
+  told.finally(() => process.exit(status));
 }
 
 async function main() {

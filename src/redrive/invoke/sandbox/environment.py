@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable
 
 from redrive.core.clock import Clock, monotonic_ms
-from redrive.delivery.outside.invocation import LogLine
+from redrive.delivery.outside.invocation import LogLine, ResponseStream
 from redrive.invoke.endings import Exited, OutOfMemory, Ran, Ready, TimedOut
 from redrive.invoke.runtime.api import Event, Phase, RuntimeApi
 from redrive.invoke.runtime.connection import READ_BYTES, Connection
@@ -60,6 +60,7 @@ class Sandbox:
         self._selector = selectors.DefaultSelector()
         self._waiting: Connection | None = None
         self._was_left = False
+        self._stream: ResponseStream | None = None
         self._rest = threading.Event()
         self._connections: set[Connection] = set()
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -81,6 +82,11 @@ class Sandbox:
         return self._processes.are_alive
 
     @property
+    def has_streamed(self) -> bool:
+        """Whether the latest run has begun to answer in pieces."""
+        return self._api.has_streamed
+
+    @property
     def memory_used_mb(self) -> int:
         """The most memory in use at any measurement so far, in whole megabytes."""
         return -(-self._processes.memory_kb // 1024)
@@ -92,8 +98,15 @@ class Sandbox:
             return ended
         return self._api.report or Ready()
 
-    def run(self, event: Event, limit_ms: float) -> Ran:
-        """Hand over an event and wait for the answer to it."""
+    def run(self, event: Event, limit_ms: float, stream: ResponseStream | None = None) -> Ran:
+        """Hand over an event and wait for the answer to it, which goes to `stream` if it comes in pieces."""
+        self._stream = stream
+        try:
+            return self._run(event, limit_ms)
+        finally:
+            self._stream = None
+
+    def _run(self, event: Event, limit_ms: float) -> Ran:
         end = monotonic_ms() + limit_ms
         self._processes.thaw()
         ended = self._serve(lambda: self._waiting is not None, limit_ms)
@@ -160,7 +173,7 @@ class Sandbox:
             if now - start >= limit_ms:
                 return TimedOut()
             wait_ms = min(looked_at + tick_ms - now, limit_ms - (now - start))
-            if turns < TURNS_PER_TICK_MAX:
+            if turns < TURNS_PER_TICK_MAX and not (self._stream is not None and self._stream.is_full):
                 turns += self._poll(wait_ms)
             else:
                 self._rest.wait(max(0.0, wait_ms) / 1000)
@@ -189,7 +202,7 @@ class Sandbox:
 
     def _hand_over(self, connection: Connection, event: Event) -> None:
         try:
-            connection.send(self._api.begin(event))
+            connection.send(self._api.begin(event, self._stream))
         except OSError:
             self._drop(connection)
             return
@@ -205,7 +218,7 @@ class Sandbox:
         if not is_welcome:
             accepted.close()
             return
-        connection = Connection(accepted)
+        connection = Connection(accepted, self._api.take_pieces)
         self._was_left = False
         self._connections.add(connection)
         self._watch(connection)

@@ -11,7 +11,7 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Express
 from __future__ import annotations
 
 from redrive.languages.dynamo.apply import apply_update, creates_item, touched_paths
-from redrive.languages.dynamo.data.codec import dump_item, encode_key, load_item
+from redrive.languages.dynamo.data.codec import dump_item, encode_key, encoded_item, load_item
 from redrive.languages.dynamo.data.sizes import (
     HASH_KEY_BYTES_MAX,
     RANGE_KEY_BYTES_MAX,
@@ -101,6 +101,7 @@ __all__ = [
     "creates_item",
     "dump_item",
     "encode_key",
+    "encoded_item",
     "equal",
     "expected_condition",
     "filter_condition",

@@ -36,13 +36,17 @@ def holds(condition: Condition, item: Item) -> bool:
     If the item lacks an operand, or the operand has a wrong type, every comparison is false, except `<>`, which is
     true.
     """
-    match condition:
+    match condition:  # The most frequent conditions are the first: the cases are tried one after another.
+        case AttributeNotExists(path):
+            return lookup(item, path) is None
+        case AttributeExists(path):
+            return lookup(item, path) is not None
+        case Comparison(comparator, left, right):
+            return _compares(comparator, _value(left, item), _value(right, item))
         case And(terms):
             return all(holds(term, item) for term in terms)
         case Or(terms):
             return any(holds(term, item) for term in terms)
-        case Comparison(comparator, left, right):
-            return _compares(comparator, _value(left, item), _value(right, item))
         case Between(operand, low, high):
             value = _value(operand, item)
             return _compares(Comparator.GE, value, _value(low, item)) and _compares(
@@ -51,10 +55,6 @@ def holds(condition: Condition, item: Item) -> bool:
         case In(operand, choices):
             value = _value(operand, item)
             return any(_compares(Comparator.EQ, value, _value(choice, item)) for choice in choices)
-        case AttributeExists(path):
-            return lookup(item, path) is not None
-        case AttributeNotExists(path):
-            return lookup(item, path) is None
         case AttributeType(operand, type_name):
             found = _value(operand, item)
             return found is not None and type_of(found) == type_name

@@ -6,6 +6,7 @@ The source is parsed, and never run. What is read in another way (a data class, 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,8 @@ from pathlib import Path
 EventKey = str | int
 """A key of an object, or an index of a list."""
 EventPath = tuple[EventKey, ...]
+
+_REPORTS = re.compile("batchItemFailures|batch_item_failures|BatchProcessor|process_partial_response|redrive.handler")
 
 FILES_MAX = 40
 """How many files of the user's own are read at most."""
@@ -23,12 +26,14 @@ CALLS_MAX = 4
 @dataclass(slots=True)
 class Reading:
     """What is read. `paths` are the keys of the event with the line that reads each; `compared` are the texts with
-    which the value at a path is compared; `variables` are the names of variables without a default.
+    which the value at a path is compared; `variables` are the names of variables without a default. `reports_failures`:
+    it, or a library that it uses, may name in its answer what has failed of a batch.
     """
 
     paths: dict[EventPath, str] = field(default_factory=dict)
     compared: dict[EventPath, list[str]] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
+    reports_failures: bool = False
 
 
 def read_handler(file: Path, function: str) -> Reading:
@@ -37,6 +42,7 @@ def read_handler(file: Path, function: str) -> Reading:
     for own in _own_files(file):
         tree = _parsed(own)
         if tree is not None:
+            reading.reports_failures |= _REPORTS.search(own.read_text("utf-8")) is not None
             reading.variables |= {name: f"{own.name}:{line}" for name, line in _variables(tree)}
     tree = _parsed(file)
     if tree is not None:
@@ -205,10 +211,21 @@ class _Events:
             case ast.Call(func=ast.Attribute(value=value, attr="get"), args=[ast.Constant(value=str(step)), *_]):
                 path = self._path(value, names)
                 return None if path is None else (*path, step)
+            case ast.Call(func=func, args=[*arguments]) if (text := _decoded(func, arguments)) is not None:
+                path = self._path(text, names)
+                return path if path is not None and "kinesis" in path else None
             case ast.BoolOp(op=ast.Or(), values=[value, *_]) | ast.NamedExpr(value=value):
                 return self._path(value, names)
             case _:
                 return None
+
+
+def _decoded(func: ast.expr, arguments: Sequence[ast.expr]) -> ast.expr | None:
+    """What a call decodes: the data of a record of Kinesis is JSON in base64."""
+    name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+    if name in {"loads", "b64decode", "str"} and arguments:
+        return arguments[0]
+    return func.value if name == "decode" and isinstance(func, ast.Attribute) else None
 
 
 def _has_default(node: ast.AST) -> bool:

@@ -21,7 +21,7 @@ CHOSEN_SHARE = 0.99
 """The least share of the keys read that an event has which is chosen by them alone."""
 
 _NUMBERS = re.compile(
-    r"(?i)(amount|price|total|count$|quantity|qty|size|score|number|cost|_ms$|seconds|duration|latency|_time$|^age$)"
+    r"(?i)(amount|price|total|(?<!ac)count$|quantity|qty|size|score|number|cost|_ms$|seconds|duration|latency|_time$|^age$)"
 )
 _TIMES = re.compile(r"(?i)(timestamp$|^time$|[a-z]time$|date$|_at$)|[a-z]At$")
 
@@ -147,11 +147,19 @@ def _value(step: EventKey, deeper: Sequence[EventPath], depth: int, compared: Se
     if compared:
         return compared[0]
     name = str(step)
-    if _NUMBERS.search(name):
-        return 1
+    return 1 if is_numbers_name(name) else text_for(name)
+
+
+def text_for(name: str) -> str:
+    """A text for a key with this name."""
     if _TIMES.search(name):
         return "2025-01-01T00:00:00Z"
     return "someone@example.com" if "mail" in name.lower() else f"sample-{name}"
+
+
+def is_numbers_name(name: str) -> bool:
+    """Whether a key with this name probably holds a number."""
+    return _NUMBERS.search(name) is not None
 
 
 def _told(path: EventPath) -> str:

@@ -180,6 +180,8 @@ def _endless(performance: Performance) -> Violation | None:
         return None
     trigger = performance.trigger
     left = "an event is still not done" if trigger.is_direct else "a message is still in the queue"
+    if trigger.is_stream:
+        left = "a record is still not done, and blocks its shard"
     sentence = f"It never ends: after {performance.runs_max} runs {left}."
     return Violation(Rule.UNSTUCK, sentence, trigger.source_name, is_endless=True)
 

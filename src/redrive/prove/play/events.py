@@ -9,6 +9,7 @@ from redrive.core.clock import Instant
 from redrive.prove.calls.calls import Call
 from redrive.prove.play.faults import Act, Fault
 from redrive.prove.process.subject import Place
+from redrive.prove.stage.trigger import Kind
 
 
 class Ending(enum.Enum):
@@ -24,14 +25,15 @@ class Ending(enum.Enum):
 class Delivered:
     """The handler received messages. `receives` says how often each was received, this time included.
 
-    If an event has invoked the function, `is_direct`: then there is one id, that of the request.
+    If an event has invoked the function, there is one id, that of the request. Records of streams have sequence
+    numbers.
     """
 
     at: Instant
     run: int
     message_ids: tuple[str, ...]
     receives: tuple[int, ...]
-    is_direct: bool = False
+    kind: Kind = Kind.SQS
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +63,16 @@ class Ended:
     ending: Ending
     answer: str
     said: str = ""
-    is_direct: bool = False
+    kind: Kind = Kind.SQS
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A duplicate was sent, or a dead letter redriven."""
+    """A duplicate was sent, a dead letter redriven, or a checkpoint lost."""
 
     at: Instant
     act: Act
-    is_direct: bool = False
+    kind: Kind = Kind.SQS
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,7 @@ class Shown:
 
     at: Instant
     run: int
-    is_direct: bool = False
+    kind: Kind = Kind.SQS
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ class DeadLettered:
 
     at: Instant
     count: int
-    is_direct: bool = False
+    kind: Kind = Kind.SQS
 
 
 Event = Delivered | Called | Ended | Sent | Shown | DeadLettered

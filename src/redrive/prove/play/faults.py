@@ -43,6 +43,9 @@ BUS_DELAYS_MS = (0, 1 * HOUR_MS, 24 * HOUR_MS)
 Source: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-rule-retry-policy.html
 """
 
+STREAM_DELAYS_MS = (0, 1 * HOUR_MS)
+"""How long after a record it may come again: a producer puts it once more, or a checkpoint is lost. Judgement."""
+
 REDRIVE_DELAYS_MS = (0, 1 * HOUR_MS, 3 * DAY_MS, 14 * DAY_MS)
 """How long a dead letter may wait for its redrive. The last is cut to the rest of the queue's retention."""
 
@@ -90,10 +93,12 @@ class Act(enum.Enum):
     REPUBLISH = "republish"
     """The producer of an event publishes it once more: the same detail, under another event id."""
     REDRIVE = "redrive"
+    REREAD = "reread"
+    """The checkpoints of a mapping from a stream are lost: the shards are read from where the mapping began."""
 
 
-SENDS_AGAIN = frozenset({Act.DUPLICATE, Act.REPUBLISH})
-"""Acts that send what was sent before. Each is a fault."""
+SENDS_AGAIN = frozenset({Act.DUPLICATE, Act.REPUBLISH, Act.REREAD})
+"""Acts by which comes again what came before. Each is a fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +125,7 @@ History = tuple[Leg, ...]
 
 _STRIKE = r"(?P<fault>[a-z-]+)(?: of (?P<message>\d+))?(?:@(?P<at>\d+)| (?P<spot>[^\s@#]+(?: [^\s@#]+)? #\d+))"
 _LEG = re.compile(
-    rf"(?P<act>deliver|duplicate|republish|redrive)(?: of (?P<of>\d+))?(?: after (?P<after>\d+) ms)?"
+    rf"(?P<act>deliver|duplicate|republish|redrive|reread)(?: of (?P<of>\d+))?(?: after (?P<after>\d+) ms)?"
     rf"(?P<strikes>(?: {re.sub(r'[?]P<[a-z]+>', '?:', _STRIKE)})*)"
 )
 _SPOT = re.compile(r"(?P<service>[^\s:]*):(?P<operation>[^\s:]*)(?: (?P<target>\S+))? #(?P<nth>\d+)")

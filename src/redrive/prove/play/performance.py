@@ -31,18 +31,18 @@ from redrive.prove.effects.declared import Declared, watched_effects
 from redrive.prove.effects.journal import Journal, Trace
 from redrive.prove.play.events import Called, DeadLettered, Ended, Ending, Event, Sent, Shown
 from redrive.prove.play.faults import LETS_IN, REDRIVES_MAX, Act, Fault, Leg, Strike
-from redrive.prove.play.running import Died, Passage, Run, delivered, handles_of, invoked, told
+from redrive.prove.play.running import Died, Passage, Run, given, handles_of, told
 from redrive.prove.play.strikes import Strikes
 from redrive.prove.play.transport import Asked, Transport, Way, can_retry
 from redrive.prove.play.variables import process_variables, run_variables
 from redrive.prove.process.subject import Subject
 from redrive.prove.process.surroundings import Surroundings, replaced, variables
 from redrive.prove.process.threads import Threads, Unordered
-from redrive.prove.stage.messages import Left, Messages, messages_of
+from redrive.prove.stage.messages import Left, Messages, StreamRecords, messages_of
 from redrive.prove.stage.stage import Stage, Waiting, models
 from redrive.prove.stage.tables import Improvised
 from redrive.prove.stage.tape import Beginning, Known, Saved, Strayed
-from redrive.prove.stage.trigger import Trigger
+from redrive.prove.stage.trigger import Kind, Trigger
 
 LATE_MARGIN_MS = 1_000
 """How long before the timeout of a run another run overlaps it late."""
@@ -220,7 +220,7 @@ class Performance:
             self.is_endless = True
         waiting = self.messages.waiting = self.messages.look()
         if waiting.dead > dead:
-            self.events.append(DeadLettered(self.stage.now, waiting.dead - dead, self.trigger.is_direct))
+            self.events.append(DeadLettered(self.stage.now, waiting.dead - dead, self.trigger.kind))
         if not waiting.is_pending:
             self.outage = ""
         return self.events
@@ -233,15 +233,14 @@ class Performance:
             raise Endless
         self.runs += 1
         deadline_at = self.stage.now + invocation.timeout_ms
-        if self._trigger.is_direct:
-            run = Run(self.runs, deadline_at, invocation=invocation)
-        else:
+        if self._trigger.kind is Kind.SQS:
             run = Run(self.runs, deadline_at, handles_of(invocation))
+        else:
+            run = Run(self.runs, deadline_at, invocation=invocation)
         run.meet(self.stage.now, (invocation.request_id, invocation.payload))
         self._running.append(run)
         self.surroundings.begin(f"run {invocation.request_id}", self.stage.now)
-        came = invoked if self._trigger.is_direct else delivered
-        self.events.append(came(self.stage.now, run.number, invocation))
+        self.events.append(given(self.stage.now, run.number, invocation, self._trigger.kind))
         try:
             answer = self._run(invocation)
         except (Died, SystemExit):
@@ -298,13 +297,13 @@ class Performance:
 
     def _result(self, run: Run, answer: Answer) -> InvocationResult:
         if run.death is not None:
-            self.events.append(Ended(self.stage.now, run.number, run.death, ""))
+            self.events.append(Ended(self.stage.now, run.number, run.death, "", kind=self.trigger.kind))
             return InvocationResult(InvocationStatus.FUNCTION_ERROR, b'{"errorType":"Runtime.ExitError"}')
         failed = answer.error_type is not None
         self.failed_at = _own_lines(answer, self.subject) if failed else ()
         ending = Ending.FAILED if failed else Ending.RETURNED
         said = self.surroundings.said.rstrip().rpartition("\n")[2]
-        self.events.append(Ended(self.stage.now, run.number, ending, told(answer), said, self.trigger.is_direct))
+        self.events.append(Ended(self.stage.now, run.number, ending, told(answer), said, self.trigger.kind))
         status = InvocationStatus.FUNCTION_ERROR if failed else InvocationStatus.OK
         return InvocationResult(status, answer.payload)
 
@@ -314,12 +313,14 @@ class Performance:
         if leg.delay_ms:
             self.stage.move_to(self.stage.now + leg.delay_ms)
             self.stage.settle()
-        self.events.append(Sent(self.stage.now, leg.act, self.trigger.is_direct))
+        self.events.append(Sent(self.stage.now, leg.act, self.trigger.kind))
         match leg.act:
             case Act.DUPLICATE:
                 self.messages.send(leg.message)
             case Act.REPUBLISH:
                 self.messages.republish(leg.message)
+            case Act.REREAD if isinstance(self.messages, StreamRecords):
+                self.messages.read_again()
             case _:
                 self.messages.redrive()
 
@@ -414,17 +415,17 @@ class Performance:
         if strike.fault in {Fault.OVERLAP_LATE, Fault.AGAIN_LATE}:
             self.stage.move_to(max(self.stage.now, run.deadline_at - LATE_MARGIN_MS))
         if strike.fault in {Fault.OVERLAP, Fault.OVERLAP_LATE}:
-            self.events.append(Sent(self.stage.now, Act.DUPLICATE, self.trigger.is_direct))
+            self.events.append(Sent(self.stage.now, Act.DUPLICATE, self.trigger.kind))
             self.messages.send(strike.message)
             self._settle_beside()
             return
         if run.invocation is not None:
-            self.events.append(Shown(self.stage.now, run.number, is_direct=True))
+            self.events.append(Shown(self.stage.now, run.number, self.trigger.kind))
             self._invoke_beside(run.invocation)
             return
         handle = run.handles[strike.message]
         if self.messages.show_again(handle):
-            self.events.append(Shown(self.stage.now, run.number))
+            self.events.append(Shown(self.stage.now, run.number, self.trigger.kind))
             self._settle_beside()
             self.messages.hold_again(handle)
 

@@ -16,6 +16,8 @@ from redrive.prove.calls.calls import Params
 from redrive.prove.play.events import Delivered, Ending
 from redrive.prove.play.faults import Fault
 from redrive.prove.play.transport import Way
+from redrive.prove.stage.trigger import Kind
+from redrive.services.lambda_.model.stream_batch import sequence_number
 
 
 class Died(BaseException):
@@ -31,7 +33,7 @@ class Run:
     handles: tuple[str, ...] = ()
     """The receipt handles of its messages."""
     invocation: Invocation | None = None
-    """What it was invoked with, if an event has asked for it."""
+    """What it was invoked with, unless a queue has fed it."""
     throttled: set[str] = field(default_factory=set)
     death: Ending | None = None
     met: list[tuple[Instant, str]] = field(default_factory=list)
@@ -79,17 +81,18 @@ class Passage:
         self.note(answer)
 
 
-def delivered(at: Instant, run: int, invocation: Invocation) -> Delivered:
-    """The input of a run: its messages, and how often each was received."""
+def given(at: Instant, run: int, invocation: Invocation, kind: Kind) -> Delivered:
+    """The input of a run: its messages, with how often each was received, its records, or its event.
+
+    All attempts at an event have the same request id.
+    """
+    if kind.is_direct:
+        return Delivered(at, run, (invocation.request_id,), (), kind)
     records = load_json(invocation.payload)["Records"]
+    if kind.is_stream:
+        return Delivered(at, run, tuple(map(sequence_number, records)), (), kind)
     ids = tuple(str(record["messageId"]) for record in records)
-    receives = tuple(int(record["attributes"]["ApproximateReceiveCount"]) for record in records)
-    return Delivered(at, run, ids, receives)
-
-
-def invoked(at: Instant, run: int, invocation: Invocation) -> Delivered:
-    """The input of a run that an event has asked for. All attempts at the event have the same request id."""
-    return Delivered(at, run, (invocation.request_id,), (), is_direct=True)
+    return Delivered(at, run, ids, tuple(int(record["attributes"]["ApproximateReceiveCount"]) for record in records))
 
 
 def handles_of(invocation: Invocation) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from redrive.core.errors import UserError
 from redrive.prove.calls.calls import Call
 from redrive.prove.play.events import Ended, Event
 from redrive.prove.play.performance import Performance
-from redrive.prove.stage.trigger import SAMPLE_EVENT, bodies_of
+from redrive.prove.stage.trigger import SAMPLE_EVENT, Kind, bodies_of, record_text
 
 LINES_MAX = 8
 """How many of the last lines that the handler printed or logged are shown."""
@@ -41,10 +41,8 @@ def left(performance: Performance, events: Sequence[Event]) -> UserError:
     if performance.surroundings.reached:
         return _reached(performance)
     answer = next((event.answer for event in reversed(events) if isinstance(event, Ended)), "")
-    what = (
-        f"The handler leaves its message in the queue although nothing goes wrong. It returned {answer}"
-        f"{_said(performance)}"
-    )
+    how = "is given its records again" if performance.trigger.is_stream else "leaves its message in the queue"
+    what = f"The handler {how} although nothing goes wrong. It returned {answer}{_said(performance)}"
     return UserError(what, next_step=_message_told(performance), exit_code=2)
 
 
@@ -106,20 +104,31 @@ def _said(performance: Performance) -> str:
 
 def _message_told(performance: Performance) -> str:
     bodies = performance.trigger.bodies
+    if performance.trigger.kind is Kind.LAMBDA:
+        return (
+            f"It was invoked with the event\n    {bodies[0][:BODY_CHARS_MAX]}\n  Give it the event that it expects "
+            "(--event FILE), and its tables (--template)."
+        )
     if performance.trigger.is_direct:
         return (
             f"It was invoked with the event\n    {bodies[0][:BODY_CHARS_MAX]}\n  Give it the event that it expects "
             "(--event FILE, with the event or the entries of PutEvents; --save-event FILE writes this one; "
             "--event-type names a kind of AWS's own), and its tables (--template)."
         )
+    if performance.trigger.is_stream:
+        return (
+            f"It was given records of a stream; the first says\n    {record_text(bodies[0])[:BODY_CHARS_MAX]}\n  Give "
+            "it the records that it expects (--event FILE, with the event of a mapping, or of Kinesis the data), and "
+            "its tables (--template)."
+        )
     body = bodies[0] if len(bodies[0]) <= BODY_CHARS_MAX else bodies[0][: BODY_CHARS_MAX - 1] + "…"
     which = "redrive's sample" if bodies == bodies_of(SAMPLE_EVENT) else "the event"
     if which == "the event" and _is_direct(bodies[0]):
         return (
             f"The event arrives as the body of an SQS message, in {_FROM_BODY}. A function that EventBridge invokes is "
-            "proved with --trigger eventbridge. Functions that others invoke directly are not proved as they are: "
-            "prove one that takes the event from there: "
-            f"lambda event, context: handler(json.loads({_FROM_BODY}), context)."
+            "proved with --trigger eventbridge, one that a stream feeds with --trigger kinesis or dynamodb, and one "
+            "that others invoke asynchronously with --trigger lambda. For any other, prove one that takes the event "
+            f"from there: lambda event, context: handler(json.loads({_FROM_BODY}), context)."
         )
     return (
         f"It was given {which} as the body of an SQS message, in {_FROM_BODY}:\n    {body}\n  Give it the message that "

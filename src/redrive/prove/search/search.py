@@ -26,6 +26,7 @@ from redrive.prove.play.faults import (
     DUPLICATE_DELAYS_MS,
     REDRIVE_DELAYS_MS,
     REDRIVES_MAX,
+    STREAM_DELAYS_MS,
     STRIKES_AFTER,
     Act,
     Fault,
@@ -36,7 +37,7 @@ from redrive.prove.play.faults import (
 from redrive.prove.play.performance import Moment, Performance
 from redrive.prove.stage.stage import START
 from redrive.prove.stage.tape import Beginning, Known, Strayed, Tape
-from redrive.prove.stage.trigger import Trigger
+from redrive.prove.stage.trigger import Kind, Trigger
 
 DUPLICATES_UNTIL_MS = 14 * DAY_MS
 """The latest duplicate after the first message: no queue keeps a message longer."""
@@ -216,7 +217,8 @@ class Search:
     def _hopeless(self, here: Stem) -> Violation | None:
         """A violation if the latest possible redrive failed; an immediate redrive may come before a lease has ended."""
         last = next(leg for leg in reversed(here.path) if leg.act is Act.REDRIVE)
-        return self._judge.after_hopeless_redrive(self._performance) if last.delay_ms >= DAY_MS else None
+        late_ms = min(DAY_MS, self._performance.trigger.retention_ms // 2)
+        return self._judge.after_hopeless_redrive(self._performance) if last.delay_ms >= late_ms else None
 
     @property
     def _kept_ms(self) -> int:
@@ -240,19 +242,27 @@ class Search:
     def _duplicates(self, here: Stem, *, is_pending: bool) -> Iterator[Stem]:
         """Duplicates: at once while a message waits; otherwise after each delay for which dead letters are kept."""
         age_ms = self._performance.stage.now - START
-        delays = BUS_DELAYS_MS if self._performance.trigger.is_direct else DUPLICATE_DELAYS_MS
+        trigger = self._performance.trigger
+        delays = BUS_DELAYS_MS if trigger.is_direct else STREAM_DELAYS_MS if trigger.is_stream else DUPLICATE_DELAYS_MS
         for delay in delays[: 1 if is_pending else None]:
             if self._performance.waiting.dead and delay >= self._kept_ms:
                 continue
             if delay == 0 or age_ms + delay <= DUPLICATES_UNTIL_MS + DAY_MS:
-                for message in range(len(self._performance.trigger.bodies)):
-                    for act in self._acts(message, delay):
+                for message in range(len(trigger.bodies)):
+                    for act in self._acts(message, delay, is_pending=is_pending):
                         leg = Leg(act, delay, message=message)
                         yield replace(here, leg=leg, faults=here.faults + 1, is_clean=False)
 
-    def _acts(self, message: int, delay_ms: int) -> Iterator[Act]:
-        """How a message may come again. What depends on the delay is found by the duplicates of the bus."""
-        yield Act.DUPLICATE
+    def _acts(self, message: int, delay_ms: int, *, is_pending: bool) -> Iterator[Act]:
+        """How a message may come again. What depends on the delay is found by the duplicates of the bus.
+
+        A table's stream has each change once; whatever it is, a stream's mapping may read it again.
+        """
+        trigger = self._performance.trigger
+        if trigger.is_stream and message == 0 and not is_pending:
+            yield Act.REREAD
+        if trigger.kind is not Kind.DYNAMODB:
+            yield Act.DUPLICATE
         if delay_ms == 0 and self._performance.trigger.event_id(message):
             yield Act.REPUBLISH
 
@@ -290,6 +300,9 @@ def _let_in_at(event: Called, trigger: Trigger, given: int) -> Iterator[Strike]:
     duplicate as a request of its own; Lambda's own queue of events may give the same request to two runs.
     """
     if event.index == 0 or event.is_nested:
+        return
+    if trigger.is_stream:  # A shard's next batch waits; but the batch under way may be read a second time.
+        yield from (Strike(event.index, fault) for fault in (Fault.AGAIN, Fault.AGAIN_LATE))
         return
     for fault in (Fault.OVERLAP, Fault.OVERLAP_LATE):
         yield from (Strike(event.index, fault, message) for message in range(len(trigger.bodies)))

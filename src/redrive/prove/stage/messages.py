@@ -1,6 +1,6 @@
 """The messages of a trigger: sent, duplicated, redriven, and left.
 
-They wait in a queue, or, as events, in Lambda's own queue for asynchronous invocations.
+They wait in a queue, in a stream, or, as events, in Lambda's own queue for asynchronous invocations.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import cast
 from redrive.core.clock import Instant
 from redrive.core.documents import Document, dump_json, load_json
 from redrive.delivery.sources.targets import queue_url
+from redrive.prove.stage.positions import event_with, has_unread, positions, read_again, told
+from redrive.prove.stage.records import put_record
 from redrive.prove.stage.stage import Stage, Waiting
 from redrive.prove.stage.trigger import Trigger
 
@@ -21,6 +23,8 @@ Left = tuple[int, Instant, Waiting]
 RECEIVE_MAX = 10
 _AGAIN_DIGITS = 4
 """The last digits of an event's id: they count the events when it is published again."""
+BATCH_MEMBERS = ("KinesisBatchInfo", "DDBStreamBatchInfo")
+"""The members of a failure's record that say which records of a stream it is about."""
 RECORD_MEMBERS = frozenset({"requestContext", "requestPayload", "version"})
 """What tells the record of a destination from an event in a dead-letter queue."""
 
@@ -126,13 +130,54 @@ class AsynchronousEvents(Messages):
             "sqs", "ReceiveMessage", QueueUrl=url, MaxNumberOfMessages=RECEIVE_MAX, WaitTimeSeconds=0
         ).get("Messages"):  # fmt: skip
             for letter in cast("list[Document]", letters):
-                self._stage.invoke(self._sent, self._trigger.function_name, event_of(str(letter["Body"])))
+                self._stage.invoke(self._sent, self._trigger.function_name, self._event_in(str(letter["Body"])))
                 self._sent += 1
                 self._stage.call("sqs", "DeleteMessage", QueueUrl=url, ReceiptHandle=letter["ReceiptHandle"])
+
+    def _event_in(self, body: str) -> str:
+        return event_of(body)
+
+
+class StreamRecords(AsynchronousEvents):
+    """The records of a stream. Whoever redrives what was given up reads the records again, and invokes the function.
+
+    The letters name records and do not have them: so they are worth something only while the stream keeps those.
+    """
+
+    def __init__(self, stage: Stage, trigger: Trigger) -> None:
+        super().__init__(stage, trigger)
+        stage.more_deciding = lambda tx: "".join(told(tx))
+        self._beginning = stage.step(("positions",), lambda tx: positions(tx, trigger.mapping))
+
+    def look(self) -> Waiting:
+        waiting, mapping = super().look(), self._trigger.mapping
+        is_unread = self._stage.step(("unread",), lambda tx: has_unread(tx, mapping))
+        return Waiting(waiting.is_pending or is_unread, waiting.dead)
+
+    def redrive(self) -> None:
+        """Invoke the function with the records. They age from when they were put."""
+        self._redrive()
+
+    def read_again(self) -> None:
+        """Lose the mapping's checkpoints: the records come again."""
+        self._stage.step(("read again",), lambda tx: read_again(tx, self._trigger.mapping, self._beginning))
+
+    def _send(self, body: str, number: int) -> None:
+        put_record(self._stage, self._trigger.stream_arn, body)
+
+    def _event_in(self, body: str) -> str:
+        letter = load_json(body)
+        found = next((letter[name] for name in BATCH_MEMBERS if name in letter), None)
+        if found is None:
+            return event_of(body)  # An earlier redrive has failed, and the letter has its event.
+        event = self._stage.step(("event with", body), lambda tx: event_with(tx, self._trigger.mapping, found))
+        return '{"Records":[]}' if event is None else event.decode()
 
 
 def messages_of(stage: Stage, trigger: Trigger) -> Messages:
     """The messages of a trigger of any kind."""
+    if trigger.is_stream:
+        return StreamRecords(stage, trigger)
     return AsynchronousEvents(stage, trigger) if trigger.is_direct else QueueMessages(stage, trigger)
 
 

@@ -42,7 +42,7 @@ class Fed:
         return None if text is None else parse(str(text))
 
 
-def usual_events(stage: Stage, events: tuple[str, ...]) -> Trigger:
+def usual_events(stage: Stage, events: tuple[str, ...], kind: Kind = Kind.EVENTBRIDGE) -> Trigger:
     """A function that events invoke: two retries, and a dead-letter queue that keeps its messages for 14 days."""
     stage.clock.set(START - READY_AFTER_MS)
     role_arn = create_role(stage)
@@ -58,7 +58,7 @@ def usual_events(stage: Stage, events: tuple[str, ...]) -> Trigger:
     stage.move_to(START)
     return Trigger(
         "handler", "", "", dead_letter_arn, TIMEOUT_S * SECOND_MS, RETENTION_S * SECOND_MS, events, RETRIES_MAX + 1,
-        Kind.EVENTBRIDGE, events,
+        kind, events,
     )  # fmt: skip
 
 

@@ -34,7 +34,7 @@ from redrive.services.lambda_.source import SOURCE as LAMBDA_EVENTS
 from redrive.services.sqs.model.queue import Queue
 from redrive.services.sqs.model.receipts import decode_receipt
 from redrive.services.sqs.visibility import next_visible
-from redrive.store.api import Transaction
+from redrive.store.api import Step, Transaction
 from redrive.store.sqlite import Snapshot, SqliteStore
 from redrive.wire.message import HttpRequest, HttpResponse
 from redrive.wire.model.files import Models
@@ -102,6 +102,8 @@ class Stage:
         self._position = 0
         self._tape = Tape()
         self._awaited: Mark | None = None
+        self.more_deciding: Step[str] = lambda _: ""
+        """What else decides what is delivered next, as text: for a mapping from a stream, its positions."""
         self._store = SqliteStore(None, clock=self.clock, entropy=self._ids)
         registry = bind_registry(self._store, models())
         workers = [worker for worker in build_workers(SilentLog()) if not worker.upkeep]
@@ -149,6 +151,10 @@ class Stage:
         params = {"FunctionName": function_name, "InvocationType": "Event", "Payload": payload.encode()}
         place = ("message", number)
         self._ask(("invoke", params), lambda: self._call("lambda", "Invoke", params), place=place)
+
+    def step(self, asked: tuple[object, ...], step: Step[T]) -> T:
+        """Run a step. `asked` describes it."""
+        return self._ask(asked, lambda: self.engine.run(step))
 
     def respond(self, asked: tuple[object, ...], request: Callable[[], HttpRequest]) -> HttpResponse:
         """Answer a request through the gateway. `asked` describes the request; `request` makes it, only if needed."""
@@ -226,7 +232,7 @@ class Stage:
 
         See `renamed`.
         """
-        held = repr(self._store.rows(DECIDING_TABLES))
+        held = repr(self._store.rows(DECIDING_TABLES)) + self.engine.run(self.more_deciding)
         left = [repr(self._store.rows(LEFT_TABLES)), *map(repr, others)]
         return _hashed(held + renamed(left, held, self._ids.drawn))
 

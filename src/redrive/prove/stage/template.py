@@ -21,6 +21,7 @@ from redrive.prove.stage.invoked import invoked_handlers, invoked_trigger
 from redrive.prove.stage.parameters import missing_parameters
 from redrive.prove.stage.sampled import Wanted
 from redrive.prove.stage.stage import SCOPE, START, Stage
+from redrive.prove.stage.streams import stream_handlers, stream_trigger
 from redrive.prove.stage.trigger import SAMPLE_EVENT, Kind, Trigger, bodies_of
 from redrive.services.cloudformation.model.stack import Blueprint
 from redrive.services.cloudformation.transforms.expansion import expanded
@@ -60,12 +61,16 @@ def declared_trigger(
     guesses = missing_parameters(file, parameters)
     directories = _deploy(stage, file, parameters | guesses)
     told = {f"parameter {name}": f"{value!r}, because the template has no default" for name, value in guesses.items()}
+
+    def of_function(function: Document) -> Wanted:
+        code = directories.get(_logical_id(stage, str(function["FunctionName"])))
+        return wanted(str(function["Handler"]), code)
+
+    if (kind is not None and kind.is_stream) or (kind is None and rule is None and _fits_stream(stage, handler)):
+        trigger, name = stream_trigger(stage, file, handler, bodies, kind, of_function)
+        trigger = replace(trigger, guesses={**told, **trigger.guesses})
+        return Declared(trigger, name, directories.get(_logical_id(stage, trigger.function_name)))
     if rule is not None or kind is Kind.EVENTBRIDGE or (kind is None and not _fits_queue(stage, handler)):
-
-        def of_function(function: Document) -> Wanted:
-            code = directories.get(_logical_id(stage, str(function["FunctionName"])))
-            return wanted(str(function["Handler"]), code)
-
         rule_name = None if rule is None else _rule_name(stage, file, rule)
         trigger, name = invoked_trigger(stage, file, handler, bodies, rule_name, of_function)
         trigger = replace(trigger, guesses={**told, **trigger.guesses})
@@ -228,10 +233,25 @@ def _fits_queue(stage: Stage, handler: str) -> bool:
     return any(map(wanted.endswith, names)) or not any(map(wanted.endswith, fed))
 
 
+def _fits_stream(stage: Stage, handler: str) -> bool:
+    """Whether the handler is one that only a stream feeds: named, or the only one of the template."""
+    others = [
+        str(_function_of(stage, one)["Handler"]) for one in _mappings(stage) if ":sqs:" in str(one["EventSourceArn"])
+    ]
+    others += invoked_handlers(stage)
+    fed = stream_handlers(stage)
+    if not handler:
+        return bool(fed) and not others
+    wanted = handler.replace(":", ".")
+    return any(map(wanted.endswith, fed)) and not any(map(wanted.endswith, others))
+
+
 def _pick(stage: Stage, file: Path, handler: str) -> Document:
     mappings = [one for one in _mappings(stage) if ":sqs:" in str(one["EventSourceArn"])]
     if not mappings:
-        raise UserError(f"The template {file} has no function that a queue feeds or a rule invokes.", exit_code=2)
+        raise UserError(
+            f"The template {file} has no function that a queue or a stream feeds or a rule invokes.", exit_code=2
+        )
     if len(mappings) == 1:
         return mappings[0]
     wanted = handler.replace(":", ".")

@@ -1,12 +1,13 @@
-"""The trigger of the handler: a queue, or events that invoke the function asynchronously; and what it delivers."""
+"""The trigger of the handler: a queue, a stream, or events that invoke the function; and what it delivers."""
 
 from __future__ import annotations
 
+import base64
 import enum
 import io
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -36,7 +37,10 @@ _TRUST = {
         {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"},
     ],
 }
-_ALL_QUEUES = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "sqs:*", "Resource": "*"}]}
+
+
+DATA_MEMBERS = frozenset({"partitionKey", "data"})
+"""The members of the body of a record of Kinesis."""
 
 
 class Kind(enum.Enum):
@@ -44,12 +48,25 @@ class Kind(enum.Enum):
 
     SQS = "sqs"
     EVENTBRIDGE = "eventbridge"
+    LAMBDA = "lambda"
+    KINESIS = "kinesis"
+    DYNAMODB = "dynamodb"
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether events invoke the function asynchronously, without a queue of the user's in front of it."""
+        return self in {Kind.EVENTBRIDGE, Kind.LAMBDA}
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether a mapping from a stream gives the function batches of records."""
+        return self in {Kind.KINESIS, Kind.DYNAMODB}
 
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """A queue that feeds a function, or events that invoke the function. Without dead letters, `dead_letter_arn` is
-    empty.
+    """A queue or a stream that feeds a function, or events that invoke the function. Without dead letters,
+    `dead_letter_arn` is empty.
     """
 
     function_name: str
@@ -68,18 +85,26 @@ class Trigger:
     """What was guessed of the event, of parameters and of variables, for the user."""
     variables: Mapping[str, str] = field(default_factory=dict)
     """Environment variables that the handler reads and nobody has set, with guessed values."""
+    stream_arn: str = ""
+    mapping: str = ""
+    """The UUID of the mapping from the stream."""
 
     @property
     def is_direct(self) -> bool:
         """Whether events invoke the function asynchronously, without a queue of the user's in front of it."""
-        return self.kind is Kind.EVENTBRIDGE
+        return self.kind.is_direct
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether a mapping from a stream gives the function batches of records."""
+        return self.kind.is_stream
 
     def event_id(self, number: int) -> str:
         """The id of an event that its producer may publish again, if the function is given the id; otherwise empty.
 
         AWS's own services are not taken for producers that do so.
         """
-        if not self.is_direct:
+        if self.kind is not Kind.EVENTBRIDGE:
             return ""
         event = json.loads(self.given[number])
         event_id = str(event.get("id", "")) if isinstance(event, dict) else ""
@@ -88,18 +113,24 @@ class Trigger:
 
     @property
     def work_texts(self) -> tuple[str, ...]:
-        """The bodies, without event ids under which the same work may come again."""
+        """The bodies, without event ids under which the same work may come again; of records, what they say."""
+        if self.is_stream:
+            return tuple(map(record_text, self.bodies))
         pairs = ((body, self.event_id(number)) for number, body in enumerate(self.bodies))
         return tuple(body.replace(event_id, "") if event_id else body for body, event_id in pairs)
 
     @property
     def noun(self) -> str:
         """What the trigger delivers."""
+        if self.is_stream:
+            return "record"
         return "event" if self.is_direct else "message"
 
     @property
     def source_name(self) -> str:
-        """What has the messages: the queue, or the function whose events wait."""
+        """What has the messages: the queue, the stream, or the function whose events wait."""
+        if self.is_stream:
+            return self.stream_arn
         return self.function_name if self.is_direct else self.queue_name
 
     @property
@@ -116,6 +147,22 @@ class Trigger:
     def is_fifo(self) -> bool:
         """Whether it is a FIFO queue."""
         return self.queue_arn.endswith(".fifo")
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether what comes in it keeps its order."""
+        return self.is_fifo or self.is_stream
+
+
+def record_text(body: str) -> str:
+    """What a record of a stream says: of Kinesis its data, if it is text."""
+    document = json.loads(body)
+    if document.keys() != DATA_MEMBERS:
+        return body
+    try:
+        return base64.b64decode(document["data"]).decode()
+    except UnicodeDecodeError:
+        return body
 
 
 def usual_trigger(stage: Stage, bodies: tuple[str, ...]) -> Trigger:
@@ -142,11 +189,12 @@ def usual_trigger(stage: Stage, bodies: tuple[str, ...]) -> Trigger:
     )  # fmt: skip
 
 
-def create_role(stage: Stage) -> str:
-    """The role of a function that is made for the handler; returns its ARN."""
+def create_role(stage: Stage, actions: Sequence[str] = ("sqs:*",)) -> str:
+    """The role of a function that is made for the handler; returns its ARN. It may do these actions."""
+    allowed = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": list(actions), "Resource": "*"}]}
     role = stage.call("iam", "CreateRole", RoleName="handler", AssumeRolePolicyDocument=json.dumps(_TRUST))["Role"]
     stage.call(
-        "iam", "PutRolePolicy", RoleName="handler", PolicyName="queues", PolicyDocument=json.dumps(_ALL_QUEUES)
+        "iam", "PutRolePolicy", RoleName="handler", PolicyName="sources", PolicyDocument=json.dumps(allowed)
     )  # fmt: skip
     return str(role["Arn"])
 

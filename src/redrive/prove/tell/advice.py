@@ -31,6 +31,23 @@ _DROPPED = (
     "Lambda gives up after the retries of an asynchronous invocation, and the event is gone. Give the function a "
     "dead-letter queue (DeadLetterConfig) or a queue as its destination on failure."
 )
+_SWALLOWED_RECORD = (
+    "A run met an error and returned as if all had gone well, so the shard went on behind its records. Let the "
+    "exception out, or name the first record that failed in batchItemFailures, with FunctionResponseTypes set to "
+    "ReportBatchItemFailures, and stop there."
+)
+_GIVEN_UP = (
+    "The records were given up, and nothing tells of them. Give the mapping a queue as its destination on failure "
+    "(DestinationConfig), and read the records again while the stream keeps them."
+)
+_BLOCKED = (
+    "A record that cannot be worked on blocks its shard until the stream drops it. Give the mapping "
+    "MaximumRetryAttempts or MaximumRecordAgeInSeconds, BisectBatchOnFunctionError, and a destination on failure."
+)
+_LEASE_OF_RECORD = (
+    "Treat a record that says a run goes on as a lease: let it end with the function's timeout, raise while it lasts "
+    "so that the batch comes again, and take the work over when it is past."
+)
 _LEASE_OF_EVENT = (
     "Treat a record that says a run goes on as a lease: let it end with the function's timeout, raise while it lasts "
     "so that Lambda retries the event, and take the work over when it is past."
@@ -56,9 +73,13 @@ _ENDLESS = (
 def advice_on_loss(violation: Violation, events: Sequence[Event]) -> str:
     """Advice, in a sentence or two, about a history that broke the rules `all` or `unstuck`."""
     if violation.is_endless:
-        return _ENDLESS
+        is_blocked = any(isinstance(one, Delivered) and one.kind.is_stream for one in events)
+        return _BLOCKED if is_blocked else _ENDLESS
     ends = [event for event in events if isinstance(event, Ended)]
-    if any(end.is_direct for end in ends) or any(isinstance(one, Delivered) and one.is_direct for one in events):
+    kinds = {one.kind for one in events if isinstance(one, Delivered | Ended)}
+    if any(kind.is_stream for kind in kinds):
+        return _advice_on_records(violation, events, ends)
+    if any(kind.is_direct for kind in kinds):
         return _advice_on_events(violation, events, ends)
     if any("EffectUncertain" in end.answer + end.said for end in ends):
         return _UNCERTAIN
@@ -89,6 +110,20 @@ def _advice_on_events(violation: Violation, events: Sequence[Event], ends: Seque
     if violation.rule is Rule.UNSTUCK and is_dead and ends and ends[-1].ending is Ending.FAILED:
         return f"Mend what the runs after the redrive fail with: {ends[-1].answer}"
     return _LEASE_OF_EVENT
+
+
+def _advice_on_records(violation: Violation, events: Sequence[Event], ends: Sequence[Ended]) -> str:
+    """Advice for a function that a stream feeds."""
+    if any("EffectUncertain" in end.answer + end.said for end in ends):
+        return _UNCERTAIN
+    if violation.rule is Rule.ALL and any(_is_swallowed(end, events) for end in ends):
+        return _SWALLOWED_RECORD
+    is_dead = any(isinstance(event, DeadLettered) for event in events)
+    if violation.rule is Rule.ALL and not is_dead and ends and ends[-1].ending is not Ending.RETURNED:
+        return _GIVEN_UP
+    if violation.rule is Rule.UNSTUCK and is_dead and ends and ends[-1].ending is Ending.FAILED:
+        return f"Mend what the runs after the redrive fail with: {ends[-1].answer}"
+    return _LEASE_OF_RECORD
 
 
 def _deletes_its_message(events: Sequence[Event]) -> bool:

@@ -15,6 +15,7 @@ from redrive.prove.play.events import Called, DeadLettered, Delivered, Ended, En
 from redrive.prove.play.faults import ENDS_RUN, Act, Fault
 from redrive.prove.process.subject import Place
 from redrive.prove.stage.stage import START
+from redrive.prove.stage.trigger import Kind
 from redrive.prove.tell.advice import advice_on_loss
 
 _UNITS = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
@@ -30,6 +31,59 @@ _EVENT_KEY = (
     "take a part of its detail as the key, or the id of the event if AWS publishes it; never the request id, which a "
     "duplicate changes"
 )
+_RECORD_KEY = (
+    "take the key from what the record says; its sequence number is the same when it is read again, but not when its "
+    "producer puts it a second time; never take the request id"
+)
+_CHANGE_KEY = "take the record's eventID as the key, or its table's key with a version; never the request id"
+_CALL_KEY = "take a part of the event as the key; never the request id, which a second call changes"
+_ORDER = (
+    "A record that comes again may come after newer ones that were done: write under a condition that refuses what is "
+    "older, such as a version. "
+)
+_KEYS = {
+    Kind.SQS: _MESSAGE_KEY, Kind.EVENTBRIDGE: _EVENT_KEY, Kind.LAMBDA: _CALL_KEY, Kind.KINESIS: _RECORD_KEY,
+    Kind.DYNAMODB: _CHANGE_KEY,
+}  # fmt: skip
+_RECORD = "record"
+_GIVEN = {
+    Kind.SQS: "message", Kind.EVENTBRIDGE: "event, as the request", Kind.LAMBDA: "event, as the request",
+    Kind.KINESIS: _RECORD, Kind.DYNAMODB: _RECORD,
+}  # fmt: skip
+_KEPT = "Lambda keeps its event for a retry"
+_BLOCKED = "its records block their shard until they are done or given up"
+_AFTER_FAILURE = {
+    Kind.SQS: "its message stays in the queue", Kind.EVENTBRIDGE: _KEPT, Kind.LAMBDA: _KEPT, Kind.KINESIS: _BLOCKED,
+    Kind.DYNAMODB: _BLOCKED,
+}  # fmt: skip
+_REQUEST_AGAIN = "Lambda invokes the function once more with the very request that run {run} works on"
+_BATCH_AGAIN = "the very batch that run {run} works on is read a second time, and given to another run"
+_SHOWN = {
+    Kind.SQS: "the very message that run {run} works on is handed out a second time",
+    Kind.EVENTBRIDGE: _REQUEST_AGAIN, Kind.LAMBDA: _REQUEST_AGAIN, Kind.KINESIS: _BATCH_AGAIN,
+    Kind.DYNAMODB: _BATCH_AGAIN,
+}  # fmt: skip
+_INVOKED_AGAIN = "the function is invoked again with the events of the dead letters"
+_READ_AGAIN = "the records that the dead letters name are read from the stream, and the function is invoked with them"
+_REREAD = "the mapping's checkpoints are lost: the records come again, with their sequence numbers"
+_COMES = {
+    (Act.DUPLICATE, Kind.SQS): "the message comes a second time, with the same body and another message id",
+    (Act.DUPLICATE, Kind.EVENTBRIDGE): "the bus delivers the event a second time: the same event id, and another "
+    "request id",
+    (Act.DUPLICATE, Kind.LAMBDA): "the caller invokes the function a second time: the same event, and another request "
+    "id",
+    (Act.DUPLICATE, Kind.KINESIS): "the producer puts the record a second time: the same data, and another sequence "
+    "number",
+    (Act.REPUBLISH, Kind.EVENTBRIDGE): "the producer publishes the event a second time: the same detail, and another "
+    "event id",
+    (Act.REDRIVE, Kind.SQS): "the dead letters are redriven: they return to the queue under new message ids",
+    (Act.REDRIVE, Kind.EVENTBRIDGE): _INVOKED_AGAIN,
+    (Act.REDRIVE, Kind.LAMBDA): _INVOKED_AGAIN,
+    (Act.REDRIVE, Kind.KINESIS): _READ_AGAIN,
+    (Act.REDRIVE, Kind.DYNAMODB): _READ_AGAIN,
+    (Act.REREAD, Kind.KINESIS): _REREAD,
+    (Act.REREAD, Kind.DYNAMODB): _REREAD,
+}
 _DEATHS = "a crash, a kill or its timeout"
 
 
@@ -53,12 +107,20 @@ def tell(events: Sequence[Event]) -> list[Step]:
 
 
 def _counted(events: Sequence[Event]) -> Iterator[Event]:
-    """The events; of runs that events have asked for, how often each request has come is counted here."""
+    """The events; how often each request has come, or each record, is counted here.
+
+    Records of streams are numbered in the order in which they come first: their sequence numbers are long and alike.
+    """
     times: Counter[str] = Counter()
+    numbers: dict[str, str] = {}
     for event in events:
-        if isinstance(event, Delivered) and event.is_direct:
+        if isinstance(event, Delivered) and event.kind is not Kind.SQS:
             times.update(event.message_ids)
-            yield replace(event, receives=tuple(times[one] for one in event.message_ids))
+            counted = replace(event, receives=tuple(times[one] for one in event.message_ids))
+            if event.kind.is_stream:
+                ids = tuple(numbers.setdefault(one, str(len(numbers) + 1)) for one in event.message_ids)
+                counted = replace(counted, message_ids=ids)
+            yield counted
         else:
             yield event
 
@@ -66,43 +128,46 @@ def _counted(events: Sequence[Event]) -> Iterator[Event]:
 def _steps_of(event: Event) -> Iterator[Step]:
     at = elapsed(event.at)
     match event:
-        case Delivered(run=run, message_ids=ids, receives=receives):
-            words = [f"{one[:8]}… for the {_ordinal(count)} time" for one, count in zip(ids, receives, strict=True)]
-            what = "event, as the request" if event.is_direct else "message"
-            yield Step(at, f"run {run} begins: it is given the {what} {', '.join(words)}")
+        case Delivered(run=run, message_ids=ids, receives=receives, kind=kind):
+            words = [
+                f"{_short(one, kind)} for the {_ordinal(count)} time" for one, count in zip(ids, receives, strict=True)
+            ]
+            yield Step(at, f"run {run} begins: it is given the {_GIVEN[kind]} {', '.join(words)}")
         case Called():
             yield _call_step(at, event)
             if Fault.CRASH_AFTER in event.faults:
                 yield Step(at, f"run {event.run} dies here ({_DEATHS}): what it did stays", event.place, is_fault=True)
-        case Ended(run=run, ending=ending, answer=answer):
-            after = "Lambda keeps its event for a retry" if event.is_direct else "its message stays in the queue"
-            yield from _end_steps(at, run, ending, answer, after)
-        case Sent(act=Act.DUPLICATE, is_direct=True):
-            what = "the bus delivers the event a second time: the same event id, and another request id"
-            yield Step(at, what, is_fault=True)
-        case Sent(act=Act.REPUBLISH):
-            what = "the producer publishes the event a second time: the same detail, and another event id"
-            yield Step(at, what, is_fault=True)
-        case Sent(is_direct=True):
-            yield Step(at, "the function is invoked again with the events of the dead letters")
-        case Sent(act=Act.DUPLICATE):
-            yield Step(at, "the message comes a second time, with the same body and another message id", is_fault=True)
-        case Sent():
-            yield Step(at, "the dead letters are redriven: they return to the queue under new message ids")
-        case Shown(run=run, is_direct=True):
-            what = f"Lambda invokes the function once more with the very request that run {run} works on"
-            yield Step(at, what, is_fault=True)
-        case Shown(run=run):
-            yield Step(at, f"the very message that run {run} works on is handed out a second time", is_fault=True)
-        case DeadLettered(count=count):
-            noun = "event" if event.is_direct else "message"
-            what = f"the {noun} was" if count == 1 else f"{count} {noun}s were"
-            how = (
-                "tried as often as the function allows" if event.is_direct else "received as often as the queue allows"
-            )
-            yield Step(at, f"{what} {how}: now in the dead-letter queue")
+        case Ended(run=run, ending=ending, answer=answer, kind=kind):
+            yield from _end_steps(at, run, ending, answer, _AFTER_FAILURE[kind])
+        case Sent(act=act, kind=kind):
+            yield Step(at, _COMES[act, kind], is_fault=act is not Act.REDRIVE)
+        case Shown(run=run, kind=kind):
+            yield Step(at, _SHOWN[kind].format(run=run), is_fault=True)
+        case DeadLettered(count=count, kind=kind):
+            yield Step(at, _dead_lettered(count, kind))
         case _:
             assert_never(event)
+
+
+def kind_of(events: Sequence[Event]) -> Kind:
+    """What feeds the handler of a history."""
+    return next((event.kind for event in events if isinstance(event, Delivered)), Kind.SQS)
+
+
+def _short(one: str, kind: Kind) -> str:
+    """An id, as far as it is shown."""
+    return one if kind.is_stream else f"{one[:8]}…"
+
+
+def _dead_lettered(count: int, kind: Kind) -> str:
+    """What became of what was given up. Of a stream the letter stands for a batch, and names its records."""
+    if kind.is_stream:
+        letters = "a letter names them" if count == 1 else f"{count} letters name them"
+        return f"records were given up, and the shard goes on behind them: {letters} in the dead-letter queue"
+    noun = "event" if kind.is_direct else "message"
+    what = f"the {noun} was" if count == 1 else f"{count} {noun}s were"
+    how = "tried as often as the function allows" if kind.is_direct else "received as often as the queue allows"
+    return f"{what} {how}: now in the dead-letter queue"
 
 
 def _call_step(at: str, event: Called) -> Step:
@@ -162,9 +227,10 @@ def advice_for(violation: Violation, events: Sequence[Event], ledger: LedgerRows
         case Rule.ONCE:
             return _advice_on_repetition(events, ledger)
         case Rule.SAME:
+            order = _ORDER if kind_of(events).is_stream else ""
             return (
-                "Write the same at each attempt: make it of the message alone, and not of how often it was received or "
-                "of what an earlier attempt has left. What may differ is left out with --ignore "
+                f"{order}Write the same at each attempt: make it of the message alone, and not of how often it was "
+                "received or of what an earlier attempt has left. What may differ is left out with --ignore "
                 "'dynamodb:PutItem:TABLE#ATTRIBUTE'."
             )
         case Rule.STABLE:
@@ -186,13 +252,13 @@ def _advice_on_repetition(events: Sequence[Event], ledger: LedgerRows) -> str:
     acts = {event.act for event in events if isinstance(event, Sent)}
     if Act.REPUBLISH in acts:
         return _REPUBLISHED
-    is_direct = any(isinstance(event, Delivered) and event.is_direct for event in events)
-    key = _EVENT_KEY if is_direct else _MESSAGE_KEY
+    kind = kind_of(events)
+    is_direct = kind.is_direct
+    key = _KEYS[kind]
     if is_direct and _is_keyed_by_message_id(events, ledger):
-        return (
-            f"The key in {ledger.name} is the request id, and a duplicate has another one: take a part of its detail."
-        )
-    if _is_keyed_by_message_id(events, ledger):
+        what = "the request id, and a duplicate has another one: take a part of its"
+        return f"The key in {ledger.name} is {what} {'detail' if kind is Kind.EVENTBRIDGE else 'event'}."
+    if kind is Kind.SQS and _is_keyed_by_message_id(events, ledger):
         return f"The key in {ledger.name} is the message id, and a duplicate has another one: take it from the body."
     if ledger.name is None:
         return f"Record each execution under a key, with a condition that refuses the second one; {key}."

@@ -79,6 +79,9 @@ RECOVERY_PERIOD_DAYS = 35
 
 # Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListBackups.html
 LIST_BACKUPS_MAX = 100
+
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BackupDetails.html
+SYSTEM_BACKUP_MS = 35 * DAY_MS
 LIST_INSIGHTS_MAX = 100
 
 # Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateContributorInsights.html
@@ -104,4 +107,19 @@ CLOSING_MS = MINUTE_MS
 # Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/burst-adaptive-capacity.html
 BURST_MS = 300 * SECOND_MS
 
+# Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/V2globaltables_HowItWorks.html
+REPLICA_SOURCE_MS = DAY_MS
+
 METRICS_NAMESPACE = "AWS/DynamoDB"
+
+# Records that a Kinesis destination has throttled. Source:
+# https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/kds_using-shards-and-metrics.html
+UNSENT_MS = DAY_MS
+# How long to wait between two attempts is ours; only the age ends them.
+UNSENT_WAIT_MS_MAX = MINUTE_MS
+UNSENT_RETRIES_MAX = 1_000_000
+
+# Up to this many items are counted at each DescribeTable; the number of more items is remembered. Ours, where AWS
+# updates its counts every six hours: counting a million items takes about a second.
+TOTALS_FRESH_ITEMS_MAX = 100_000
+TOTALS_AGE_MS_MAX = 5 * MINUTE_MS

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from redrive.core.documents import Document
-from redrive.languages.dynamo import Condition, Item, Projection, holds, item_size, load_item, project
+from redrive.languages.dynamo import Condition, Item, Projection, encoded_item, holds, item_size, load_item, project
 from redrive.services.dynamodb.model.capacity import read_units, scan_units, source_capacity
 from redrive.services.dynamodb.model.items import key_of_item
 from redrive.services.dynamodb.model.source import Source
@@ -29,7 +29,7 @@ class Wanted:
 
 def answer_page(tx: Transaction, source: Source, page: ItemPage, wanted: Wanted) -> tuple[Document, list[int]]:
     """Build the answer for a page: filter, then project or only count. Also returns the sizes of fetched items."""
-    rows: list[Item] = [load_item(stored.item) for stored in page.items]
+    rows: list[Item] = [encoded_item(stored.item) for stored in page.items]
     kept = rows if wanted.kept is None else [row for row in rows if holds(wanted.kept, row)]
     fetched: list[int] = []
     if wanted.fetches:

@@ -1,9 +1,9 @@
-"""The cleanup of streams: records that have expired, and streams that were disabled long ago."""
+"""The cleanup of streams: expired records, streams that were disabled long ago, and backups of deleted tables."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from redrive.core.clock import Instant
 from redrive.core.scope import Scope
@@ -11,6 +11,7 @@ from redrive.delivery.upkeep.cleaning import forget_rows
 from redrive.delivery.upkeep.worker import rest_until
 from redrive.services.dynamodb import limits
 from redrive.services.dynamodb.change_log import RETENTION
+from redrive.services.dynamodb.model.backup import Backup
 from redrive.services.dynamodb.model.stream import Stream
 from redrive.services.dynamodb.model.table import Table
 from redrive.store.api import Transaction
@@ -32,6 +33,7 @@ class TableStreamSweep:
                 _forget(tx, scope, stream)
             elif stream.disabled_at is not None:
                 over_at.append(stream.disabled_at + limits.STREAM_RETENTION_MS)
+        over_at += _forget_backups(tx)
         for shard, kept_ms in list(_kept_shards(tx)):
             tx.streams.reserve(shard)
             left -= tx.streams.trim(shard, tx.now - kept_ms, limit=left)
@@ -50,6 +52,20 @@ def _kept_shards(tx: Transaction) -> Iterator[tuple[str, int]]:
         if table.log is not None:
             log = table.log
             yield from ((shard, log.kept_ms) for shard in log.stored_shards)
+
+
+def _forget_backups(tx: Transaction) -> Sequence[Instant]:
+    """Forget the backups of deleted tables that have ended. Returns when the others end."""
+    later: list[Instant] = []
+    for scope, backup in tx.resources.everywhere(Backup):
+        if backup.expires_at is None:
+            continue
+        if backup.expires_at > tx.now:
+            later.append(backup.expires_at)
+        else:
+            forget_rows(tx, "items", backup.items_id)
+            tx.resources.delete(Backup, scope, backup.name)
+    return later
 
 
 def _forget(tx: Transaction, scope: Scope, stream: Stream) -> None:

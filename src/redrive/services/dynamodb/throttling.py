@@ -1,6 +1,6 @@
-"""Provisioned throughput: a request beyond it is refused, while quotas apply.
+"""Provisioned throughput: a request beyond it is refused, where requests per second are limited.
 
-A table without provisioned throughput, or an engine without quotas, costs one comparison.
+A table without provisioned throughput, or an engine without rates, costs one comparison.
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/burst-adaptive-capacity.html
 """
 
@@ -14,7 +14,6 @@ from functools import partial
 
 from redrive.core.documents import Document, dump_json
 from redrive.core.errors import ServiceError
-from redrive.core.limits import Limits
 from redrive.services.dynamodb import limits
 from redrive.services.dynamodb.model.billing import BillingMode
 from redrive.services.dynamodb.model.capacity import Cost
@@ -38,7 +37,7 @@ class Usage(Enum):
 
 def is_metered(tx: Transaction, table: Table) -> bool:
     """Whether requests on a table use up its throughput."""
-    return table.billing.mode is BillingMode.PROVISIONED and tx.services.limits is Limits.STRICT
+    return table.billing.mode is BillingMode.PROVISIONED and tx.services.has_rates
 
 
 def spend(tx: Transaction, table: Table, usage: Usage, units: Callable[[], float], operation: str) -> None:

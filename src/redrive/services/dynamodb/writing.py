@@ -6,17 +6,20 @@ Only tables that are followed pay for it: then the item as it was before has to 
 
 from __future__ import annotations
 
+import dataclasses
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from redrive.core.clock import Instant
-from redrive.languages.dynamo import AttributeValue, Item, dump_item, load_item
+from redrive.core.documents import EncodedDocument
+from redrive.languages.dynamo import AttributeValue, Item, dump_item, encoded_item, item_size, load_item
 from redrive.services.dynamodb import indexes
 from redrive.services.dynamodb.change_log import shards_of_items, write_changes
 from redrive.services.dynamodb.model.entries import check_index_keys
 from redrive.services.dynamodb.model.items import item_expiry
 from redrive.services.dynamodb.model.stream_records import Change
 from redrive.services.dynamodb.model.table import Table
+from redrive.services.dynamodb.replicas import replicas_of
 from redrive.store.api import Transaction
 from redrive.store.tables.items import ItemKey, StoredItem
 
@@ -26,6 +29,7 @@ def reserve(tx: Transaction, places: Iterable[tuple[Table, ItemKey]]) -> None:
     if not tx.is_shared:
         return
     asked = list(places)
+    asked += [(replica, key) for table, key in asked for replica in replicas_of(tx, table)]
     tx.items.reserve_all((table.id, key) for table, key in asked)
     if any(table.is_followed for table, _ in asked):
         # One item is written after all is read. Steps with several must not wait for each other in two orders.
@@ -36,6 +40,12 @@ def find_item(tx: Transaction, table: Table, key: ItemKey) -> dict[str, Attribut
     """Return an item of a table, or None."""
     data = tx.items.get(table.id, key)
     return None if data is None else load_item(data)
+
+
+def read_item_at(tx: Transaction, table: Table, key: ItemKey) -> EncodedDocument | None:
+    """Return an item of a table to be answered as it is, or None."""
+    data = tx.items.get(table.id, key)
+    return None if data is None else encoded_item(data)
 
 
 def put(tx: Transaction, table: Table, key: ItemKey, new: Item, size_bytes: int, *, old: Item | None) -> None:
@@ -69,16 +79,42 @@ def expire(tx: Transaction, before: Instant, *, limit: int) -> None:
         return
     tx.be_alone()
     changes: dict[str, list[Change]] = defaultdict(list)
+    seen: set[tuple[str, str, ItemKey]] = set()
     for table_id, key, data in tx.items.take_expired(before, limit=limit):
-        if table_id in followed:
+        table = followed.get(table_id)
+        if table is None:
+            continue
+        place = (table.scope.account, table.name, key)
+        # An item expires in one Region; the other replicas lose it as by a write.
+        if not table.replicas or place not in seen:
             changes[table_id].append(Change(key, load_item(data), None, is_expiry=True))
+            seen.add(place)
     for table_id, gone in changes.items():
         _follow(tx, followed[table_id], gone)
 
 
 def _follow(tx: Transaction, table: Table, changes: Sequence[Change]) -> None:
-    """Tell what follows a table that its items have changed."""
+    """Tell what follows a table, and its replicas, that its items have changed."""
+    _follow_here(tx, table, changes)
+    if table.replicas:
+        _replicate(tx, table, changes)
+
+
+def _follow_here(tx: Transaction, table: Table, changes: Sequence[Change]) -> None:
     if table.indexes:
         for change in changes:
             indexes.follow(tx, table, change.key, change.old, change.new)
     write_changes(tx, table, changes)
+
+
+def _replicate(tx: Transaction, table: Table, changes: Sequence[Change]) -> None:
+    """Make the same changes in the other replicas, whose indexes and streams follow. None replicates further."""
+    told = [dataclasses.replace(change, is_expiry=False) for change in changes]
+    for replica in replicas_of(tx, table):
+        for change in told:
+            if change.new is None:
+                tx.items.take(replica.id, change.key)
+            else:
+                stored = StoredItem(change.key, item_size(change.new), change.new_data or dump_item(change.new))
+                tx.items.put(replica.id, stored, expires_at=item_expiry(replica, change.new, tx.now))
+        _follow_here(tx, replica, told)

@@ -55,5 +55,13 @@ TAG_VALUE_LENGTH_MAX = 256
 # Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_UpdateAccountSettings.html
 COMMITMENT_MS_MIN = DAY_MS
 
+# Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_SubscribeToShard.html
+SUBSCRIPTION_MS = 5 * MINUTE_MS
+SUBSCRIPTION_HELD_MS = 5 * SECOND_MS
+"""How long after a call another one is refused; after that it takes over."""
+
+EVENT_BYTES_MAX = 2 * 1024 * 1024  # Ours: AWS names no size. A consumer reads 2 MB per second from a shard.
+QUIET_MS = 5 * SECOND_MS  # Ours: after how long without records a subscriber is told how far it is.
+
 # This limit is from memory.
 POLICY_BYTES_MAX = 20_480

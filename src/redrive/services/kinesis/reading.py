@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from redrive.core.clock import Instant
+from redrive.core.documents import Document
 from redrive.services.kinesis.model.sequence import sequence_number
 from redrive.services.kinesis.model.stream import Shard, Stream
 from redrive.store.api import Transaction
@@ -40,6 +41,20 @@ def size_of(record: StreamRecord) -> int:
 def number_of(shard: Shard, record: StreamRecord) -> str:
     """The sequence number of a record."""
     return sequence_number(shard.created_s, shard.index, record.seq, record.at)
+
+
+def describe_record(stream: Stream, shard: Shard, record: StreamRecord) -> Document:
+    """A Record."""
+    described: Document = {
+        "SequenceNumber": number_of(shard, record),
+        "ApproximateArrivalTimestamp": record.at,
+        "Data": record.data,
+    }
+    if record.partition_key:
+        described["PartitionKey"] = record.partition_key
+    if stream.is_encrypted:
+        described["EncryptionType"] = "KMS"
+    return described
 
 
 def position_at(tx: Transaction, stream: Stream, shard: Shard, at: Instant) -> int:

@@ -11,7 +11,7 @@ from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller, Scope
 from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.delivery.sources.roles import RoleSession
-from redrive.services.lambda_.model.function import LATEST, Function, qualifier_of
+from redrive.services.lambda_.model.function import LATEST, Function, qualifier_of, throttled
 from redrive.services.lambda_.model.metrics import (
     CONCURRENT,
     DURATION,
@@ -60,6 +60,13 @@ def record_run(tx: Transaction, invocation: Invocation, result: InvocationResult
     """Count a run that has ended, and write its log lines."""
     _count_run(tx, invocation, result)
     _write_logs(tx, invocation, result)
+
+
+def run_refused(result: InvocationResult) -> ServiceError:
+    """Build the error for a run that did not take place, for want of concurrency or for a reason of ours."""
+    if result.status is InvocationStatus.THROTTLED:
+        return throttled(result.error)
+    return ServiceError("ServiceException", result.error, fault="server", members={"Type": "Service"})
 
 
 def count(tx: Transaction, function_arn: str, name: str, value: float = 1.0) -> None:

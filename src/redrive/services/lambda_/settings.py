@@ -14,9 +14,10 @@ from redrive.core.scope import Caller
 from redrive.languages.iam import passed_to
 from redrive.services.lambda_.code import layers_of
 from redrive.services.lambda_.model.code import check_environment, check_runtime, check_sizes
-from redrive.services.lambda_.model.function import Function, invalid_parameter, unavailable
+from redrive.services.lambda_.model.function import Function, invalid_parameter
 from redrive.services.lambda_.queues import authorize_on_queue
 from redrive.services.lambda_.runs import PRINCIPAL, assume_function_role
+from redrive.services.lambda_.topics import authorize_on_topic
 from redrive.store.api import Transaction
 
 
@@ -95,11 +96,14 @@ def _check_role(tx: Transaction, caller: Caller, function: Function) -> None:
         raise invalid_parameter("The role defined for the function cannot be assumed by Lambda.") from None
     if not function.dead_letter_arn:
         return
-    if Arn.parse(function.dead_letter_arn).service != "sqs":
-        raise unavailable(f"DeadLetterConfig.TargetArn {function.dead_letter_arn}")
+    service = Arn.parse(function.dead_letter_arn).service
     try:
-        authorize_on_queue(tx, session, "sqs:SendMessage", function.dead_letter_arn)
+        if service == "sqs":
+            authorize_on_queue(tx, session, "sqs:SendMessage", function.dead_letter_arn)
+        else:
+            authorize_on_topic(tx, session, "sns:Publish", function.dead_letter_arn)
     except ServiceError:
+        verb, name = ("SendMessage", "SQS") if service == "sqs" else ("Publish", "SNS")
         raise invalid_parameter(
-            "The provided execution role does not have permissions to call SendMessage on SQS"
+            f"The provided execution role does not have permissions to call {verb} on {name}"
         ) from None

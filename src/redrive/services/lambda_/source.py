@@ -223,6 +223,9 @@ def _send_record(
             case "sqs":
                 params: Document = {"QueueUrl": queue_url(destination), "MessageBody": record}
                 led_to = str(tx.services.call(tx, caller, "sqs", "SendMessage", params)["MessageId"])
+            case "sns":
+                params = {"TopicArn": destination, "Message": record}
+                led_to = str(tx.services.call(tx, caller, "sns", "Publish", params)["MessageId"])
             case "events":
                 led_to = _put_record(tx, caller, destination, record, is_success=is_success)
             case _:

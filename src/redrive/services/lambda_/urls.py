@@ -13,7 +13,7 @@ from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller, Scope
 from redrive.delivery.operation import Outside
 from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus
-from redrive.delivery.web import WebCall, web_answer
+from redrive.delivery.web import StreamedWeb, WebCall, web_answer
 from redrive.services.lambda_.limits import SYNC_PAYLOAD_BYTES_MAX, TRACE_HEADER_CHARACTERS_MAX
 from redrive.services.lambda_.model.function import Function, function_invocation, is_recursive
 from redrive.services.lambda_.model.metrics import (
@@ -24,7 +24,7 @@ from redrive.services.lambda_.model.metrics import (
     URL_LATENCY,
     URL_REQUESTS,
 )
-from redrive.services.lambda_.model.url_payloads import bad_gateway, url_event, url_response
+from redrive.services.lambda_.model.url_payloads import StreamedResponse, bad_gateway, url_event, url_response
 from redrive.services.lambda_.model.urls import FunctionUrl, allows_page, cors_headers, preflight_headers
 from redrive.services.lambda_.runs import count, record_run
 from redrive.services.lambda_.versions import choose_version
@@ -33,11 +33,13 @@ from redrive.store.api import Transaction
 _JSON = ("content-type", "application/json")
 _CLIENT_ERROR, _SERVER_ERROR = 400, 500
 
+RESPONSE_STREAM = "RESPONSE_STREAM"
+
 ANYBODY = "anonymous"
 """The account of a caller who did not sign."""
 
 
-def serve_url(tx: Transaction, call: WebCall) -> Document | Outside:
+def serve_url(tx: Transaction, call: WebCall) -> Document | Outside | StreamedWeb:
     """Answer a request to a function URL."""
     found = _find(tx, call.url_id)
     if found is None:
@@ -48,10 +50,10 @@ def serve_url(tx: Transaction, call: WebCall) -> Document | Outside:
     if call.method == "OPTIONS" and url.cors and "access-control-request-method" in call.headers:
         return web_answer(200, preflight_headers(url.cors, call.page), b"")
     answer = _run(tx, call, scope, url)
-    return answer if isinstance(answer, Outside) else _counted(tx, url, _shared(answer, url, call))
+    return answer if isinstance(answer, Outside | StreamedWeb) else _counted(tx, url, _shared(answer, url, call))
 
 
-def _run(tx: Transaction, call: WebCall, scope: Scope, url: FunctionUrl) -> Document | Outside:
+def _run(tx: Transaction, call: WebCall, scope: Scope, url: FunctionUrl) -> Document | Outside | StreamedWeb:
     """Begin the run of a request, or refuse the request."""
     name = url.name.partition(":")[0]
     function = choose_version(tx, scope, name, url.qualifier)
@@ -75,6 +77,15 @@ def _run(tx: Transaction, call: WebCall, scope: Scope, url: FunctionUrl) -> Docu
         function, call.caller.request_id, payload, function_arn=url.function_arn, trace_header=trace
     )
     begun_at = tx.now
+    if url.invoke_mode == RESPONSE_STREAM:
+        pieces = StreamedResponse(lambda answer: _shared(answer, url, call))
+        return StreamedWeb(
+            invocation,
+            pieces,
+            lambda later, result: _answer(
+                later, invocation, result, url=url, call=call, begun_at=begun_at, status=pieces.status
+            ),
+        )
     return Outside(
         invocation,
         lambda later, result: _answer(later, invocation, result, url=url, call=call, begun_at=begun_at),
@@ -82,9 +93,10 @@ def _run(tx: Transaction, call: WebCall, scope: Scope, url: FunctionUrl) -> Docu
 
 
 def _answer(
-    tx: Transaction, invocation: Invocation, result: InvocationResult, *, url: FunctionUrl, call: WebCall, begun_at: int
-) -> Document:
-    """Build the response for a run that has ended."""
+    tx: Transaction, invocation: Invocation, result: InvocationResult,
+    *, url: FunctionUrl, call: WebCall, begun_at: int, status: int | None = None,
+) -> Document:  # fmt: skip
+    """Build the response for a run that has ended; `status` is that of a response which has begun already."""
     record_run(tx, invocation, result)
     match result.status:
         case InvocationStatus.OK:
@@ -94,7 +106,7 @@ def _answer(
         case InvocationStatus.FUNCTION_ERROR | InvocationStatus.SERVICE_ERROR:
             answer = bad_gateway()
     count(tx, url.function_arn, URL_LATENCY, max(tx.now - begun_at, result.duration_ms))
-    return _counted(tx, url, _shared(answer, url, call))
+    return _counted(tx, url, {**_shared(answer, url, call), "Status": status or answer["Status"]})
 
 
 def _find(tx: Transaction, url_id: str) -> tuple[Scope, FunctionUrl] | None:

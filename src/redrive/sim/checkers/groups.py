@@ -10,7 +10,7 @@ from redrive.core.documents import load_json
 from redrive.delivery.worker import Attempt
 from redrive.sim.checkers.failures import RuleBroken
 from redrive.sim.checkers.happenings import Deleting, GroupReceived, Happening, LeftMessage, Recorded, Settled, Took
-from redrive.sim.checkers.rules import event_of
+from redrive.sim.checkers.rules import messages_of
 
 
 class GroupsInOrder:
@@ -102,10 +102,9 @@ def by_group(members: Iterable[Member], at: Instant, hidden_until: Instant) -> l
 
 def _members(attempt: Attempt) -> list[Member]:
     """The messages of a mapping's batch; empty for other attempts, and for standard queues."""
-    event = event_of(attempt)
     return [
         (record["attributes"]["MessageGroupId"], load_json(record["body"])["key"], record["messageId"])
-        for record in event.get("Records", ())
+        for record in messages_of(attempt)
         if "SequenceNumber" in record["attributes"]
     ]
 

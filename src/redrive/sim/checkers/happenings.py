@@ -232,10 +232,97 @@ class RuleHistoryRead:
     records: Sequence[AttemptRecord]
 
 
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """A record is in a stream. `record` identifies it; records of one key are told in the order of their commits."""
+
+    stream: str
+    key: str
+    record: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """A function is mapped to a stream: from its first record on, or from now on."""
+
+    function: str
+    is_from_start: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Unmapped:
+    """A function is no longer mapped to its stream."""
+
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRun:
+    """A function has run for a batch of records: these are done by its answer, none if it failed."""
+
+    request_id: str
+    done: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class WindowEnded:
+    """A function was called for the end of a tumbling window. The state names these records."""
+
+    function: str
+    shard: str
+    start: str
+    records: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRead:
+    """At the end: the records of a stream, each as (shard, sequence number, key, record), in the order of each key."""
+
+    stream: str
+    records: Sequence[tuple[str, str, str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemWritten:
+    """An item of a table is this from now on; None if it is deleted."""
+
+    table: str
+    key: str
+    item: Document | None
+
+
+@dataclass(frozen=True, slots=True)
+class IndexRead:
+    """The entries of an index, the attributes of its key, and all attributes of its entries; None for all."""
+
+    name: str
+    key_names: Sequence[str]
+    projected: frozenset[str] | None
+    entries: Sequence[Document]
+
+
+@dataclass(frozen=True, slots=True)
+class TableRead:
+    """The items of a table and the entries of its indexes, at one instant."""
+
+    table: str
+    items: Sequence[Document]
+    indexes: Sequence[IndexRead]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangesRead:
+    """At the end: the changes in the stream of a table, each as (key, old item, new item), in the order of each key."""
+
+    table: str
+    changes: Sequence[tuple[str, Document | None, Document | None]]
+
+
 Happening = (
     Tried | Accepted | Received | GroupReceived | Deleting | Handled | Occurred | Reached | DeadLettered | HistoryRead
     | Measured | Recorded | Took | Settled | Forgot | RuleSet | Published | ReplayStarted | Arrived | RuleHistoryRead
-    | ReplayCancelled | ReplayRead | Lined | Rang
+    | ReplayCancelled | ReplayRead | Lined | Rang | Streamed | Mapped | Unmapped | StreamRun | WindowEnded | StreamRead
+    | ItemWritten | TableRead | ChangesRead
 )  # fmt: skip
 
 

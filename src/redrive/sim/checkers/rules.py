@@ -59,6 +59,11 @@ def event_of(attempt: Attempt) -> Document:
     return event
 
 
+def messages_of(attempt: Attempt) -> Sequence[Document]:
+    """The messages of a queue that an attempt's function gets. Records of streams are none."""
+    return [record for record in event_of(attempt).get("Records", ()) if "messageId" in record]
+
+
 class Conservation:
     """Accepted work is handled, or dead-lettered, or still in a queue."""
 
@@ -310,7 +315,6 @@ class DeadLetters:
 
 def _received_for(attempt: Attempt, at: Instant) -> Iterator[Received]:
     """The messages that a mapping received for its function, hidden at least until the function's timeout."""
-    event = event_of(attempt)
     hidden_until = at + attempt.errand.timeout_ms
-    for record in event.get("Records", ()):
+    for record in messages_of(attempt):
         yield Received(record["messageId"], int(record["attributes"]["ApproximateReceiveCount"]), at, hidden_until)

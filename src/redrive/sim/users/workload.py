@@ -37,6 +37,7 @@ from redrive.sim.users.exchange import Exchange
 from redrive.sim.users.publishers import rule_arn
 from redrive.sim.users.resources import Resources, arn_of
 from redrive.sim.users.shop import HITS, HITS_LETTERS, open_shop
+from redrive.sim.users.streams import Streams
 from redrive.sim.world import Simulation
 
 LAMBDA_LETTER = ("RequestID", "ErrorCode", "ErrorMessage")
@@ -62,6 +63,7 @@ AGES_S_DRAWN = (60, 300, 3_600)
 
 BUS_SHARE = 0.5
 EXCHANGE_SHARE = 0.2
+STREAMS_SHARE = 0.25
 SETTLING_MS = 24 * HOUR_MS
 """How long all work may take to end after the weather."""
 
@@ -79,6 +81,7 @@ class Workload(Resources):
         self._age_ms_max: dict[str, int] = {}
         self._rules: dict[str, int] = {}
         self._exchange: Exchange | None = None
+        self._streams: Streams | None = None
         apart_ms = simulation.weather.disagreement_ms
         simulation.watch(
             Slots(inside_max=simulation.knobs.deliveries_per_claim), Settlements(),
@@ -103,6 +106,8 @@ class Workload(Resources):
             open_shop(self, self._rules, self.fork("bus"))
         if self.fork("with an exchange").chance(EXCHANGE_SHARE):
             self.exchange()
+        if self.fork("with streams").chance(STREAMS_SHARE):
+            self.streams()
         if self.schedules_made:
             simulation, dice = self.simulation, self.fork("editor")
             editor = Editor(simulation, simulation.client("editor"), self.schedules_made, dice=dice, until=self.until)
@@ -121,7 +126,8 @@ class Workload(Resources):
         exchanged = [] if self._exchange is None else list(self._exchange.told(left))
         alarms = history_and_metrics(simulation, list(self._alarms))
         told = [*exchanged, *alarms, *rule_histories(simulation, self._rule_arns())]
-        simulation.finish(left, [*seen, *told])
+        streamed = [] if self._streams is None else list(self._streams.told())
+        simulation.finish(left, [*seen, *told, *streamed])
 
     def _rule_arns(self) -> dict[str, str]:
         """The ARNs of all rules, by name."""
@@ -132,6 +138,11 @@ class Workload(Resources):
         """A bus with targets of all kinds."""
         self._exchange = Exchange(self, self.fork("exchange"))
         self._exchange.open()
+
+    def streams(self) -> None:
+        """Streams of Kinesis and of a table, with functions that are mapped to them."""
+        self._streams = Streams(self, self.fork("streams"))
+        self._streams.open()
 
     def mail(self) -> None:
         """Producers, a queue with a dead-letter queue, consumers that are sometimes too slow."""

@@ -19,7 +19,7 @@ from typing import Protocol
 from greenlet import GreenletExit
 
 from redrive.core.errors import Bug, Conflict
-from redrive.store.api import StartAnew, Step, Tables, Transaction
+from redrive.store.api import StartAnew, Step, Tables, Transaction, answer_of
 from redrive.store.connection import StoreFull
 from redrive.store.postgres.database import PostgresDatabase
 from redrive.store.postgres.failures import ConnectionLost, InDoubt, Outdated, StatementFailed
@@ -169,7 +169,7 @@ class Lane:
         except Exception as error:
             if self._database.written:
                 raise StartAnew from error
-            batch.results[place] = error
+            batch.results[place] = answer_of(error)
         else:
             batch.topics |= tx.topics
             batch.metrics.append(tx.metrics)
@@ -192,7 +192,7 @@ class Lane:
                         raise StartAnew from error
                     database.write("ROLLBACK TO step", ())
                     self.tables.undone()
-                batch.results[place] = error
+                batch.results[place] = answer_of(error)
             else:
                 batch.topics |= tx.topics
                 batch.metrics.append(tx.metrics)

@@ -1,31 +1,30 @@
 -- name: get -- hot
-SELECT item FROM items
-WHERE table_id = :table_id AND slot = :slot AND hash_key = :hash_key AND range_key = :range_key;
+SELECT item FROM items WHERE table_id = ? AND slot = ? AND hash_key = ? AND range_key = ?;
 
 -- name: put -- hot
 INSERT INTO items (table_id, slot, hash_key, range_key, size_bytes, expires_at, item)
-VALUES (:table_id, :slot, :hash_key, :range_key, :size_bytes, :expires_at, :item)
+VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (table_id, slot, hash_key, range_key) DO UPDATE
 SET size_bytes = excluded.size_bytes, expires_at = excluded.expires_at, item = excluded.item;
 
 -- name: take -- hot
 DELETE FROM items
-WHERE table_id = :table_id AND slot = :slot AND hash_key = :hash_key AND range_key = :range_key
+WHERE table_id = ? AND slot = ? AND hash_key = ? AND range_key = ?
 RETURNING item;
 
 -- name: delete_entry -- hot
 DELETE FROM items
-WHERE table_id = :table_id AND slot = :slot AND hash_key = :hash_key AND range_key = :range_key;
+WHERE table_id = ? AND slot = ? AND hash_key = ? AND range_key = ?;
 
 -- name: ascending -- hot
 SELECT hash_key, range_key, size_bytes, item FROM items
-WHERE table_id = :table_id AND slot = :slot AND hash_key = :hash_key AND range_key >= :low AND range_key < :high
-ORDER BY range_key LIMIT :limit;
+WHERE table_id = ? AND slot = ? AND hash_key = ? AND range_key >= ? AND range_key < ?
+ORDER BY range_key LIMIT ?;
 
 -- name: descending -- hot
 SELECT hash_key, range_key, size_bytes, item FROM items
-WHERE table_id = :table_id AND slot = :slot AND hash_key = :hash_key AND range_key >= :low AND range_key < :high
-ORDER BY range_key DESC LIMIT :limit;
+WHERE table_id = ? AND slot = ? AND hash_key = ? AND range_key >= ? AND range_key < ?
+ORDER BY range_key DESC LIMIT ?;
 
 -- name: scan -- hot
 SELECT hash_key, range_key, size_bytes, item FROM items

@@ -82,7 +82,7 @@ class ItemTable:
         """The item with this key, or None."""
         if self._is_shared:
             return self._get_beside_others(table_id, key)
-        row = self._database.one(_SQL["get"], _located(table_id, key))
+        row = self._database.one(_SQL["get"], _place_of(table_id, key))
         return None if row is None else bytes(row[0])
 
     def put(self, table_id: str, stored: StoredItem, *, expires_at: Instant | None) -> None:
@@ -90,20 +90,15 @@ class ItemTable:
         self._earliest.forget()
         if self._is_shared:
             self._require(table_id, stored.key, stored.item)
-        self._database.write(
-            _SQL["put"],
-            {
-                **_located(table_id, stored.key),
-                "size_bytes": stored.size_bytes, "expires_at": expires_at, "item": stored.item,
-            },
-        )  # fmt: skip
+        place = _place_of(table_id, stored.key)
+        self._database.write(_SQL["put"], (*place, stored.size_bytes, expires_at, stored.item))
 
     def take(self, table_id: str, key: ItemKey) -> bytes | None:
         """Delete the item with this key. Returns the old item, or None."""
         self._earliest.forget()
         if self._is_shared:
             self._require(table_id, key, None)
-        row = self._database.one(_SQL["take"], _located(table_id, key))
+        row = self._database.one(_SQL["take"], _place_of(table_id, key))
         return None if row is None else bytes(row[0])
 
     def put_entry(self, index_id: str, stored: StoredItem) -> None:
@@ -111,14 +106,12 @@ class ItemTable:
 
         The caller has reserved the item that the entry belongs to, and nobody else writes that item's entries.
         """
-        place = _located(index_id, stored.key)
-        self._database.write(
-            _SQL["put"], {**place, "size_bytes": stored.size_bytes, "expires_at": None, "item": stored.item}
-        )  # fmt: skip
+        place = _place_of(index_id, stored.key)
+        self._database.write(_SQL["put"], (*place, stored.size_bytes, None, stored.item))
 
     def delete_entry(self, index_id: str, key: ItemKey) -> None:
         """Delete an entry of an index, if there is one. The caller has reserved its item."""
-        self._database.write(_SQL["delete_entry"], _located(index_id, key))
+        self._database.write(_SQL["delete_entry"], _place_of(index_id, key))
 
     def query(
         self, table_id: str, hash_key: bytes, within: RangeKeys, *, forward: bool, limit: int | None, bytes_max: int
@@ -129,13 +122,13 @@ class ItemTable:
         unknown whether more items follow.
         """
         sql = _SQL["ascending" if forward else "descending"]
+        slot = slot_of(hash_key)
 
         def chunk(after: ItemKey | None, rows: int) -> list[StoredItem]:
             low, high = within
             if after is not None:
                 low, high = (just_after(after.range_key), high) if forward else (low, after.range_key)
-            place = {**_located(table_id, ItemKey(hash_key)), "low": low, "high": high, "limit": rows}
-            return self._stored(sql, place)
+            return self._stored(sql, (table_id, slot, hash_key, low, high, rows))
 
         return _page(chunk, None, limit, bytes_max)
 
@@ -224,7 +217,7 @@ class ItemTable:
         lock = _lock_of(table_id, key)
         if lock in self._reserved:
             return self._reserved[lock]
-        row = self._database.one(_SQL["get"], _located(table_id, key))
+        row = self._database.one(_SQL["get"], _place_of(table_id, key))
         item = None if row is None else bytes(row[0])
         if self._database.holds(lock):
             self._reserved[lock] = item
@@ -269,6 +262,10 @@ def _slots_of(segment: int, segments: int) -> tuple[int, int]:
 
 def _lock_of(table_id: str, key: ItemKey) -> str:
     return f"item/{table_id}/{key.hash_key.hex()}/{key.range_key.hex()}"
+
+
+def _place_of(table_id: str, key: ItemKey) -> tuple[str, int, bytes, bytes]:
+    return (table_id, slot_of(key.hash_key), key.hash_key, key.range_key)
 
 
 def _located(table_id: str, key: ItemKey) -> dict[str, object]:

@@ -181,6 +181,7 @@ class _Builder:
             query_name=self._spec.query_names.get((owner, name), location_name),
             is_flattened=reference.get("flattened", False),
             timestamp_format=reference.get("timestampFormat"),
+            is_event_payload=reference.get("eventpayload", False),
         )
 
     def _error_traits(self, name: str, raw: Mapping[str, Any]) -> ErrorTraits:

@@ -81,6 +81,7 @@ class Member:
 
     `location` is uri, querystring, header or statusCode; None means the body. `location_name` is the name on the wire,
     `query_name` the name on the query protocol; for parts of lists and maps both are empty unless the model sets them.
+    `is_event_payload`: the bytes of an event of a stream are this member.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Member:
     query_name: str = ""
     is_flattened: bool = False
     timestamp_format: str | None = None
+    is_event_payload: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

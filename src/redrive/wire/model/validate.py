@@ -6,6 +6,7 @@ The checks of an operation are compiled once. Rules beyond the model are the ser
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from redrive.core.errors import ServiceError
@@ -23,8 +24,11 @@ _LEFT_TO_SERVICES = frozenset({"Runtime"})
 
 
 class _Rule(NamedTuple):
+    """A constraint; `holds_for_all` says whether it holds for each of several values, if that is cheaper to ask."""
+
     text: str
     holds: Callable[[Any], bool]
+    holds_for_all: Callable[[list[Any]], bool] | None = None
 
 
 class Validator:
@@ -37,6 +41,7 @@ class Validator:
     def __init__(self) -> None:
         self._operations: dict[tuple[str, str], Check] = {}
         self._shapes: dict[tuple[str, str], Check] = {}
+        self._optional: dict[tuple[str, str], set[str]] = {}
 
     def validate(self, operation: OperationModel, params: Mapping[str, Any]) -> list[str]:
         """One sentence for each violated constraint, in the order of the model."""
@@ -67,6 +72,8 @@ class Validator:
             return self._shapes[key]
         fields: list[tuple[str, str, bool, Check | None]] = []
         names: set[str] = set()
+        if not shape.required:
+            self._optional[key] = names
 
         def check(value: Any, path: str, problems: Problems) -> None:
             # Values of DynamoDB have no required members, and hardly any member with constraints.
@@ -125,10 +132,13 @@ class Validator:
         check_value = self._check(service, shape.value.shape)
         if check_value is None:
             return keys
+        # The members that are looked at, if none is required. Most values of DynamoDB have none of these members.
+        checked = self._optional.get((service, shape.value.shape.name), frozenset[str]())
 
         def check(value: Any, path: str, problems: Problems) -> None:
             for key, item in value.items():
-                check_value(item, f"{path}.{key}.member", problems)
+                if not checked or not checked.isdisjoint(item):
+                    check_value(item, f"{path}.{key}.member", problems)
 
         return _all_of(keys, check)
 
@@ -192,7 +202,12 @@ def _bounds(kind: str, limits: Constraints) -> list[_Rule]:
     if limits.max is not None:
         high = limits.max
         text = f"Member must have {what} less than or equal to {high}"
-        rules.append(_Rule(text, (lambda value: value <= high) if is_number else (lambda value: len(value) <= high)))
+        if is_number:
+            rules.append(_Rule(text, lambda value: value <= high))
+        else:
+            rules.append(
+                _Rule(text, lambda value: len(value) <= high, lambda values: max(map(len, values), default=0) <= high)
+            )
     if limits.min is not None and (limits.min > 0 or is_number):
         low = limits.min
         text = f"Member must have {what} greater than or equal to {low}"
@@ -201,7 +216,7 @@ def _bounds(kind: str, limits: Constraints) -> list[_Rule]:
 
 
 def _scalar(shape: Shape) -> Check | None:
-    rules = _rules(shape)
+    rules = [(rule.text, rule.holds) for rule in _rules(shape)]
     if not rules:
         return None
 
@@ -220,14 +235,20 @@ def _scalar_parts(shape: Shape, part: Member, whose: str, parts_of: Callable[[An
         return None
     demands = ", ".join([rule.text for rule in rules] + [_NOT_NULL])
     text = f"{whose} must satisfy constraint: [{demands}]"
-    demanded = [rule.holds for rule in rules]
+    demanded = [rule.holds_for_all or partial(_hold, rule.holds) for rule in rules]
 
     def check(value: Any, path: str, problems: Problems) -> None:
         parts = parts_of(value)
-        if not all(all(map(holds, parts)) for holds in demanded):
-            problems.append(_problem(value, shape, path, text))
+        for hold in demanded:
+            if not hold(parts):
+                problems.append(_problem(value, shape, path, text))
+                return
 
     return check
+
+
+def _hold(holds: Callable[[Any], bool], values: list[Any]) -> bool:
+    return all(map(holds, values))
 
 
 def _map_values(value: Mapping[str, Any]) -> list[Any]:

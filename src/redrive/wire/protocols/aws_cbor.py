@@ -18,9 +18,11 @@ from redrive.wire.message import HttpRequest, HttpResponse
 from redrive.wire.model.shapes import Member, OperationModel, ServiceModel, Shape
 from redrive.wire.protocols import timestamps
 from redrive.wire.protocols.cbor_body import EPOCH_TAG, CborReader, CborWriter, dump, load
-from redrive.wire.protocols.codec import REQUEST_ID_HEADER, refuse_members
+from redrive.wire.protocols.codec import REQUEST_ID_HEADER, OpenedStream, refuse_members
 from redrive.wire.protocols.compression import bounded_body, plain_body
 from redrive.wire.protocols.errors import resolve
+from redrive.wire.protocols.event_stream import MEDIA_TYPE as EVENT_STREAM
+from redrive.wire.protocols.event_stream import EventWriter, event_stream_of
 from redrive.wire.protocols.json_body import Convert, wrong_type
 
 MEDIA_TYPE = "application/x-amz-cbor"
@@ -55,6 +57,14 @@ class AwsCborCodec:
         else:
             body = dump(self._writer.of_shape(operation.output)(result))
         return HttpResponse(200, ((REQUEST_ID_HEADER, request_id), self._content_type), body)
+
+    def open_stream(self, operation: OperationModel, result: Mapping[str, Any], request_id: str) -> OpenedStream:
+        """See StreamingCodec. The first message has the members beside the stream."""
+        assert operation.output is not None, "there is a stream in it"
+        stream = event_stream_of(operation)
+        events = EventWriter(stream.shape, self._writer, dump, self._content_type[1])
+        headers = (REQUEST_ID_HEADER, request_id), ("Content-Type", EVENT_STREAM)
+        return OpenedStream(HttpResponse(200, headers, events.initial(result, operation.output)), events)
 
     def encode_error(self, error: ServiceError, request_id: str) -> HttpResponse:
         """See Codec."""

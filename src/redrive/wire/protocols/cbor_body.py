@@ -153,6 +153,8 @@ class CborReader(JsonReader):
 class CborWriter(JsonWriter):
     """Compiles shapes to functions from results to values that CBOR can encode. The functions raise Bug."""
 
+    IS_TEXT = False
+
     def of(self, member: Member) -> Convert:
         """The function for the value of a member."""
         match member.shape.type:

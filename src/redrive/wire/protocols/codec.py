@@ -6,11 +6,13 @@ A codec belongs to one service. A further protocol (REST with XML) is one more i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
 
 from redrive.core.errors import Bug, ServiceError
 from redrive.wire.message import HttpRequest, HttpResponse
 from redrive.wire.model.shapes import OperationModel
+from redrive.wire.protocols.event_stream import EventWriter
 
 REQUEST_ID_HEADER = "x-amzn-RequestId"
 
@@ -20,6 +22,23 @@ class ErrorWriter(Protocol):
 
     def encode_error(self, error: ServiceError, request_id: str) -> HttpResponse:
         """The answer for an error, in this protocol's shape and spelling."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedStream:
+    """The head of an answer that is an event stream, with the first bytes of its body, and what encodes its events."""
+
+    head: HttpResponse
+    events: EventWriter
+
+
+@runtime_checkable
+class StreamingCodec(Protocol):
+    """A protocol in which an answer may be an event stream."""
+
+    def open_stream(self, operation: OperationModel, result: Mapping[str, Any], request_id: str) -> OpenedStream:
+        """Begin an answer whose result has all members but the stream. Errors: Bug (the operation answers none)."""
         ...
 
 

@@ -14,9 +14,10 @@ import orjson
 from redrive.core.errors import ServiceError
 from redrive.wire.message import HttpRequest, HttpResponse
 from redrive.wire.model.shapes import OperationModel, ServiceModel
-from redrive.wire.protocols.codec import REQUEST_ID_HEADER, refuse_members
+from redrive.wire.protocols.codec import REQUEST_ID_HEADER, OpenedStream, refuse_members
 from redrive.wire.protocols.compression import bounded_body, plain_body
 from redrive.wire.protocols.errors import query_error_header, resolve
+from redrive.wire.protocols.event_stream import MEDIA_TYPE, EventWriter, event_stream_of
 from redrive.wire.protocols.json_body import Convert, JsonReader, JsonWriter
 
 
@@ -49,6 +50,14 @@ class JsonCodec:
         document = write(result)
         body = b"" if operation.output is None else orjson.dumps(document)
         return self._response(200, body, (REQUEST_ID_HEADER, request_id))
+
+    def open_stream(self, operation: OperationModel, result: Mapping[str, Any], request_id: str) -> OpenedStream:
+        """See StreamingCodec. The first message has the members beside the stream."""
+        assert operation.output is not None, "there is a stream in it"
+        stream = event_stream_of(operation)
+        events = EventWriter(stream.shape, self._writer, orjson.dumps, self._content_type[1])
+        headers = (REQUEST_ID_HEADER, request_id), ("Content-Type", MEDIA_TYPE)
+        return OpenedStream(HttpResponse(200, headers, events.initial(result, operation.output)), events)
 
     def encode_error(self, error: ServiceError, request_id: str) -> HttpResponse:
         """See Codec. A service that used to have the query protocol also sends the error's code of that protocol."""

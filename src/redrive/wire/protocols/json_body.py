@@ -9,10 +9,11 @@ import base64
 import binascii
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import orjson
 
+from redrive.core.documents import EncodedDocument
 from redrive.core.errors import Bug, ServiceError
 from redrive.wire.model.shapes import Member, Shape
 from redrive.wire.protocols import timestamps
@@ -92,9 +93,15 @@ def _nests_freely(shape: Shape, above: frozenset[Shape] = frozenset()) -> bool:
 def _is_too_deep(document: Any) -> bool:
     level = [document]
     for _ in range(NESTING_MAX):
-        children = (child for item in level for child in (item.values() if type(item) is dict else item))
-        level = [child for child in children if type(child) is dict or type(child) is list]
-    return bool(level)
+        level = [
+            child
+            for item in level
+            for child in (item.values() if type(item) is dict else item)
+            if type(child) is dict or type(child) is list
+        ]
+        if not level:
+            return False
+    return True
 
 
 class JsonReader:
@@ -159,11 +166,17 @@ class JsonReader:
 
     def _structure(self, shape: Shape) -> Convert:
         fields: dict[str, tuple[str, type, Convert]] = {}
+        unchanged: dict[str, type] = {}
         wording = self._wording
 
         def read(value: Any) -> dict[str, Any]:
             if type(value) is not dict:
                 wrong_type(shape, value, wording)
+            if len(value) == 1:
+                # DynamoDB's values. If nothing is to be converted, the parsed object is the result.
+                ((key, raw),) = value.items()
+                if unchanged.get(key) is type(raw):
+                    return value
             result = {}
             for key, raw in value.items():
                 if raw is not None and key in fields:
@@ -176,6 +189,8 @@ class JsonReader:
             if member.location is None:
                 as_is = _AS_IS.get(member.shape.type, _ALWAYS)
                 fields[member.location_name] = (member.name, as_is, self.of(member))
+                if as_is is not _ALWAYS and member.location_name == member.name:
+                    unchanged[member.name] = as_is
         return read
 
     def _list(self, shape: Shape) -> Convert:
@@ -201,13 +216,10 @@ class JsonReader:
         def read(value: Any) -> dict[str, Any]:
             if type(value) is not dict:
                 wrong_type(shape, value, wording)
+            if None in value.values():
+                raise serialization_error("A map must not contain null values.")
             convert = values[0]
-            result = {}
-            for key, raw in value.items():
-                if raw is None:
-                    raise serialization_error("A map must not contain null values.")
-                result[key] = convert(raw)
-            return result
+            return {key: convert(raw) for key, raw in value.items()}
 
         self._compiled[shape.name] = read
         values.append(self.of(shape.value))
@@ -282,6 +294,9 @@ class JsonReader:
 
 class JsonWriter:
     """Compiles shapes to functions from results to values that JSON can encode. The functions raise Bug."""
+
+    IS_TEXT: ClassVar[bool] = True
+    """Whether what is written becomes JSON: then a document that is JSON already stays as it is."""
 
     def __init__(self) -> None:
         self._compiled: dict[str, Convert] = {}
@@ -359,8 +374,11 @@ class JsonWriter:
 
     def _map(self, shape: Shape) -> Convert:
         values: list[Convert] = []
+        as_text = EncodedDocument if self.IS_TEXT else None
 
-        def write(value: Any) -> dict[str, Any]:
+        def write(value: Any) -> Any:
+            if type(value) is as_text:
+                return orjson.Fragment(value.text)
             convert = values[0]
             return {key: convert(item) for key, item in value.items() if item is not None}
 
@@ -371,7 +389,7 @@ class JsonWriter:
 
 def _event_stream(shape: Shape) -> Convert:
     def write(_: Any) -> NoReturn:
-        raise Bug(f"{shape.name} is an event stream, which the wire does not speak")
+        raise Bug(f"{shape.name} is an event stream, which is not encoded at once: open_stream begins it")
 
     return write
 

@@ -16,8 +16,9 @@ from redrive.core.errors import Bug, ServiceError
 from redrive.wire.message import HttpRequest, HttpResponse
 from redrive.wire.model.shapes import Member, OperationModel, ServiceModel, Shape
 from redrive.wire.protocols import scalars, timestamps
-from redrive.wire.protocols.codec import REQUEST_ID_HEADER, refuse_members
+from redrive.wire.protocols.codec import REQUEST_ID_HEADER, OpenedStream, refuse_members
 from redrive.wire.protocols.errors import NamedError, resolve
+from redrive.wire.protocols.event_stream import MEDIA_TYPE, EventWriter, event_stream_of
 from redrive.wire.protocols.json_body import Convert, JsonReader, JsonWriter
 
 _CONTENT_TYPE = "Content-Type"
@@ -109,6 +110,14 @@ class RestJsonCodec:
         if plan.has_content_type and any(name == _CONTENT_TYPE for name, _ in headers):
             return HttpResponse(status, tuple(headers), body)
         return HttpResponse(status, (*headers, content_type), body)
+
+    def open_stream(self, operation: OperationModel, result: Mapping[str, Any], request_id: str) -> OpenedStream:
+        """See StreamingCodec. The members beside the stream are in the head."""
+        stream = event_stream_of(operation)
+        head = self.encode(operation, result, request_id)
+        headers = [pair for pair in head.headers if pair[0] != _CONTENT_TYPE]
+        events = EventWriter(stream.shape, self._writer, orjson.dumps, _JSON[1])
+        return OpenedStream(HttpResponse(head.status, (*headers, (_CONTENT_TYPE, MEDIA_TYPE)), b""), events)
 
     def encode_error(self, error: ServiceError, request_id: str) -> HttpResponse:
         """See Codec. A header has the name of the error, the body has the message."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from decimal import Decimal
 
 import pytest
@@ -18,6 +20,7 @@ from redrive.languages.dynamo import (
     compare,
     dump_item,
     encode_key,
+    encoded_item,
     equal,
     item_size,
     load_item,
@@ -181,6 +184,35 @@ def test_other_values_have_no_order(left: AttributeValue, right: AttributeValue)
 def test_item_survives_its_compact_form(item: dict[str, AttributeValue]) -> None:
     """What was dumped is loaded again, binary and maps with an attribute named B included."""
     assert load_item(dump_item(item)) == item
+
+
+@given(ITEMS)
+def test_stored_form_is_that_of_the_wire(item: dict[str, AttributeValue]) -> None:
+    """An answer contains the stored bytes as they are, so they are JSON with binary in base64."""
+    on_the_wire = json.loads(dump_item(item))
+
+    assert on_the_wire == json.loads(json.dumps(item, default=lambda data: base64.b64encode(data).decode()))
+    assert encoded_item(dump_item(item)) == item
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"name":{"S":"J\\u00fcrgen \\ud83d\\ude00"}}', '{"name":{"S":"Jürgen \U0001f600"}}'.encode(),
+        b'{"name":{"S":"J\\u00fcrgen \\ud83d\\ude00"} }',
+    ],
+)  # fmt: skip
+def test_items_that_were_stored_in_ascii_are_still_read(data: bytes) -> None:
+    """So earlier versions wrote them."""
+    assert load_item(data) == {"name": {"S": "Jürgen \U0001f600"}}
+
+
+def test_text_with_a_lone_surrogate_survives_its_compact_form() -> None:
+    """Such a text cannot be written in UTF-8; JSON has an escape for it."""
+    item: dict[str, AttributeValue] = {"name": {"S": "\ud800"}, "photo": {"B": b"x"}, "plain": {"S": "a"}}
+
+    assert load_item(dump_item(item)) == item
+    assert load_item(dump_item({"name": {"S": "\ud800"}})) == {"name": {"S": "\ud800"}}
 
 
 KEY_PAIRS = st.one_of(

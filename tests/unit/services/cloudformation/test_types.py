@@ -334,12 +334,48 @@ def test_global_table_of_one_region_is_a_table(stacks: Stacks, world: World) -> 
     stacks.update("t", table(DeletionProtectionEnabled=True))
     changed = world.client("dynamodb").describe_table(TableName="things")["Table"]
     stacks.create("elsewhere", table("eu-west-1"))
+    reason = stacks.reason("elsewhere", "T", "CREATE_FAILED")
 
     (index,) = made["GlobalSecondaryIndexes"]
     assert (index["IndexName"], index["OnDemandThroughput"]) == ("by-city", {"MaxWriteRequestUnits": 7})
     assert (stacks.status("t"), changed["DeletionProtectionEnabled"]) == ("UPDATE_COMPLETE", True)
     assert world.client("dynamodb").list_tags_of_resource(ResourceArn=made["TableArn"])["Tags"] == []
     assert stacks.status("elsewhere") == "ROLLBACK_COMPLETE"
+    assert "must contain an entry for the current region" in reason
+
+
+def test_global_table_has_replicas_in_other_regions(stacks: Stacks, world: World) -> None:
+    def table(*others: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "T": of(
+                "AWS::DynamoDB::GlobalTable", TableName="things", BillingMode="PAY_PER_REQUEST",
+                KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+                AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+                StreamSpecification={"StreamViewType": "NEW_AND_OLD_IMAGES"},
+                Replicas=[{"Region": "us-east-1"}, *others],
+            )
+        }  # fmt: skip
+
+    def replicas() -> list[str]:
+        found = world.client("dynamodb").describe_table(TableName="things")["Table"].get("Replicas", [])
+        return [replica["RegionName"] for replica in found]
+
+    away = world.client("dynamodb", region="eu-west-1")
+    stacks.create("t", table({"Region": "eu-west-1", "Tags": [{"Key": "a", "Value": "b"}]}))
+    made = replicas()
+    world.client("dynamodb").put_item(TableName="things", Item={"id": {"S": "1"}})
+    read = away.scan(TableName="things")["Count"]
+    described = away.describe_table(TableName="things")["Table"]
+    tags = away.list_tags_of_resource(ResourceArn=described["TableArn"])["Tags"]
+    stacks.update("t", table({"Region": "eu-west-1", "DeletionProtectionEnabled": True}, {"Region": "ap-south-1"}))
+    added, protected = replicas(), away.describe_table(TableName="things")["Table"]["DeletionProtectionEnabled"]
+    stacks.update("t", table({"Region": "eu-west-1"}))
+    left = replicas()
+    stacks.delete("t")
+
+    assert (made, added, left) == (["eu-west-1"], ["eu-west-1", "ap-south-1"], ["eu-west-1"])
+    assert (read, protected, tags) == (1, True, [{"Key": "a", "Value": "b"}])
+    assert away.list_tables()["TableNames"] == world.client("dynamodb").list_tables()["TableNames"] == []
 
 
 def test_log_groups_streams_and_queue_policies_are_made(stacks: Stacks, world: World) -> None:

@@ -219,3 +219,42 @@ def test_exports_and_imports_are_refused_by_name(call, orders, refusal):
     assert call("ListExports") == {"ExportSummaries": []}
     assert call("ListImports") == {"ImportSummaryList": []}
     assert call("ListGlobalTables") == {"GlobalTables": []}
+
+
+def test_deleted_table_with_recovery_leaves_a_backup_for_35_days(world, call, orders, put):
+    """Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/pointintimerecovery_beforeyoubegin.html"""
+    recovery = {"PointInTimeRecoveryEnabled": True}
+    ttl = {"Enabled": True, "AttributeName": "until"}
+    put("ann", 1, until={"N": str(world.now // 1_000 + 600)})
+    call("UpdateTimeToLive", TableName=orders, TimeToLiveSpecification=ttl)
+    call("UpdateContinuousBackups", TableName=orders, PointInTimeRecoverySpecification=recovery)
+    call("DeleteTable", TableName=orders)
+    world.advance(days=34)
+
+    (backup,) = call("ListBackups", BackupType="SYSTEM")["BackupSummaries"]
+    call("RestoreTableFromBackup", TargetTableName="again", BackupArn=backup["BackupArn"])
+    world.advance(days=2)
+
+    assert (backup["BackupName"], backup["BackupType"]) == ("orders$DeletedTableBackup", "SYSTEM")
+    assert backup["BackupExpiryDateTime"] == backup["BackupCreationDateTime"] + 35 * 86_400_000
+    assert call("Scan", TableName="again")["Count"] == 1
+    assert call("ListBackups")["BackupSummaries"] == []
+    assert world.store.run(lambda tx: tx.items.totals(backup["TableId"])) == (0, 0)
+
+
+def test_restored_table_shows_what_it_was_restored_from(call, orders):
+    """Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_RestoreSummary.html"""
+    arn = call("CreateBackup", TableName=orders, BackupName="mine")["BackupDetails"]["BackupArn"]
+    call("RestoreTableFromBackup", TargetTableName="again", BackupArn=arn)
+
+    summary = call("DescribeTable", TableName="again")["Table"]["RestoreSummary"]
+
+    assert (summary["SourceBackupArn"], summary["RestoreInProgress"]) == (arn, False)
+    assert summary["SourceTableArn"].endswith(":table/orders")
+    assert "RestoreSummary" not in call("DescribeTable", TableName=orders)["Table"]
+
+
+def test_deleted_table_without_recovery_leaves_no_backup(call, orders):
+    call("DeleteTable", TableName=orders)
+
+    assert call("ListBackups")["BackupSummaries"] == []

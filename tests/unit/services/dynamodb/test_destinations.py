@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from redrive.core.limits import Rates
+from redrive.engine.build import DEFAULTS, Settings
 from redrive.testing.world import World
 from tests.unit.services.dynamodb.conftest import key
 
@@ -19,6 +22,14 @@ def destination(world, call, orders):
     world.call("kinesis", "CreateStream", StreamName="changes", ShardCount=1)
     call("EnableKinesisStreamingDestination", TableName=orders, StreamArn=STREAM)
     return STREAM
+
+
+@pytest.fixture
+def world(request) -> Iterator[World]:
+    """A world; with its settings, if a test gives some."""
+    world = World(seed=1, settings=getattr(request, "param", DEFAULTS))
+    yield world
+    world.close()
 
 
 def sent(world: World) -> list[tuple[str, dict[str, Any]]]:
@@ -95,6 +106,73 @@ def test_item_is_written_even_if_the_stream_is_gone(world, call, put, destinatio
         StartTime=world.now - 600_000, EndTime=world.now + 60_000, Period=60, Statistics=["Sum"],
     )["Datapoints"]  # fmt: skip
     assert [point["Sum"] for point in counted] == [1.0]
+
+
+@pytest.fixture
+def crowded(world, call, put, destination):
+    """The destination, whose shard has taken all that it takes in this second: empty events."""
+    records = [{"PartitionKey": "k", "Data": b"{}"}] * 500
+    for _ in range(2):
+        world.call("kinesis", "PutRecords", StreamARN=STREAM, Records=records)
+    return destination
+
+
+def changes_sent(world: World) -> list[tuple[str, str]]:
+    """(number of the order, name of the event) of the records that tell of changes, in order."""
+    events = [event for _, event in sent(world) if event]
+    return [(event["dynamodb"]["Keys"]["order_no"]["N"], event["eventName"]) for event in events]
+
+
+def counted(world: World, metric: str) -> float:
+    dimensions = {"DelegatedOperation": "KinesisDataStream", "TableName": "orders"}
+    points = world.call(
+        "cloudwatch", "GetMetricStatistics", Namespace="AWS/DynamoDB", MetricName=metric,
+        Dimensions=[{"Name": name, "Value": value} for name, value in dimensions.items()],
+        StartTime=world.now - 172_800_000, EndTime=world.now + 60_000, Period=86_400, Statistics=["Sum"],
+    )["Datapoints"]  # fmt: skip
+    return float(sum(point["Sum"] for point in points))
+
+
+@pytest.mark.parametrize("world", [Settings(rates=Rates.ALWAYS)], indirect=True)
+def test_throttled_record_is_sent_later_and_later_ones_of_its_item_wait(world, call, put, crowded):
+    """Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/kds_using-shards-and-metrics.html"""
+    put("ann", 1)
+    put("ann", 1, note={"S": "changed"})
+    world.clock.move_to(world.now + 1_000)
+    call("DeleteItem", TableName="orders", Key=key("ann", 1))
+    put("ann", 2)
+    at_once = changes_sent(world)
+    world.advance(minutes=2)
+
+    assert at_once == [("2", "INSERT")]
+    assert changes_sent(world) == [("2", "INSERT"), ("1", "INSERT"), ("1", "MODIFY"), ("1", "REMOVE")]
+    assert (counted(world, "ThrottledPutRecordCount"), counted(world, "FailedToReplicateRecordCount")) == (1.0, 0)
+
+
+@pytest.mark.parametrize("world", [Settings(rates=Rates.ALWAYS)], indirect=True)
+def test_record_that_is_throttled_for_a_day_is_given_up(world, call, put, crowded):
+    put("ann", 1)
+    world.call("redrive", "AddFault", target=STREAM, error="ProvisionedThroughputExceededException", rate=1.0)
+    put("ann", 1, note={"S": "changed"})
+    world.advance(hours=23)
+    put("ann", 1, note={"S": "changed again"})
+    world.advance(hours=2)
+    failed = counted(world, "FailedToReplicateRecordCount")
+    world.call("redrive", "ClearFaults")
+    world.advance(minutes=5)
+
+    assert failed == 2.0
+    assert changes_sent(world) == [("1", "MODIFY")]
+
+
+@pytest.mark.parametrize("world", [Settings(rates=Rates.ALWAYS)], indirect=True)
+def test_records_for_a_stream_that_is_gone_are_given_up_together(world, call, put, crowded):
+    put("ann", 1)
+    put("ann", 1, note={"S": "changed"})
+    world.call("kinesis", "DeleteStream", StreamARN=STREAM)
+    world.advance(minutes=1)
+
+    assert counted(world, "FailedToReplicateRecordCount") == 2.0
 
 
 def test_destination_that_cannot_be_changed_is_refused(world, call, refusal, destination):

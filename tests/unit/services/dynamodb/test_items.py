@@ -415,6 +415,15 @@ def test_hot_operations_cost_few_statements(put, statements, operation, params, 
     assert statements(operation, TableName="orders", **params) == count
 
 
+def test_batches_and_transactions_cost_the_statements_of_their_items(orders, statements):
+    """A batch writes each item without reading it; a transaction reads each before it writes it."""
+    puts = [{"PutRequest": {"Item": key("ann", number)}} for number in range(25)]
+    both = [{"Put": {"TableName": orders, "Item": key("bob", number), **ABSENT}} for number in range(2)]
+
+    assert statements("BatchWriteItem", RequestItems={orders: puts}) == 25
+    assert statements("TransactWriteItems", TransactItems=both) == 4
+
+
 BAD_UPDATE = {"UpdateExpression": "SET a = :v)", "ExpressionAttributeValues": {":v": {"S": "x"}}}
 BAD_CONDITION = {"ConditionExpression": "a = = b"}
 

@@ -484,3 +484,14 @@ def test_scan_costs_a_unit_for_each_partition_that_it_looks_at(call, orders, put
     assert (cost(), cost(ConsistentRead=True)) == (2.0, 4.0)
     assert sum(cost(Segment=number, TotalSegments=4) for number in range(4)) == 2.0
     assert cost(Limit=1) + cost(ExclusiveStartKey=key("ann", 1)) == 2.5
+
+
+@pytest.mark.parametrize("operation", ["Query", "Scan"])
+def test_limit_is_one_at_least(refusal, orders, operation):
+    condition = {"KeyConditionExpression": "customer = :c", "ExpressionAttributeValues": {":c": {"S": "ann"}}}
+
+    problem = "Value '0' at 'limit' failed to satisfy constraint: Member must have value greater than or equal to 1"
+
+    told = refusal(operation, TableName=orders, Limit=0, **(condition if operation == "Query" else {}))
+
+    assert told == ("ValidationException", f"1 validation error detected: {problem}")

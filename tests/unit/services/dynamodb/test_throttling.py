@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from botocore.exceptions import ClientError
 
-from redrive.core.limits import Limits
+from redrive.core.limits import Limits, Rates
 from redrive.engine.build import Settings
 from redrive.testing.world import World
 from tests.unit.services.dynamodb.conftest import ORDERS, key
@@ -14,6 +14,14 @@ BURST = 300
 UNITS = {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}
 PROVISIONED = {**ORDERS, "BillingMode": "PROVISIONED", "ProvisionedThroughput": UNITS}
 THROTTLED = "ProvisionedThroughputExceededException"
+
+
+@pytest.fixture
+def world():
+    """A world whose tables are throttled, although its time is virtual."""
+    world = World(seed=1, settings=Settings(rates=Rates.ALWAYS))
+    yield world
+    world.close()
 
 
 @pytest.fixture
@@ -136,8 +144,10 @@ def test_tables_on_demand_are_never_throttled(call, orders):
         call("PutItem", TableName=orders, Item=key("ann", 1))
 
 
-def test_nothing_is_throttled_without_quotas():
-    world = World(seed=1, settings=Settings(limits=Limits.RELAXED))
+@pytest.mark.parametrize("settings", [Settings(), Settings(limits=Limits.RELAXED, rates=Rates.ALWAYS)])
+def test_nothing_is_throttled_in_virtual_time_or_without_quotas(settings):
+    """A virtual clock stands still: the throughput of a table would never come back."""
+    world = World(seed=1, settings=settings)
     world.call("dynamodb", "CreateTable", **PROVISIONED)
 
     for _ in range(BURST + 2):

@@ -15,6 +15,7 @@ RULE = "arn:aws:events:us-east-1:000000000000:rule/r"
 QUEUE = "arn:aws:sqs:us-east-1:000000000000:q"
 FUNCTION = "arn:aws:lambda:us-east-1:000000000000:function:f"
 NEWS = "arn:aws:sns:us-east-1:000000000000:news"
+WORKFLOW = "arn:aws:glue:us-east-1:000000000000:workflow/w"
 
 
 def test_hundred_rules_hit_by_one_event_are_a_hundred_deliveries_in_one_commit(bus_desk: Any) -> None:
@@ -144,13 +145,13 @@ def test_role_that_cannot_be_assumed_is_told(bus_desk: Any) -> None:
 
 def test_target_of_a_service_that_is_not_here_fails_with_this_reason(bus_desk: Any) -> None:
     dead = bus_desk.queue("dead")
-    bus_desk.rule({"Arn": NEWS, "DeadLetterConfig": {"Arn": dead}})
+    bus_desk.rule({"Arn": WORKFLOW, "RoleArn": bus_desk.role("r", "glue:*"), "DeadLetterConfig": {"Arn": dead}})
 
     bus_desk.put()
 
     _, attributes = bus_desk.letter()
-    assert attributes["ERROR_MESSAGE"] == "redrive does not implement sns Publish."
-    assert attributes["TARGET_ARN"] == NEWS
+    assert attributes["ERROR_MESSAGE"] == "redrive does not implement glue NotifyEvent."
+    assert attributes["TARGET_ARN"] == WORKFLOW
 
 
 @pytest.mark.parametrize(("policy", "condition", "retries"), [

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from redrive.core.errors import ServiceError
-from redrive.core.limits import Limits
+from redrive.core.limits import Limits, Rates
 from redrive.engine.build import Settings
 from redrive.testing.world import World
 
@@ -24,7 +24,8 @@ LOW, HIGH = "0", str((1 << 128) - 1)
 
 @pytest.fixture
 def world() -> Iterator[World]:
-    world = World(seed=1)
+    """A world whose shards refuse what is beyond their rates, although its time is virtual."""
+    world = World(seed=1, settings=Settings(rates=Rates.ALWAYS))
     yield world
     world.close()
 

@@ -166,14 +166,10 @@ def test_limits_count_streams_and_shards(call, stream):
     [
         ("CreateQueue", {"QueueName": "q", "StreamConfigurationList": [{}]}),
         ("ListChannels", {}),
-        (
-            "SubscribeToShard",
-            {"ConsumerARN": f"{ARN}/consumer/c:1", "ShardId": FIRST, "StartingPosition": {"Type": "LATEST"}},
-        ),
         ("ReceiveQueueRecords", {"QueueARN": "arn:aws:kinesis:us-east-1:000000000000:queue/q"}),
     ],
 )
-def test_queues_channels_and_event_streams_are_refused_by_name(refusal, operation, params):
+def test_queues_and_channels_are_refused_by_name(refusal, operation, params):
     assert refusal(operation, **params) == (
         "UnknownOperationException",
         f"redrive does not implement kinesis {operation}.",

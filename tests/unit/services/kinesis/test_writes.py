@@ -157,6 +157,17 @@ def test_without_quotas_a_shard_takes_everything(relaxed):
     assert [answer["FailedRecordCount"] for answer in answers] == [0, 0, 0]
 
 
+def test_in_virtual_time_a_shard_takes_everything_unless_rates_are_asked_for():
+    world = World(seed=1)
+    world.call("kinesis", "CreateStream", StreamName="clicks", ShardCount=1)
+    batch = [{"PartitionKey": "k", "Data": b"x"}] * 500
+
+    answers = [world.call("kinesis", "PutRecords", StreamName="clicks", Records=batch) for _ in range(3)]
+
+    assert [answer["FailedRecordCount"] for answer in answers] == [0, 0, 0]
+    world.close()
+
+
 def test_stream_that_distributes_its_records_needs_no_keys():
     world = World(seed=1, settings=Settings(limits=Limits.RELAXED))
     world.call("kinesis", "CreateStream", StreamName="s", RecordDistributionStrategy="AUTO")

@@ -393,10 +393,7 @@ def test_missing_configuration_of_events_is_not_found(rig: Rig, operation: str) 
         (f"{ARN}ghost", f"The destination ARN {ARN}ghost is invalid."),
         (
             "arn:aws:sns:us-east-1:000000000000:topic",
-            (
-                "DestinationConfig with arn:aws:sns:us-east-1:000000000000:topic is not available in redrive; "
-                "see docs/semantics/lambda.md."
-            ),
+            "The destination ARN arn:aws:sns:us-east-1:000000000000:topic is invalid.",
         ),
     ],
 )

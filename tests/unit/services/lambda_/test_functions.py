@@ -96,7 +96,6 @@ def test_settings_that_change_nothing_here_are_echoed(rig: Rig) -> None:
         ("Runtime", "java21"),
         ("PackageType", "Image"),
         ("Code", {"ImageUri": "image"}),
-        ("DeadLetterConfig", {"TargetArn": "arn:aws:sns:us-east-1:000000000000:topic"}),
     ],
 )  # fmt: skip
 def test_feature_that_does_not_exist_here_is_refused_by_name(rig: Rig, parameter: str, value: object) -> None:

@@ -20,6 +20,7 @@ PARAMS: dict[str, dict[str, Any]] = {
     "GetAsset": {"bucket": "b", "key": "k"},
     "GetBackupContent": {"id": 1},
     "GetCode": {"digest": "x"},
+    "GetMail": {"id": "x"},
     "GetOccurrences": {"schedule": "nightly"},
     "GetRun": {"id": "x"},
     "GetTail": {"tail": "x"},

@@ -20,6 +20,7 @@ from redrive.store.tables.deliveries import INSIDE, Delivery
 
 SCOPE = Scope("000000000000", "us-east-1")
 SCHEDULE = "arn:aws:scheduler:us-east-1:000000000000:schedule"
+BUILD = "arn:aws:codebuild:us-east-1:000000000000:project/p"
 NEWS = "arn:aws:sns:us-east-1:000000000000:news"
 SDK = "arn:aws:scheduler:::aws-sdk"
 GONE = "arn:aws:sqs:us-east-1:000000000000:gone"
@@ -103,16 +104,16 @@ def test_missing_dead_letter_queue_is_recorded_and_breaks_nothing(desk: Any) -> 
 
 
 def test_target_of_a_service_that_is_not_here_fails_by_name(desk: Any) -> None:
-    may_publish = desk.make_role("publishes", "sqs:SendMessage", "sns:Publish")
-    target = {"Arn": NEWS, "RoleArn": may_publish, "Input": "hello", "DeadLetterConfig": {"Arn": desk.dead}}
+    may_start = desk.make_role("starts", "sqs:SendMessage", "codebuild:StartBuild")
+    target = {"Arn": BUILD, "RoleArn": may_start, "Input": "hello", "DeadLetterConfig": {"Arn": desk.dead}}
     desk.create("rate(1 day)", Target=target)
 
     desk.world.settle()
 
     body, attributes = desk.letter()
-    assert json.loads(body) == {"TopicArn": "arn:aws:sns:us-east-1:000000000000:news", "Message": "hello"}
+    assert json.loads(body) == {"ProjectName": "p"}
     assert attributes["ERROR_CODE"] == "UnknownOperationException"
-    assert "sns Publish" in attributes["ERROR_MESSAGE"]
+    assert "codebuild StartBuild" in attributes["ERROR_MESSAGE"]
 
 
 @pytest.mark.parametrize(

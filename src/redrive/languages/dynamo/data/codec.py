@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import base64
 import json
+from typing import cast
 
+import orjson
+
+from redrive.core.documents import EncodedDocument
 from redrive.languages.dynamo.data.numbers import EXPONENT_MIN, significand
 from redrive.languages.dynamo.data.values import AttributeValue, Item, utf8
 from redrive.languages.dynamo.refusals import invalid
@@ -22,17 +26,30 @@ _LAST = b"\xff"
 
 
 def dump_item(item: Item) -> bytes:
-    """An item as compact JSON in ASCII, binary in base64; `load_item` reads it back."""
-    return _ENCODER.encode(item).encode("ascii")
+    """An item as compact JSON, as on the wire: binary is base64. `load_item` reads it back."""
+    try:
+        return orjson.dumps(item, default=_base64)
+    except orjson.JSONEncodeError:
+        return _ENCODER.encode(item).encode("ascii")  # A lone surrogate: only Python's own encoder can escape it.
 
 
 def load_item(data: bytes) -> dict[str, AttributeValue]:
     """The item that `dump_item` wrote."""
     # Looking at every value costs more than parsing them all, and few items contain binary.
-    decoder = _BINARY_DECODER if b'"B":' in data or b'"BS":' in data else _DECODER
-    item: dict[str, AttributeValue]
-    item, _ = decoder.raw_decode(data.decode("ascii"))
-    return item
+    if b'"B":' in data or b'"BS":' in data:
+        return cast("dict[str, AttributeValue]", _BINARY_DECODER.decode(data.decode()))
+    try:
+        return cast("dict[str, AttributeValue]", orjson.loads(data))
+    except orjson.JSONDecodeError:
+        return cast("dict[str, AttributeValue]", json.loads(data))  # A lone surrogate, as in `dump_item`.
+
+
+def encoded_item(data: bytes) -> EncodedDocument:
+    """The item that `dump_item` wrote, as a mapping that is parsed when it is first read.
+
+    An answer with the whole item contains the bytes as they are.
+    """
+    return EncodedDocument(data, load_item)
 
 
 def encode_key(value: AttributeValue) -> bytes:
@@ -55,13 +72,17 @@ def encode_key(value: AttributeValue) -> bytes:
 
 
 def _encode_number(text: str) -> bytes:
-    number = significand(text)
-    if not number.digits:
+    if text.isdigit():  # Most keys that are numbers: nothing is left to parse in a canonical one.
+        is_negative, digits, exponent = False, text.rstrip("0"), len(text) - 1
+    else:
+        number = significand(text)
+        is_negative, digits, exponent = number.negative, number.digits, number.exponent
+    if not digits:
         return _ZERO
-    even = number.digits + "0" * (len(number.digits) % 2)
-    pairs = bytes(int(even[at : at + 2]) + 1 for at in range(0, len(even), 2))
-    magnitude = bytes([number.exponent - EXPONENT_MIN]) + pairs
-    if number.negative:
+    even = digits + "0" * (len(digits) % 2)
+    pairs = bytes([int(even[at : at + 2]) + 1 for at in range(0, len(even), 2)])
+    magnitude = bytes([exponent - EXPONENT_MIN]) + pairs
+    if is_negative:
         return _NEGATIVE + magnitude.translate(_COMPLEMENT) + _LAST
     return _POSITIVE + magnitude
 
@@ -83,5 +104,4 @@ def _with_binary(node: dict[str, object]) -> dict[str, object]:
 
 
 _ENCODER = json.JSONEncoder(separators=(",", ":"), default=_base64)
-_DECODER = json.JSONDecoder()
 _BINARY_DECODER = json.JSONDecoder(object_hook=_with_binary)

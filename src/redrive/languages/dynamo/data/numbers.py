@@ -28,6 +28,8 @@ _UNDERFLOW = "Number underflow. Attempting to store a number with magnitude smal
 _IMPRECISE = f"Attempting to store more than {SIGNIFICANT_DIGITS_MAX} significant digits in a Number"
 
 _CANONICAL_INTEGER = re.compile(rf"0|-?[1-9][0-9]{{0,{SIGNIFICANT_DIGITS_MAX - 1}}}")
+# At most 19 digits on either side of the point: never more than 38, and never out of range.
+_CANONICAL = re.compile(rf"{_CANONICAL_INTEGER.pattern}|-?(?:0|[1-9][0-9]{{0,18}})\.[0-9]{{0,18}}[1-9]")
 _NUMERAL = re.compile(
     r"(?P<sign>[+-]?)(?:(?P<whole>[0-9]+)(?:\.(?P<fraction>[0-9]*))?|\.(?P<bare>[0-9]+))(?:[eE](?P<exponent>[+-]?[0-9]+))?"
 )
@@ -65,11 +67,13 @@ def canonical(text: str) -> str:
 
     Errors: as `significand`.
     """
-    return text if _CANONICAL_INTEGER.fullmatch(text) else _spelled(significand(text))
+    return text if _CANONICAL.fullmatch(text) else _spelled(significand(text))
 
 
 def digit_count(number: str) -> int:
     """The number of significant digits of a canonical number: `0` has none, `1200` two, `0.5` one."""
+    if number.isdigit():
+        return len(number.rstrip("0"))
     return len(number.lstrip("-").replace(".", "").strip("0"))
 
 

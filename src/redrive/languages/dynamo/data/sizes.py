@@ -25,7 +25,14 @@ def item_size(item: Item) -> int:
     """The size of an item in bytes: the names and the values of its attributes."""
     size_bytes = 0
     for name, value in item.items():
-        size_bytes += utf8_length(name) + value_size(value)
+        size_bytes += len(name) if name.isascii() else utf8_length(name)
+        if "S" in value:  # Most values: without a call of a function for each.
+            text = value["S"]
+            size_bytes += len(text) if text.isascii() else utf8_length(text)
+        elif "N" in value:
+            size_bytes += _number_size(value["N"])
+        else:
+            size_bytes += value_size(value)
     return size_bytes
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import TypedDict, TypeVar
+from typing import TypedDict, TypeVar, cast
 
 from redrive.languages.dynamo.data.numbers import canonical
 from redrive.languages.dynamo.refusals import invalid, invalid_parameter
@@ -77,9 +77,14 @@ def read_value(raw: object, level: int = 1) -> AttributeValue:
     """
     if level > NESTING_LEVELS_MAX:
         raise invalid(_TOO_DEEP)
-    members = raw if isinstance(raw, dict) else {}
+    members: dict[str, object] = raw if isinstance(raw, dict) else {}
     if len(members) == 1:
         ((name, member),) = members.items()
+        if name == "S" and type(member) is str:
+            return cast("AttributeValue", members)
+        if name == "N" and type(member) is str:
+            number = canonical(member)
+            return cast("AttributeValue", members) if number is member else {"N": number}
         return _read_member(name, member, level)
     read = [_read_member(name, members[name], level) for name in TYPES if members.get(name) is not None]
     if not read:
@@ -105,16 +110,16 @@ def compare(left: AttributeValue, right: AttributeValue) -> int | None:
     Only two S, two N or two B have an order: numbers by value, strings by their UTF-8 bytes, binary as unsigned
     bytes.
     """
-    match left, right:
-        case {"N": str(a)}, {"N": str(b)}:
-            first, second = Decimal(a), Decimal(b)
-            return _sign(first > second, first < second)
-        case {"S": str(a)}, {"S": str(b)}:
-            return _sign(a > b, a < b)  # Code points have the same order as their UTF-8 bytes.
-        case {"B": bytes(x)}, {"B": bytes(y)}:
-            return _sign(x > y, x < y)
-        case _:
-            return None
+    if "N" in left and "N" in right:
+        first, second = Decimal(left["N"]), Decimal(right["N"])
+        return _sign(first > second, first < second)
+    if "S" in left and "S" in right:
+        a, b = left["S"], right["S"]
+        return _sign(a > b, a < b)  # Code points have the same order as their UTF-8 bytes.
+    if "B" in left and "B" in right:
+        x, y = left["B"], right["B"]
+        return _sign(x > y, x < y)
+    return None
 
 
 def equal(left: AttributeValue, right: AttributeValue) -> bool:

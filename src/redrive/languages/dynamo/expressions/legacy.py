@@ -128,6 +128,8 @@ def check_expressions_given(
     `naming` are the expressions that may use names, `valuing` those that may use values, by parameter name
     and None for what is absent. Errors: ValidationException.
     """
+    if names is None and values is None:
+        return
     if names is not None and all(text is None for text in naming.values()):
         raise invalid("ExpressionAttributeNames can only be specified when using expressions")
     if values is not None and all(text is None for text in valuing.values()):

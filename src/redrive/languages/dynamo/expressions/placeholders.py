@@ -9,7 +9,7 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Express
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 
 from redrive.core.errors import ServiceError
@@ -36,7 +36,7 @@ class Placeholders:
     Errors: ValidationException for an empty parameter, a bad placeholder, or a bad value.
     """
 
-    __slots__ = ("_names", "_types", "_unused_names", "_unused_values", "_values")
+    __slots__ = ("_names", "_types", "_used", "_values")
 
     def __init__(self, names: Mapping[str, str] | None = None, values: Mapping[str, object] | None = None) -> None:
         _check_keys("ExpressionAttributeNames", names, _NAME)
@@ -52,13 +52,18 @@ class Placeholders:
 
     def _set(self, names: Mapping[str, str], values: Mapping[str, AttributeValue]) -> None:
         self._names, self._values = names, values
-        self._unused_names, self._unused_values = set(names), set(values)
+        self._used: set[str] = set()
         self._types = tuple([(key, type_of(value)) for key, value in values.items()])
 
     @property
     def names(self) -> Names:
         """The attribute names."""
         return tuple(self._names.items())
+
+    @property
+    def values(self) -> Mapping[str, AttributeValue]:
+        """The values."""
+        return self._values
 
     @property
     def types(self) -> Types:
@@ -68,28 +73,30 @@ class Placeholders:
     @property
     def used(self) -> frozenset[str]:
         """The used placeholders."""
-        return frozenset(self._names.keys() - self._unused_names | self._values.keys() - self._unused_values)
+        return frozenset(self._used)
 
     def use(self, placeholders: AbstractSet[str]) -> Mapping[str, AttributeValue]:
         """Mark these as used; returns all values."""
-        self._unused_names -= placeholders
-        self._unused_values -= placeholders
+        self._used |= placeholders
         return self._values
 
     def name(self, placeholder: str) -> str | None:
         """The attribute name behind `#name`, which is marked as used; None if the request does not define it."""
-        self._unused_names.discard(placeholder)
+        if placeholder in self._names:
+            self._used.add(placeholder)
         return self._names.get(placeholder)
 
     def value(self, placeholder: str) -> AttributeValue | None:
         """The value behind `:value`, which is marked as used; None if the request does not define it."""
-        self._unused_values.discard(placeholder)
+        if placeholder in self._values:
+            self._used.add(placeholder)
         return self._values.get(placeholder)
 
     def check_all_used(self) -> None:
         """Refuse placeholders that no expression used. Errors: ValidationException, names before values."""
-        _check_unused("ExpressionAttributeNames", list(self._names), self._unused_names)
-        _check_unused("ExpressionAttributeValues", list(self._values), self._unused_values)
+        if len(self._used) < len(self._names) + len(self._values):
+            _check_used("ExpressionAttributeNames", self._names, self._used)
+            _check_used("ExpressionAttributeValues", self._values, self._used)
 
 
 def _check_keys(parameter: str, members: Mapping[str, object] | None, form: re.Pattern[str]) -> None:
@@ -111,7 +118,7 @@ def _read(key: str, raw: object) -> AttributeValue:
         raise invalid(f"ExpressionAttributeValues contains invalid value: {error.message} for key {key}") from None
 
 
-def _check_unused(parameter: str, defined: list[str], unused: set[str]) -> None:
-    if unused:
-        keys = ", ".join(key for key in defined if key in unused)
+def _check_used(parameter: str, defined: Iterable[str], used: AbstractSet[str]) -> None:
+    keys = ", ".join(key for key in defined if key not in used)
+    if keys:
         raise invalid(f"Value provided in {parameter} unused in expressions: keys: {{{keys}}}")

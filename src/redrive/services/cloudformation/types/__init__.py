@@ -38,6 +38,7 @@ from redrive.services.cloudformation.types.secrets import (
     SECRET_POLICY,
     SECRET_TARGET_ATTACHMENT,
 )
+from redrive.services.cloudformation.types.sns import SUBSCRIPTION, TOPIC, TOPIC_INLINE_POLICY, TOPIC_POLICY
 from redrive.services.cloudformation.types.sqs import QUEUE, QUEUE_INLINE_POLICY, QUEUE_POLICY
 from redrive.services.cloudformation.types.ssm import PARAMETER
 from redrive.services.cloudformation.types.stand_ins import stand_in
@@ -75,6 +76,10 @@ _ALL: tuple[ResourceType, ...] = (
     QUEUE_INLINE_POLICY,
     QUEUE_POLICY,
     REPOSITORY,
+    SUBSCRIPTION,
+    TOPIC,
+    TOPIC_INLINE_POLICY,
+    TOPIC_POLICY,
     RESOURCE_POLICY,
     ROLE,
     ROTATION_SCHEDULE,

@@ -1,11 +1,14 @@
-"""AWS::DynamoDB::GlobalTable whose only replica is in the stack's Region: a table in other words.
+"""AWS::DynamoDB::GlobalTable: a table in the stack's Region, and its replicas in others.
 
 Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-dynamodb-globaltable.html
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from redrive.core.documents import Document
+from redrive.core.scope import Scope
 from redrive.services.cloudformation.types.dynamodb import TABLE
 from redrive.services.cloudformation.types.resource import Existing, Place, ResourceType
 from redrive.services.cloudformation.types.schema import (
@@ -16,21 +19,23 @@ from redrive.services.cloudformation.types.schema import (
     TEXT,
     UNAVAILABLE,
     PropertyError,
+    as_text,
     group,
     listing,
     replacing,
     required,
 )
 
-# Properties that have the same name and form for a table, and those of the only replica that do.
+# Properties that have the same name and form for a table, and those of a replica that do.
 _SHARED = (
     "AttributeDefinitions", "BillingMode", "KeySchema", "LocalSecondaryIndexes", "StreamSpecification", "TableName",
     "TimeToLiveSpecification", "WarmThroughput",
 )  # fmt: skip
-_OF_REPLICA = (
+_OWN = (
     "ContributorInsightsSpecification", "DeletionProtectionEnabled", "KinesisStreamSpecification",
-    "PointInTimeRecoverySpecification", "ResourcePolicy", "TableClass", "Tags",
+    "PointInTimeRecoverySpecification", "Tags",
 )  # fmt: skip
+_OF_REPLICA = (*_OWN, "ResourcePolicy", "TableClass")
 
 _READ_ON_DEMAND = group(MaxReadRequestUnits=INTEGER)
 _WRITE_ON_DEMAND = group(MaxWriteRequestUnits=INTEGER)
@@ -38,10 +43,15 @@ _INSIGHTS = group(Enabled=required(BOOLEAN), Mode=TEXT)
 
 
 def _as_table(place: Place, properties: Document) -> Document:
-    """Return the properties of the table. Errors: PropertyError for other Regions, and for provisioned throughput."""
-    (replica, *others) = properties["Replicas"]
-    if others or replica["Region"] != place.caller.region:
-        raise PropertyError(f"Replicas: redrive keeps a global table in one Region only, here {place.caller.region}")
+    """Return the properties of the table in the stack's Region.
+
+    Errors: PropertyError if no replica is there, and for provisioned throughput.
+    """
+    replica = _replicas(properties).get(place.caller.region)
+    if replica is None:
+        raise PropertyError(
+            "Invalid request provided: The Replicas section must contain an entry for the current region"
+        )
     if properties.get("BillingMode") == "PROVISIONED":
         raise PropertyError("BillingMode: redrive scales no provisioned throughput; use PAY_PER_REQUEST")
     table = {name: properties[name] for name in _SHARED if name in properties}
@@ -73,14 +83,78 @@ def _throughput(general: Document, of_replica: Document) -> Document:
     return {"OnDemandThroughput": limits} if limits else {}
 
 
+def _replicas(properties: Document) -> dict[str, Document]:
+    return {replica["Region"]: replica for replica in properties.get("Replicas", [])}
+
+
+def _change_replicas(place: Place, table: Existing, old: Document, new: Document) -> None:
+    """Make the replicas in other Regions those of the template."""
+    name, home = table.physical_id, place.caller.region
+    before, after = _replicas(old), _replicas(new)
+    for region in before:
+        if region != home and region not in after:
+            _update_replica(place, name, {"Delete": {"RegionName": region}})
+    for region, replica in after.items():
+        if region == home:
+            continue
+        known = before.get(region, {})
+        action = _action(region, replica)
+        if not known:
+            _update_replica(place, name, {"Create": action})
+        elif action != _action(region, known):
+            _update_replica(place, name, {"Update": action})
+        away = replace(place, caller=replace(place.caller, scope=Scope(place.caller.account, region)))
+        arn = table.attributes["Arn"].replace(f":{home}:", f":{region}:", 1)
+        assert TABLE.update is not None
+        TABLE.update(away, Existing(name, _own(known), {"Arn": arn}), _own(replica))
+        policy = replica.get("ResourcePolicy")
+        if policy != known.get("ResourcePolicy") and policy is not None:
+            away.call("dynamodb", "PutResourcePolicy", ResourceArn=arn, Policy=as_text(policy["PolicyDocument"]))
+
+
+def _own(replica: Document) -> Document:
+    """Return the settings that a replica shares with no other one."""
+    return {name: replica[name] for name in _OWN if name in replica}
+
+
+def _action(region: str, replica: Document) -> Document:
+    """Return the form in which UpdateTable asks for a replica."""
+    action: Document = {"RegionName": region}
+    if "SSESpecification" in replica:
+        action["KMSMasterKeyId"] = replica["SSESpecification"]["KMSMasterKeyId"]
+    if "TableClass" in replica:
+        action["TableClassOverride"] = replica["TableClass"]
+    if "ReadOnDemandThroughputSettings" in replica:
+        action["OnDemandThroughputOverride"] = replica["ReadOnDemandThroughputSettings"]
+    indexes = [
+        {"IndexName": index["IndexName"], "OnDemandThroughputOverride": index["ReadOnDemandThroughputSettings"]}
+        for index in replica.get("GlobalSecondaryIndexes", []) if "ReadOnDemandThroughputSettings" in index
+    ]  # fmt: skip
+    return {**action, "GlobalSecondaryIndexes": indexes} if indexes else action
+
+
+def _update_replica(place: Place, name: str, update: Document) -> None:
+    place.call("dynamodb", "UpdateTable", TableName=name, ReplicaUpdates=[update])
+
+
 def _create(place: Place, properties: Document) -> Existing:
-    return _given(place, TABLE.create(place, _as_table(place, properties)), properties)
+    made = TABLE.create(place, _as_table(place, properties))
+    _change_replicas(place, made, {}, properties)
+    return _given(place, made, properties)
+
+
+def _delete(place: Place, existing: Existing) -> None:
+    """Delete the other replicas first: a table that was their source cannot go before them."""
+    _change_replicas(place, existing, existing.properties, {})
+    TABLE.delete(place, existing)
 
 
 def _update(place: Place, existing: Existing, properties: Document) -> Existing:
     assert TABLE.update is not None
     old = Existing(existing.physical_id, _as_table(place, existing.properties), existing.attributes)
-    return _given(place, TABLE.update(place, old, _as_table(place, properties)), properties)
+    made = TABLE.update(place, old, _as_table(place, properties))
+    _change_replicas(place, made, existing.properties, properties)
+    return _given(place, made, properties)
 
 
 def _given(place: Place, made: Existing, properties: Document) -> Existing:
@@ -163,7 +237,7 @@ GLOBAL_TABLE = ResourceType(
     },
     create=_create,
     update=_update,
-    delete=TABLE.delete,
+    delete=_delete,
     attributes=frozenset({"Arn", "StreamArn", "TableId"}),
     name_property="TableName",
     missing=frozenset({"ResourceNotFoundException"}),

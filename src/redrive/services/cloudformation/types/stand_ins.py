@@ -43,8 +43,6 @@ _KNOWN_BY_ARN = frozenset(
         "AWS::ElasticLoadBalancingV2::LoadBalancer",
         "AWS::ElasticLoadBalancingV2::TargetGroup",
         "AWS::MSK::Cluster",
-        "AWS::SNS::Subscription",
-        "AWS::SNS::Topic",
         "AWS::SecretsManager::Secret",
         "AWS::StepFunctions::Activity",
         "AWS::StepFunctions::StateMachine",

@@ -63,6 +63,8 @@ _DATA: Mapping[str, frozenset[str]] = MappingProxyType(
         "logs": _names("FilterLogEvents GetLogEvents GetLogGroupFields GetLogRecord PutLogEvents StartLiveTail"),
         "scheduler": frozenset(),
         "secretsmanager": frozenset(),
+        # https://docs.aws.amazon.com/sns/latest/dg/sns-logging-using-cloudtrail.html
+        "sns": _names("Publish PublishBatch"),
         # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/logging-using-cloudtrail.html
         "sqs": _names(
             "ChangeMessageVisibility ChangeMessageVisibilityBatch DeleteMessage DeleteMessageBatch GetQueueAttributes "

@@ -13,6 +13,7 @@ from redrive.core.scope import Scope
 from redrive.services.dynamodb.model.billing import BillingMode
 from redrive.services.dynamodb.model.table import Table, invalid
 
+_ID_DIGITS = 13
 _BACKUP_ARN = re.compile(
     r"arn:aws:dynamodb:([a-z0-9-]+):(\d{12}):table/([a-zA-Z0-9_.-]{3,255})/backup/(\d{13}-[0-9a-f]{8})"
 )
@@ -31,6 +32,8 @@ class Backup:
     item_count: int
     size_bytes: int
     created_at: Instant
+    expires_at: Instant | None = None
+    """When a backup ends that the service itself has made; None for those that users have made."""
 
     @property
     def name(self) -> str:
@@ -38,9 +41,19 @@ class Backup:
         return f"{self.table.name}/{self.id}"
 
     @property
+    def kind(self) -> str:
+        """The type of the backup, as AWS calls it."""
+        return "USER" if self.expires_at is None else "SYSTEM"
+
+    @property
     def arn(self) -> str:
         """The ARN of the backup."""
         return f"{self.table.arn}/backup/{self.id}"
+
+
+def backup_id(now: Instant, suffix: str) -> str:
+    """The id of a backup that is made now; the suffix has eight hexadecimal digits."""
+    return f"{now:0{_ID_DIGITS}}-{suffix}"
 
 
 def place_of(arn: str) -> tuple[Scope, str]:
@@ -58,14 +71,15 @@ def backup_not_found(arn: str) -> ServiceError:
 
 def describe_details(backup: Backup, status: str = "AVAILABLE") -> Document:
     """A backup as CreateBackup answers it."""
-    return {
+    described: Document = {
         "BackupArn": backup.arn,
         "BackupName": backup.backup_name,
         "BackupSizeBytes": backup.size_bytes,
         "BackupStatus": status,
-        "BackupType": "USER",
+        "BackupType": backup.kind,
         "BackupCreationDateTime": backup.created_at,
     }
+    return described if backup.expires_at is None else {**described, "BackupExpiryDateTime": backup.expires_at}
 
 
 def describe_backup(backup: Backup, status: str = "AVAILABLE") -> Document:

@@ -44,16 +44,20 @@ def read_key(table: Table, raw: Mapping[str, object]) -> tuple[Item, ItemKey]:
     Errors: ValidationException.
     """
     key = read_item(raw)
+    return key, matched_key(table, key)
+
+
+def matched_key(table: Table, key: Item) -> ItemKey:
+    """Return the bytes of a key; it must have exactly the key's attributes. Errors: ValidationException."""
     if not is_key(table, key):
         raise invalid("The provided key element does not match the schema")
-    return key, _encoded(table, key)
+    return _encoded(table, key)
 
 
 def is_key(table: Table, key: Item) -> bool:
     """Whether these are exactly the key attributes of the table, each with its type."""
-    return len(key) == len(table.key_names) and all(
-        name in key and type_of(key[name]) == table.attributes[name] for name in table.key_names
-    )
+    names, types = table.key_names, table.attributes
+    return len(key) == len(names) and all(name in key and types[name] in key[name] for name in names)
 
 
 def key_within(table: Table, item: Item) -> dict[str, AttributeValue]:

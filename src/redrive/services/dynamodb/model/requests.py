@@ -53,10 +53,13 @@ def read_write_condition(
     values: Values | None,
 ) -> Condition | None:
     """Return the condition of PutItem or DeleteItem, or None. Errors: ValidationException."""
-    check_not_mixed(
-        {"Expected": expected, "ConditionalOperator": conditional_operator},
-        {"ConditionExpression": condition_expression},
-    )
+    if expected is not None or conditional_operator is not None:
+        check_not_mixed(
+            {"Expected": expected, "ConditionalOperator": conditional_operator},
+            {"ConditionExpression": condition_expression},
+        )
+    if names is None and values is None and condition_expression is None:
+        return expected_condition(expected, conditional_operator)
     texts = {"ConditionExpression": condition_expression}
     check_expressions_given(names, values, texts, texts)
     placeholders = Placeholders(names, values)

@@ -58,6 +58,14 @@ class Table:
     stream: Stream | None = None
     destinations: tuple[Destination, ...] = ()
     log: RecoveryLog | None = None
+    replicas: tuple[str, ...] = ()
+    """The other Regions that have this table; a table without them is not global."""
+    overrides: Document = field(default_factory=dict)
+    """The settings that this replica does not share with the others, by AWS's names."""
+    source_at: Instant | None = None
+    """When a replica was last made of this table."""
+    restored: Document = field(default_factory=dict)
+    """What the table was restored from, as RestoreSummary shows it; empty if it was created."""
 
     @property
     def key_names(self) -> Sequence[str]:
@@ -100,10 +108,7 @@ class TableReference:
 
     scope: Scope
     name: str
-
-    @property
-    def arn(self) -> str:
-        return table_arn(self.scope, self.name)
+    arn: str
 
 
 def invalid(message: str) -> ServiceError:
@@ -132,11 +137,16 @@ def refer_to_table(caller: Caller, text: str) -> TableReference:
 
     Errors: ValidationException for any other text.
     """
-    account, region, name = _parse_table_name(text)
-    return TableReference(Scope(account or caller.account, region or caller.region), name)
+    return _refer(caller.scope.account, caller.scope.region, text)
 
 
 @functools.lru_cache(maxsize=4_096)
+def _refer(account: str, region: str, text: str) -> TableReference:
+    own_account, own_region, name = _parse_table_name(text)
+    scope = Scope(own_account or account, own_region or region)
+    return TableReference(scope, name, table_arn(scope, name))
+
+
 def _parse_table_name(text: str) -> tuple[str, str, str]:
     """Return (account, region, name); account and region are empty if the text is a plain name."""
     if text.startswith("arn:"):
@@ -178,6 +188,7 @@ def describe_table(table: Table, now: Instant, *, status: str, item_count: int, 
         **describe_billing(table.billing, now),
         **_describe_storage(table),
         **_describe_stream(table, now),
+        **({"RestoreSummary": {**table.restored, "RestoreInProgress": False}} if table.restored else {}),
     }
 
 

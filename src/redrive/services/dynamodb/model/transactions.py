@@ -106,7 +106,7 @@ def read_action(entry: Document) -> Action:
     given = read_item(request["Item" if kind == "Put" else "Key"])
     return Action(
         kind, request["TableName"], given, condition, update, request.get("ReturnValuesOnConditionCheckFailure"),
-        item_size(given) + item_size(read_item(values or {})),
+        item_size(given) + item_size(placeholders.values),
     )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from redrive.delivery.upkeep.cleaning import forget_rows
 from redrive.services.dynamodb import limits
 from redrive.services.dynamodb.model.backup import (
     Backup,
+    backup_id,
     backup_not_found,
     describe_backup,
     describe_details,
@@ -25,8 +26,6 @@ from redrive.services.dynamodb.model.table_requests import Encryption, Throughpu
 from redrive.services.dynamodb.operations.restoring import Overrides, restored
 from redrive.services.dynamodb.operations.tables import authorize, find_table
 from redrive.store.api import Transaction
-
-_ID_DIGITS = 13
 
 
 @operation("CreateBackup")
@@ -42,7 +41,7 @@ def create_backup(tx: Transaction, caller: Caller, *, table_name: str, backup_na
         raise ServiceError("TableNotFoundException", f"Table not found: {reference.name}")
     item_count, size_bytes = tx.items.totals(table.id)
     backup = Backup(
-        id=f"{tx.now:0{_ID_DIGITS}}-{new_uuid(tx.entropy)[:8]}", backup_name=backup_name, table=table,
+        id=backup_id(tx.now, new_uuid(tx.entropy)[:8]), backup_name=backup_name, table=table,
         items_id=new_uuid(tx.entropy), item_count=item_count, size_bytes=size_bytes, created_at=tx.now,
     )  # fmt: skip
     tx.resources.put(table.scope, backup)
@@ -93,8 +92,6 @@ def list_backups(
     tx.services.authorize(tx, caller, "dynamodb:ListBackups", table_arn(caller.scope, "*"))
     prefix = "" if table_name is None else f"{refer_to_table(caller, table_name).name}/"
     after = "" if exclusive_start_backup_arn is None else place_of(exclusive_start_backup_arn)[1]
-    if backup_type not in (None, "USER", "ALL"):
-        return {"BackupSummaries": []}
     size = limit or limits.LIST_BACKUPS_MAX
     found: list[Backup] = []
     while len(found) <= size:
@@ -104,7 +101,8 @@ def list_backups(
         after = page[-1].name
         found += [
             backup for backup in page
-            if (time_range_lower_bound or 0) <= backup.created_at
+            if backup_type in (None, "ALL", backup.kind)
+            and (time_range_lower_bound or 0) <= backup.created_at
             and (time_range_upper_bound is None or backup.created_at < time_range_upper_bound)
         ]  # fmt: skip
     answer: Document = {"BackupSummaries": [summarize(backup) for backup in found[:size]]}
@@ -140,12 +138,10 @@ def restore_table_from_backup(
         sse_specification_override, global_secondary_index_override, local_secondary_index_override,
         vector_index_override,
     )  # fmt: skip
-    summary: Document = {
+    origin: Document = {
         "SourceBackupArn": backup.arn, "SourceTableArn": backup.table.arn, "RestoreDateTime": backup.created_at,
-        "RestoreInProgress": True,
     }  # fmt: skip
-    described = restored(tx, reference, backup.table, backup.items_id, overrides)
-    return {"TableDescription": {**described, "RestoreSummary": summary}}
+    return {"TableDescription": restored(tx, reference, backup.table, backup.items_id, overrides, origin=origin)}
 
 
 def _backup(tx: Transaction, caller: Caller, action: str, arn: str) -> Backup:

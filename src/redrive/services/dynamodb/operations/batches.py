@@ -35,7 +35,7 @@ from redrive.services.dynamodb.model.capacity import (
     write_units,
 )
 from redrive.services.dynamodb.model.entries import check_index_keys
-from redrive.services.dynamodb.model.items import key_within, read_key
+from redrive.services.dynamodb.model.items import key_within, matched_key, read_key
 from redrive.services.dynamodb.model.requests import projection_of
 from redrive.services.dynamodb.model.table import Table, invalid
 from redrive.services.dynamodb.operations.tables import authorize, require_table
@@ -180,7 +180,7 @@ def _write_of(table: Table, request: Document) -> _Write:
         case {"PutRequest": {"Item": raw}, **others} if not others:
             item = read_item(raw)
             size_bytes = check_item_size(item)
-            _, key = read_key(table, key_within(table, item))
+            key = matched_key(table, key_within(table, item))
             check_index_keys(table, item)
             return _Write(table, key, item, item, size_bytes)
         case {"DeleteRequest": {"Key": raw}, **others} if not others:

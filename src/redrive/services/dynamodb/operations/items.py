@@ -56,7 +56,7 @@ from redrive.services.dynamodb.model.requests import (
 )
 from redrive.services.dynamodb.operations.tables import authorize, require_table
 from redrive.services.dynamodb.throttling import Usage, is_metered, spend
-from redrive.services.dynamodb.writing import delete, find_item, put, reserve
+from redrive.services.dynamodb.writing import delete, find_item, put, read_item_at, reserve
 from redrive.store.api import Transaction
 
 
@@ -136,13 +136,13 @@ def get_item(
     placeholders.check_all_used()
     table = require_table(tx, caller, reference)
     _, encoded = read_key(table, key)
-    found = find_item(tx, table, encoded)
-    spend(tx, table, Usage.READ, lambda: read_units(item_size(found or {}), consistent=consistent_read), "GetItem")
+    found = read_item_at(tx, table, encoded)
+    spend(tx, table, Usage.READ, lambda: read_units(_size_of(found), consistent=consistent_read), "GetItem")
     answer: Document = {}
     if found is not None:
         answer["Item"] = found if projection is None else project(projection, found)
     if is_capacity_wanted(return_consumed_capacity):
-        answer |= read_capacity(table, return_consumed_capacity, item_size(found or {}), consistent_read)
+        answer |= read_capacity(table, return_consumed_capacity, _size_of(found), consistent_read)
     return answer
 
 
@@ -271,6 +271,10 @@ def _returned(return_values: str | None, update: Update, old: Item | None, new: 
             return project_paths(touched_paths(update), new)
         case _:
             return None
+
+
+def _size_of(found: Item | None) -> int:
+    return 0 if found is None else item_size(found)
 
 
 def _attributes(item: Item | None) -> Document:

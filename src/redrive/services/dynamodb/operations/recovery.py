@@ -102,9 +102,9 @@ def restore_table_to_point_in_time(
         sse_specification_override, global_secondary_index_override, local_secondary_index_override,
         vector_index_override,
     )  # fmt: skip
-    summary: Document = {"SourceTableArn": source.arn, "RestoreDateTime": wanted, "RestoreInProgress": True}
-    described = restored(tx, reference, source, source.id, overrides, changed_since=wanted)
-    return {"TableDescription": {**described, "RestoreSummary": summary}}
+    origin: Document = {"SourceTableArn": source.arn, "RestoreDateTime": wanted}
+    described = restored(tx, reference, source, source.id, overrides, origin=origin, changed_since=wanted)
+    return {"TableDescription": described}
 
 
 def _check_restorable(wanted: Instant, recovery: Recovery, now: Instant) -> None:

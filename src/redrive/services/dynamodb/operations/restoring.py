@@ -40,11 +40,12 @@ class Overrides:
 
 def restored(
     tx: Transaction, reference: TableReference, source: Table, items_id: str, overrides: Overrides, *,
-    changed_since: Instant | None = None,
+    origin: Document, changed_since: Instant | None = None,
 ) -> Document:  # fmt: skip
     """Make a table with the source's keys and settings, and the items under an id; returns its description.
 
-    What has changed in the source after `changed_since` is undone in the new table.
+    `origin` is what RestoreSummary shows of the source. What has changed in the source after `changed_since` is undone
+    in the new table.
 
     Time to live, tags, streams, policies and protection against deletion are not restored, as on AWS.
     Errors: TableAlreadyExistsException; ValidationException for an override that does not fit.
@@ -67,6 +68,7 @@ def restored(
         name=reference.name, id=new_uuid(tx.entropy), arn=reference.arn, attributes=source.attributes,
         hash_key=source.hash_key, range_key=source.range_key, billing=limit_on_demand(billing, overrides.on_demand),
         created_at=tx.now, table_class=source.table_class, encryption_key_arn=key,
+        restored=origin,
     )  # fmt: skip
     tx.items.copy(items_id, table.id)
     if changed_since is not None:
@@ -76,7 +78,8 @@ def restored(
         table = dataclasses.replace(table, indexes=(*table.indexes, fresh))
         table = begin_filling(tx, table, fresh)
     tx.resources.put(reference.scope, table)
-    return description_of(tx, table, "CREATING")
+    described = description_of(tx, table, "CREATING")
+    return {**described, "RestoreSummary": {**origin, "RestoreInProgress": True}}
 
 
 def _kept_indexes(source: Table, overrides: Overrides) -> Sequence[Index]:

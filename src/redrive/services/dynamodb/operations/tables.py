@@ -11,20 +11,19 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from redrive.core.documents import Document
 from redrive.core.entropy import new_uuid
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
-from redrive.delivery.upkeep.cleaning import forget_rows
 from redrive.languages.iam import Context, request_tags
 from redrive.services.dynamodb import limits
-from redrive.services.dynamodb.indexes import begin_filling, forget_index
-from redrive.services.dynamodb.model.billing import Billing
-from redrive.services.dynamodb.model.index_changes import Changed, IndexUpdate, change_indexes
+from redrive.services.dynamodb.model.index_changes import Changed, IndexUpdate
 from redrive.services.dynamodb.model.index_description import describe_indexes
 from redrive.services.dynamodb.model.index_requests import IndexRequest, read_indexes
+from redrive.services.dynamodb.model.replica import ReplicaUpdate, check_deletable, check_updates, describe_replicas
 from redrive.services.dynamodb.model.stream_requests import read_specification
 from redrive.services.dynamodb.model.table import (
     Table,
@@ -40,19 +39,18 @@ from redrive.services.dynamodb.model.table_requests import (
     Encryption,
     KeySchemaElement,
     Throughput,
-    change_billing,
     check_all_used,
     encryption_key,
-    limit_on_demand,
     new_billing,
     read_keys,
     refuse_unsupported,
-    warm_up,
 )
 from redrive.services.dynamodb.model.tags import Tag, merge_tags
-from redrive.services.dynamodb.policies import attach_policy, forget_settings, policy_of
-from redrive.services.dynamodb.recovery import drop_log
-from redrive.services.dynamodb.streams import begin_stream, change_stream, end_stream
+from redrive.services.dynamodb.policies import attach_policy, policy_of
+from redrive.services.dynamodb.replicas import change_replicas, delete_replica, replicas_of
+from redrive.services.dynamodb.streams import begin_stream
+from redrive.services.dynamodb.table_changes import TableChange, change_table, limited
+from redrive.services.dynamodb.totals import shown_totals
 from redrive.store.api import NO_CONTEXT, Transaction
 
 
@@ -138,7 +136,7 @@ def create_table(
         GlobalTableSettingsReplicationMode=global_table_settings_replication_mode, VectorIndexes=vector_indexes,
     )  # fmt: skip
     view_type = read_specification(stream_specification)
-    billing = _limited(new_billing(billing_mode, provisioned_throughput, tx.now), on_demand_throughput, warm_throughput)
+    billing = limited(new_billing(billing_mode, provisioned_throughput, tx.now), on_demand_throughput, warm_throughput)
     keys = read_keys(key_schema, attribute_definitions)
     indexes = read_indexes(
         keys, local_secondary_indexes, global_secondary_indexes, billing,
@@ -205,7 +203,7 @@ def update_table(
     global_secondary_index_updates: Sequence[IndexUpdate] | None = None,
     stream_specification: Document | None = None,
     sse_specification: Encryption | None = None,
-    replica_updates: Sequence[object] | None = None,
+    replica_updates: Sequence[ReplicaUpdate] | None = None,
     table_class: str | None = None,
     deletion_protection_enabled: bool | None = None,
     multi_region_consistency: str | None = None,
@@ -223,8 +221,8 @@ def update_table(
     """
     reference = authorize(tx, caller, "UpdateTable", table_name)
     refuse_unsupported(
-        ReplicaUpdates=replica_updates,
-        MultiRegionConsistency=multi_region_consistency, GlobalTableWitnessUpdates=global_table_witness_updates,
+        ReplicaUpdates=None if replica_updates else replica_updates,
+        GlobalTableWitnessUpdates=global_table_witness_updates,
         GlobalTableSettingsReplicationMode=global_table_settings_replication_mode,
         DisassociationProtectionEnabled=disassociation_protection_enabled, VectorIndexUpdates=vector_index_updates,
     )  # fmt: skip
@@ -232,6 +230,7 @@ def update_table(
     changes = (
         billing_mode, provisioned_throughput, stream_specification, sse_specification, table_class,
         deletion_protection_enabled, on_demand_throughput, warm_throughput, global_secondary_index_updates or None,
+        replica_updates or None,
     )  # fmt: skip
     if all(change is None for change in changes):
         raise invalid(
@@ -239,64 +238,44 @@ def update_table(
             "SSESpecification or ReplicaUpdates is required"
         )
     table = require_named_table(tx, caller, reference)
-    old_mode, billing = table.billing.mode, table.billing
-    if billing_mode is not None or provisioned_throughput is not None:
-        billing = change_billing(billing, billing_mode, provisioned_throughput, tx.now)
-    table = dataclasses.replace(table, billing=_limited(billing, on_demand_throughput, warm_throughput))
-    changed = change_indexes(
-        table, global_secondary_index_updates or (), attribute_definitions,
-        old_mode=old_mode, new_id=lambda: new_uuid(tx.entropy), now=tx.now,
+    check_updates(table, replica_updates, multi_region_consistency)
+    asked = TableChange(
+        attribute_definitions, billing_mode, provisioned_throughput, global_secondary_index_updates or (),
+        sse_specification, table_class, deletion_protection_enabled, on_demand_throughput, warm_throughput,
+        view_type, has_stream_change=stream_specification is not None,
     )  # fmt: skip
-    table = changed.table
-    if sse_specification is not None:
-        key = encryption_key(table.scope, sse_specification, new_uuid(tx.entropy))
-        table = dataclasses.replace(table, encryption_key_arn=key)
-    if table_class is not None:
-        table = dataclasses.replace(table, table_class=table_class)
-    if deletion_protection_enabled is not None:
-        table = dataclasses.replace(table, is_protected=deletion_protection_enabled)
-    if stream_specification is not None:
-        table = change_stream(tx, table, view_type)
+    changed = change_table(tx, table, asked)
+    for replica in replicas_of(tx, table):
+        change_table(tx, replica, asked.followed_by(replica))
+    if not replica_updates:
+        return {"TableDescription": description_of(tx, changed.table, "UPDATING", changed)}
+    stored = require_named_table(tx, caller, reference)
+    stored = change_replicas(tx, caller, stored, replica_updates)
+    # The answer shows a created index as it is before it is filled.
+    table = dataclasses.replace(stored, indexes=changed.table.indexes)
+    created = frozenset(update["Create"]["RegionName"] for update in replica_updates if "Create" in update)
     described = description_of(tx, table, "UPDATING", changed)
-    if changed.created is not None:
-        table = begin_filling(tx, table, changed.created)
-    tx.resources.put(table.scope, table)
-    if changed.deleted is not None:
-        forget_index(tx, table, changed.deleted)
-    return {"TableDescription": described}
+    return {"TableDescription": described | describe_replicas(replicas_of(tx, table), created)}
 
 
 @operation("DeleteTable")
 def delete_table(tx: Transaction, caller: Caller, *, table_name: str) -> Document:
-    """Delete a table and all its items.
+    """Delete a table and all its items. Replicas in other Regions stay.
 
-    Errors: ResourceNotFoundException; ValidationException for a protected table.
+    Errors: ResourceNotFoundException; ValidationException for a protected table, and for a replica that others were
+    made of within a day.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteTable.html
     """
     table = require_named_table(tx, caller, authorize(tx, caller, "DeleteTable", table_name))
-    if table.is_protected:
-        raise invalid(
-            "Resource cannot be deleted as it is currently protected against deletion. "
-            "Disable deletion protection first."
-        )
+    check_deletable(table, tx.now)
     described = description_of(tx, table, "DELETING")
-    if table.has_stream:
-        end_stream(tx, table)
-    drop_log(tx, table)
-    forget_rows(tx, "items", table.id)
-    forget_settings(tx, table)
-    for index in table.indexes:
-        forget_index(tx, table, index)
-    tx.resources.delete(Table, table.scope, table.name)
+    delete_replica(tx, table)
     return {"TableDescription": described}
-
-
-def _limited(billing: Billing, on_demand: Mapping[str, int] | None, warm: Mapping[str, int] | None) -> Billing:
-    return warm_up(limit_on_demand(billing, on_demand), warm)
 
 
 def description_of(tx: Transaction, table: Table, status: str, changed: Changed | None = None) -> Document:
     """Return a table as DescribeTable shows it, with its present number of items."""
-    item_count, size_bytes = tx.items.totals(table.id)
+    item_count, size_bytes = shown_totals(tx, table.id)
     shown = describe_table(table, tx.now, status=status, item_count=item_count, size_bytes=size_bytes)
-    return shown | describe_indexes(table, status, changed, tx.now, tx.items.totals)
+    shown |= describe_indexes(table, status, changed, tx.now, partial(shown_totals, tx))
+    return shown | describe_replicas(replicas_of(tx, table))

@@ -9,9 +9,10 @@ from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
 from redrive.languages.dynamo import load_item
 from redrive.services.dynamodb import limits
-from redrive.services.dynamodb.model.table import TimeToLive
+from redrive.services.dynamodb.model.table import Table, TimeToLive
 from redrive.services.dynamodb.model.time_to_live import check_expiry_change, expiry_of
 from redrive.services.dynamodb.operations.tables import authorize, require_named_table
+from redrive.services.dynamodb.replicas import replicas_of
 from redrive.store.api import Transaction
 
 
@@ -29,16 +30,21 @@ def update_time_to_live(
     enabled: bool = time_to_live_specification["Enabled"]
     check_expiry_change(table, attribute, enabled=enabled, now=tx.now)
     changed = TimeToLive(attribute if enabled else None, tx.now)
-    tx.resources.put(table.scope, dataclasses.replace(table, time_to_live=changed))
-    if enabled:
-        now = tx.now
-        tx.items.set_expiries(
-            table.id, lambda item: expiry_of(load_item(item), attribute, now), bytes_max=limits.PAGE_BYTES_MAX
-        )
-        tx.notify("due")
-    else:
-        tx.items.forget_expiries(table.id)
+    for replica in (table, *replicas_of(tx, table)):
+        _set(tx, replica, changed)
     return {"TimeToLiveSpecification": time_to_live_specification}
+
+
+def _set(tx: Transaction, table: Table, setting: TimeToLive) -> None:
+    tx.resources.put(table.scope, dataclasses.replace(table, time_to_live=setting))
+    attribute, now = setting.attribute, tx.now
+    if attribute is None:
+        tx.items.forget_expiries(table.id)
+        return
+    tx.items.set_expiries(
+        table.id, lambda item: expiry_of(load_item(item), attribute, now), bytes_max=limits.PAGE_BYTES_MAX
+    )
+    tx.notify("due")
 
 
 @operation("DescribeTimeToLive")

@@ -12,7 +12,13 @@ from redrive.delivery.operation import operation
 from redrive.languages.dynamo import EmptyKey, Item, Placeholders, check_expressions_given, item_size, project
 from redrive.services.dynamodb import limits
 from redrive.services.dynamodb.item_collections import batch_collection_metrics
-from redrive.services.dynamodb.model.capacity import Cost, batch_capacity, read_units, write_cost
+from redrive.services.dynamodb.model.capacity import (
+    Cost,
+    batch_capacity,
+    is_capacity_wanted,
+    read_units,
+    write_cost,
+)
 from redrive.services.dynamodb.model.items import read_key
 from redrive.services.dynamodb.model.requests import projection_of
 from redrive.services.dynamodb.model.table import Table, invalid
@@ -26,7 +32,7 @@ from redrive.services.dynamodb.model.transactions import (
     read_action,
 )
 from redrive.services.dynamodb.operations.tables import authorize, require_table
-from redrive.services.dynamodb.throttling import Usage, spend_together
+from redrive.services.dynamodb.throttling import Usage, is_metered, spend_together
 from redrive.services.dynamodb.writing import delete, find_item, put, reserve
 from redrive.store.api import Transaction
 from redrive.store.tables.items import ItemKey
@@ -65,8 +71,10 @@ def transact_write_items(
     ):
         return spent_of(tables, [read_cost(old) for old in olds], return_consumed_capacity, "ReadCapacityUnits")
     news = _outcomes(actions, tables, olds)
-    costs = [write_cost(table, old, new) for table, old, new in zip(tables, olds, news, strict=True)]
-    spend_together(tx, tables, Usage.WRITE, costs, "TransactWriteItems")
+    costs: Sequence[Cost] = ()
+    if is_capacity_wanted(return_consumed_capacity) or any(is_metered(tx, table) for table in tables):
+        costs = [write_cost(table, old, new) for table, old, new in zip(tables, olds, news, strict=True)]
+        spend_together(tx, tables, Usage.WRITE, costs, "TransactWriteItems")
     for table, key, old, new in zip(tables, keys, olds, news, strict=True):
         if new is None:
             delete(tx, table, key)
@@ -209,6 +217,8 @@ def spent_of(
     tables: Sequence[Table], costs: Sequence[Cost], return_consumed_capacity: str | None, spent_as: str
 ) -> Document:
     """Return the ConsumedCapacity of a transaction, by tables; empty if not requested."""
+    if not is_capacity_wanted(return_consumed_capacity):
+        return {}
     units: dict[str, Cost] = defaultdict(Cost)
     for table, cost in zip(tables, costs, strict=True):
         units[table.name] += cost.times(limits.TRANSACTION_UNITS_FACTOR)

@@ -76,6 +76,30 @@ def metrics_of(stream_arn: str) -> StreamMetrics:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class SubscriptionMetrics:
+    """The metrics of a consumer's subscriptions to a stream."""
+
+    begun: Series
+    events: Series
+    records: Series
+    bytes: Series
+    behind: Series
+
+
+@functools.lru_cache(maxsize=4_096)
+def subscription_metrics_of(stream_arn: str, consumer: str) -> SubscriptionMetrics:
+    """The metrics of the consumer with this name."""
+    watched = _watched(stream_arn, {"ConsumerName": consumer})
+    return SubscriptionMetrics(
+        begun=Series(watched, "SubscribeToShard.Success", "Count"),
+        events=Series(watched, "SubscribeToShardEvent.Success", "Count"),
+        records=Series(watched, "SubscribeToShardEvent.Records", "Count"),
+        bytes=Series(watched, "SubscribeToShardEvent.Bytes", "Bytes"),
+        behind=Series(watched, "SubscribeToShardEvent.MillisBehindLatest", "Milliseconds"),
+    )
+
+
 @functools.lru_cache(maxsize=4_096)
 def shard_metrics_of(stream_arn: str, shard_id: str) -> tuple[Series, ...]:
     """All metrics of a shard, of which a stream has those that EnableEnhancedMonitoring has turned on."""

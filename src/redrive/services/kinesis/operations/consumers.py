@@ -27,6 +27,7 @@ from redrive.services.kinesis.model.stream import Consumer, Stream, consumer_arn
 from redrive.services.kinesis.model.tags import merge_tags
 from redrive.services.kinesis.operations.shards import check_incarnation
 from redrive.services.kinesis.operations.streams import announce, find_stream
+from redrive.services.kinesis.subscriptions import forget_subscriptions
 from redrive.store.api import NO_CONTEXT, Transaction
 
 _CONSUMERS = "consumers"
@@ -161,6 +162,7 @@ def deregister_stream_consumer(
     stream, consumer = _named(tx, caller, action, stream_arn, consumer_name, consumer_arn)
     left = tuple(one for one in stream.consumers if one != consumer)
     tx.resources.put(stream.scope, dataclasses.replace(stream, consumers=left))
+    forget_subscriptions(tx, stream, consumer)
     announce(tx, stream)
     return {}
 

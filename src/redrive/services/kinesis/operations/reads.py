@@ -8,7 +8,7 @@ from redrive.core.clock import Instant
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
-from redrive.delivery.operation import operation
+from redrive.delivery.operation import EventStream, operation
 from redrive.services.kinesis import limits
 from redrive.services.kinesis.model.descriptions import describe_child
 from redrive.services.kinesis.model.iterators import Position, check_iterator, decode_iterator, encode_iterator
@@ -16,15 +16,17 @@ from redrive.services.kinesis.model.metrics import metrics_of, shard_metrics_of
 from redrive.services.kinesis.model.records import starting_seq
 from redrive.services.kinesis.model.requests import check_dry_run, invalid_argument
 from redrive.services.kinesis.model.stream import Shard, Stream, shard_index, stream_arn
+from redrive.services.kinesis.operations.consumers import find_consumer
 from redrive.services.kinesis.operations.streams import find_stream
 from redrive.services.kinesis.reading import (
     children_of,
+    describe_record,
     last_number,
-    number_of,
     position_at,
     read_records,
     size_of,
 )
+from redrive.services.kinesis.subscriptions import subscribe
 from redrive.store.api import Transaction
 from redrive.store.tables.streams import StreamRecord
 
@@ -99,6 +101,33 @@ def get_records(
     return answer
 
 
+@operation("SubscribeToShard")
+def subscribe_to_shard(
+    tx: Transaction,
+    caller: Caller,
+    *,
+    consumer_arn: str,
+    shard_id: str,
+    starting_position: Document,
+    stream_id: str | None = None,
+    dry_run: bool | None = None,
+) -> EventStream:
+    """Send the records of a shard to a registered consumer as they come, for five minutes.
+
+    A later call for the same consumer and shard takes over.
+
+    Errors: ResourceNotFoundException (no such consumer or shard); InvalidArgumentException (the position);
+    ResourceInUseException (the consumer subscribed to this shard less than five seconds ago).
+    Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_SubscribeToShard.html
+    """
+    stream, consumer = find_consumer(tx, caller, consumer_arn, "kinesis:SubscribeToShard")
+    shard = require_shard(tx, stream, shard_id)
+    position = starting_position
+    after = start_of(tx, stream, shard, position["Type"], position.get("SequenceNumber"), position.get("Timestamp"))
+    check_dry_run(dry_run)
+    return subscribe(tx, stream, consumer, shard, after)
+
+
 def start_of(
     tx: Transaction, stream: Stream, shard: Shard, kind: str, number: str | None, timestamp: Instant | None
 ) -> int:
@@ -138,20 +167,6 @@ def require_shard(tx: Transaction, stream: Stream, id: str) -> Shard:
     if shard is None or (shard.closed_at is not None and shard.closed_at <= stream.horizon(tx.now)):
         raise _missing(stream, id)
     return shard
-
-
-def describe_record(stream: Stream, shard: Shard, record: StreamRecord) -> Document:
-    """A Record."""
-    described: Document = {
-        "SequenceNumber": number_of(shard, record),
-        "ApproximateArrivalTimestamp": record.at,
-        "Data": record.data,
-    }
-    if record.partition_key:
-        described["PartitionKey"] = record.partition_key
-    if stream.is_encrypted:
-        described["EncryptionType"] = "KMS"
-    return described
 
 
 def _stream_of(tx: Transaction, caller: Caller, position: Position, arn: str | None) -> Stream:

@@ -40,6 +40,7 @@ from redrive.services.kinesis.model.stream import (
     stream_arn,
 )
 from redrive.services.kinesis.model.tags import merge_tags
+from redrive.services.kinesis.subscriptions import forget_subscriptions
 from redrive.store.api import NO_CONTEXT, Transaction
 
 _STREAMS = "streams"
@@ -169,6 +170,8 @@ def delete_stream(
         )
     tx.resources.delete(Stream, stream.scope, stream.name)
     forget_rows(tx, "streams", stream.id)
+    for consumer in stream.consumers:
+        forget_subscriptions(tx, stream, consumer)
     announce(tx, stream)
     return {}
 

@@ -10,7 +10,6 @@ from typing import cast
 
 from redrive.core.clock import SECOND_MS
 from redrive.core.documents import Document
-from redrive.core.limits import Limits
 from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
 from redrive.delivery.upkeep.worker import will_age
@@ -132,7 +131,7 @@ def _write(
         by_shard.setdefault(shard, []).append(position)
     tx.streams.reserve(*map(stream.records_of, sorted(by_shard)))
     written: list[Written | None] = [None] * len(entries)
-    is_limited = tx.services.limits is Limits.STRICT
+    is_limited = tx.services.has_rates
     for index, positions in by_shard.items():
         taken = _within_rate(tx, stream, index, positions, sizes) if is_limited else positions
         if taken:

@@ -143,6 +143,11 @@ def function_not_found(arn: str) -> ServiceError:
     return lambda_error("ResourceNotFoundException", f"Function not found: {arn}")
 
 
+def throttled(reason: str) -> ServiceError:
+    """Build the error for a run that found no free concurrency."""
+    return lambda_error("TooManyRequestsException", "Rate Exceeded.", Reason=reason)
+
+
 def recursive() -> ServiceError:
     """Build the error for a run that a chain of requests has asked for too often."""
     return lambda_error(

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from urllib.parse import parse_qsl
 
 from redrive.core.clock import Instant
 from redrive.core.documents import Document, dump_json, load_json
-from redrive.delivery.web import WebCall, web_answer
+from redrive.delivery.web import WebAnswer, WebCall, web_answer
 
 _JSON = ("content-type", "application/json")
 _PRELUDE_END = b"\0" * 8
+INTEGRATION_TYPE = "application/vnd.awslambda.http-integration-response"
+PRELUDE_BYTES_MAX = 1024 * 1024
+"""Ours: how much of an answer may come before the end of its prelude."""
 _TEXTS = ("text/", "application/json", "application/javascript", "application/xml")
 _STATUS_MIN, _STATUS_MAX = 100, 599
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -91,17 +94,67 @@ def url_response(payload: bytes) -> Document:
     return web_answer(status, _headers(value, default=_JSON), body)
 
 
+class StreamedResponse:
+    """Makes a response of an answer in pieces. Implements delivery.web.WebPieces.
+
+    With the media type of HTTP integrations, the answer begins with a prelude: status and headers as JSON, 8 NUL bytes.
+    """
+
+    def __init__(self, shared: Callable[[Document], Document]) -> None:
+        """`shared` gives a head the CORS headers of the URL."""
+        self._shared = shared
+        self._has_prelude = False
+        self._content_type = ""
+        self._unread = b""
+        self.status: int | None = None
+
+    def begin(self, content_type: str) -> None:
+        """See WebPieces."""
+        self._content_type = content_type
+        self._has_prelude = content_type.partition(";")[0].strip().lower() == INTEGRATION_TYPE
+
+    def feed(self, piece: bytes) -> tuple[WebAnswer | None, bytes]:
+        """See WebPieces. A prelude that is too long, or malformed, is a bad gateway's response."""
+        if self.status is not None:
+            return None, piece
+        if not self._has_prelude:
+            kind = self._content_type or "application/octet-stream"
+            return self._begun(web_answer(200, [("content-type", kind)], b"")), piece
+        self._unread += piece
+        if _PRELUDE_END in self._unread:
+            answer = _streamed(self._unread, malformed=bad_gateway)
+            self._unread = b""
+            return self._begun(answer), answer["Body"]
+        if len(self._unread) > PRELUDE_BYTES_MAX:
+            return self._begun(bad_gateway()), bad_gateway()["Body"]
+        return None, b""
+
+    def end(self) -> tuple[WebAnswer | None, bytes]:
+        """See WebPieces."""
+        if self.status is not None:
+            return None, b""
+        if self._has_prelude:
+            return self._begun(bad_gateway()), bad_gateway()["Body"]
+        return self.feed(b"")
+
+    def _begun(self, answer: WebAnswer) -> WebAnswer:
+        self.status = answer["Status"]
+        return self._shared(answer)
+
+
 def bad_gateway() -> Document:
     """The response for a function that failed, or that returned what is no response."""
     return web_answer(502, [("content-type", "text/plain")], b"Internal Server Error")
 
 
-def _streamed(payload: bytes) -> Document:
+def _streamed(payload: bytes, *, malformed: Callable[[], Document] | None = None) -> Document:
     """Build the response for a streamed answer: a prelude with status and headers, 8 NUL bytes, and the body."""
     prelude, _, body = payload.partition(_PRELUDE_END)
     try:
         value = load_json(prelude)
     except ValueError:
+        if malformed is not None:
+            return malformed()
         return web_answer(200, [("content-type", "application/octet-stream")], payload)
     if not isinstance(value, dict):
         return bad_gateway()

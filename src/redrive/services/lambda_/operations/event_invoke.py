@@ -22,6 +22,7 @@ from redrive.services.lambda_.model.function import (
 from redrive.services.lambda_.operations.functions import authorized_function, authorized_reference
 from redrive.services.lambda_.queues import authorize_on_queue, queue_exists
 from redrive.services.lambda_.runs import function_caller
+from redrive.services.lambda_.topics import authorize_on_topic, topic_exists
 from redrive.services.lambda_.versions import find_version, get_version
 from redrive.store.api import Transaction
 
@@ -179,6 +180,9 @@ def _check_destination(tx: Transaction, caller: Caller, function: Function, dest
             if reference.arn == function.arn:
                 raise invalid_parameter("You can't specify the function as a destination for itself.")
             is_there = find_version(tx, reference.scope, reference.name, reference.qualifier) is not None
+        case "sns":
+            action = "sns:Publish"
+            is_there = topic_exists(tx, destination, caller.request_id)
         case "events":
             action = "events:PutEvents"
             is_there = _bus_exists(tx, arn, caller.request_id)
@@ -190,6 +194,8 @@ def _check_destination(tx: Transaction, caller: Caller, function: Function, dest
         session = function_caller(tx, function, caller.request_id)
         if arn.service == "sqs":
             authorize_on_queue(tx, session, action, destination)
+        elif arn.service == "sns":
+            authorize_on_topic(tx, session, action, destination)
         else:
             tx.services.authorize(tx, session, action, destination)
     except ServiceError:

@@ -8,7 +8,7 @@ import binascii
 from redrive.core.documents import Document, load_json
 from redrive.core.errors import Bug, ServiceError
 from redrive.core.scope import Caller
-from redrive.delivery.operation import Outside, operation
+from redrive.delivery.operation import EventStream, Outside, StreamedOutside, operation
 from redrive.delivery.outside.invocation import Invocation, InvocationResult, InvocationStatus
 from redrive.services.lambda_.limits import (
     EVENT_PAYLOAD_BYTES_MAX,
@@ -32,13 +32,15 @@ from redrive.services.lambda_.model.function import (
     lambda_error,
     recursive,
     refuse_given,
+    throttled,
 )
 from redrive.services.lambda_.model.metrics import EVENTS_RECEIVED, RECURSIVE_DROPPED, THROTTLES
 from redrive.services.lambda_.model.recursion import without_lineage
 from redrive.services.lambda_.model.report import log_events, log_tail
 from redrive.services.lambda_.operations.functions import check_active, invocable_reference
-from redrive.services.lambda_.runs import count, record_run
+from redrive.services.lambda_.runs import count, record_run, run_refused
 from redrive.services.lambda_.source import SOURCE
+from redrive.services.lambda_.streamed_answers import ending, piece_event
 from redrive.services.lambda_.versions import choose_version
 from redrive.store.api import Transaction
 from redrive.store.tables.deliveries import OUTSIDE, Delivery
@@ -65,8 +67,55 @@ def invoke(
     outside of the function).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html
     """
-    reference = invocable_reference(tx, caller, function_name, qualifier)
+    reference, function = _invoked(tx, caller, function_name, qualifier, tenant_id)
     refuse_given(DurableExecutionName=durable_execution_name)
+    event = _event(payload, invocation_type)
+    if invocation_type == "DryRun":
+        return {"StatusCode": 204}
+    if invocation_type == "Event":
+        _promise(tx, caller, reference, function, event)
+        return {"StatusCode": 202}
+    invocation = _begin(tx, caller, reference, function, event, client_context)
+    if isinstance(invocation, ServiceError):
+        return invocation
+    return Outside(invocation, lambda later, result: _answer(later, invocation, result, with_tail=log_type == "Tail"))
+
+
+@operation("InvokeWithResponseStream")
+def invoke_with_response_stream(
+    tx: Transaction, caller: Caller, *,
+    function_name: str, invocation_type: str = "RequestResponse", log_type: str = "None",
+    client_context: str | None = None, qualifier: str | None = None, payload: bytes = b"",
+    tenant_id: str | None = None,
+) -> StreamedOutside | EventStream | ServiceError:  # fmt: skip
+    """Run a function and send its answer while the function writes it.
+
+    A function that fails ends the stream with an error in its last event.
+
+    Errors: as Invoke with `InvocationType` RequestResponse.
+    Source: https://docs.aws.amazon.com/lambda/latest/api/API_InvokeWithResponseStream.html
+    """
+    reference, function = _invoked(tx, caller, function_name, qualifier, tenant_id)
+    event = _event(payload, invocation_type)
+    if invocation_type == "DryRun":
+        return EventStream("EventStream", {"StatusCode": 204}, ())
+    invocation = _begin(tx, caller, reference, function, event, client_context)
+    if isinstance(invocation, ServiceError):
+        return invocation
+    with_tail = log_type == "Tail"
+    return StreamedOutside(
+        invocation,
+        {"StatusCode": 200, "ExecutedVersion": invocation.version},
+        piece_event,
+        lambda later, result: ending(later, invocation, result, with_tail=with_tail),
+    )
+
+
+def _invoked(
+    tx: Transaction, caller: Caller, function_name: str, qualifier: str | None, tenant_id: str | None
+) -> tuple[FunctionReference, Function]:
+    """The function that a call names, in the version that runs. Errors: as Invoke."""
+    reference = invocable_reference(tx, caller, function_name, qualifier)
     if tenant_id is not None:
         raise invalid_parameter(
             "The invoked function is not enabled with tenancy configuration. "
@@ -75,12 +124,14 @@ def invoke(
     function = choose_version(tx, reference.scope, reference.name, reference.qualifier)
     if function is None:
         raise function_not_found(reference.version_arn)
-    event = _event(payload, invocation_type)
-    if invocation_type == "DryRun":
-        return {"StatusCode": 204}
-    if invocation_type == "Event":
-        _promise(tx, caller, reference, function, event)
-        return {"StatusCode": 202}
+    return reference, function
+
+
+def _begin(
+    tx: Transaction, caller: Caller, reference: FunctionReference, function: Function, event: bytes,
+    client_context: str | None,
+) -> Invocation | ServiceError:  # fmt: skip
+    """The run of a function whose answer the caller awaits, or why it may not run now. Errors: as Invoke."""
     check_active(tx, function)
     trace_header = _trace_header(caller)
     if is_recursive(function, trace_header):
@@ -88,8 +139,8 @@ def invoke(
         return recursive()
     if function.reserved == 0:
         count(tx, reference.qualified_arn, THROTTLES)
-        return _throttled(STOPPED)
-    invocation = function_invocation(
+        return throttled(STOPPED)
+    return function_invocation(
         function,
         caller.request_id,
         event,
@@ -97,7 +148,6 @@ def invoke(
         client_context=_client_context(client_context),
         trace_header=trace_header,
     )
-    return Outside(invocation, lambda later, result: _answer(later, invocation, result, with_tail=log_type == "Tail"))
 
 
 @operation("InvokeAsync")
@@ -114,11 +164,6 @@ def invoke_async(tx: Transaction, caller: Caller, *, function_name: str, invoke_
     accepted = invoke(tx, caller, function_name=function_name, invocation_type="Event", payload=invoke_args)
     assert isinstance(accepted, dict), "events are accepted in the store"
     return {"Status": accepted["StatusCode"]}
-
-
-def _throttled(reason: str) -> ServiceError:
-    """Build the error for a run that found no free concurrency."""
-    return lambda_error("TooManyRequestsException", "Rate Exceeded.", Reason=reason)
 
 
 def _event(payload: bytes, invocation_type: str) -> bytes:
@@ -208,10 +253,8 @@ def _answer(
     record_run(tx, invocation, result)
     answer: Document = {"StatusCode": 200, "ExecutedVersion": invocation.version, "Payload": result.payload}
     match result.status:
-        case InvocationStatus.THROTTLED:
-            return _throttled(result.error)
-        case InvocationStatus.SERVICE_ERROR:
-            return ServiceError("ServiceException", result.error, fault="server", members={"Type": "Service"})
+        case InvocationStatus.THROTTLED | InvocationStatus.SERVICE_ERROR:
+            return run_refused(result)
         case InvocationStatus.FUNCTION_ERROR:
             answer["FunctionError"] = UNHANDLED
         case InvocationStatus.OK:

@@ -25,7 +25,7 @@ def create_function_url_config(
 ) -> Document:  # fmt: skip
     """Give a function or an alias a URL on this server. The function's policy says who may call it.
 
-    With `InvokeMode` RESPONSE_STREAM the answer is buffered, too, and sent when the run has ended.
+    With `InvokeMode` RESPONSE_STREAM an answer that the function writes in pieces is sent as it is written.
 
     Errors: ResourceNotFoundException; ResourceConflictException (it has a URL).
     Source: https://docs.aws.amazon.com/lambda/latest/api/API_CreateFunctionUrlConfig.html

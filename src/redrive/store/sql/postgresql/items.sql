@@ -1,7 +1,7 @@
 -- name: put
 -- The unique index has the hash key's digest, because long keys do not fit into an index.
 INSERT INTO items (table_id, slot, hash_key, range_key, size_bytes, expires_at, item)
-VALUES (:table_id, :slot, :hash_key, :range_key, :size_bytes, :expires_at, :item)
+VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (table_id, slot, range_key, sha256(hash_key)) DO UPDATE
 SET size_bytes = excluded.size_bytes, expires_at = excluded.expires_at, item = excluded.item;
 

@@ -1,0 +1,1 @@
+"""What SNS stores, and its rules. No transaction, no clock."""

@@ -1,0 +1,68 @@
+"""The order of FIFO topics: while a message of a group is not delivered, later ones of the group wait.
+
+A lane is a subscription with a group. It is stored only while one of its deliveries is promised, so a topic whose
+queues accept everything at once writes none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from redrive.services.sns.model.topic import scope_of
+from redrive.store.api import Transaction
+from redrive.store.tables.deliveries import Delivery
+
+_DIGITS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """The deliveries of a subscription and a group that have not ended, in their order."""
+
+    KIND: ClassVar[str] = "sns.lane"
+    IS_STATE: ClassVar[bool] = True
+
+    name: str
+    waiting: tuple[str, ...] = ()
+
+
+def is_ordered(delivery: Delivery) -> bool:
+    """Whether a delivery belongs to a FIFO topic."""
+    return "sequence" in delivery.document["message"]
+
+
+def is_blocked(tx: Transaction, delivery: Delivery) -> bool:
+    """Whether another delivery has to end before this one."""
+    lane = tx.resources.get(Lane, scope_of(delivery.source_arn), _name(delivery))
+    return lane is not None and lane.waiting[:1] not in ((), (delivery.id,))
+
+
+def wait_in_order(tx: Transaction, deliveries: Sequence[Delivery]) -> None:
+    """Note promised deliveries behind those that wait already."""
+    for delivery in filter(is_ordered, deliveries):
+        scope, name = scope_of(delivery.source_arn), _name(delivery)
+        lane = tx.resources.get(Lane, scope, name) or Lane(name)
+        tx.resources.put(scope, Lane(name, (*lane.waiting, delivery.id)))
+
+
+def leave(tx: Transaction, delivery: Delivery) -> None:
+    """Forget a delivery that has ended."""
+    if not is_ordered(delivery):
+        return
+    scope, name = scope_of(delivery.source_arn), _name(delivery)
+    lane = tx.resources.get(Lane, scope, name)
+    if lane is None:
+        return
+    left = tuple(one for one in lane.waiting if one != delivery.id)
+    if left:
+        tx.resources.put(scope, Lane(name, left))
+    else:
+        tx.resources.delete(Lane, scope, name)
+
+
+def _name(delivery: Delivery) -> str:
+    group = str(delivery.document["message"]["group"])
+    return f"{delivery.source_arn.rpartition(':')[2]}/{hashlib.sha256(group.encode()).hexdigest()[:_DIGITS]}"
