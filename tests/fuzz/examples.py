@@ -32,6 +32,12 @@ _URL = known()["QueueUrl"][0]
 _FIFO = known()["QueueUrl"][1]
 _KEY = {"id": {"S": "1"}, "at": {"N": "1"}}
 _VALUES = {":a": {"S": "1"}, ":b": {"N": "1"}}
+_KEY_ID = str(known()["KeyId"][0])
+_EXPIRE = {
+    "rulePriority": 1,
+    "selection": {"tagStatus": "any", "countType": "imageCountMoreThan", "countNumber": 1},
+    "action": {"type": "expire"},
+}
 _METRIC = {"Namespace": "Shop", "MetricName": "Orders", "Dimensions": [{"Name": "a", "Value": "b"}]}
 _SPAN = {"StartTime": Moment(1_735_680_000), "EndTime": Moment(1_735_700_000)}
 BUS = "arn:aws:events:us-east-1:000000000000:event-bus/default"
@@ -192,6 +198,54 @@ EXAMPLES: Mapping[tuple[str, str], Mapping[str, object]] = {
         "TargetShardCount": 2,
         "ScalingType": "UNIFORM_SCALING",
     },
+    ("kms", "CreateGrant"): {
+        "KeyId": _KEY_ID,
+        "GranteePrincipal": ROLE,
+        "Operations": ["Encrypt", "Decrypt"],
+        "Constraints": {"EncryptionContextSubset": {"a": "b"}},
+    },
+    ("kms", "CreateKey"): {"KeySpec": "ECC_NIST_P256", "KeyUsage": "SIGN_VERIFY", "Description": "d"},
+    ("kms", "Encrypt"): {"KeyId": _KEY_ID, "Plaintext": b"x", "EncryptionContext": {"a": "b"}},
+    ("kms", "EnableKeyRotation"): {"KeyId": _KEY_ID, "RotationPeriodInDays": 90},
+    ("kms", "GenerateDataKey"): {"KeyId": _KEY_ID, "KeySpec": "AES_256"},
+    ("kms", "GenerateDataKeyPair"): {"KeyId": _KEY_ID, "KeyPairSpec": "ECC_NIST_P256"},
+    ("kms", "PutKeyPolicy"): {"KeyId": _KEY_ID, "PolicyName": "default", "Policy": json.dumps(ALLOW_ALL)},
+    ("kms", "ScheduleKeyDeletion"): {"KeyId": _KEY_ID, "PendingWindowInDays": 7},
+    ("ssm", "DescribeParameters"): {
+        "ParameterFilters": [{"Key": "Name", "Option": "BeginsWith", "Values": ["/app"]}],
+        "MaxResults": 1,
+    },
+    ("ssm", "GetParametersByPath"): {"Path": "/app", "Recursive": True, "WithDecryption": True, "MaxResults": 1},
+    ("ssm", "LabelParameterVersion"): {"Name": "/app/url", "ParameterVersion": 1, "Labels": ["good"]},
+    ("ssm", "PutParameter"): {"Name": "/app/key", "Value": "v", "Type": "SecureString", "Overwrite": True},
+    ("secretsmanager", "CreateSecret"): {
+        "Name": "fresh",
+        "SecretString": "s",
+        "KmsKeyId": "alias/app",
+        "ClientRequestToken": "a" * 32,
+    },
+    ("secretsmanager", "GetRandomPassword"): {"PasswordLength": 20, "RequireEachIncludedType": True},
+    ("secretsmanager", "PutSecretValue"): {
+        "SecretId": "db",
+        "SecretString": "s",
+        "VersionStages": ["AWSCURRENT", "mine"],
+        "ClientRequestToken": "b" * 32,
+    },
+    ("secretsmanager", "RotateSecret"): {
+        "SecretId": "db",
+        "RotationLambdaARN": FUNCTION,
+        "RotationRules": {"AutomaticallyAfterDays": 1},
+    },
+    ("secretsmanager", "UpdateSecretVersionStage"): {"SecretId": "db", "VersionStage": "mine"},
+    ("ecr", "PutImageScanningConfiguration"): {
+        "repositoryName": "app",
+        "imageScanningConfiguration": {"scanOnPush": True},
+    },
+    ("ecr", "PutLifecyclePolicy"): {
+        "repositoryName": "app",
+        "lifecyclePolicyText": json.dumps({"rules": [_EXPIRE]}),
+    },
+    ("ecr", "SetRepositoryPolicy"): {"repositoryName": "app", "policyText": json.dumps(ALLOW_ALL)},
     ("dynamodb", "CreateTable"): {
         "TableName": "fresh",
         "BillingMode": "PAY_PER_REQUEST",

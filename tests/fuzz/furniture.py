@@ -69,6 +69,7 @@ def _furniture() -> Snapshot:
     _logs(world)
     _bus(world)
     _stream(world)
+    _secrets(world)
     _topics(world)
     world.client("cloudwatch").put_metric_data(Namespace="Shop", MetricData=[{"MetricName": "Orders", "Value": 3}])
     world.client("cloudformation").create_stack(StackName="shop", TemplateBody=TEMPLATE)
@@ -111,6 +112,16 @@ def _stream(world: World) -> None:
     )
     kinesis.split_shard(StreamName="clicks", ShardToSplit="shardId-000000000000", NewStartingHashKey=str(1 << 126))
     kinesis.register_stream_consumer(StreamARN=STREAM, ConsumerName="app")
+
+
+def _secrets(world: World) -> None:
+    """A key with an alias, parameters in the open and encrypted, a secret, and a repository."""
+    kms, ssm = world.client("kms"), world.client("ssm")
+    kms.create_alias(AliasName="alias/app", TargetKeyId=kms.create_key()["KeyMetadata"]["KeyId"])
+    ssm.put_parameter(Name="/app/url", Value="u", Type="String")
+    ssm.put_parameter(Name="/app/key", Value="k", Type="SecureString", KeyId="alias/app")
+    world.client("secretsmanager").create_secret(Name="db", SecretString='{"user":"ann"}')
+    world.client("ecr").create_repository(repositoryName="app")
 
 
 def _bus(world: World) -> None:
@@ -187,7 +198,18 @@ def known() -> Mapping[str, tuple[object, ...]]:
         "Label": ("l",),
         "Id": ("1", "2"),
         "StatementId": ("s",),
-        "Name": ("nightly", "once", "fresh", "default"),
+        "Name": ("nightly", "once", "fresh", "default", "/app/url", "db"),
+        "Names": (["/app/url", "/app/key"], ["/app/url:1", "/gone"]),
+        "Path": ("/app", "/"),
+        "SecretId": ("db", f"arn:aws:secretsmanager:us-east-1:{ACCOUNT}:secret:db", "fresh"),
+        "SecretString": ("{}", "secret"),
+        "VersionStage": ("AWSCURRENT", "AWSPREVIOUS", "mine"),
+        "KeyId": ("alias/app", "alias/aws/ssm", "alias/fresh", f"arn:aws:kms:us-east-1:{ACCOUNT}:alias/app"),
+        "TargetKeyId": ("alias/app",),
+        "AliasName": ("alias/app", "alias/fresh"),
+        "EncryptionContext": ({}, {"a": "b"}),
+        "repositoryName": ("app", "fresh"),
+        "repositoryNames": (["app"],),
         "GroupName": ("default", "jobs", "fresh"),
         "ScheduleExpression": (
             "rate(1 minute)",

@@ -8,7 +8,8 @@ shape. Required members have no default. The answer has AWS's own keys. The regi
 botocore's model, so no parameter can be forgotten or invented.
 
 Most answers are Documents. Some calls cannot be answered inside one transaction. For them there are `Wait` (try again
-when something happens), `Outside` (run this between two transactions) and `ByNode` (let the server run this). Answers
+when something happens), `Outside` (run this between two transactions), `Beforehand` (compute this, then call again)
+and `ByNode` (let the server run this). Answers
 that are streams of events are `EventStream` (further steps give further events) and `StreamedOutside` (run this, and
 pass on what the run gives).
 """
@@ -115,6 +116,17 @@ class ByNode:
     perform: Callable[[Node, IsWanted], Document]
 
 
+@dataclass(frozen=True, slots=True)
+class Beforehand:
+    """Do this without a transaction, then call the operation again, which writes nothing before.
+
+    For computations that take long and need nothing of the store, such as the search for the primes of a key. Called by
+    another service, the operation has only one transaction: then the work is done inside it.
+    """
+
+    work: Callable[[], None]
+
+
 class OutsideNeeded(Exception):
     """An operation was called inside a transaction and cannot be answered there."""
 
@@ -123,7 +135,7 @@ class OutsideNeeded(Exception):
         self.outside = outside
 
 
-Answer = Document | Wait | Outside | ByNode | EventStream | StreamedOutside | ServiceError
+Answer = Document | Wait | Outside | ByNode | Beforehand | EventStream | StreamedOutside | ServiceError
 """A returned ServiceError refuses the call as a raised one does, but what the operation has written is committed."""
 
 F = TypeVar("F", bound=Callable[..., Answer])

@@ -34,6 +34,7 @@ from redrive.services.events.workers.connections import ConnectionWorker
 from redrive.services.events.workers.replays import ReplayWorker
 from redrive.services.events.workers.schedules import RuleScheduleWorker
 from redrive.services.iam.warnings import log_unknown
+from redrive.services.kms.workers.keys import KeyWorker
 from redrive.services.lambda_.queue_events import QueueEvents
 from redrive.services.lambda_.source import LambdaSource
 from redrive.services.lambda_.urls import serve_url
@@ -43,6 +44,8 @@ from redrive.services.scheduler.misspellings import log_misspellings
 from redrive.services.scheduler.model.executions import ExecutionIds
 from redrive.services.scheduler.source import SchedulerSource
 from redrive.services.scheduler.workers.schedules import GroupDeletionWorker, ScheduleWorker
+from redrive.services.secretsmanager.workers.deletions import SecretDeletionWorker
+from redrive.services.secretsmanager.workers.rotations import RotationWorker
 from redrive.services.sns.source import SnsSource
 from redrive.services.sns.workers.replays import SnsReplayWorker
 from redrive.services.sqs.executions import executions_of
@@ -85,6 +88,7 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "transfers",
     ),
     "dynamodbstreams": _operations("dynamodb", "streams"),
+    "ecr": _operations("ecr", "repositories", "settings"),
     "events": _operations(
         "events",
         "api_destinations",
@@ -118,6 +122,7 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
     "kinesis": _operations(
         "kinesis", "account", "consumers", "policies", "reads", "settings", "shards", "streams", "tags", "writes"
     ),
+    "kms": _operations("kms", "aliases", "encryption", "grants", "keys", "settings", "signatures"),
     "lambda": _operations(
         "lambda_",
         "aliases",
@@ -158,6 +163,7 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         *_operations("sns", "mailbox"),
     ),
     "scheduler": _operations("scheduler", "groups", "schedules"),
+    "secretsmanager": _operations("secretsmanager", "rotation", "secrets", "settings", "values"),
     "sns": _operations(
         "sns",
         "confirmations",
@@ -177,6 +183,7 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "receipts",
         "receives",
     ),
+    "ssm": _operations("ssm", "reads", "tags", "writes"),
     "sts": _operations("sts", "sessions"),
 }
 
@@ -254,13 +261,16 @@ def build_workers(
         ConnectionWorker(),
         ExpiryWorker(),
         GroupDeletionWorker(),
+        KeyWorker(),
         MacroWorker(),
         MappingWorker([queues], log),
         MetricsWorker([QueueSampler()]),
         MoveTaskWorker(),
         ReplayWorker(per_claim=knobs.events_replayed_per_claim),
+        RotationWorker(),
         RuleScheduleWorker(per_claim=knobs.occurrences_per_claim),
         ScheduleWorker(per_claim=knobs.occurrences_per_claim),
+        SecretDeletionWorker(),
         SnsReplayWorker(),
         StackWorker(is_strict=settings.strict_templates, real_time=real_time),
         StreamMappingWorker(STREAM_SOURCES, log),

@@ -13,10 +13,10 @@ from typing import Protocol, TypeVar, assert_never
 
 from redrive.core.clock import Instant
 from redrive.core.documents import Document
-from redrive.core.errors import Conflict, ServiceError, Unavailable
+from redrive.core.errors import Bug, Conflict, ServiceError, Unavailable
 from redrive.core.log import Log
 from redrive.core.scope import Caller
-from redrive.delivery.operation import Answer, ByNode, EventStream, Outside, StreamedOutside, Wait
+from redrive.delivery.operation import Answer, Beforehand, ByNode, EventStream, Outside, StreamedOutside, Wait
 from redrive.delivery.outside.errand import Result
 from redrive.delivery.outside.http_call import NO_HTTP, HttpCall, HttpCaller
 from redrive.delivery.outside.invocation import Invocation, InvocationStatus, Invoker, invoke_streaming
@@ -72,7 +72,15 @@ class Engine:
 
         Errors: ServiceError.
         """
-        return self.conclude(self.run(lambda tx: self.registry.begin(tx, caller, service, operation, params)))
+        return self.conclude(self.begun(lambda tx: self.registry.begin(tx, caller, service, operation, params)))
+
+    def begun(self, step: Step[Answer]) -> Answer:
+        """Run the step of an operation, after the work that it asks for. Errors: ServiceError."""
+        answer = self.run(step)
+        while isinstance(answer, Beforehand):
+            answer.work()
+            answer = self.run(step)
+        return answer
 
     def conclude(self, answer: Answer) -> Document:
         """The document of an answer. Performs the outside part first, if there is one. Errors: a returned error."""
@@ -87,6 +95,8 @@ class Engine:
                 if isinstance(resumed, ServiceError):
                     raise resumed
                 return resumed
+            case Beforehand():
+                raise Bug("work that comes before an answer is done by `begun`")
             case EventStream() as stream:
                 return self.finished(stream).document
             case StreamedOutside() as streamed:

@@ -13,6 +13,7 @@ from redrive.core.limits import Limits
 from redrive.core.scope import Caller
 from redrive.delivery.operation import (
     Answer,
+    Beforehand,
     ByNode,
     EventStream,
     Outside,
@@ -55,11 +56,10 @@ class BoundServices:
         self, tx: Transaction, caller: Caller, service: str, operation: str, params: Mapping[str, object]
     ) -> Document:
         """Run an operation in this transaction; rolls back the writes of a failed call. Errors: also OutsideNeeded."""
-        if caller.invoked_by:
-            answer = self._recorded(tx, caller, service, operation, params)
-        else:
-            with tx.savepoint():
-                answer = self._registry.begin(tx, caller, service, operation, params)
+        answer = self._begun(tx, caller, service, operation, params)
+        while isinstance(answer, Beforehand):
+            answer.work()
+            answer = self._begun(tx, caller, service, operation, params)
         match answer:
             case Wait(result=result):
                 return result
@@ -75,6 +75,14 @@ class BoundServices:
                 raise ServiceError("ValidationException", message)
             case _:
                 return answer
+
+    def _begun(
+        self, tx: Transaction, caller: Caller, service: str, operation: str, params: Mapping[str, object]
+    ) -> Answer:
+        if caller.invoked_by:
+            return self._recorded(tx, caller, service, operation, params)
+        with tx.savepoint():
+            return self._registry.begin(tx, caller, service, operation, params)
 
     def _recorded(
         self, tx: Transaction, caller: Caller, service: str, operation: str, params: Mapping[str, object]

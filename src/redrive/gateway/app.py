@@ -22,7 +22,8 @@ from redrive.core.clock import Clock, Instant
 from redrive.core.documents import Document
 from redrive.core.entropy import Entropy, new_uuid
 from redrive.core.log import Log
-from redrive.delivery.operation import EventStream, Outside, StreamedOutside, Wait
+from redrive.delivery.operation import Beforehand, EventStream, Outside, StreamedOutside, Wait
+from redrive.delivery.outside.invocation import InvocationResult
 from redrive.delivery.web import StreamedWeb
 from redrive.engine.engine import Engine
 from redrive.gateway.admin import ASSETS_PATH, Admin, is_health
@@ -34,7 +35,7 @@ from redrive.gateway.refusals import OWN_PATH, own_refusal, refusal
 from redrive.gateway.storage import Commits
 from redrive.gateway.streaming import Streamer, topics_of
 from redrive.gateway.waiters import Waiters
-from redrive.store.api import EVERYTHING, Step
+from redrive.store.api import EVERYTHING, Step, Transaction
 from redrive.wire.message import HttpRequest, HttpResponse
 
 Parked = asyncio.Future[None]
@@ -181,7 +182,7 @@ class App:
             reply.send(self._gateway.answer(exchange, answer))
         elif isinstance(answer, Wait):
             self._spawn(self._await(exchange, reply, answer, self._waiters.park(answer.topics)))
-        elif isinstance(answer, Outside):
+        elif isinstance(answer, Outside | Beforehand):
             self._spawn(self._perform(exchange, reply, answer))
         elif isinstance(answer, EventStream | StreamedOutside | StreamedWeb):
             self._go_on(exchange, reply, answer)
@@ -284,13 +285,18 @@ class App:
         parked.cancel()
         return bool(woken) or not is_virtual
 
-    async def _perform(self, exchange: Exchange | UrlExchange, reply: Reply, outside: Outside) -> None:
+    async def _perform(self, exchange: Exchange | UrlExchange, reply: Reply, pending: Outside | Beforehand) -> None:
+        """Do what an answer needs in a thread, without a transaction; then run the step that answers."""
         answer: object
+        loop = asyncio.get_running_loop()
+        step: Step[object] = exchange.step
         try:
-            result = await asyncio.get_running_loop().run_in_executor(
-                self._threads, self._engine.invoker.invoke, outside.invocation
-            )
-            answer, _ = await self._submit(lambda tx: outside.resume(tx, result))
+            if isinstance(pending, Outside):
+                result = await loop.run_in_executor(self._threads, self._engine.invoker.invoke, pending.invocation)
+                step = partial(_resumed, pending, result)
+            else:
+                await loop.run_in_executor(self._threads, pending.work)
+            answer, _ = await self._submit(step)
         except Exception as error:  # noqa: BLE001 - the chain turns any exception into AWS's answer, and logs it.
             answer = error
         self._answered(exchange, reply, answer)
@@ -312,6 +318,10 @@ class App:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def _resumed(outside: Outside, result: InvocationResult, tx: Transaction) -> object:
+    return outside.resume(tx, result)
 
 
 class _SharedReply:

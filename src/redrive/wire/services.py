@@ -233,6 +233,20 @@ SERVICES: tuple[ServiceSpec, ...] = (
         error_namespace="com.amazonaws.cloudwatch",
     ),
     ServiceSpec(name="events", protocols=("json",), target_prefix="AWSEvents"),
+    ServiceSpec(name="kms", protocols=("json",), target_prefix="TrentService"),
+    ServiceSpec(
+        name="ecr",
+        protocols=("json",),
+        target_prefix="AmazonEC2ContainerRegistry_V20150921",
+        validation_code="InvalidParameterException",
+    ),
+    ServiceSpec(name="ssm", protocols=("json",), target_prefix="AmazonSSM"),
+    ServiceSpec(
+        name="secretsmanager",
+        protocols=("json",),
+        target_prefix="secretsmanager",
+        validation_code="InvalidParameterException",
+    ),
     ServiceSpec(
         name="kinesis",
         protocols=("json", "aws-cbor"),

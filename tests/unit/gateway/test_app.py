@@ -33,6 +33,9 @@ from redrive.gateway.chain import Gateway
 from redrive.gateway.guard import Guard
 from redrive.gateway.http.ports import Body
 from redrive.gateway.identity import Identity
+from redrive.services.kms import making
+from redrive.services.kms.model.secrets import PrivateKey, new_private_key
+from redrive.services.kms.model.specs import KeySpec
 from redrive.store.api import Step
 from redrive.store.group import GroupCommit
 from redrive.testing.world import World
@@ -317,6 +320,32 @@ def test_large_body_is_understood_off_the_event_loop(
 
     play(scenario, entropy=entropy)
     assert entropy.threads
+
+
+def test_primes_of_a_key_are_searched_for_while_others_are_answered(
+    play: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The search waits until another request was answered, which no search inside of a transaction would survive."""
+    answered = threading.Event()
+
+    def patient_search(spec: KeySpec) -> PrivateKey:
+        assert answered.wait(5)
+        return new_private_key(spec)
+
+    monkeypatch.setattr(making, "new_private_key", patient_search)
+    call = {"content-type": "application/x-amz-json-1.1", "x-amz-target": "TrentService.CreateKey"}
+
+    async def scenario(house: House) -> None:
+        waiting = house.begin("POST", "/", b'{"KeySpec":"RSA_2048","KeyUsage":"SIGN_VERIFY"}', **call)
+        other = await house.ask("POST", "/", b'{"QueueName":"q"}', **JSON_CALL)
+        is_early = waiting.done()
+        answered.set()
+        made = await waiting
+
+        assert (is_early, other.status, made.status) == (False, 200, 200)
+        assert of(made)["KeyMetadata"]["KeySpec"] == "RSA_2048"
+
+    play(scenario)
 
 
 def test_body_of_millions_of_values_is_not_parsed(play: Play) -> None:

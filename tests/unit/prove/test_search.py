@@ -189,6 +189,57 @@ def test_reading_from_a_service_that_is_not_here_is_answered_from_its_shape_and_
     assert "answer of ec2 DescribeInstances" in verdict.assumptions
 
 
+@pytest.mark.parametrize(
+    ("service", "call", "params", "told"),
+    [
+        ("ssm", "get_parameter", {"Name": "/app/url"}, "ssm GetParameter on /app/url"),
+        ("ssm", "get_parameters", {"Names": ["/app/url", "/app/key"]}, "ssm GetParameters"),
+        ("ssm", "get_parameters_by_path", {"Path": "/app"}, "ssm GetParametersByPath"),
+        ("ssm", "list_commands", {}, "ssm ListCommands"),
+        ("secretsmanager", "get_secret_value", {"SecretId": "app"}, "secretsmanager GetSecretValue"),
+        (
+            "secretsmanager", "get_secret_value",
+            {"SecretId": "arn:aws:secretsmanager:eu-west-1:123456789012:secret:app-AbCdEf"},
+            "secretsmanager GetSecretValue",
+        ),
+        ("kms", "decrypt", {"CiphertextBlob": b"of another account"}, "kms Decrypt"),
+        ("kms", "encrypt", {"KeyId": "alias/app", "Plaintext": b"x"}, "kms Encrypt"),
+        ("kms", "generate_data_key", {"KeyId": "alias/app", "KeySpec": "AES_256"}, "kms GenerateDataKey"),
+        ("ecr", "describe_images", {"repositoryName": "app"}, "ecr DescribeImages"),
+    ],
+)  # fmt: skip
+def test_reading_what_nobody_has_made_is_answered_from_its_shape_and_told(
+    proved: Prover, service: str, call: str, params: dict[str, Any], told: str
+) -> None:
+    """The handler continues in all histories, and in the one that is shown; its own work is found."""
+
+    def handler(event: Any, context: Any) -> None:
+        answer = getattr(boto3.client(service), call)(**params)
+        names = [one["Name"] for one in answer.get("Parameters", ())]
+        assert names == params.get("Names", names), names
+        assert len(answer) > 1, "more than metadata"
+        send()
+
+    verdict = proved(handler)
+
+    assert verdict.counterexample is not None
+    assert verdict.effects == {"message to mails": 1}
+    assert verdict.assumptions[f"answer of {told}"].startswith("made up")
+
+
+def test_parameter_that_the_handler_has_made_is_read_from_the_engine(proved: Prover) -> None:
+    def handler(event: Any, context: Any) -> None:
+        ssm = boto3.client("ssm")
+        ssm.put_parameter(Name="/app/url", Value="https://example.com", Type="SecureString", Overwrite=True)
+        assert ssm.get_parameter(Name="/app/url", WithDecryption=True)["Parameter"]["Value"] == "https://example.com"
+        assert ssm.get_parameters(Names=["/app/url"])["InvalidParameters"] == []
+
+    verdict = proved(handler, faults=0)
+
+    assert verdict.counterexample is None
+    assert not [name for name in verdict.assumptions if name.startswith("answer of")]
+
+
 def test_object_written_twice_is_one_object(proved: Prover) -> None:
     def handler(event: Any, context: Any) -> None:
         boto3.client("s3").put_object(Bucket="reports", Key=execution_of(event), Body=b"report")

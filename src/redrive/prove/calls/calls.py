@@ -15,9 +15,10 @@ EFFECT_SERVICE = "effect"
 """The service of calls that are declared effects of `redrive.handler`."""
 
 _READS = (
-    "Analyze", "BatchGet", "Classify", "Compare", "Converse", "Describe", "Detect", "Filter", "Get", "Head",
-    "InvokeEndpoint", "InvokeModel", "List", "Lookup", "Query", "Receive", "Recognize", "Retrieve", "Scan", "Search",
-    "Select", "Simulate", "Synthesize", "Translate", "Validate", "Verify",
+    "Analyze", "BatchGet", "Classify", "Compare", "Converse", "Decrypt", "Describe", "Detect", "Encrypt", "Filter",
+    "GenerateDataKey", "GenerateMac", "GenerateRandom", "Get", "Head", "InvokeEndpoint", "InvokeModel", "List",
+    "Lookup", "Query", "ReEncrypt", "Receive", "Recognize", "Retrieve", "Scan", "Search", "Select", "Simulate",
+    "Synthesize", "Translate", "Validate", "Verify",
 )  # fmt: skip
 """How the names of calls begin that change nothing."""
 _TARGETS = (
@@ -47,7 +48,7 @@ class Call:
     @property
     def changes(self) -> bool:
         """Whether it can change something."""
-        return not self.operation.startswith(_READS)
+        return not self.operation.startswith(_READS) and (self.service, self.operation) != ("kms", "Sign")
 
     @property
     def is_silent(self) -> bool:

@@ -104,7 +104,7 @@ class Performance:
         self._threads = Threads(self._is_handlers, lambda: self.stage.now, self._sleep)
         self._escape: BaseException | None = None
         self.made_up: dict[str, str] = {}
-        """The reads of services not served, whose answers were made up."""
+        """The reads of what the engine does not have, whose answers were made up."""
         self.failed_at: tuple[str, ...] = ()
         """The lines of the user's code in the traceback of the last run that failed."""
         self.is_endless = False
@@ -265,17 +265,19 @@ class Performance:
             raise Bug("a call before the process was entered")
         transport = self._transport
         call = call_of(client.meta.service_model.service_name, operation, as_sent(client, operation, params))
+        note_guess = functools.partial(self._note_guess, call)
         with self._escaping():
             if not self._threads.is_mine:
                 raise self._threads.refuse(f"a thread that goes on by itself calls {call}")
             if self._running and self._improvised is not None:
                 self._improvised.provide(self.stage, call)
-            if call.service not in models().specs and not call.changes:
-                self.made_up[f"answer of {call}"] = "made up from the shape of its output"
+            if call.service not in models().specs:
+                self._note_guess(call)
             if not self._running or self._is_inside.get():
-                return transport.send(Asked(client, call, params, Way.NORMAL, lambda _: None))
+                return transport.send(Asked(client, call, params, Way.NORMAL, lambda _: None, note_guess))
             with self._boundary(call, self._note_call(call), is_retried=can_retry(client)) as passage, self._inside():
-                passage.answer = transport.send(Asked(client, call, params, passage.way, passage.take_effect))
+                asked = Asked(client, call, params, passage.way, passage.take_effect, note_guess)
+                passage.answer = transport.send(asked)
             return passage.answer
 
     def _run(self, invocation: Invocation) -> Answer:
@@ -474,6 +476,10 @@ class Performance:
             self.journal.note(call, answer, self.stage.now)
 
         return note
+
+    def _note_guess(self, call: Call) -> None:
+        if not call.changes:
+            self.made_up[f"answer of {call}"] = "made up from the shape of its output"
 
     def _is_handlers(self) -> bool:
         """Whether the current code is the handler's, and not the inside of one of its calls."""

@@ -34,6 +34,7 @@ from botocore.response import StreamingBody
 
 from redrive.core.errors import Bug, ServiceError
 from redrive.gateway.botocore_http import body_of, request_of, response_to
+from redrive.prove.calls.absent import guessed_answer
 from redrive.prove.calls.batches import with_last_refused, without_last
 from redrive.prove.calls.calls import Call, Params
 from redrive.prove.calls.outside import made_up_answer
@@ -78,7 +79,8 @@ class Way(enum.Enum):
 class Asked:
     """A call of a client. `params` are as the user gave them, those of `call` as they are sent.
 
-    `noted` receives the answer each time that the call has taken effect.
+    `noted` receives the answer each time that the call has taken effect. `guessed` is called when an answer of the
+    engine was replaced by a made-up one.
     """
 
     client: BaseClient
@@ -86,6 +88,7 @@ class Asked:
     params: Params
     way: Way
     noted: Callable[[Params], None]
+    guessed: Callable[[], None] = lambda: None
 
     @property
     def is_outside(self) -> bool:
@@ -143,6 +146,9 @@ class Short:
     def _respond(self, asked: Asked) -> tuple[HttpResponse, dict[str, object]]:
         response = _responded(self._stage, asked, lambda: _prepared(asked))
         parsed = _parsed(_operation(asked), response)
+        guessed = _guessed(asked, parsed)
+        if guessed is not None:
+            response, parsed = replace(response, status=200), guessed
         if response.status < 300:
             asked.noted(parsed)
         return response, parsed
@@ -170,7 +176,13 @@ class Wire:
         own = vars(signer)["_credentials"] or Credentials(SCOPE.account, SCOPE.account)  # Made before the proof began.
         try:
             with replaced(signer, "_credentials", own):
-                return self._original(asked.client, asked.call.operation, asked.params)
+                answer: dict[str, object] = self._original(asked.client, asked.call.operation, asked.params)
+            return _guessed(asked, answer) or answer
+        except ClientError as error:
+            guessed = _guessed(asked, cast("Params", error.response))
+            if guessed is None:
+                raise
+            return guessed
         finally:
             self._asked = None
 
@@ -226,8 +238,10 @@ def _brought_home(request: HttpRequest, region: str) -> HttpRequest:
 
 
 def _note(asked: Asked, response: HttpResponse) -> None:
-    if response.status < 300:
-        asked.noted(_parsed(_operation(asked), response))
+    parsed = _parsed(_operation(asked), response)
+    guessed = _guessed(asked, parsed)
+    if guessed is not None or response.status < 300:
+        asked.noted(guessed or parsed)
 
 
 def _prepared(asked: Asked) -> HttpRequest:
@@ -304,6 +318,15 @@ def _read(model: botocore.model.OperationModel, response: HttpResponse) -> dict[
     if shape is not None:
         parsed.update(parser.parse(document, shape))
     return parsed
+
+
+def _guessed(asked: Asked, answer: Params) -> dict[str, object] | None:
+    """A made-up answer in place of the engine's, which the user is told of; None if the engine's stands."""
+    guessed = guessed_answer(asked.call, answer, _operation(asked).output_shape)
+    if guessed is None:
+        return None
+    asked.guessed()
+    return dict(guessed)
 
 
 def _plain_text(document: object) -> bytes | None:

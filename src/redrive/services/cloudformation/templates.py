@@ -29,7 +29,6 @@ from redrive.languages.template import (
 from redrive.languages.template.references import AttributeOf, Reference, output_references, resource_references
 from redrive.languages.template.transforms import has_transforms
 from redrive.services.cloudformation import limits
-from redrive.services.cloudformation.dynamic_references import dynamic_reference_in, dynamic_reference_refusal
 from redrive.services.cloudformation.model.leniency import STUB_HINT, check_known
 from redrive.services.cloudformation.model.stack import Blueprint, stack_arn
 from redrive.services.cloudformation.types import CUSTOM_NAMES, IAM_PREFIX, is_served, resource_type
@@ -121,14 +120,22 @@ def template_of_blueprint(blueprint: Blueprint) -> Template:
         raise validation_error(error.message) from None
 
 
-def make_plan(blueprint: Blueprint, scope: Scope, stack_name: str, uid: str) -> Plan:
-    """Return the plan of a blueprint: its resources and their order. Errors: ValidationError."""
+NOTHING_LOOKED_UP: Mapping[str, str] = {}
+
+
+def make_plan(
+    blueprint: Blueprint, scope: Scope, stack_name: str, uid: str, values: Mapping[str, str] = NOTHING_LOOKED_UP
+) -> Plan:
+    """Return the plan of a blueprint: its resources and their order. `values` are those that SSM has for parameters.
+
+    Errors: ValidationError.
+    """
     stack_id = stack_arn(scope, stack_name, uid)
     pseudo = PseudoParameters(scope.account, scope.region, stack_name, stack_id, blueprint.notification_arns)
     if blueprint.processed is None:
         read_template(blueprint.template_body)
     try:
-        return _plan(blueprint.body, tuple(sorted(blueprint.parameters.items())), pseudo)
+        return _plan(blueprint.body, tuple(sorted({**blueprint.parameters, **values}.items())), pseudo)
     except TemplateError as error:
         raise validation_error(error.message) from None
 
@@ -144,20 +151,17 @@ def check_types(plan: Plan, leniency: OnUnknown) -> None:
                 f"Template error: resource type {resource.type} does not support deletion policy Snapshot"
             )
         _check_attributes(template, resource_references(resource), leniency)
-        found = dynamic_reference_in(resource.properties)
-        if found is not None:
-            raise validation_error(dynamic_reference_refusal(found))
     for output in template.outputs.values():
         _check_attributes(template, output_references(output), leniency)
 
 
-def ssm_warning(template: Template) -> str:
-    """Return a warning about parameters whose values AWS would look up in SSM; empty if there are none."""
-    names = [name for name, declared in template.parameters.items() if declared.is_ssm]
+def ssm_warning(template: Template, values: Mapping[str, str]) -> str:
+    """Return a warning about parameters that SSM has no values for, with which a lenient stack goes on; or nothing."""
+    names = [name for name, declared in template.parameters.items() if declared.is_ssm and name not in values]
     if not names:
         return ""
     return (
-        f"redrive does not serve SSM: the values given for the parameters [{', '.join(names)}], or their defaults, are "
+        f"SSM has no such parameters: the values given for the parameters [{', '.join(names)}], or their defaults, are "
         "taken themselves, and not as names of SSM parameters."
     )
 
@@ -285,7 +289,9 @@ def given_parameters(given: Sequence[Document] | None, previous: Mapping[str, st
     return values
 
 
-def shown_parameters(template: Template, given: Mapping[str, str]) -> list[Document]:
+def shown_parameters(
+    template: Template, given: Mapping[str, str], values: Mapping[str, str] = NOTHING_LOOKED_UP
+) -> list[Document]:
     """Return the parameters of a stack as answers list them, with NoEcho values masked."""
     return [
         {
@@ -293,7 +299,7 @@ def shown_parameters(template: Template, given: Mapping[str, str]) -> list[Docum
             "ParameterValue": NO_ECHO if declared.no_echo else given.get(name, declared.default or ""),
         }
         | (
-            {"ResolvedValue": given.get(name, declared.default or "")}
+            {"ResolvedValue": values.get(name, given.get(name, declared.default or ""))}
             if declared.is_ssm and not declared.no_echo
             else {}
         )

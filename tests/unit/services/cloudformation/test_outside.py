@@ -294,16 +294,17 @@ def test_nested_template_that_nobody_uploaded_is_told_by_its_url(stacks: Stacks,
     )  # fmt: skip
 
 
-def test_value_of_an_ssm_parameter_type_is_taken_itself_with_a_warning(stacks: Stacks) -> None:
+def test_value_of_an_ssm_parameter_type_is_taken_itself_by_a_lenient_stack(stacks: Stacks) -> None:
     declared = {"P": {"Type": "AWS::SSM::Parameter::Value<List<String>>", "Default": "a,b"}}
 
-    stacks.create("shop", {"Q": queue(QueueName={"Fn::Select": [1, {"Ref": "P"}]})}, Declared=declared)
+    lenient = [{"Key": "redrive:on-unknown", "Value": "stub"}]
+    stacks.create("shop", {"Q": queue(QueueName={"Fn::Select": [1, {"Ref": "P"}]})}, Declared=declared, Tags=lenient)
 
     assert stacks.physical_id("shop", "Q").endswith("/b")
     assert stacks.describe("shop")["Parameters"] == [
         {"ParameterKey": "P", "ParameterValue": "a,b", "ResolvedValue": "a,b"}
     ]
-    assert any("redrive does not serve SSM" in reason and "[P]" in reason for _, _, reason in stacks.events("shop"))
+    assert any("SSM has no such parameters" in reason and "[P]" in reason for _, _, reason in stacks.events("shop"))
 
 
 def test_inline_policy_is_its_queues_policy_until_it_is_deleted(stacks: Stacks, world: World) -> None:

@@ -33,6 +33,12 @@ JSON_TYPES = {
 }
 
 MEANT: Mapping[str, str] = {
+    "AWS::KMS::Key/KeySpec replaces": "The kind of a key cannot be changed by the API.",
+    "AWS::KMS::Key/KeyUsage replaces": "The kind of a key cannot be changed by the API.",
+    "AWS::KMS::Key/MultiRegion replaces": "The kind of a key cannot be changed by the API.",
+    "AWS::KMS::Key/Origin replaces": "The kind of a key cannot be changed by the API.",
+    "AWS::SSM::Parameter attribute Type": "The reference of the type lists it among the return values.",
+    "AWS::SSM::Parameter attribute Value": "The reference of the type lists it among the return values.",
     "AWS::DynamoDB::Table/LocalSecondaryIndexes replaces": "DynamoDB's API changes no local index of a table.",
     "AWS::Kinesis::Stream has no attribute WarmThroughputObject": "It has no documentation.",
     "AWS::Kinesis::Stream/RecordDistributionStrategy is not known": "It is newer than the resource's documentation.",

@@ -12,7 +12,7 @@ import pytest
 
 from redrive.services.cloudformation.types import TYPES
 from redrive.services.cloudformation.types.inline_code import zip_inline
-from redrive.services.cloudformation.types.schema import Kind, PropertyError, scalar
+from redrive.services.cloudformation.types.schema import TAGS, Kind, PropertyError, scalar
 from redrive.testing.world import World
 from tests.unit.services.cloudformation.conftest import Stacks, queue, trust_for
 
@@ -507,7 +507,7 @@ def test_every_type_knows_the_property_it_is_named_by(name: str) -> None:
     named = TYPES[name].name_property
 
     assert named is None or TYPES[name].properties[named].replaces
-    assert TYPES[name].has_tags == ("Tags" in TYPES[name].properties)
+    assert TYPES[name].has_tags == (TYPES[name].properties.get("Tags") == TAGS)
 
 
 def test_role_with_an_unknown_policy_of_aws_is_made_with_a_warning(stacks: Stacks) -> None:

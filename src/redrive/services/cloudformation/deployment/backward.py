@@ -18,6 +18,7 @@ from redrive.services.cloudformation import limits
 from redrive.services.cloudformation.deployment.forward import IN_PROGRESS, settled
 from redrive.services.cloudformation.deployment.outputs import withdraw_exports
 from redrive.services.cloudformation.deployment.run import Run
+from redrive.services.cloudformation.lookups import with_secrets
 from redrive.services.cloudformation.model.stack import Made, ResourceStatus, StackResource, StackStatus
 from redrive.services.cloudformation.types import resource_type
 from redrive.services.cloudformation.types.resource import Existing, handler_failure
@@ -89,7 +90,8 @@ def _revert(run: Run, resource: StackResource) -> Instant:
         with run.tx.savepoint():
             if made.properties != before.properties:
                 existing = Existing(made.physical_id, made.properties, made.attributes)
-                resource_type(made.type).update(place, existing, before.properties)
+                revealed = with_secrets(run.tx, place.caller, before.properties)
+                resource_type(made.type).update(place, existing, revealed)
     except (ServiceError, PropertyError) as error:
         run.report(resource, ResourceStatus.UPDATE_FAILED, handler_failure(error, place.caller.request_id))
         reason = f"The following resource(s) failed to update: [{resource.logical_id}]. "

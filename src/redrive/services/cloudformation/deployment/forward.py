@@ -17,6 +17,7 @@ from redrive.services.cloudformation import limits
 from redrive.services.cloudformation.deployment.outputs import OutputFailure, publish_outputs
 from redrive.services.cloudformation.deployment.run import Run
 from redrive.services.cloudformation.deployment.values import StackScope, prepare
+from redrive.services.cloudformation.lookups import with_secrets
 from redrive.services.cloudformation.model.stack import Made, ResourceStatus, StackResource, StackStatus
 from redrive.services.cloudformation.templates import Plan
 from redrive.services.cloudformation.types import resource_type
@@ -149,7 +150,8 @@ def _update(run: Run, current: StackResource, made: Made, wanted: Made, warning:
     try:
         with run.tx.savepoint():
             if made.properties != wanted.properties:
-                existing = resource_type(made.type).update(place, existing, wanted.properties)
+                revealed = with_secrets(run.tx, place.caller, wanted.properties)
+                existing = resource_type(made.type).update(place, existing, revealed)
     except (ServiceError, PropertyError) as error:
         _fail(run, current, handler_failure(error, place.caller.request_id))
         return
@@ -162,7 +164,8 @@ def _made_anew(run: Run, current: StackResource, wanted: Made) -> Made | None:
     place = run.place(current.logical_id)
     try:
         with run.tx.savepoint():
-            created = resource_type(wanted.type).create(place, wanted.properties)
+            revealed = with_secrets(run.tx, place.caller, wanted.properties)
+            created = resource_type(wanted.type).create(place, revealed)
     except (ServiceError, PropertyError) as error:
         _fail(run, current, handler_failure(error, place.caller.request_id))
         return None

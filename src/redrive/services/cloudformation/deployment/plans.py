@@ -8,6 +8,7 @@ from redrive.core.scope import Scope
 from redrive.languages.template import TemplateError
 from redrive.services.cloudformation.deployment.preview import has_updates, preview
 from redrive.services.cloudformation.deployment.run import Run
+from redrive.services.cloudformation.lookups import check_looked_up, looked_up
 from redrive.services.cloudformation.model.change_sets import NO_CHANGES, ChangeSet, ExecutionStatus
 from redrive.services.cloudformation.model.leniency import leniency_of
 from redrive.services.cloudformation.model.stack import Blueprint, Stack, StackResource
@@ -16,6 +17,7 @@ from redrive.services.cloudformation.templates import (
     check_capabilities,
     check_types,
     make_plan,
+    read_template,
     validation_error,
 )
 from redrive.store.api import Transaction
@@ -26,8 +28,11 @@ def checked_plan(tx: Transaction, blueprint: Blueprint, scope: Scope, stack_name
 
     Errors: ValidationError; InsufficientCapabilitiesException.
     """
-    plan = make_plan(blueprint, scope, stack_name, uid)
-    check_types(plan, leniency_of(blueprint.tags, tx.services.on_unknown))
+    leniency = leniency_of(blueprint.tags, tx.services.on_unknown)
+    values, missing, secure = looked_up(tx, scope, read_template(blueprint.template_body), blueprint.parameters)
+    check_looked_up(missing, secure, leniency)
+    plan = make_plan(blueprint, scope, stack_name, uid, values)
+    check_types(plan, leniency)
     check_capabilities(plan.template, blueprint.capabilities)
     return plan
 

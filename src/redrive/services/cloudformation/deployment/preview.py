@@ -13,7 +13,7 @@ from redrive.services.cloudformation.deployment.run import Run
 from redrive.services.cloudformation.deployment.values import UNKNOWN_YET, PreviewScope, wanted_as_written
 from redrive.services.cloudformation.model.change_sets import Cause, Change, PropertyChange
 from redrive.services.cloudformation.model.stack import UPDATABLE, Made, Stack, StackStatus
-from redrive.services.cloudformation.templates import NO_ECHO, Plan, make_plan
+from redrive.services.cloudformation.templates import NO_ECHO, Plan
 from redrive.services.cloudformation.types import resource_type
 from redrive.services.cloudformation.types.resource import changed_keys
 from redrive.services.cloudformation.types.schema import PropertyError, as_text, check_properties
@@ -52,7 +52,7 @@ def _changed_parameters(run: Run, plan: Plan) -> frozenset[str]:
     stored = run.tx.resources.get(Stack, run.scope, run.stack.stack_name)
     if stored is None or not stored.blueprint.template_body or stored.blueprint is run.stack.blueprint:
         return frozenset()
-    before = make_plan(stored.blueprint, run.scope, stored.stack_name, stored.uid).parameters
+    before = Run(run.tx, stored).plan().parameters
     return frozenset(name for name, value in plan.parameters.items() if name in before and before[name] != value)
 
 

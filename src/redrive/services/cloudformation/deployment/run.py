@@ -6,16 +6,18 @@ A step changes a stack only through this class, so that documents and events alw
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from redrive.core.documents import dump_json
 from redrive.core.entropy import new_uuid
 from redrive.core.leniency import OnUnknown
 from redrive.core.scope import Caller, Scope
+from redrive.languages.template import Template
 from redrive.services.cloudformation.acting import PRINCIPAL
 from redrive.services.cloudformation.answers import wake
 from redrive.services.cloudformation.deployment.timers import STACK_TIMER, timer_name
+from redrive.services.cloudformation.lookups import looked_up
 from redrive.services.cloudformation.model.exports import Export
 from redrive.services.cloudformation.model.leniency import leniency_of
 from redrive.services.cloudformation.model.stack import (
@@ -63,7 +65,8 @@ class Run:
             self._forget_changes()
         self.resume(status, reason)
         body = self.stack.blueprint.template_body
-        warning = ssm_warning(read_template(body)) if status in _MAKING and body else ""
+        template = read_template(body) if status in _MAKING and body else None
+        warning = "" if template is None else ssm_warning(template, self._values(template))
         if warning:
             self.enter(status, warning)
 
@@ -94,7 +97,11 @@ class Run:
 
         Errors: ServiceError ValidationError, which the operation has already ruled out.
         """
-        return make_plan(self.stack.blueprint, self.scope, self.stack.stack_name, self.stack.uid)
+        values = self._values(read_template(self.stack.blueprint.template_body))
+        return make_plan(self.stack.blueprint, self.scope, self.stack.stack_name, self.stack.uid, values)
+
+    def _values(self, template: Template) -> Mapping[str, str]:
+        return looked_up(self.tx, self.scope, template, self.stack.blueprint.parameters)[0]
 
     def enter(self, status: StackStatus, reason: str = "") -> None:
         """Change the stack's status, and write an event."""

@@ -14,7 +14,7 @@ from redrive.core.documents import Document, dump_json
 from redrive.core.leniency import OnUnknown
 from redrive.languages.template import Node, TemplateError, resolve
 from redrive.services.cloudformation.deployment.run import Run
-from redrive.services.cloudformation.dynamic_references import dynamic_reference_in, dynamic_reference_refusal
+from redrive.services.cloudformation.lookups import with_parameters
 from redrive.services.cloudformation.model.leniency import TAG
 from redrive.services.cloudformation.model.stack import Made
 from redrive.services.cloudformation.templates import Plan, PlanScope
@@ -113,9 +113,15 @@ def wanted_as_written(run: Run, plan: Plan, scope: StackScope, logical_id: str) 
     resource = plan.template.resources[logical_id]
     policies = plan.active.policies[logical_id]
     properties = _object(resolve(dict(resource.properties), scope))
-    found = dynamic_reference_in(properties)
-    if found is not None:
-        raise TemplateError(dynamic_reference_refusal(found))
+    place = run.place(logical_id)
+    properties = (
+        {
+            name: with_parameters(run.tx, place.caller, value, f"{resource.type}/Properties/{name}")
+            for name, value in properties.items()
+        }
+        if "{{resolve:" in dump_json(properties)
+        else properties
+    )
     tags = {key: value for key, value in run.stack.blueprint.tags.items() if key != TAG}
     if resource_type(resource.type).has_tags and tags:
         properties["Tags"] = _with_stack_tags(properties.get("Tags"), tags)

@@ -13,6 +13,7 @@ from redrive.delivery.operation import operation
 from redrive.services.cloudformation.acting import acting, pass_role
 from redrive.services.cloudformation.deployment.plans import check_same_types, checked_plan, with_changes
 from redrive.services.cloudformation.deployment.run import Run
+from redrive.services.cloudformation.lookups import looked_up
 from redrive.services.cloudformation.model.change_sets import (
     Change,
     ChangeSet,
@@ -166,7 +167,9 @@ def describe_change_set(
     change_set = find_change_set(tx, caller, change_set_name, stack_name, "DescribeChangeSet")
     shown, more = page(change_set.changes, _key, next_token)
     template = template_of_blueprint(change_set.blueprint)
-    parameters = without_empty({"Parameters": shown_parameters(template, change_set.blueprint.parameters) or None})
+    given = change_set.blueprint.parameters
+    values = looked_up(tx, caller.scope, template, given)[0]
+    parameters = without_empty({"Parameters": shown_parameters(template, given, values) or None})
     return {**change_set.page(shown, with_values=bool(include_property_values)), **parameters, **more}
 
 

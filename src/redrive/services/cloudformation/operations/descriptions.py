@@ -8,6 +8,7 @@ from redrive.core.documents import Document
 from redrive.core.scope import Caller
 from redrive.delivery.operation import Wait, operation
 from redrive.services.cloudformation import limits
+from redrive.services.cloudformation.lookups import looked_up
 from redrive.services.cloudformation.model.requests import page, without_empty
 from redrive.services.cloudformation.model.stack import (
     Stack,
@@ -36,14 +37,14 @@ def describe_stacks(
     """
     if stack_name is not None:
         stack = existing_stack(tx, caller, stack_name, "DescribeStacks")
-        description = {"Stacks": [_described(stack)]}
+        description = {"Stacks": [_described(tx, stack)]}
         if stack.is_under_way:
             return Wait(description, (stack.topic,), tx.now + limits.DESCRIPTION_HELD_MS, is_under_way=True)
         return description
     tx.services.authorize(tx, caller, "cloudformation:DescribeStacks", stack_arn(caller.scope, "*", "*"))
     live = [one for one in _newest_first(tx, caller) if one.status is not StackStatus.DELETE_COMPLETE]
     shown, more = page(live, lambda stack: stack.uid, next_token)
-    return {"Stacks": [_described(stack) for stack in shown], **more}
+    return {"Stacks": [_described(tx, stack) for stack in shown], **more}
 
 
 @operation("ListStacks")
@@ -84,9 +85,10 @@ def _description(stack: Stack) -> str:
     return template_of_blueprint(stack.blueprint).description if stack.blueprint.template_body else ""
 
 
-def _described(stack: Stack) -> Document:
+def _described(tx: Transaction, stack: Stack) -> Document:
     blueprint = stack.blueprint
     template = template_of_blueprint(blueprint) if blueprint.template_body else None
+    values = looked_up(tx, stack.scope, template, blueprint.parameters)[0] if template else {}
     summary = _summary(stack)
     summary.pop("TemplateDescription", None)
     is_gone = stack.status is StackStatus.DELETE_COMPLETE
@@ -98,7 +100,7 @@ def _described(stack: Stack) -> Document:
     }  # fmt: skip
     sometimes = {
         "Description": _description(stack), "ChangeSetId": None if stack.deleted_at else stack.change_set_id,
-        "Parameters": (shown_parameters(template, blueprint.parameters) if template else None) or None,
+        "Parameters": (shown_parameters(template, blueprint.parameters, values) if template else None) or None,
         "DeploymentConfig": blueprint.deployment_config, "TimeoutInMinutes": stack.timeout_minutes,
         "Capabilities": list(blueprint.capabilities) or None, "Outputs": outputs or None,
         "RoleARN": blueprint.role_arn, "ParentId": stack.parent_id,

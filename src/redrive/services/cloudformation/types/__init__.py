@@ -10,12 +10,14 @@ from redrive.services.cloudformation.types.cloudformation import CDK_METADATA
 from redrive.services.cloudformation.types.cloudtrail import TRAIL
 from redrive.services.cloudformation.types.custom import custom_type, is_custom
 from redrive.services.cloudformation.types.dynamodb import TABLE
+from redrive.services.cloudformation.types.ecr import REPOSITORY
 from redrive.services.cloudformation.types.events import EVENT_BUS, EVENT_BUS_POLICY, RULE
 from redrive.services.cloudformation.types.global_tables import GLOBAL_TABLE
 from redrive.services.cloudformation.types.iam import MANAGED_POLICY, POLICY, ROLE
 from redrive.services.cloudformation.types.iam_groups import GROUP, INSTANCE_PROFILE, USER_TO_GROUP_ADDITION
 from redrive.services.cloudformation.types.iam_users import ACCESS_KEY, USER
 from redrive.services.cloudformation.types.kinesis import STREAM, STREAM_CONSUMER, STREAM_POLICY
+from redrive.services.cloudformation.types.kms import KEY, KEY_ALIAS
 from redrive.services.cloudformation.types.lambda_ import (
     EVENT_INVOKE_CONFIG,
     EVENT_SOURCE_MAPPING,
@@ -30,8 +32,15 @@ from redrive.services.cloudformation.types.macro import MACRO
 from redrive.services.cloudformation.types.nested import NESTED_STACK
 from redrive.services.cloudformation.types.resource import ResourceType
 from redrive.services.cloudformation.types.scheduler import SCHEDULE, SCHEDULE_GROUP
+from redrive.services.cloudformation.types.secrets import (
+    ROTATION_SCHEDULE,
+    SECRET,
+    SECRET_POLICY,
+    SECRET_TARGET_ATTACHMENT,
+)
 from redrive.services.cloudformation.types.sns import SUBSCRIPTION, TOPIC, TOPIC_INLINE_POLICY, TOPIC_POLICY
 from redrive.services.cloudformation.types.sqs import QUEUE, QUEUE_INLINE_POLICY, QUEUE_POLICY
+from redrive.services.cloudformation.types.ssm import PARAMETER
 from redrive.services.cloudformation.types.stand_ins import stand_in
 from redrive.services.cloudformation.types.waits import WAIT_CONDITION, WAIT_CONDITION_HANDLE
 
@@ -51,6 +60,8 @@ _ALL: tuple[ResourceType, ...] = (
     GLOBAL_TABLE,
     GROUP,
     INSTANCE_PROFILE,
+    KEY,
+    KEY_ALIAS,
     LAYER_VERSION,
     LAYER_VERSION_PERMISSION,
     LOG_GROUP,
@@ -58,20 +69,26 @@ _ALL: tuple[ResourceType, ...] = (
     MACRO,
     MANAGED_POLICY,
     NESTED_STACK,
+    PARAMETER,
     PERMISSION,
     POLICY,
     QUEUE,
     QUEUE_INLINE_POLICY,
     QUEUE_POLICY,
+    REPOSITORY,
     SUBSCRIPTION,
     TOPIC,
     TOPIC_INLINE_POLICY,
     TOPIC_POLICY,
     RESOURCE_POLICY,
     ROLE,
+    ROTATION_SCHEDULE,
     RULE,
     SCHEDULE,
     SCHEDULE_GROUP,
+    SECRET,
+    SECRET_POLICY,
+    SECRET_TARGET_ATTACHMENT,
     STREAM,
     STREAM_CONSUMER,
     STREAM_POLICY,

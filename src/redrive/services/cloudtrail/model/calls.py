@@ -49,16 +49,20 @@ _DATA: Mapping[str, frozenset[str]] = MappingProxyType(
             "PutItem Query Scan TransactGetItems TransactWriteItems UpdateItem"
         ),
         "dynamodbstreams": _names("GetRecords GetShardIterator"),
+        "ecr": frozenset(),
         # https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-logging-monitoring.html
         "events": _names("PutEvents PutPartnerEvents"),
         "iam": frozenset(),
         # https://docs.aws.amazon.com/streams/latest/dev/logging-using-cloudtrail.html
         "kinesis": _names("GetRecords GetShardIterator PutRecord PutRecords SubscribeToShard"),
+        # https://docs.aws.amazon.com/kms/latest/developerguide/logging-using-cloudtrail.html
+        "kms": frozenset(),
         # https://docs.aws.amazon.com/lambda/latest/dg/logging-using-cloudtrail.html
         "lambda": _names("Invoke InvokeAsync InvokeWithResponseStream"),
         # https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/logging_cw_api_calls_cwl.html
         "logs": _names("FilterLogEvents GetLogEvents GetLogGroupFields GetLogRecord PutLogEvents StartLiveTail"),
         "scheduler": frozenset(),
+        "secretsmanager": frozenset(),
         # https://docs.aws.amazon.com/sns/latest/dg/sns-logging-using-cloudtrail.html
         "sns": _names("Publish PublishBatch"),
         # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/logging-using-cloudtrail.html
@@ -67,6 +71,7 @@ _DATA: Mapping[str, frozenset[str]] = MappingProxyType(
             "GetQueueUrl ListDeadLetterSourceQueues ListQueueTags ListQueues ReceiveMessage SendMessage "
             "SendMessageBatch"
         ),
+        "ssm": frozenset(),
         "sts": frozenset(),
     }
 )
@@ -75,6 +80,18 @@ _READING = ("BatchGet", "Describe", "Detect", "Estimate", "Get", "List", "Simula
 
 _READS = frozenset(
     {
+        ("kms", "Decrypt"),
+        ("kms", "Encrypt"),
+        ("kms", "GenerateDataKey"),
+        ("kms", "GenerateDataKeyPair"),
+        ("kms", "GenerateDataKeyPairWithoutPlaintext"),
+        ("kms", "GenerateDataKeyWithoutPlaintext"),
+        ("kms", "GenerateMac"),
+        ("kms", "GenerateRandom"),
+        ("kms", "ReEncrypt"),
+        ("kms", "Sign"),
+        ("kms", "Verify"),
+        ("kms", "VerifyMac"),
         ("sts", "AssumeRole"),
         ("sts", "AssumeRoleWithSAML"),
         ("sts", "AssumeRoleWithWebIdentity"),

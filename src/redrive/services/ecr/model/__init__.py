@@ -1,0 +1,1 @@
+"""The stored documents of ECR; nothing here uses a transaction."""

@@ -1,0 +1,1 @@
+"""The work that KMS does without a request."""

@@ -1,0 +1,1 @@
+"""The work that Secrets Manager does without a request."""
