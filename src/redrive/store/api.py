@@ -27,6 +27,7 @@ from redrive.store.database import Database
 from redrive.store.tables.archives import ArchiveTable
 from redrive.store.tables.attempts import AttemptTable
 from redrive.store.tables.blobs import BlobTable
+from redrive.store.tables.bodies import BodyTable
 from redrive.store.tables.dedup import DedupTable
 from redrive.store.tables.deliveries import DeliveryTable
 from redrive.store.tables.facts import FactTable
@@ -198,7 +199,7 @@ class Tables:
     """The gateways without state of a transaction. A store creates them once, not for each step."""
 
     __slots__ = (
-        "archives", "attempts", "blobs", "database", "dedup", "deliveries", "facts", "items", "log_events",
+        "archives", "attempts", "blobs", "bodies", "database", "dedup", "deliveries", "facts", "items", "log_events",
         "messages", "meters", "resources", "runs", "streams", "timers", "tokens",
     )  # fmt: skip
 
@@ -216,6 +217,7 @@ class Tables:
         self.runs = RunTable(database)
         self.items = ItemTable(database)
         self.blobs = BlobTable(database)
+        self.bodies = BodyTable(database)
         self.log_events = LogEventTable(database)
         self.facts = FactTable(database)
         self.archives = ArchiveTable(database)
@@ -286,7 +288,7 @@ class Transaction:
     """
 
     __slots__ = (
-        "_depth", "_is_guarded", "_tables", "archives", "attempts", "blobs", "cause", "dedup", "deliveries",
+        "_depth", "_is_guarded", "_tables", "archives", "attempts", "blobs", "bodies", "cause", "dedup", "deliveries",
         "entropy", "facts", "items", "log_events", "messages", "meters", "metrics", "now", "resources", "runs",
         "services", "streams", "timers", "tokens", "topics",
     )  # fmt: skip
@@ -315,6 +317,7 @@ class Transaction:
         self.runs = tables.runs
         self.items = tables.items
         self.blobs = tables.blobs
+        self.bodies = tables.bodies
         self.log_events = tables.log_events
         self.facts = tables.facts
         self.archives = tables.archives

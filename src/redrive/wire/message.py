@@ -8,22 +8,32 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from redrive.delivery.bodies import Content, Received
+
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """One request. `path` and `query` are percent-encoded, as received; names of `headers` are in lower case."""
+    """One request. `path` and `query` are percent-encoded, as received; names of `headers` are in lower case.
+
+    A large body of an object is not in `body`: it is `received` already.
+    """
 
     method: str
     path: str
     query: str
     headers: Mapping[str, str]
     body: bytes
+    received: Received | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """One answer. The server adds its own headers, such as Content-Length and Date."""
+    """One answer. The server adds its own headers, such as Content-Length and Date.
+
+    With `content`, the body is read from the store and sent piece by piece; `body` is empty then.
+    """
 
     status: int
     headers: tuple[tuple[str, str], ...]
     body: bytes
+    content: Content | None = None

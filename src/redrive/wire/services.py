@@ -260,6 +260,7 @@ SERVICES: tuple[ServiceSpec, ...] = (
         validation_code="InvalidParameterException",
     ),
     ServiceSpec(name="sns", protocols=("query",)),
+    ServiceSpec(name="s3", protocols=("rest-xml",), validation_code=""),
 )
 """AWS's services of the wire. A service's name is also its folder's name among botocore's models."""
 

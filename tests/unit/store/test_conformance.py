@@ -123,6 +123,8 @@ WRITES: dict[str, Callable[[Transaction], object]] = {
     "tokens": lambda tx: tx.tokens.keep("kind", HERE, "failed", UsedToken("d", {}), expires_at=9_000),
     "deliveries": lambda tx: tx.deliveries.put(promise("failed")),
     "blobs": lambda tx: tx.blobs.put("failed", b"1"),
+    "bodies": lambda tx: tx.bodies.put("failed", b"1", now=1),
+    "body_pieces": lambda tx: tx.bodies.put_piece("failed", 0, b"1"),
     "log_events": lambda tx: tx.log_events.put_many([NewLogEvent("g", "s", 1, 1, "failed")]),
     "archived_events": lambda tx: tx.archives.put_many("failed", [NewArchivedEvent(1, 1, "{}")], now=1),
     "stream_records": lambda tx: append(tx, "failed", "1"),

@@ -1,0 +1,28 @@
+-- name: put
+INSERT INTO bodies (id, size, refs, place, at) VALUES (:id, :size, :refs, :place, :at);
+
+-- name: count
+UPDATE bodies SET refs = refs + :by, at = :at WHERE id = :id;
+
+-- name: place -- hot
+SELECT place FROM bodies WHERE id = ?;
+
+-- name: unreferenced
+SELECT id, place FROM bodies WHERE refs = 0 AND at <= :at ORDER BY at LIMIT :limit;
+
+-- name: next_unreferenced
+SELECT min(at) FROM bodies WHERE refs = 0;
+
+-- name: delete
+DELETE FROM bodies WHERE id = :id;
+
+-- name: put_piece
+INSERT INTO body_pieces (body_id, first, content) VALUES (?, ?, ?);
+
+-- name: pieces
+SELECT first, content FROM body_pieces
+WHERE body_id = :id AND first >= (SELECT max(p.first) FROM body_pieces AS p WHERE p.body_id = :id AND p.first <= :first)
+  AND first < :last ORDER BY first;
+
+-- name: delete_pieces
+DELETE FROM body_pieces WHERE body_id = :id;
