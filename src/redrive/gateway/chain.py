@@ -22,7 +22,7 @@ from redrive.core.documents import Document
 from redrive.core.entropy import Entropy, new_row_id
 from redrive.core.errors import Bug, Conflict, Doubtful, ServiceError, Unavailable, UserError
 from redrive.core.log import Log
-from redrive.core.scope import Caller, Scope
+from redrive.core.scope import ANONYMOUS, Caller, Scope
 from redrive.delivery.operation import Answer, EventStream, StreamedOutside
 from redrive.delivery.web import StreamedWeb
 from redrive.engine.engine import Engine
@@ -54,7 +54,7 @@ TRACE_HEADER = "x-amzn-trace-id"
 """The header that passes X-Ray's trace from service to service."""
 
 
-NOBODY = Scope("anonymous", "us-east-1")
+NOBODY = Scope(ANONYMOUS, "us-east-1")
 """The account of a request to a function URL that nobody signed."""
 
 
@@ -113,13 +113,16 @@ class Gateway:
             return self._unroutable(error, request, request_id)
         try:
             spec = route.service.spec
-            signer = self._identity.identify(
-                request, request_id, spec.signing_name, wordy=isinstance(route.codec, QueryCodec)
-            )
+            is_xml = isinstance(route.codec, RestXmlCodec)
+            if is_xml:
+                signer = self._identity.identify_for_s3(request, request_id)
+            else:
+                is_wordy = isinstance(route.codec, QueryCodec)
+                signer = self._identity.identify(request, request_id, spec.signing_name, wordy=is_wordy)
             caller = signer.caller
             if TRACE_HEADER in request.headers:
                 caller = dataclasses.replace(caller, trace_header=request.headers[TRACE_HEADER])
-            if isinstance(route.codec, RestXmlCodec):
+            if is_xml:
                 request = unchunked(request, signer.chunks)
             params = route.codec.decode(route.operation, request, route.path_params)
             entry = self._entry(route, params)
