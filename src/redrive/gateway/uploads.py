@@ -28,7 +28,7 @@ from redrive.store.bodies import Bodies, BodyWriter
 from redrive.store.connection import StoreFull
 from redrive.wire.message import HttpRequest, HttpResponse
 from redrive.wire.s3_body import without_chunks
-from redrive.wire.signatures.chunks import ChunkReader
+from redrive.wire.signatures.chunk_reader import ChunkReader
 
 T = TypeVar("T")
 
@@ -150,7 +150,8 @@ class Intake:
         """The received body, and its trailers; None if it did not come in chunks. Errors: as `take`."""
         trailers: Mapping[str, str] | None = None
         if self._plan.chunks is not None:
-            trailers = self._plan.chunks.finish()
+            self._plan.chunks.finish()
+            trailers = self._plan.chunks.trailers
         if self._writer is None:
             return Received(self._size, bytes(self._small), None, self._digests.values), trailers
         self._writer.finish()
