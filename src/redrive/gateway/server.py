@@ -254,7 +254,9 @@ class Server:
     def _node(self, driver: Driver) -> ServerNode:
         """This server, as the operations of `/_redrive/` see it."""
         facts = Facts(self._options.account, str(self._options.data or "memory"))
-        file = StoreFile(self._data.store, self._data.backup) if self._data else StoreFile(None, None)
+        file = StoreFile(None, None)
+        if self._data is not None and isinstance(self._storage, OwnStorage):
+            file = StoreFile(self._data.store, self._data.backup, self._storage.store.files)
         return ServerNode(facts, self._clock, driver, reset=self._store.reset, file=file, nodes=self._storage.nodes)
 
     def _describe(self) -> Mapping[str, object]:
