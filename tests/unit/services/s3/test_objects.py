@@ -328,7 +328,8 @@ def test_large_body_of_another_service_is_stored_and_answered_as_content(world: 
 
 def test_received_body_is_adopted_and_released_with_its_object(world: World, call) -> None:
     body = b"x" * 100_000
-    world.store.run(lambda tx: tx.bodies.put_piece("id", 0, body))
+    world.store.run(lambda tx: tx.bodies.begin("id", now=tx.now))
+    world.store.run(lambda tx: tx.bodies.put_piece("id", 0, body, now=tx.now))
     call("PutObject", Key="k", Body=Received(len(body), None, Segment("id", len(body)), digests_of(body)))
     assert referenced(world) == [("id", 1)]
 
