@@ -21,8 +21,11 @@ from benchmarks.kill.__main__ import join, said, tell, wait_for
 from benchmarks.kill.cluster import Node, Weather, nodes_on
 from benchmarks.kill.object_load import BUCKET, Client
 from benchmarks.report import machine
+from redrive.core.clock import SystemClock
+from redrive.core.entropy import SystemEntropy
 from redrive.store.files.bodies import bodies_beside
 from redrive.store.files.directory import STORE_FILE
+from redrive.store.sqlite import SqliteStore
 from scripts.postgresql import Server, serving
 
 CLIENTS = 4
@@ -79,7 +82,8 @@ def _play(nodes: Sequence[Node], arguments: argparse.Namespace) -> list[str]:
 
 
 def _left_on_disk(store: Path) -> Iterator[str]:
-    """What is in files and rows, and should not be."""
+    """What is in files and rows after one more opening, and should not be."""
+    SqliteStore(store, clock=SystemClock(), entropy=SystemEntropy()).close()
     with closing(sqlite3.connect(store)) as connection:
         bodies, pieces, documents = (connection.execute(sql).fetchall() for sql in (_BODIES, _PIECES, _DOCUMENTS))
     files = {path.name: path.stat().st_size for path in bodies_beside(store).rglob("*") if path.is_file()}

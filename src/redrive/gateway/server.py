@@ -241,6 +241,7 @@ class Server:
             self._check_keys()
             await self._http(app, driver, started)
         finally:
+            await app.drain(grace_s=GRACE_S)
             app.close()
             await loop.run_in_executor(None, driver.stop)
             await loop.run_in_executor(None, engine.invoker.close)
