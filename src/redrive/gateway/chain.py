@@ -23,6 +23,7 @@ from redrive.core.entropy import Entropy, new_row_id
 from redrive.core.errors import Bug, Conflict, Doubtful, ServiceError, Unavailable, UserError
 from redrive.core.log import Log
 from redrive.core.scope import ANONYMOUS, Caller, Scope
+from redrive.delivery.bodies import Received
 from redrive.delivery.operation import Answer, EventStream, StreamedOutside
 from redrive.delivery.web import StreamedWeb
 from redrive.engine.engine import Engine
@@ -38,6 +39,8 @@ from redrive.gateway.function_urls import (
     url_target,
 )
 from redrive.gateway.identity import Identity
+from redrive.gateway.object_bodies import brings_bytes, plan_of
+from redrive.gateway.uploads import Plan
 from redrive.store.api import Transaction
 from redrive.store.bodies import Bodies, RowBodies
 from redrive.wire.message import HttpRequest, HttpResponse
@@ -130,6 +133,27 @@ class Gateway:
             return Exchange(route, entry, caller, params, self._engine, request.headers, signer.user_key, gzip)
         except ServiceError as error:
             return _encoded_error(route, error, request_id)
+
+    def plan_upload(self, head: HttpRequest) -> Plan | HttpResponse | None:
+        """How to receive a large body: that of an object. None for any other body.
+
+        What is not signed as it should be is refused before anything is written.
+        """
+        if head.method != "PUT" or (may_be_url(head) and url_target(head) is not None):
+            return None
+        try:
+            route = self._router.route(head)
+        except Unroutable:
+            return None
+        if not isinstance(route.codec, RestXmlCodec) or not brings_bytes(route.operation):
+            return None
+        request_id = new_row_id(self._entropy, self._identity.now)
+        try:
+            announced = dataclasses.replace(head, received=Received(0, b""))
+            signer = self._identity.identify(announced, request_id, route.service.spec.signing_name)
+        except ServiceError as error:
+            return _encoded_error(route, error, request_id)
+        return plan_of(head, signer.chunks)
 
     def _open_url(self, request: HttpRequest, target: UrlTarget, request_id: str) -> UrlExchange | HttpResponse:
         """Identify who calls a function URL. What the URL itself decides is known in the step."""

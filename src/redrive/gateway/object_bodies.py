@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from redrive.gateway.uploads import Plan
 from redrive.wire.message import HttpRequest
+from redrive.wire.model.shapes import OperationModel
 from redrive.wire.s3_body import algorithms_asked, chunk_form, decoded_length
 from redrive.wire.signatures.chunk_reader import ChunkReader
 from redrive.wire.signatures.chunks import ChunkSigner
+
+
+def brings_bytes(operation: OperationModel) -> bool:
+    """Whether the body of an operation's requests is bytes, as of PutObject and UploadPart, and no document."""
+    shape = operation.input
+    return shape is not None and shape.payload is not None and shape.members[shape.payload].is_streaming
 
 
 def plan_of(head: HttpRequest, signer: ChunkSigner | None = None) -> Plan:

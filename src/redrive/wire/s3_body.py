@@ -76,16 +76,16 @@ def without_chunks(headers: Mapping[str, str], size: int, trailers: Mapping[str,
 
 
 def unchunked(request: HttpRequest, signer: ChunkSigner | None) -> HttpRequest:
-    """A request without chunks in its body.
+    """A request without chunks in its body, and with its trailers. A body that was received before was decoded then.
 
-    A body that was received before was decoded then, and its trailers are among the headers.
     Errors: SignatureDoesNotMatch, if there is a `signer`; IncompleteBody; MalformedTrailerError.
     """
     form = chunk_form(request.headers)
     if form is None:
         return request
-    if request.received is not None:
-        return replace(request, headers=without_chunks(request.headers, request.received.size, request.headers))
+    received = request.received
+    if received is not None:
+        return replace(request, headers=without_chunks(request.headers, received.size, received.trailers))
     length = decoded_length(request.headers)
     decoded = read_chunks(request.body, signer if form.is_signed else None, form=form, decoded_length=length)
     headers = without_chunks(request.headers, len(decoded.content), decoded.trailers)
