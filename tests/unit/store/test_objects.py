@@ -129,6 +129,11 @@ def test_part_is_replaced_and_goes_with_its_upload(any_store: AnyStore) -> None:
     assert left == (None, [])
 
 
+def _delete_upload(tx: Transaction, upload: Upload) -> None:
+    tx.uploads.reserve(7)
+    tx.uploads.delete("x", upload)
+
+
 def _begin_upload(tx: Transaction, key: str, number: int) -> Upload:
     upload = Upload(key.encode(), number, tx.now, {"n": number})
     tx.uploads.put("x", upload)
