@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from redrive.core.errors import ServiceError
 from redrive.testing.world import World
 
-KEYS = ["a", "a/", "a/b", "a/b/c", "a/é", "b", "b/", "é"]
-DELIMITERS = ["", "/", "b", "a/"]
+KEYS = ["a", "a/b", "a/b/c", "a/é", "é"]
+LISTINGS = [
+    (prefix, delimiter, after, size)
+    for prefix in ("", "a/") for delimiter in ("", "/", "b") for after in ("", "a/b", "b") for size in (1, 3)
+]  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -73,33 +76,45 @@ def common_prefix(key: str, prefix: str, delimiter: str) -> str | None:
     return prefix + key[len(prefix) :].split(delimiter, maxsplit=1)[0] + delimiter
 
 
+# A version `null` under a newer version, which a suspended bucket replaces: random sequences hardly ever have it.
+BURIED_NULL = [
+    ("put", "a", b"1"),
+    ("state", "Enabled", None),
+    ("put", "a", b"2"),
+    ("state", "Suspended", None),
+    ("put", "a", b"3"),
+    ("delete", "a", None),
+]
+
+PUT = st.tuples(st.just("put"), st.sampled_from(KEYS), st.binary(max_size=3))
+STATE = st.tuples(st.just("state"), st.sampled_from(["Enabled", "Suspended"]), st.none())
 CHANGES = st.lists(
     st.one_of(
-        st.tuples(st.just("put"), st.sampled_from(KEYS), st.binary(max_size=3)),
+        PUT,
+        PUT,
+        STATE,
         st.tuples(st.just("copy"), st.sampled_from(KEYS), st.sampled_from(KEYS)),
         st.tuples(st.just("delete"), st.sampled_from(KEYS), st.none()),
         st.tuples(st.just("erase"), st.integers(0, 30), st.none()),
-        st.tuples(st.just("state"), st.sampled_from(["Enabled", "Suspended"]), st.none()),
     ),
-    max_size=25,
+    min_size=5,
+    max_size=30,
 )
 
 
-@settings(max_examples=120, deadline=None)
-@given(
-    CHANGES, st.sampled_from(["", "a", "a/", "é"]), st.sampled_from(DELIMITERS), st.sampled_from(["", *KEYS]),
-    st.integers(1, 5),
-)  # fmt: skip
-def test_bucket_is_as_its_oracle(changes, prefix: str, delimiter: str, after: str, size: int) -> None:
+@settings(max_examples=60)
+@given(CHANGES)
+@example(BURIED_NULL)
+def test_bucket_is_as_its_oracle(changes) -> None:
     world, oracle = World(), Oracle()
     world.call("s3", "CreateBucket", Bucket="b")
     for change in changes:
         apply(world, oracle, *change)
 
-    for key in KEYS:
-        assert read(world, key) == oracle.body(key)
+    assert [read(world, key) for key in KEYS] == [oracle.body(key) for key in KEYS]
     assert pages_of_versions(world) == oracle.rows()
-    assert pages(world, prefix, delimiter, after, size) == oracle.listed(prefix, delimiter, after)
+    for prefix, delimiter, after, size in LISTINGS:
+        assert pages(world, prefix, delimiter, after, size) == oracle.listed(prefix, delimiter, after)
     world.close()
 
 
