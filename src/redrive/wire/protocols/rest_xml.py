@@ -286,10 +286,8 @@ def _head_reader(member: Member) -> scalars.ReadText:
     """The function for a scalar in the head. A wrong value is named; an empty one, if it is no text, is left out."""
     wire_name = member.location_name
     if member.shape.type == "string":
-        if member.location == "header":
-            return header_text.read_text
         # The values of user metadata are parts of a map, and have no location of their own.
-        return header_text.read_metadata if member.location is None else str
+        return header_text.read_text if member.location in ("header", None) else str
     read = scalars.reader(member)
     is_ignored = wire_name.lower() in _IGNORED_IF_WRONG
 
@@ -324,5 +322,5 @@ def _list_reader(member: Member) -> scalars.ReadText:
 def _head_writer(member: Member) -> scalars.WriteText:
     """The function that writes a scalar as a header."""
     if member.shape.type == "string":
-        return header_text.write_metadata if member.location is None else header_text.write_text
+        return header_text.write_text
     return scalars.writer(member, timestamps.RFC_822)
