@@ -1,4 +1,4 @@
-"""Which bodies are those of objects, and how they come: plain, or as aws-chunked; digested by which algorithms."""
+"""How the bodies of objects come: plain, or as aws-chunked; digested by which algorithms."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from redrive.gateway.uploads import Plan
 from redrive.wire.message import HttpRequest
 from redrive.wire.model.shapes import OperationModel
 from redrive.wire.s3_body import algorithms_asked, chunk_form, decoded_length
-from redrive.wire.signatures.chunks import ChunkReader, ChunkSigner
+from redrive.wire.signatures.chunk_reader import ChunkReader
+from redrive.wire.signatures.chunks import ChunkSigner
 
 
 def brings_bytes(operation: OperationModel) -> bool:
@@ -22,7 +23,10 @@ def plan_of(head: HttpRequest, signer: ChunkSigner | None = None) -> Plan:
     if form is None:
         return Plan(_number(headers.get("content-length")), algorithms_asked(headers))
     size = decoded_length(headers)
-    return Plan(size, algorithms_asked(headers), ChunkReader(form, signer if form.is_signed else None, size))
+    chunks = ChunkReader(
+        signer if form.is_signed else None, is_signed=form.is_signed, has_trailer=form.has_trailer, decoded_length=size
+    )
+    return Plan(size, algorithms_asked(headers), chunks)
 
 
 def _number(text: str | None) -> int | None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
@@ -27,7 +27,7 @@ from redrive.gateway.http.ports import Upload
 from redrive.store.bodies import Bodies, BodyWriter
 from redrive.store.connection import StoreFull
 from redrive.wire.message import HttpRequest, HttpResponse
-from redrive.wire.signatures.chunks import ChunkReader
+from redrive.wire.signatures.chunk_reader import ChunkReader
 
 T = TypeVar("T")
 
@@ -164,7 +164,10 @@ class Intake:
 
     def finish(self) -> Received:
         """The received body. Errors: as `take`."""
-        trailers = {} if self._plan.chunks is None else self._plan.chunks.finish()
+        trailers: Mapping[str, str] = {}
+        if self._plan.chunks is not None:
+            self._plan.chunks.finish()
+            trailers = self._plan.chunks.trailers
         if self._writer is None:
             return Received(self._size, bytes(self._small), None, self._digests.values, trailers)
         self._writer.finish()

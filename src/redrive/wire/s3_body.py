@@ -15,7 +15,8 @@ from redrive.core.errors import ServiceError
 from redrive.delivery.bodies import Received
 from redrive.delivery.checksums import ALGORITHMS, ALWAYS, digests_of
 from redrive.wire.message import HttpRequest
-from redrive.wire.signatures.chunks import CHUNK_FORMS, ChunkForm, ChunkSigner, read_chunks
+from redrive.wire.signatures.chunk_reader import read_chunks
+from redrive.wire.signatures.chunks import CHUNK_FORMS, ChunkForm, ChunkSigner
 
 HASH_HEADER = "x-amz-content-sha256"
 _CHECKSUM_PREFIX = "x-amz-checksum-"

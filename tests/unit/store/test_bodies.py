@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -348,7 +349,7 @@ def test_report_names_bodies_whose_files_are_missing_or_cut(store: SqliteStore, 
     files = files_of(store)
     for name in ("whole", "short", "lost"):
         receive(DiskBodies(files, RowBodies(store.run)), name)
-        store.run(lambda tx, name=name: adopt(tx, name))
+        store.run(partial(adopt, body_id=name))
     (files.folder / "incoming" / "lost").unlink()
     os.truncate(files.folder / "incoming" / "short", 5)
 
@@ -368,9 +369,7 @@ def test_copy_reads_files_as_rows(store: SqliteStore, tmp_path: Path) -> None:
     again = open_store(tmp_path / "to" / "redrive.sqlite")
 
     assert (copied.tables["bodies"], copied.tables["body_pieces"]) == (2, 6)
-    assert [again.run(lambda tx, name=name: tx.bodies.read(name, 0, len(CONTENT))) for name in ("b-01", "b-02")] == [
-        CONTENT, CONTENT,
-    ]  # fmt: skip
+    assert again.run(lambda tx: [tx.bodies.read(name, 0, len(CONTENT)) for name in ("b-01", "b-02")]) == [CONTENT] * 2
     again.close()
 
 
