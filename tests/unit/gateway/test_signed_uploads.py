@@ -46,6 +46,15 @@ class Bucket:
         code = re.search("<Code>(.*)</Code>", content)
         return response.status, code[1] if code else ""
 
+    def ask_unsigned(self, path: str, size: int) -> int:
+        """The status of an answer to a PUT whose body does not come before it is asked for."""
+        connection = http.client.HTTPConnection("127.0.0.1", self._server.port, timeout=20)
+        try:
+            connection.request("PUT", path, headers={"content-length": str(size), "expect": "100-continue"})
+            return connection.getresponse().status
+        finally:
+            connection.close()
+
     def signed(self, method: str, path: str, headers: Mapping[str, str], secret: str) -> dict[str, str]:
         whole = {"host": f"127.0.0.1:{self._server.port}", "x-amz-date": self.stamp, **headers}
         request = HttpRequest(method, path, "", whole, b"")
@@ -76,6 +85,12 @@ def test_body_whose_head_is_not_genuine_is_refused_before_it_is_written(bucket: 
     status, _ = bucket.ask("PUT", "/bench/key", b"", {**headers, "content-length": str(len(BODY))}, secret="wrong")
 
     assert status == 403
+    assert bucket.files() == []
+
+
+def test_large_body_of_a_stranger_is_not_written(bucket: Bucket) -> None:
+    """A policy may allow strangers to put objects, but only the step knows it, which comes after the body."""
+    assert bucket.ask_unsigned("/bench/key", 64 * 1024 * 1024 + 1) == 413
     assert bucket.files() == []
 
 
