@@ -150,9 +150,11 @@ class Gateway:
         request_id = new_row_id(self._entropy, self._identity.now)
         try:
             announced = dataclasses.replace(head, received=Received(0, b""))
-            signer = self._identity.identify(announced, request_id, route.service.spec.signing_name)
+            signer = self._identity.identify_for_s3(announced, request_id)
         except ServiceError as error:
             return _encoded_error(route, error, request_id)
+        if self._identity.requires_signatures and signer.caller.scope.account == ANONYMOUS:
+            return None  # Strangers do not fill the disk: they may bring what fits into memory.
         return plan_of(head, signer.chunks)
 
     def _open_url(self, request: HttpRequest, target: UrlTarget, request_id: str) -> UrlExchange | HttpResponse:
