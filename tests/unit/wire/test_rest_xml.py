@@ -150,6 +150,15 @@ def test_unreadable_date_of_a_condition_is_ignored(router: Router) -> None:
     assert decoded(router, "GET", "/b/k", if_modified_since="yesterday") == {"Bucket": "b", "Key": "k"}
 
 
+def test_expected_owner_is_an_account(router: Router) -> None:
+    assert decoded(router, "GET", "/b?acl", x_amz_expected_bucket_owner="1" * 12)["ExpectedBucketOwner"] == "1" * 12
+
+    error = refused(router, "GET", "/b?acl", x_amz_expected_bucket_owner="me")
+
+    assert (error.code, error.http_status) == ("InvalidBucketOwnerAWSAccountID", 400)
+    assert error.message.endswith("must be an AWS Account ID... [me]")
+
+
 def test_presigned_url_has_headers_as_parameters(router: Router) -> None:
     """SDKs move headers into the URL when they presign; headers that come too take precedence."""
     query = "x-amz-acl=private&X-Amz-Meta-Color=red&x-amz-meta-size=1&X-Amz-Date=20250101T000000Z"

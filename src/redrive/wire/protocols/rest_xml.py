@@ -38,6 +38,9 @@ _OF_SIGNATURES = frozenset(
 )  # fmt: skip
 """The parameters of a presigned URL that are no headers of the operation."""
 
+_OWNERS = frozenset({"x-amz-expected-bucket-owner", "x-amz-source-expected-bucket-owner"})
+_ACCOUNT_DIGITS = 12
+
 _IGNORED_IF_WRONG = frozenset({"if-modified-since", "if-unmodified-since"})
 """A date that nobody can read is as good as none.
 
@@ -282,6 +285,8 @@ def _scalar_reader(member: Member) -> scalars.ReadText:
 def _head_reader(member: Member) -> scalars.ReadText:
     """The function for a scalar in the head. A wrong value is named; an empty one, if it is no text, is left out."""
     wire_name = member.location_name
+    if wire_name in _OWNERS:
+        return _owner
     if member.shape.type == "string":
         # The values of user metadata are parts of a map, and have no location of their own.
         return header_text.read_text if member.location in ("header", None) else str
@@ -299,6 +304,13 @@ def _head_reader(member: Member) -> scalars.ReadText:
             raise _invalid(member, text) from None
 
     return read_text
+
+
+def _owner(text: str) -> str:
+    if not (len(text) == _ACCOUNT_DIGITS and text.isascii() and text.isdigit()):
+        message = f"The value of the expected bucket owner parameter must be an AWS Account ID... [{text}]"
+        raise ServiceError("InvalidBucketOwnerAWSAccountID", message, http_status=400)
+    return text
 
 
 def _invalid(member: Member, text: str) -> ServiceError:
