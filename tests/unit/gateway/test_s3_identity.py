@@ -208,6 +208,16 @@ def allow_reading(world: World) -> None:
     world.store.run(put)
 
 
+def test_missing_bucket_is_a_bare_404_to_head(world: World) -> None:
+    """As every error of HEAD: the status alone says what is wrong."""
+    request = signed(world, "HEAD", "/nowhere", by="S3SigV4Auth")
+
+    answer = gateway(world, requires_signatures=True).respond(request)
+
+    assert (answer.status, answer.body) == (404, b"")
+    assert "Content-Type" not in dict(answer.headers)
+
+
 def test_signed_chunks_are_verified(world: World) -> None:
     """The signature of the head is the seed; each chunk's signature covers the one before."""
     announced = {
