@@ -124,7 +124,7 @@ def test_answer_is_the_one_that_the_form_wishes(world: World, server: Gateway) -
         ([["like", "$key", "a"]], {}, 400, "InvalidPolicyDocument", "Invalid Policy: Invalid Conditions element."),
     ],
 )  # fmt: skip
-def test_policy_decides(
+def test_policy_decides_what_a_form_may_bring(
     world: World, server: Gateway, conditions: list[Any], fields: dict[str, str], status: int, code: str, message: str
 ) -> None:
     made = presigned(world, "a", Conditions=conditions) | fields
@@ -136,7 +136,7 @@ def test_unknown_fields_may_be_ignored(world: World, server: Gateway) -> None:
     assert server.respond(post(presigned(world, "a") | {"x-ignore-me": "1"})).status == 204
 
 
-def test_policy_expires(world: World, server: Gateway) -> None:
+def test_policy_of_a_form_expires(world: World, server: Gateway) -> None:
     request = post(presigned(world, "a"))
     world.advance(seconds=61)
 

@@ -97,7 +97,9 @@ def test_signature_of_either_version_is_verified(world: World, by: str, options:
 
 @pytest.mark.parametrize(("by", "options"), [SIGNERS[1], SIGNERS[3]])
 @pytest.mark.parametrize("requires_signatures", [True, False])
-def test_presigned_url_expires(world: World, by: str, options: dict[str, Any], *, requires_signatures: bool) -> None:
+def test_presigned_url_expires_everywhere(
+    world: World, by: str, options: dict[str, Any], *, requires_signatures: bool
+) -> None:
     """Everywhere, since the tests of clients wait for that."""
     request = signed(world, "GET", "/pictures/a%20b", by=by, **options)
     server = gateway(world, requires_signatures=requires_signatures)

@@ -91,7 +91,7 @@ def test_document_of_another_form_is_malformed(router: Router, document: bytes) 
     assert error.message.startswith("The XML you provided was not well-formed or did not validate")
 
 
-def test_document_is_needed(router: Router) -> None:
+def test_document_that_is_needed_must_come(router: Router) -> None:
     assert refused(router, "PUT", "/b?tagging").code == "MissingRequestBodyError"
     assert decoded(router, "PUT", "/b") == {"Bucket": "b"}
 
