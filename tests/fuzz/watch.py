@@ -22,7 +22,13 @@ from tests.fuzz.work import ending
 STATEMENTS_MAX = 600
 """More SQL than any call needs: a batch of 500 records inserts each of them."""
 
-PROTOCOLS = {"json": "json", "query": "query", "rest-json": "rest-json", "smithy-rpc-v2-cbor": "smithy-rpc-v2-cbor"}
+PROTOCOLS = {
+    "json": "json",
+    "query": "query",
+    "rest-json": "rest-json",
+    "rest-xml": "rest-xml",
+    "smithy-rpc-v2-cbor": "smithy-rpc-v2-cbor",
+}
 
 SETTLING_S = 600
 """How much time passes after the calls of a case. A day of schedules that fail each minute is work."""
