@@ -186,6 +186,12 @@ def test_text_of_a_header_is_sent_as_utf8(codec: RestXmlCodec, models: Models) -
     assert (headers["x-amz-meta-a"], headers["Cache-Control"]) == ("plain", "Ã¤  x: 1")
 
 
+def test_expires_is_a_text_or_the_instant_that_a_request_wants(codec: RestXmlCodec, models: Models) -> None:
+    """The model says that an object has a text, and that `response-expires` is an instant."""
+    for value, sent in (("soon", "soon"), (1_735_689_600_000, "Wed, 01 Jan 2025 00:00:00 GMT")):
+        assert dict(encoded(codec, models, "HeadObject", {"Expires": value}).headers)["Expires"] == sent
+
+
 # Bodies of objects.
 
 

@@ -328,8 +328,15 @@ def _list_reader(member: Member) -> scalars.ReadText:
     return lambda text: [read(part.strip()) for part in text.split(",")]
 
 
+def _expires(value: Any) -> str:
+    """The header Expires: the text that the object has, or the instant of `response-expires`."""
+    return header_text.write_text(value) if isinstance(value, str) else timestamps.write_text(value, timestamps.RFC_822)
+
+
 def _head_writer(member: Member) -> scalars.WriteText:
     """The function that writes a scalar as a header."""
+    if member.location_name == "Expires":
+        return _expires
     if member.shape.type == "string":
         return header_text.write_text
     return scalars.writer(member, timestamps.RFC_822)
