@@ -85,6 +85,13 @@ class Services(Protocol):
         """
         ...
 
+    def send_to_queues(self, tx: Transaction, messages: Sequence[QueueMessage]) -> Sequence[str | None]:
+        """Send messages to standard queues, all by one statement; returns the id of each message.
+
+        None stands for a message that was not sent. `call` with SendMessage says why, or sends the message.
+        """
+        ...
+
     def read(self, service: str, operation: str, document: Mapping[str, object]) -> Mapping[str, object]:
         """Parameters for `call`, from a JSON document as a user writes it: `read("sqs", "SendMessage", {…})`.
 
@@ -178,6 +185,16 @@ class Services(Protocol):
         A record that cannot be written is lost, as on AWS.
         """
         ...
+
+
+class QueueMessage(NamedTuple):
+    """A message for a queue, who sends the message, and the execution that causes it."""
+
+    caller: Caller
+    queue_arn: str
+    body: str
+    attributes: Mapping[str, Document] | None
+    execution_id: str
 
 
 class Cause(NamedTuple):

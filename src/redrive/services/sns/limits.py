@@ -57,7 +57,7 @@ ARCHIVE_DAYS_MAX = 365
 
 # These limits are ours; docs/semantics/sns.md gives the reasons.
 SUBSCRIPTIONS_READ_PAGE = 1_000
-AT_ONCE_MAX = 200
+AT_ONCE_MAX = 1_000
 SENT_TOGETHER_MAX = 10
 HELD_AGAIN_MS = 20 * SECOND_MS
 MAILS_KEPT_MAX = 1_000

@@ -10,6 +10,7 @@ from redrive.core.clock import DAY_MS, parse_instant
 from redrive.core.documents import Document, dump_json
 from redrive.core.entropy import new_row_id
 from redrive.core.scope import Caller
+from redrive.delivery.operation import Beforehand
 from redrive.delivery.upkeep.worker import will_age
 from redrive.services.sns import limits
 from redrive.services.sns.at_once import deliver_or_promise
@@ -22,7 +23,7 @@ from redrive.services.sns.model.subscription import HTTP_PROTOCOLS, Subscription
 from redrive.services.sns.model.topic import Topic, TopicSequence
 from redrive.services.sns.model.topic_attributes import retention_days
 from redrive.services.sns.retention import RETENTION, archive_id
-from redrive.services.sns.signing import signature_of
+from redrive.services.sns.signing import signature_of, work_before_signing
 from redrive.services.sns.subscribers import Subscribers, subscribers_of
 from redrive.store.api import Transaction
 from redrive.store.tables.archives import NewArchivedEvent
@@ -48,6 +49,13 @@ def publish(tx: Transaction, caller: Caller, topic: Topic, drafts: Sequence[Draf
         {"MessageId": message["id"], **({"SequenceNumber": message["sequence"]} if topic.is_fifo else {})}
         for message, _ in accepted
     ]
+
+
+def work_before_publishing(tx: Transaction, topic: Topic) -> Beforehand | None:
+    """What has to be done before a message of the topic is signed for the first time; None otherwise."""
+    if topic.is_fifo or not subscribers_of(tx, topic.scope, topic.name).has_signed:
+        return None
+    return work_before_signing(tx)
 
 
 def deliveries_to(
@@ -104,7 +112,7 @@ def _deliveries(
 ) -> list[Delivery]:  # fmt: skip
     chosen = _matching(tx, topic, subscribers, message)
     if not topic.is_fifo:
-        enveloped = {one.protocol for one in chosen if not one.is_raw}
+        enveloped = {one.protocol for one in chosen if one.is_signed}
         if enveloped:
             version = topic.attributes.get("SignatureVersion", "1")
             message["signature"] = signature_of(tx, message, version, enveloped)

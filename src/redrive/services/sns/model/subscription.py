@@ -16,6 +16,7 @@ from redrive.services.sns.model.topic import FIFO_SUFFIX
 HTTP_PROTOCOLS = frozenset({"http", "https"})
 MAIL_PROTOCOLS = frozenset({"email", "email-json"})
 PROTOCOLS = HTTP_PROTOCOLS | MAIL_PROTOCOLS | {"sqs", "lambda", "sms", "firehose", "application"}
+_BARE_PROTOCOLS = frozenset({"email", "sms", "application"})
 ATTRIBUTES_SCOPE = "MessageAttributes"
 BODY_SCOPE = "MessageBody"
 PENDING = "PendingConfirmation"
@@ -65,6 +66,11 @@ class Subscription:
     def is_raw(self) -> bool:
         """Whether the endpoint gets the message alone, without an envelope."""
         return self.attributes.get("RawMessageDelivery", "false").lower() == "true"
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether the endpoint gets an envelope, which has a signature."""
+        return not self.is_raw and self.protocol not in _BARE_PROTOCOLS
 
     @property
     def filter_policy(self) -> str:
