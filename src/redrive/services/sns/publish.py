@@ -16,12 +16,13 @@ from redrive.services.sns import limits
 from redrive.services.sns.at_once import deliver_or_promise
 from redrive.services.sns.model import metrics
 from redrive.services.sns.model.delivered import SOURCE, delivery_document, place_of, retry_policy
-from redrive.services.sns.model.delivery_policy import effective
+from redrive.services.sns.model.delivery_policy import effective, receives_per_s
 from redrive.services.sns.model.filter_policy import attributes_event, body_event
 from redrive.services.sns.model.message import Draft, message_document
 from redrive.services.sns.model.subscription import HTTP_PROTOCOLS, Subscription
 from redrive.services.sns.model.topic import Topic, TopicSequence
 from redrive.services.sns.model.topic_attributes import retention_days
+from redrive.services.sns.rates import throttled
 from redrive.services.sns.retention import RETENTION, archive_id
 from redrive.services.sns.signing import signature_of, work_before_signing
 from redrive.services.sns.subscribers import Subscribers, subscribers_of
@@ -76,8 +77,7 @@ def _accepted(tx: Transaction, caller: Caller, topic: Topic, draft: Draft) -> tu
     assert draft.dedup is not None
     assert draft.group is not None
     sequence = tx.resources.get(TopicSequence, topic.scope, topic.name) or TopicSequence(topic.name)
-    per_group = topic.attributes.get("FifoThroughputScope") == "MessageGroup"
-    scope = draft.group if per_group else ""
+    scope = draft.group if topic.is_scoped_by_group else ""
     known = tx.dedup.find_send(topic.id, scope, draft.dedup, tx.now)
     if known is not None:
         return {"id": known[0], "sequence": str(_SEQUENCE_BASE + known[1])}, False
@@ -116,7 +116,8 @@ def _deliveries(
         if enveloped:
             version = topic.attributes.get("SignatureVersion", "1")
             message["signature"] = signature_of(tx, message, version, enveloped)
-    return [_delivery(tx, topic, one, message, caller.trace_header) for one in chosen]
+    # After a replay with an end, a subscription gets nothing until its ReplayPolicy is removed.
+    return [_delivery(tx, topic, one, message, caller.trace_header) for one in chosen if not one.has_replay_end]
 
 
 def _matching(
@@ -143,10 +144,11 @@ def _matching(
 
 def _delivery(tx: Transaction, topic: Topic, one: Subscription, message: Document, trace: str) -> Delivery:
     topic_policy = topic.attributes.get("DeliveryPolicy", "")
-    content_type = ""
+    content_type, per_s = "", 0
     if one.protocol in HTTP_PROTOCOLS:
         shown = effective(topic_policy, one.attributes.get("DeliveryPolicy", ""))
         content_type = str(shown["requestPolicy"]["headerContentType"])
+        per_s = receives_per_s(shown)
     document = delivery_document(message, one, content_type)
     if trace:
         document["trace"] = trace
@@ -155,11 +157,12 @@ def _delivery(tx: Transaction, topic: Topic, one: Subscription, message: Documen
     # Deliveries that are due at one instant go out in the order of their ids.
     key = f"{message['sequence']}.{message['id']}" if "sequence" in message else str(message["id"])
     again = f".{tx.entropy.ordered(tx.now)}" if "replayed" in message else ""
-    return Delivery(
+    made = Delivery(
         id=f"{key}{again}/{one.id}", scope=topic.scope, source=SOURCE, source_arn=one.arn, target_arn=one.endpoint,
         document=document, policy=retry_policy(one, topic_policy), place=place_of(one.protocol), due_at=tx.now,
         first_at=tx.now,
     )  # fmt: skip
+    return throttled(tx, made, per_s) if per_s else made
 
 
 def _count(tx: Transaction, topic: Topic, name: str, times: int) -> None:

@@ -89,6 +89,12 @@ class Subscription:
         return str(load_json(policy)["deadLetterTargetArn"]) if policy else ""
 
     @property
+    def has_replay_end(self) -> bool:
+        """Whether the subscription's ReplayPolicy has an end, after which nothing new is delivered."""
+        policy = self.attributes.get("ReplayPolicy", "")
+        return bool(policy) and "EndingPoint" in load_json(policy)
+
+    @property
     def shown_arn(self) -> str:
         """The ARN as lists show it."""
         return PENDING if self.is_pending else self.arn

@@ -12,12 +12,14 @@ from redrive.core.scope import Caller
 from redrive.delivery.operation import Beforehand, operation
 from redrive.services.sns import limits
 from redrive.services.sns.access import authorize, existing_topic
+from redrive.services.sns.encryption import check_key
 from redrive.services.sns.mailbox import capture
 from redrive.services.sns.model.message import Draft, read_draft
 from redrive.services.sns.model.requests import invalid
 from redrive.services.sns.model.topic import Topic
 from redrive.services.sns.publish import publish as accept
 from redrive.services.sns.publish import work_before_publishing
+from redrive.services.sns.rates import check_fifo_rate
 from redrive.services.sns.subscribers import subscribers_of
 from redrive.store.api import Transaction
 
@@ -36,7 +38,8 @@ def publish(
 ) -> Document | Beforehand:  # fmt: skip
     """Publish a message to a topic, or send a text message to a phone, which the mailbox captures.
 
-    Errors: InvalidParameterException; InvalidParameterValueException; NotFoundException; AuthorizationErrorException.
+    Errors: InvalidParameterException; InvalidParameterValueException; NotFoundException; AuthorizationErrorException;
+    KMSDisabledException and others of the topic's key; ThrottledException (a FIFO topic).
     Source: https://docs.aws.amazon.com/sns/latest/api/API_Publish.html
     """
     entry: Document = {
@@ -56,6 +59,8 @@ def publish(
     topic = existing_topic(tx, caller, given[0], "sns:Publish", parameter=parameter)
     draft = read_draft(topic, entry)
     _check_large(tx, topic, draft)
+    check_fifo_rate(tx, topic, [draft])
+    check_key(tx, caller, topic)
     return work_before_publishing(tx, topic) or accept(tx, caller, topic, [draft])[0]
 
 
@@ -87,6 +92,8 @@ def publish_batch(
     if sum(draft.size for draft in drafts.values()) > topic.bytes_max:
         message = "The length of all the messages put together is more than the limit."
         raise ServiceError("BatchRequestTooLongException", message)
+    check_fifo_rate(tx, topic, list(drafts.values()))
+    check_key(tx, caller, topic)
     work = work_before_publishing(tx, topic)
     if work is not None:
         return work
