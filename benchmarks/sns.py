@@ -54,7 +54,7 @@ class Measured:
         )
 
     def rows(self, seconds: float, *, http: bool) -> Iterator[Row]:
-        """Single messages and batches to 1, 10 and 100 queues, with and without envelopes, with filters, and to HTTP."""
+        """Single messages and batches to 1, 10 and 100 queues, with and without envelopes; filters; HTTP."""
         for fan, (raw, how) in itertools.product(FANS, ((False, "envelopes"), (True, "raw"))):
             topic, urls = self._topic([{"RawMessageDelivery": str(raw).lower()}] * fan)
             queues = f"{fan} queue{'s' * (fan > 1)}"
