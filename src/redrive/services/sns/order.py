@@ -49,7 +49,7 @@ def wait_in_order(tx: Transaction, deliveries: Sequence[Delivery]) -> None:
 
 
 def leave(tx: Transaction, delivery: Delivery) -> None:
-    """Forget a delivery that has ended."""
+    """Forget a delivery that has ended. The next one of its lane need not wait any longer."""
     if not is_ordered(delivery):
         return
     scope, name = scope_of(delivery.source_arn), _name(delivery)
@@ -59,6 +59,8 @@ def leave(tx: Transaction, delivery: Delivery) -> None:
     left = tuple(one for one in lane.waiting if one != delivery.id)
     if left:
         tx.resources.put(scope, Lane(name, left))
+        tx.deliveries.hasten(left[0], tx.now)
+        tx.notify("due")
     else:
         tx.resources.delete(Lane, scope, name)
 
