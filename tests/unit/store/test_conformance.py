@@ -532,11 +532,17 @@ def test_no_verb_takes_more_than_its_limit(any_store: AnyStore, limit: int) -> N
 def test_delivery_that_waits_is_hastened_and_one_under_a_lease_is_not(any_store: AnyStore) -> None:
     any_store.run(lambda tx: [tx.deliveries.put(promise(one)) for one in ("claimed", "waiting")])
     any_store.run(lambda tx: tx.deliveries.claim_due(INSIDE, 1_000, lease_ms=5_000, limit=1))
-    waiting = any_store.run(lambda tx: tx.deliveries.due(INSIDE, 1_000, limit=9))
-    any_store.run(lambda tx: [tx.deliveries.release(one, place=INSIDE, due_at=9_000, counted=False) for one in waiting])
 
-    for one in ("claimed", "waiting", "missing"):
-        any_store.run(lambda tx, one=one: tx.deliveries.hasten(one, 2_000))
+    def postpone(tx: Transaction) -> None:
+        (waiting,) = tx.deliveries.due(INSIDE, 1_000, limit=9)
+        tx.deliveries.release(waiting, place=INSIDE, due_at=9_000, counted=False)
+
+    def hasten(tx: Transaction) -> None:
+        for one in ("claimed", "waiting", "missing"):
+            tx.deliveries.hasten(one, 2_000)
+
+    any_store.run(postpone)
+    any_store.run(hasten)
 
     assert any_store.run(lambda tx: tx.deliveries.next([INSIDE])) == 2_000
     assert [one.id for one in any_store.run(lambda tx: tx.deliveries.due(INSIDE, 2_000, limit=9))] == ["waiting"]

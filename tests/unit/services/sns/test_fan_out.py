@@ -134,7 +134,8 @@ def test_key_is_made_without_a_transaction_and_once(desk: Any) -> None:
     message = {"TopicArn": topic, "Message": "m"}
 
     def step(tx: Transaction) -> Answer:
-        return desk.world.engine.registry.begin(tx, caller, "sns", "Publish", message)
+        answer: Answer = desk.world.engine.registry.begin(tx, caller, "sns", "Publish", message)
+        return answer
 
     first = desk.world.store.run(step)
     assert isinstance(first, Beforehand)
