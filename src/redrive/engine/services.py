@@ -38,6 +38,7 @@ class BoundServices:
     authorize = staticmethod(access.authorize)
     publish_event = staticmethod(own_events.publish_event)
     publish_read_call = staticmethod(own_events.publish_read_call)
+    announce_queues = staticmethod(sending.announce_queues)
     send_to_queues = staticmethod(sending.send_to_queues)
     vend_logs = staticmethod(vending.vend_logs)
     vended_log_types = staticmethod(vending.vended_log_types)

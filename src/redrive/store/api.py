@@ -8,7 +8,7 @@ step(tx) ──► tx.now, tx.entropy        drawn and seeded outside; a step re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from types import MappingProxyType
@@ -90,6 +90,10 @@ class Services(Protocol):
 
         None stands for a message that was not sent. `call` with SendMessage says why, or sends the message.
         """
+        ...
+
+    def announce_queues(self, tx: Transaction, arns: Iterable[str]) -> None:
+        """Say which queues this step will send to, before it reserves anything. Else nodes may wait for each other."""
         ...
 
     def read(self, service: str, operation: str, document: Mapping[str, object]) -> Mapping[str, object]:

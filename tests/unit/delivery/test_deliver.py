@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pytest
@@ -96,6 +96,9 @@ class Post:
 
     def publish_event(self, tx: Transaction, scope: Scope, make: Callable[[], OwnEvent]) -> None:
         raise AssertionError("no service tells anything here")
+
+    def announce_queues(self, tx: Transaction, arns: Iterable[str]) -> None:
+        """Nothing is sent to queues here."""
 
     def send_to_queues(self, tx: Transaction, messages: Sequence[QueueMessage]) -> Sequence[str | None]:
         return [None for _ in messages]

@@ -7,7 +7,7 @@ queues accept everything at once writes none.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -32,6 +32,13 @@ class Lane:
 def is_ordered(delivery: Delivery) -> bool:
     """Whether a delivery belongs to a FIFO topic."""
     return "sequence" in delivery.document["message"]
+
+
+def announce_lanes(tx: Transaction, subscription_arns: Sequence[str], groups: Iterable[str]) -> None:
+    """Say which lanes this step will look at, before it reserves anything."""
+    if tx.is_shared and subscription_arns:
+        names = [_lane_name(arn, group) for group in set(groups) for arn in subscription_arns]
+        tx.resources.announce(Lane, scope_of(subscription_arns[0]), names)
 
 
 def is_blocked(tx: Transaction, delivery: Delivery) -> bool:
@@ -66,5 +73,8 @@ def leave(tx: Transaction, delivery: Delivery) -> None:
 
 
 def _name(delivery: Delivery) -> str:
-    group = str(delivery.document["message"]["group"])
-    return f"{delivery.source_arn.rpartition(':')[2]}/{hashlib.sha256(group.encode()).hexdigest()[:_DIGITS]}"
+    return _lane_name(delivery.source_arn, str(delivery.document["message"]["group"]))
+
+
+def _lane_name(subscription_arn: str, group: str) -> str:
+    return f"{subscription_arn.rpartition(':')[2]}/{hashlib.sha256(group.encode()).hexdigest()[:_DIGITS]}"

@@ -22,6 +22,7 @@ from redrive.services.sns.model.message import Draft, message_document
 from redrive.services.sns.model.subscription import HTTP_PROTOCOLS, Subscription
 from redrive.services.sns.model.topic import Topic, TopicSequence
 from redrive.services.sns.model.topic_attributes import retention_days
+from redrive.services.sns.order import announce_lanes
 from redrive.services.sns.rates import throttled
 from redrive.services.sns.retention import RETENTION, archive_id
 from redrive.services.sns.signing import signature_of, work_before_signing
@@ -35,6 +36,8 @@ _SEQUENCE_BASE = 10_000_000_000_000_000_000
 
 def publish(tx: Transaction, caller: Caller, topic: Topic, drafts: Sequence[Draft]) -> list[Document]:
     """Accept messages, and return the answer for each: its MessageId, and in a FIFO topic its SequenceNumber."""
+    if topic.is_fifo and tx.is_shared:
+        _announce(tx, topic, drafts)
     accepted = [_accepted(tx, caller, topic, draft) for draft in drafts]
     fresh = [message for message, is_new in accepted if is_new]
     _count(tx, topic, metrics.PUBLISHED, len(drafts))
@@ -66,6 +69,14 @@ def deliveries_to(
     subscribers = subscribers_of(tx, topic.scope, topic.name)
     chosen = [one for one in messages if subscription in _matching(tx, topic, subscribers, one)]
     return [_delivery(tx, topic, subscription, message, "") for message in chosen]
+
+
+def _announce(tx: Transaction, topic: Topic, drafts: Sequence[Draft]) -> None:
+    """Say what this step will reserve: the topic's sequence comes first, and the queues of the subscribers last."""
+    subscriptions = subscribers_of(tx, topic.scope, topic.name).subscriptions.values()
+    queues = [one for one in subscriptions if one.protocol == "sqs"]
+    tx.services.announce_queues(tx, {one.endpoint for one in queues})
+    announce_lanes(tx, [one.arn for one in queues], [str(draft.group) for draft in drafts])
 
 
 def _accepted(tx: Transaction, caller: Caller, topic: Topic, draft: Draft) -> tuple[Document, bool]:

@@ -6,7 +6,7 @@ as they do there; what is not plain is left to SendMessage, which alone words re
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from redrive.core.arn import Arn
 from redrive.core.clock import SECOND_MS, Instant
@@ -52,6 +52,12 @@ def send_to_queues(tx: Transaction, messages: Sequence[QueueMessage]) -> list[st
         announce(tx, queue, tx.now + queue.attributes.delay_s * SECOND_MS)
         count_sent(tx, queue, sizes)
     return ids
+
+
+def announce_queues(tx: Transaction, arns: Iterable[str]) -> None:
+    """Say which FIFO queues this step will send to, before it reserves anything. Others need no reservation."""
+    found = [tx.resources.get(Queue, Scope(arn.account, arn.region), arn.resource) for arn in map(Arn.parse, arns)]
+    tx.messages.announce_in_order(*(queue.contents for queue in found if queue is not None and queue.is_fifo))
 
 
 def _open_queue(tx: Transaction, message: QueueMessage) -> Queue | None:

@@ -6,7 +6,7 @@ import functools
 import io
 import json
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from redrive.core.clock import VirtualClock, parse_instant
@@ -146,6 +146,9 @@ class Surroundings:
 
     def publish_event(self, tx: Transaction, scope: Scope, make: Callable[[], OwnEvent]) -> None:
         raise AssertionError("no service tells anything here")
+
+    def announce_queues(self, tx: Transaction, arns: Iterable[str]) -> None:
+        """Nothing is sent to queues here."""
 
     def send_to_queues(self, tx: Transaction, messages: Sequence[QueueMessage]) -> Sequence[str | None]:
         return [None for _ in messages]
