@@ -29,6 +29,9 @@ FANS = (1, 10, 100)
 FILTERED = 100
 BATCH = 10
 CONNECTIONS = 16
+UNDER_WAY_MAX = 1_600
+"""How many deliveries are asked for at a time: what is under way at the end of a load is not counted."""
+
 HTTP_CONNECTIONS = 4
 DELIVERED_S_MAX = 60
 IDLE_S_MAX = 5
@@ -95,7 +98,8 @@ class Measured:
         # Every queue gets as many messages as every other one, so the last one tells when all have them.
         url = urls[-1]
         before, cpu_s, began = self._waiting(url), self._server.cpu_s(), time.perf_counter()
-        load = run(self._server, script, connections=CONNECTIONS, seconds=seconds)
+        connections = min(CONNECTIONS, UNDER_WAY_MAX // each)
+        load = run(self._server, script, connections=connections, seconds=seconds)
         promised = each * load.requests
         arrived = len(urls) * self._until(lambda: self._waiting(url) - before, promised // len(urls))
         load.seconds, load.server_cpu_s = time.perf_counter() - began, self._server.cpu_s() - cpu_s
