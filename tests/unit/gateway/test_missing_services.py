@@ -67,11 +67,11 @@ def test_missing_service_is_named_in_its_own_protocol(
 def test_missing_operation_of_s3_has_the_code_of_s3(world: World) -> None:
     """S3 has a code of its own for what it does not implement."""
     with pytest.raises(ClientError) as caught:
-        world.client("s3").get_object_torrent(Bucket="reports", Key="a/b")
+        world.client("s3").create_session(Bucket="reports")
 
     found: Any = caught.value.response
     assert (found["Error"]["Code"], found["ResponseMetadata"]["HTTPStatusCode"]) == ("NotImplemented", 501)
-    assert found["Error"]["Message"] == "redrive does not implement s3 GetObjectTorrent."
+    assert found["Error"]["Message"] == "redrive does not implement s3 CreateSession."
 
 
 @pytest.mark.parametrize(
