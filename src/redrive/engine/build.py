@@ -40,6 +40,7 @@ from redrive.services.lambda_.source import LambdaSource
 from redrive.services.lambda_.urls import serve_url
 from redrive.services.lambda_.workers.mappings import MappingWorker
 from redrive.services.lambda_.workers.streams import StreamMappingWorker
+from redrive.services.s3.source import S3Source
 from redrive.services.scheduler.misspellings import log_misspellings
 from redrive.services.scheduler.model.executions import ExecutionIds
 from redrive.services.scheduler.source import SchedulerSource
@@ -162,7 +163,7 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         *_operations("scheduler", "occurrences"),
         *_operations("sns", "mailbox"),
     ),
-    "s3": _operations("s3", "buckets"),
+    "s3": _operations("s3", "buckets", "notifications"),
     "scheduler": _operations("scheduler", "groups", "schedules"),
     "secretsmanager": _operations("secretsmanager", "rotation", "secrets", "settings", "values"),
     "sns": _operations(
@@ -250,6 +251,7 @@ def build_workers(
         DestinationSource(),
         EventsSource(ApiCalls()),
         LambdaSource(),
+        S3Source(),
         SchedulerSource(settings.execution_ids),
         SnsSource(),
     ]
