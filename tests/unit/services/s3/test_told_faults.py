@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from redrive.core.clock import SECOND_MS
-from redrive.services.s3.model.sequencer import is_later, sequencer_of
+from redrive.services.s3.model.keys import sequencer_of
+from redrive.services.s3.model.sequencer import is_later
 from tests.unit.services.s3.notified import PUT, Uploads, on
 
 
@@ -152,7 +153,7 @@ def test_sequencers_are_compared_after_filling_up_on_the_right(earlier: str, lat
 
 
 def test_sequencers_of_growing_numbers_grow() -> None:
-    made: list[Any] = [sequencer_of(number) for number in (1, 15, 16, 2**40, 2**71)]
+    made: list[Any] = [sequencer_of(number) for number in (1, 15, 16, 2**40, 2**63)]
 
-    assert [len(one) for one in made] == [18] * 5
+    assert [len(one) for one in made] == [16] * 5
     assert all(is_later(second, first) for first, second in itertools.pairwise(made))
