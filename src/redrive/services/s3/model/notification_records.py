@@ -13,6 +13,7 @@ from urllib.parse import quote_plus
 
 from redrive.core.clock import SECOND_MS, Instant, format_instant
 from redrive.core.documents import Document, dump_json
+from redrive.core.request_ids import host_id
 from redrive.services.s3.model.bucket import Bucket
 from redrive.services.s3.model.happened import Happened
 
@@ -42,11 +43,6 @@ _DETAIL_TYPES: Mapping[str, str] = {
 def customer_id(account: str) -> str:
     """The id of an account as S3's notifications have it: the same for each event of the account."""
     return "A" + base64.b32encode(hashlib.sha256(f"s3:{account}".encode()).digest())[:13].decode()
-
-
-def host_id(request_id: str) -> str:
-    """S3's extended id of a request, `x-amz-id-2`."""
-    return base64.b64encode(hashlib.sha512(request_id.encode()).digest()[:57]).decode()
 
 
 def encoded_key(key: str) -> str:
