@@ -34,7 +34,7 @@ from redrive.gateway.downloads import Downloads
 from redrive.gateway.function_urls import UrlExchange, UrlTarget, may_be_url, url_target
 from redrive.gateway.guard import Guard, Preflight, Refused
 from redrive.gateway.http.ports import Body, Reply, Upload
-from redrive.gateway.object_bodies import plan_of
+from redrive.gateway.object_bodies import is_object_body, plan_of
 from redrive.gateway.refusals import OWN_PATH, own_refusal, refusal
 from redrive.gateway.storage import Commits
 from redrive.gateway.streaming import Streamer, topics_of
@@ -43,7 +43,6 @@ from redrive.gateway.waiters import Waiters
 from redrive.store.api import EVERYTHING, Step, Transaction
 from redrive.store.bodies import Bodies
 from redrive.wire.message import HttpRequest, HttpResponse
-from redrive.wire.s3_route import brings_object
 from redrive.wire.strangers import errors_for
 
 Parked = asyncio.Future[None]
@@ -128,7 +127,7 @@ class App:
 
     def _judge_upload(self, head: HttpRequest) -> Plan | HttpResponse | None:
         """How to receive a large body, or one of unknown length: what may not come at all is not written first."""
-        if not brings_object(head):
+        if not is_object_body(head):
             return None
         verdict = self._guard.judge(head)
         return self._refused(head, verdict) if isinstance(verdict, Refused) else plan_of(head)

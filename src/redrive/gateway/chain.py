@@ -28,7 +28,7 @@ from redrive.delivery.web import StreamedWeb
 from redrive.engine.engine import Engine
 from redrive.engine.registry import Entry, Unserved
 from redrive.gateway.certificates import certificate_exchange, is_for_certificate
-from redrive.gateway.downloads import read_content
+from redrive.gateway.contents import ReadContent, rows_reader, with_whole_body
 from redrive.gateway.function_urls import (
     UrlExchange,
     UrlTarget,
@@ -39,7 +39,6 @@ from redrive.gateway.function_urls import (
 )
 from redrive.gateway.identity import Identity
 from redrive.store.api import Transaction
-from redrive.store.bodies import Bodies, RowBodies
 from redrive.wire.message import HttpRequest, HttpResponse
 from redrive.wire.model.files import Models
 from redrive.wire.protocols.codec import OpenedStream, StreamingCodec
@@ -89,11 +88,11 @@ class Gateway:
 
     def __init__(
         self, engine: Engine, models: Models, *, identity: Identity, entropy: Entropy, log: Log,
-        bodies: Bodies | None = None,
+        read_content: ReadContent | None = None,
     ) -> None:  # fmt: skip
-        """`bodies` are those of the store, for the answers of `respond`; without them, those in its rows."""
+        """`read_content` reads bodies of answers for `respond`; without it, from the rows of the store."""
         self._engine = engine
-        self._bodies = bodies or RowBodies(engine.run)
+        self._read_content = read_content or rows_reader(engine)
         self._router = Router(models)
         self._identity = identity
         self._entropy = entropy
@@ -191,11 +190,7 @@ class Gateway:
         if isinstance(exchange, HttpResponse):
             return exchange
         try:
-            answer = self._whole(exchange)
-            if answer.content is not None:
-                body = read_content(self._bodies, answer.content)
-                return dataclasses.replace(answer, body=body, content=None)
-            return answer
+            return with_whole_body(self._whole(exchange), self._read_content)
         except (ServiceError, Conflict, UserError) as error:
             return self.answer(exchange, error)
 

@@ -27,8 +27,6 @@ COPY_SOURCE = "x-amz-copy-source"
 """The header that tells the copy of an object from an object in the body."""
 
 _UPLOAD = "uploadId"
-_OF_KEY = re.compile(r"(?:^|&)(?:acl|encryption|legal-hold|renameObject|retention|tagging)(?:[=&]|$)")
-"""The sub-resources of a key whose PUT brings a document; annotations are as large as objects may be."""
 
 _AWS = re.compile(r"(?:(.+)\.)?s3(?:-fips|-accelerate)?(?:[.-](?:dualstack\.)?[a-z0-9-]+)?\.amazonaws\.com(?:\.cn)?")
 _OURS = re.compile(r"(?:(.+)\.)?s3(?:\.[a-z]{2}(?:-[a-z]+)+-\d)?\.[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
@@ -75,15 +73,6 @@ def may_be_bucket(path: str) -> bool:
     """Whether a path may be that of a bucket or of an object, and of nothing that begins with an API's version."""
     match = _BUCKET.fullmatch(path)
     return match is not None and _DATE.fullmatch(match[1]) is None
-
-
-def brings_object(head: HttpRequest) -> bool:
-    """Whether a request brings an object, or a part of one: PUT of a key without a sub-resource, signed for S3."""
-    if head.method != "PUT" or _OF_KEY.search(head.query):
-        return False
-    bucket = s3_host(head.headers.get("host", "")).bucket
-    has_key = len(head.path) > 1 if bucket else bool(head.path[1:].partition("/")[2])
-    return has_key and is_marked(head)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +164,7 @@ def _has(given: Mapping[str, str], names: Mapping[str, str]) -> bool:
 def _params(bucket: str, key: str) -> dict[str, str]:
     if not key:
         return {"Bucket": _decoded(bucket)} if bucket else {}
-    # Clients write a plus sign as %2B: a bare one is read as a blank, as in forms.
-    return {"Bucket": _decoded(bucket), "Key": _decoded(key.replace("+", " "))}
+    return {"Bucket": _decoded(bucket), "Key": _decoded(key)}
 
 
 def _decoded(text: str) -> str:

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from redrive.wire.message import HttpRequest
 from redrive.wire.protocols.rest_xml import RestXmlCodec
 from redrive.wire.route import Route, Router, Unroutable
-from redrive.wire.s3_route import brings_object
 from tests.unit.wire.botocore_client import http_request, signature
 
 SIGNED = signature("s3")
@@ -132,21 +131,6 @@ def test_key_is_not_normalised(router: Router, key: str) -> None:
     request = http_request("s3", "PutObject", {"Bucket": "b", "Key": key, "Body": b""})
 
     assert router.route(request).path_params["Key"] == key
-
-
-def test_bare_plus_sign_in_a_path_is_a_blank(router: Router) -> None:
-    assert route(router, "GET", "/b/a+b%2Bc", **SIGNED).path_params["Key"] == "a b+c"
-
-
-@pytest.mark.parametrize(
-    ("host", "path", "query", "brings"),
-    [("localhost", "/b/k", "", True), ("b.s3.localhost", "/k", "partNumber=1&uploadId=2", True),
-     ("localhost", "/b", "", False), ("b.s3.localhost", "/", "", False), ("localhost", "/b/k", "tagging", False)],
-)  # fmt: skip
-def test_object_is_known_by_the_head_of_its_request(host: str, path: str, query: str, *, brings: bool) -> None:
-    """So that a large object can be written while it comes."""
-    assert brings_object(HttpRequest("PUT", path, query, SIGNED | {"host": host}, b"")) is brings
-    assert not brings_object(HttpRequest("PUT", path, query, {"host": "localhost"}, b""))
 
 
 def test_path_that_is_not_utf8_is_refused(router: Router) -> None:
