@@ -43,7 +43,7 @@ def _sequencer(event: Any) -> str | None:
 
 def test_put_copy_and_delete_are_told_by_their_names(uploads: Uploads) -> None:
     s3 = uploads.world.client("s3")
-    calls = (
+    calls: tuple[Any, ...] = (
         lambda: s3.put_object(Bucket="uploads", Key="a b", Body=b"1"),
         lambda: s3.copy_object(Bucket="uploads", Key="c", CopySource={"Bucket": "uploads", "Key": "a b"}),
         lambda: s3.delete_object(Bucket="uploads", Key="a b"),
