@@ -174,6 +174,7 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "objects",
         "parts",
         "tagging",
+        "unserved",
         "upload_lists",
         "uploads",
         "versions",
