@@ -13,6 +13,7 @@ from redrive.wire.model.files import Models
 from tests.simulation.planted import ALSO_BROKEN, FOUND_BY, PLANTS, Plant
 from tests.simulation.planted_exchange import EXCHANGE_PLANTS
 from tests.simulation.planted_streams import STREAM_PLANTS
+from tests.simulation.planted_uploads import UPLOAD_PLANTS
 
 SEEDS_MAX = 12
 
@@ -61,3 +62,16 @@ def test_planted_defect_is_found_at_streams(plant: Plant, models: Models) -> Non
 def test_every_rule_holds_at_streams(seed: int, models: Models) -> None:
     """The same seeds pass without a defect."""
     run_seed(seed, models=models, establish=Workload.streams)
+
+
+@pytest.mark.parametrize("plant", UPLOAD_PLANTS, ids=lambda plant: plant.__name__)
+def test_planted_defect_is_found_at_a_bucket_that_tells(plant: Plant, models: Models) -> None:
+    """Lost, repeated and premature notifications, and sequencers, have checkers that see."""
+    with plant():
+        assert first_broken_rule(models, Workload.uploads) in UPLOAD_PLANTS[plant]
+
+
+@pytest.mark.parametrize("seed", range(1, 7))
+def test_every_rule_holds_at_a_bucket_that_tells(seed: int, models: Models) -> None:
+    """The same seeds pass without a defect."""
+    run_seed(seed, models=models, establish=Workload.uploads)

@@ -23,6 +23,10 @@ EXAMPLES = {
         "A file arrives, its function fails, the dead letter is sent again; and patterns that do not match.",
         "Run it, with a server: python {path}/run.py",
     ),
+    "file-arrives": (
+        "Files arrive in S3, twice and out of order, and some fail: what became of each, in virtual time.",
+        "Run it: python {path}/run.py",
+    ),
     "four-modes": (
         "One function that fails, invoked in Lambda's four modes: every attempt, and what is left where.",
         "Run it: python {path}/run.py",

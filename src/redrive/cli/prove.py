@@ -28,7 +28,7 @@ PROGRESS_EVERY = 25
 PROGRESS_EVERY_MS = 10_000
 """The time between two lines of progress, if there is no terminal."""
 EXIT_UNFINISHED = 3
-TRIGGERS = ("sqs", "eventbridge", "lambda", "kinesis", "dynamodb")
+TRIGGERS = ("sqs", "eventbridge", "lambda", "kinesis", "dynamodb", "s3")
 """The values of `redrive.prove.stage.trigger.Kind`, which is imported when a proof begins."""
 RECORDS_TOLD_MAX = 5
 """Of how many records the report shows what they say."""
@@ -40,9 +40,7 @@ EVENT_CHARS_MAX = 600
 @click.argument("handler", required=False, metavar="MODULE:HANDLER")
 @click.option("--event", type=click.Path(path_type=Path), help="The message or event, or an SQS event, in JSON.")
 @click.option("--faults", default=3, show_default=True, type=click.IntRange(0, 6), help="Up to how many faults.")
-@click.option(
-    "--trigger", type=click.Choice(["sqs", "eventbridge", "lambda", "kinesis", "dynamodb"]), help="What feeds it."
-)
+@click.option("--trigger", type=click.Choice(TRIGGERS), help="What feeds it.")
 @click.option("--event-type", help="The kind of AWS's own event to make, as in 'Object Created'.")
 @click.option("--rule", metavar="LOGICAL_ID", help="Which of the template's rules invokes it.")
 @click.option("--save-event", type=click.Path(path_type=Path), help="Write the event to a file, to change it.")
@@ -69,7 +67,8 @@ def command(
 
     The handler runs in this process; its boto3 calls are answered here, and nothing leaves it. In a history, runs
     crash, calls fail or lose their answers, messages come twice, at once or days later, and dead letters are redriven.
-    A queue feeds the handler; with --trigger eventbridge, or where the template has a rule for it, events invoke it.
+    A queue feeds the handler; with --trigger eventbridge, or where the template has a rule for it, events invoke it;
+    with --trigger s3, notifications of S3 do.
     Without MODULE:HANDLER the code in the template is proved. Exit code 1 if there is such a history; 3 if the search
     was stopped by --seconds before it had played all of them.
 

@@ -229,6 +229,8 @@ class Fault(TypedDict):
     times: int | None
     rate: float | None
     latency_s: float
+    s3: str | None
+    event: str | None
     struck: int
     state: str
 
@@ -486,6 +488,8 @@ class Surface:
         times: int | None = None,
         rate: float | None = None,
         latency_s: float | None = None,
+        s3: str | None = None,
+        event: str | None = None,
     ) -> Fault:
         """Have deliveries to a target, and runs of a function, fail or be slow from now on."""
         given: dict[str, object] = {
@@ -495,6 +499,8 @@ class Surface:
             "times": times,
             "rate": rate,
             "latency_s": latency_s,
+            "s3": s3,
+            "event": event,
         }
         return cast(Fault, call(self._endpoint_url, "AddFault", given))
 

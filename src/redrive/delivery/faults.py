@@ -3,10 +3,14 @@
 A fault names a target (an ARN with the wildcards `*` and `?`), the answer of calls to that target, and how often the
 fault strikes. A fault strikes deliveries' attempts and runs of functions. It never strikes calls that a user makes. The
 source of the delivery decides what the error means, as for a real error.
+
+A fault with `s3` strikes no calls: it doubles, reorders or delays what S3 tells of the objects that the target names
+(told_faults.py).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar
@@ -28,7 +32,9 @@ class Fault:
     """An error, or a delay, in place of a target's real answer.
 
     `code` is empty if calls are only slow. `times` is the maximum number of strikes; None: no maximum. `rate` is the
-    share of calls that fail, from 0 to 1; None: all calls.
+    share of calls that fail, from 0 to 1; None: all calls. With `s3` (`duplicate`, `reorder`, `delay`) the fault
+    strikes notifications of S3 instead, of the events that `event` names (`ObjectCreated:*`; empty: of all), and
+    `latency_ms` is how far apart they are at most.
     """
 
     id: str
@@ -38,6 +44,8 @@ class Fault:
     times: int | None = None
     rate: float | None = None
     latency_ms: int = 0
+    s3: str = ""
+    event: str = ""
 
     @property
     def error(self) -> ServiceError:
@@ -45,8 +53,14 @@ class Fault:
         return ServiceError(self.code, self.message or f"Fault {self.id} of this server.")
 
     def is_aimed_at(self, arn: str) -> bool:
-        """Whether the fault's target matches this ARN."""
-        return _covers(self.target, arn)
+        """Whether the fault strikes calls to the thing with this ARN."""
+        return not self.s3 and _covers(self.target, arn)
+
+    def is_told(self, arn: str, event: str) -> bool:
+        """Whether the fault strikes what S3 tells of an event (`ObjectCreated:Put`) of the object with this ARN."""
+        if not self.s3 or not _covers(self.target, arn):
+            return False
+        return not self.event or _covers(self.event.removeprefix("s3:"), event)
 
     def is_spent(self, struck: int) -> bool:
         """Whether the fault has struck as often as it may."""
@@ -155,9 +169,13 @@ def strike(tx: Transaction, *arns: str) -> Fault | None:
     The oldest fault whose target matches and whose `rate` draw succeeds. The draws use the transaction's entropy, which
     is seeded in virtual time.
     """
-    for fault in all_faults(tx).faults:
-        if not any(fault.is_aimed_at(arn) for arn in arns):
-            continue
+    aimed = [fault for fault in all_faults(tx).faults if any(fault.is_aimed_at(arn) for arn in arns)]
+    return first_to_strike(tx, aimed)
+
+
+def first_to_strike(tx: Transaction, aimed: Iterable[Fault]) -> Fault | None:
+    """The first of these faults that is not spent and whose `rate` draw succeeds, or None. Counts the strike."""
+    for fault in aimed:
         struck = count_of_strikes(tx, fault)
         if fault.is_spent(struck):
             continue

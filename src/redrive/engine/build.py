@@ -40,6 +40,7 @@ from redrive.services.lambda_.source import LambdaSource
 from redrive.services.lambda_.urls import serve_url
 from redrive.services.lambda_.workers.mappings import MappingWorker
 from redrive.services.lambda_.workers.streams import StreamMappingWorker
+from redrive.services.s3.source import S3Source
 from redrive.services.scheduler.misspellings import log_misspellings
 from redrive.services.scheduler.model.executions import ExecutionIds
 from redrive.services.scheduler.source import SchedulerSource
@@ -169,6 +170,7 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         "copies",
         "deletions",
         "lists",
+        "notifications",
         "objects",
         "parts",
         "tagging",
@@ -264,6 +266,7 @@ def build_workers(
         DestinationSource(),
         EventsSource(ApiCalls()),
         LambdaSource(),
+        S3Source(),
         SchedulerSource(settings.execution_ids),
         SnsSource(),
     ]

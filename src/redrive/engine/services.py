@@ -36,6 +36,7 @@ class BoundServices:
 
     assume_role = staticmethod(access.assume_role)
     authorize = staticmethod(access.authorize)
+    holder_id = staticmethod(access.holder_id)
     publish_event = staticmethod(own_events.publish_event)
     publish_read_call = staticmethod(own_events.publish_read_call)
     announce_queues = staticmethod(sending.announce_queues)

@@ -30,6 +30,7 @@ from redrive.prove.process.threads import Unordered
 from redrive.prove.search.clean import ELSEWHERE_AFTER_MS, Clean, learn, left_elsewhere, play_clean, require_matches
 from redrive.prove.search.options import DEFAULTS, Options
 from redrive.prove.search.search import Found, Progress, Search, Searched
+from redrive.prove.stage.notifications import sample_notification
 from redrive.prove.stage.rules import events_of, sample_event, usual_events
 from redrive.prove.stage.sampled import Wanted
 from redrive.prove.stage.stage import SCOPE, Stage
@@ -178,6 +179,8 @@ def _sample(options: Options, wanted: Wanted) -> _Given:
         made_for_it, added = sample_object(wanted.reading, ())
         sample = dump_json(made_for_it or {"id": "sample-1"})
         return _Given(options.bodies or (sample,), {f"{name} of the event": why for name, why in added.items()})
+    if options.trigger is Kind.S3:
+        return _Given(options.bodies or (sample_notification(),))
     if options.trigger is not Kind.EVENTBRIDGE:
         return _Given(options.bodies or bodies_of(SAMPLE_EVENT))
     if options.bodies is not None:

@@ -168,6 +168,10 @@ class Services(Protocol):
         """
         ...
 
+    def holder_id(self, tx: Transaction, caller: Caller) -> str:
+        """The unique id (`AROA…`) of the caller's role or user; empty for the account itself, and for who is gone."""
+        ...
+
     def publish_event(self, tx: Transaction, scope: Scope, make: Callable[[], OwnEvent]) -> None:
         """Tell the default bus of an account what one of AWS's services has to say, in this transaction.
 

@@ -25,6 +25,15 @@ QUEUE = "arn:aws:sqs:*:*:orders"
             "--times 1",
             "redrive fault add --target 'arn:aws:sqs:*:*:orders' --error ThrottlingException --times 3",
         ),
+        ("--s3-reorder 10s", "redrive fault add --target 'arn:aws:sqs:*:*:orders' --s3-reorder 10s --times 3"),
+        (
+            "--s3-duplicate 0s --s3-delay 5s --rate 1",
+            "redrive fault add --target 'arn:aws:sqs:*:*:orders' --s3-duplicate 0s --times 3",
+        ),
+        (
+            "--s3-delay 5s --latency 5s --rate 1",
+            "redrive fault add --target 'arn:aws:sqs:*:*:orders' --s3-delay 5s --times 3",
+        ),
     ],
 )
 def test_fault_without_effect_or_bound_names_the_command_to_give(given: str, next_step: str) -> None:

@@ -96,7 +96,7 @@ def test_what_is_keyed_by_the_detail_is_proved(proved: Prover) -> None:
 
 
 def test_what_is_keyed_by_the_id_of_an_event_of_aws_is_proved(proved: Prover) -> None:
-    event = json.dumps({"source": "aws.s3", "detail-type": "Object Created", "detail": {"id": 1}})
+    event = json.dumps({"source": "aws.ec2", "detail-type": "Instance State-change", "detail": {"id": 1}})
 
     assert proved(keyed_by_event, trigger=BUS, faults=2, bodies=(event,)).counterexample is None
 

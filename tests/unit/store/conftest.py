@@ -54,6 +54,9 @@ class NoServices:
     ) -> Caller:
         raise AssertionError("no role is assumed here")
 
+    def holder_id(self, tx: Transaction, caller: Caller) -> str:
+        raise AssertionError("nobody is named here")
+
     def publish_event(self, tx: Transaction, scope: Scope, make: Callable[[], OwnEvent]) -> None:
         raise AssertionError("no service tells anything here")
 

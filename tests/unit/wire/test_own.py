@@ -185,7 +185,10 @@ def test_long_refusal_shows_its_beginning() -> None:
         ("GetRun", "GET /_redrive/runs/{id} takes nothing else."),
         (
             "AddFault",
-            "POST /_redrive/faults takes target and may have error, message, times, rate, latency_s in its JSON body.",
+            (
+                "POST /_redrive/faults takes target and may have error, message, times, rate, latency_s, s3, event "
+                "in its JSON body."
+            ),
         ),
         ("ListFaults", "GET /_redrive/faults takes nothing."),
     ],

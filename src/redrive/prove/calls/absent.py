@@ -1,4 +1,4 @@
-"""Made-up answers where the engine serves a service, but not the parameter, the secret or the key that is asked for.
+"""Made-up answers where the engine serves a service, but not the parameter, the bucket or the key that is asked for.
 
 A handler takes its configuration from these services. Seldom is a template at hand that declares all of it, so an
 error would end the handler before its work begins. See `outside` for the answers of services that are not served.
@@ -21,6 +21,7 @@ _ABSENT = MappingProxyType(
     {
         "ecr": _ELSEWHERE | {"RepositoryNotFoundException"},
         "kms": _ELSEWHERE | {"InvalidCiphertextException", "NotFoundException"},
+        "s3": frozenset({"NoSuchBucket"}),
         "secretsmanager": _ELSEWHERE | {"ResourceNotFoundException"},
         "ssm": _ELSEWHERE | {"ParameterNotFound", "ParameterVersionNotFound"},
     }

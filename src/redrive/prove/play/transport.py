@@ -274,7 +274,11 @@ def _written(model: botocore.model.OperationModel, params: Params) -> HttpReques
         body = urlencode(body, doseq=True)
         headers.setdefault("content-type", "application/x-www-form-urlencoded; charset=utf-8")
     query = urlencode(made["query_string"] or {}, doseq=True)
-    return HttpRequest(made["method"], made["url_path"], query, headers, body_of(body))
+    path = made["url_path"]
+    if "authPath" in model.http:
+        # Clients of S3 take the bucket out of the paths of their model, to write it into the host.
+        path = f"/{params['Bucket']}{'' if path == '/' else path}"
+    return HttpRequest(made["method"], path, query, headers, body_of(body))
 
 
 def _concluded(asked: Asked, response: HttpResponse, parsed: dict[str, object]) -> object:

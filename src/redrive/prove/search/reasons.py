@@ -104,7 +104,7 @@ def _said(performance: Performance) -> str:
 
 def _message_told(performance: Performance) -> str:
     bodies = performance.trigger.bodies
-    if performance.trigger.kind is Kind.LAMBDA:
+    if performance.trigger.kind in {Kind.LAMBDA, Kind.S3}:
         return (
             f"It was invoked with the event\n    {bodies[0][:BODY_CHARS_MAX]}\n  Give it the event that it expects "
             "(--event FILE), and its tables (--template)."
@@ -126,9 +126,10 @@ def _message_told(performance: Performance) -> str:
     if which == "the event" and _is_direct(bodies[0]):
         return (
             f"The event arrives as the body of an SQS message, in {_FROM_BODY}. A function that EventBridge invokes is "
-            "proved with --trigger eventbridge, one that a stream feeds with --trigger kinesis or dynamodb, and one "
-            "that others invoke asynchronously with --trigger lambda. For any other, prove one that takes the event "
-            f"from there: lambda event, context: handler(json.loads({_FROM_BODY}), context)."
+            "proved with --trigger eventbridge, one that S3 invokes with --trigger s3, one that a stream feeds with "
+            "--trigger kinesis or dynamodb, and one that others invoke asynchronously with --trigger lambda. For any "
+            f"other, prove one that takes the event from there: lambda event, context: handler(json.loads({_FROM_BODY})"
+            ", context)."
         )
     return (
         f"It was given {which} as the body of an SQS message, in {_FROM_BODY}:\n    {body}\n  Give it the message that "

@@ -39,6 +39,12 @@ _TRUST = {
 }
 
 
+_REPEATING = "aws.s3"
+"""The source of events that says of itself that it may tell an event twice; the two differ in the event's id alone.
+
+Source: https://docs.aws.amazon.com/AmazonS3/latest/userguide/EventNotifications.html
+"""
+
 DATA_MEMBERS = frozenset({"partitionKey", "data"})
 """The members of the body of a record of Kinesis."""
 
@@ -51,11 +57,12 @@ class Kind(enum.Enum):
     LAMBDA = "lambda"
     KINESIS = "kinesis"
     DYNAMODB = "dynamodb"
+    S3 = "s3"
 
     @property
     def is_direct(self) -> bool:
         """Whether events invoke the function asynchronously, without a queue of the user's in front of it."""
-        return self in {Kind.EVENTBRIDGE, Kind.LAMBDA}
+        return self in {Kind.EVENTBRIDGE, Kind.LAMBDA, Kind.S3}
 
     @property
     def is_stream(self) -> bool:
@@ -102,14 +109,15 @@ class Trigger:
     def event_id(self, number: int) -> str:
         """The id of an event that its producer may publish again, if the function is given the id; otherwise empty.
 
-        AWS's own services are not taken for producers that do so.
+        Of AWS's own services only S3 is taken for a producer that does so: it tells at least once.
         """
         if self.kind is not Kind.EVENTBRIDGE:
             return ""
         event = json.loads(self.given[number])
         event_id = str(event.get("id", "")) if isinstance(event, dict) else ""
-        is_custom = bool(event_id) and not str(event.get("source", "")).startswith("aws.")
-        return event_id if is_custom and event_id in self.bodies[number] else ""
+        source = str(event.get("source", "")) if event_id else ""
+        may_repeat = bool(event_id) and (not source.startswith("aws.") or source == _REPEATING)
+        return event_id if may_repeat and event_id in self.bodies[number] else ""
 
     @property
     def work_texts(self) -> tuple[str, ...]:

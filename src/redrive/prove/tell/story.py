@@ -37,31 +37,35 @@ _RECORD_KEY = (
 )
 _CHANGE_KEY = "take the record's eventID as the key, or its table's key with a version; never the request id"
 _CALL_KEY = "take a part of the event as the key; never the request id, which a second call changes"
+_NOTIFICATION_KEY = (
+    "take bucket, key, versionId and sequencer of the record as the key; its eventTime and eTag may be those of "
+    "another change, and a duplicate changes the request id"
+)
 _ORDER = (
     "A record that comes again may come after newer ones that were done: write under a condition that refuses what is "
     "older, such as a version. "
 )
 _KEYS = {
     Kind.SQS: _MESSAGE_KEY, Kind.EVENTBRIDGE: _EVENT_KEY, Kind.LAMBDA: _CALL_KEY, Kind.KINESIS: _RECORD_KEY,
-    Kind.DYNAMODB: _CHANGE_KEY,
+    Kind.DYNAMODB: _CHANGE_KEY, Kind.S3: _NOTIFICATION_KEY,
 }  # fmt: skip
 _RECORD = "record"
 _GIVEN = {
     Kind.SQS: "message", Kind.EVENTBRIDGE: "event, as the request", Kind.LAMBDA: "event, as the request",
-    Kind.KINESIS: _RECORD, Kind.DYNAMODB: _RECORD,
+    Kind.KINESIS: _RECORD, Kind.DYNAMODB: _RECORD, Kind.S3: "event, as the request",
 }  # fmt: skip
 _KEPT = "Lambda keeps its event for a retry"
 _BLOCKED = "its records block their shard until they are done or given up"
 _AFTER_FAILURE = {
     Kind.SQS: "its message stays in the queue", Kind.EVENTBRIDGE: _KEPT, Kind.LAMBDA: _KEPT, Kind.KINESIS: _BLOCKED,
-    Kind.DYNAMODB: _BLOCKED,
+    Kind.DYNAMODB: _BLOCKED, Kind.S3: _KEPT,
 }  # fmt: skip
 _REQUEST_AGAIN = "Lambda invokes the function once more with the very request that run {run} works on"
 _BATCH_AGAIN = "the very batch that run {run} works on is read a second time, and given to another run"
 _SHOWN = {
     Kind.SQS: "the very message that run {run} works on is handed out a second time",
     Kind.EVENTBRIDGE: _REQUEST_AGAIN, Kind.LAMBDA: _REQUEST_AGAIN, Kind.KINESIS: _BATCH_AGAIN,
-    Kind.DYNAMODB: _BATCH_AGAIN,
+    Kind.DYNAMODB: _BATCH_AGAIN, Kind.S3: _REQUEST_AGAIN,
 }  # fmt: skip
 _INVOKED_AGAIN = "the function is invoked again with the events of the dead letters"
 _READ_AGAIN = "the records that the dead letters name are read from the stream, and the function is invoked with them"
@@ -72,6 +76,8 @@ _COMES = {
     "request id",
     (Act.DUPLICATE, Kind.LAMBDA): "the caller invokes the function a second time: the same event, and another request "
     "id",
+    (Act.DUPLICATE, Kind.S3): "S3 tells of the change a second time: the same record with the same sequencer, and "
+    "another request id",
     (Act.DUPLICATE, Kind.KINESIS): "the producer puts the record a second time: the same data, and another sequence "
     "number",
     (Act.REPUBLISH, Kind.EVENTBRIDGE): "the producer publishes the event a second time: the same detail, and another "
@@ -79,6 +85,7 @@ _COMES = {
     (Act.REDRIVE, Kind.SQS): "the dead letters are redriven: they return to the queue under new message ids",
     (Act.REDRIVE, Kind.EVENTBRIDGE): _INVOKED_AGAIN,
     (Act.REDRIVE, Kind.LAMBDA): _INVOKED_AGAIN,
+    (Act.REDRIVE, Kind.S3): _INVOKED_AGAIN,
     (Act.REDRIVE, Kind.KINESIS): _READ_AGAIN,
     (Act.REDRIVE, Kind.DYNAMODB): _READ_AGAIN,
     (Act.REREAD, Kind.KINESIS): _REREAD,

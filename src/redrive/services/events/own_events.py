@@ -41,7 +41,8 @@ def publish_read_call(tx: Transaction, scope: Scope, make: Callable[[], OwnEvent
 def _event(tx: Transaction, scope: Scope, own: OwnEvent) -> Event:
     event_id = new_row_id(tx.entropy, tx.now)
     document = envelope(
-        id=event_id, detail_type=own.detail_type, source=own.source, scope=scope, at=tx.now,
+        id=event_id, detail_type=own.detail_type, source=own.source, scope=scope,
+        at=tx.now if own.at is None else own.at,
         resources=list(own.resources), detail=own.detail,
     )  # fmt: skip
     return Event(event_id, document)

@@ -62,7 +62,7 @@ def assume_role(
     role = find_role(tx, role_arn)
     is_trusted = role is not None and _always_trusts(role.trust, role_arn, service)
     if role is not None and not is_trusted:
-        context = moment(tx.now, region) | ({} if source_arn is None else _source(source_arn))
+        context = moment(tx.now, region) | ({} if source_arn is None else _source(source_arn, role.account))
         request = AccessRequest(ASSUME_ROLE, role_arn, PrincipalInfo.aws_service(service), context)
         is_trusted = isinstance(decide(request, (), parsed(role.trust, PolicyKind.TRUST)), Allowed)
     if role is None or not is_trusted:
@@ -155,7 +155,7 @@ def _authorize_service(
     """Refuse what the resource's policy does not allow to an AWS service. Errors: AccessDeniedException."""
     if _always_serves(policy, caller.service, action, resource):
         return
-    source = _source(caller.source_arn) if caller.source_arn else NO_CONTEXT
+    source = _source(caller.source_arn, caller.account) if caller.source_arn else NO_CONTEXT
     keys = {**moment(tx.now, caller.region), **source, **context}
     request = AccessRequest(action, resource, PrincipalInfo.aws_service(caller.service), keys)
     decision = decide(request, (), _resource_policy(policy))
@@ -314,6 +314,9 @@ def moment(now: Instant, region: str) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _source(arn: str) -> dict[str, tuple[str, ...]]:
-    """Return the condition keys that name the resource for which a service acts."""
-    return {"aws:SourceArn": (arn,), "aws:SourceAccount": (Arn.parse(arn).account,)}
+def _source(arn: str, account: str) -> dict[str, tuple[str, ...]]:
+    """Return the condition keys that name the resource for which a service acts in an account.
+
+    The ARN of a bucket names no account.
+    """
+    return {"aws:SourceArn": (arn,), "aws:SourceAccount": (Arn.parse(arn).account or account,)}

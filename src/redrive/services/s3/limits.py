@@ -21,3 +21,11 @@ PART_BYTES_MIN = 5 * 1024 * 1024
 PUT_BYTES_MAX = 5 * 1024**3
 COPY_BYTES_MAX = 5 * 1024**3
 OBJECT_BYTES_MAX = 50 * 1024**4
+
+# Source: https://docs.aws.amazon.com/AmazonS3/latest/userguide/notification-how-to-filtering.html
+NOTIFICATIONS_MAX = 100
+FILTER_VALUE_BYTES_MAX = 1024
+
+AT_ONCE_MAX = 100
+"""How many queues get a notification in the transaction that makes it. A bucket has no more configurations."""
+SENT_TOGETHER_MAX = 10

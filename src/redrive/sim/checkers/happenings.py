@@ -318,11 +318,29 @@ class ChangesRead:
     changes: Sequence[tuple[str, Document | None, Document | None]]
 
 
+@dataclass(frozen=True, slots=True)
+class ObjectChanged:
+    """An object was put or deleted. `content` is its ETag, which no two puts share; empty if it was deleted."""
+
+    key: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectTold:
+    """A destination of S3 has a notification, in this queue."""
+
+    queue: str
+    key: str
+    sequencer: str
+    content: str
+
+
 Happening = (
     Tried | Accepted | Received | GroupReceived | Deleting | Handled | Occurred | Reached | DeadLettered | HistoryRead
     | Measured | Recorded | Took | Settled | Forgot | RuleSet | Published | ReplayStarted | Arrived | RuleHistoryRead
     | ReplayCancelled | ReplayRead | Lined | Rang | Streamed | Mapped | Unmapped | StreamRun | WindowEnded | StreamRead
-    | ItemWritten | TableRead | ChangesRead
+    | ItemWritten | TableRead | ChangesRead | ObjectChanged | ObjectTold
 )  # fmt: skip
 
 

@@ -38,6 +38,7 @@ from redrive.sim.users.publishers import rule_arn
 from redrive.sim.users.resources import Resources, arn_of
 from redrive.sim.users.shop import HITS, HITS_LETTERS, open_shop
 from redrive.sim.users.streams import Streams
+from redrive.sim.users.uploads import open_uploads
 from redrive.sim.world import Simulation
 
 LAMBDA_LETTER = ("RequestID", "ErrorCode", "ErrorMessage")
@@ -64,6 +65,7 @@ AGES_S_DRAWN = (60, 300, 3_600)
 BUS_SHARE = 0.5
 EXCHANGE_SHARE = 0.2
 STREAMS_SHARE = 0.25
+UPLOADS_SHARE = 0.25
 SETTLING_MS = 24 * HOUR_MS
 """How long all work may take to end after the weather."""
 
@@ -108,6 +110,8 @@ class Workload(Resources):
             self.exchange()
         if self.fork("with streams").chance(STREAMS_SHARE):
             self.streams()
+        if self.fork("with uploads").chance(UPLOADS_SHARE):
+            self.uploads()
         if self.schedules_made:
             simulation, dice = self.simulation, self.fork("editor")
             editor = Editor(simulation, simulation.client("editor"), self.schedules_made, dice=dice, until=self.until)
@@ -143,6 +147,10 @@ class Workload(Resources):
         """Streams of Kinesis and of a table, with functions that are mapped to them."""
         self._streams = Streams(self, self.fork("streams"))
         self._streams.open()
+
+    def uploads(self) -> None:
+        """A bucket that tells a queue and the default bus."""
+        open_uploads(self, self.fork("uploads"))
 
     def mail(self) -> None:
         """Producers, a queue with a dead-letter queue, consumers that are sometimes too slow."""

@@ -10,15 +10,28 @@ from tests.unit.services.redrive.conftest import Office
 
 FAULT: dict[str, Any] = {"target": "arn:aws:sqs:*:*:orders", "error": "ThrottlingException", "times": 2}
 
+TOLD: dict[str, Any] = {"target": "arn:aws:s3:::uploads/*", "rate": 0.5}
+
 
 def test_fault_is_answered_and_listed_as_it_was_added(office: Office) -> None:
     added = office.call("AddFault", **FAULT, latency_s=1.5)
 
     assert added == {
         "id": added["id"], "target": FAULT["target"], "error": "ThrottlingException", "message": None, "times": 2,
-        "rate": None, "latency_s": 1.5, "struck": 0, "state": "armed",
+        "rate": None, "latency_s": 1.5, "s3": None, "event": None, "struck": 0, "state": "armed",
     }  # fmt: skip
     assert office.call("ListFaults") == {"faults": [added]}
+
+
+def test_fault_of_what_s3_tells_is_answered_and_cleared_like_others(office: Office) -> None:
+    added = office.call("AddFault", **TOLD, s3="duplicate", event="s3:ObjectCreated:*", latency_s=5)
+
+    assert added == {
+        "id": added["id"], "target": TOLD["target"], "error": None, "message": None, "times": None, "rate": 0.5,
+        "latency_s": 5, "s3": "duplicate", "event": "s3:ObjectCreated:*", "struck": 0, "state": "armed",
+    }  # fmt: skip
+    assert office.call("ListFaults") == {"faults": [added]}
+    assert office.call("ClearFault", id=added["id"]) == {"cleared": 1}
 
 
 def test_fault_that_has_struck_as_often_as_it_may_is_spent(office: Office) -> None:
@@ -55,6 +68,12 @@ def test_faults_are_cleared_by_id_or_all_at_once(office: Office) -> None:
         ({"target": "*", "error": "X", "rate": 0.0}, "such a fault would never strike"),
         ({"target": "*", "times": 1, "latency_s": 86_401.0}, "at 'latency_s' failed"),
         ({"target": "*", "times": 1}, "nothing would happen"),
+        ({"target": "*", "times": 1, "s3": "delay"}, "nothing would happen"),
+        ({"target": "*", "times": 1, "s3": "lost"}, "at 's3' failed"),
+        ({"target": "*", "times": 1, "s3": "duplicate", "error": "X"}, "but never fails"),
+        ({"target": "arn:aws:sqs:*:*:q", "times": 1, "s3": "duplicate"}, "names no objects of S3"),
+        ({**TOLD, "s3": "duplicate", "event": "ObjectMoved"}, "S3 has no event ObjectMoved"),
+        ({**TOLD, "error": "X", "event": "ObjectCreated:*"}, "has an event, but it strikes calls"),
     ],
 )
 def test_fault_that_is_half_described_is_refused_and_none_is_added(fault: Any, said: str, office: Office) -> None:

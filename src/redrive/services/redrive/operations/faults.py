@@ -20,13 +20,15 @@ def list_faults(tx: Transaction, caller: Caller) -> Document:
 @own_operation("AddFault")
 def add_fault(
     tx: Transaction, caller: Caller, *, target: str, error: str = "", message: str = "", times: int | None = None,
-    rate: float | None = None, latency_s: float = 0,
+    rate: float | None = None, latency_s: float = 0, s3: str = "", event: str = "",
 ) -> Document:  # fmt: skip
-    """Let calls to a target fail or be slow from now on.
+    """Let calls to a target fail or be slow from now on; or double, reorder or delay what S3 tells of objects.
 
     Errors: AccessDeniedException; ValidationException (an incomplete description).
     """
-    fault = fault_of(target, error=error, message=message, times=times, rate=rate, latency_s=latency_s)
+    fault = fault_of(
+        target, error=error, message=message, times=times, rate=rate, latency_s=latency_s, s3=s3, event=event
+    )
     return fault_document(faults.add_fault(tx, fault), struck=0)
 
 
