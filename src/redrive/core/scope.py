@@ -2,7 +2,25 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 from dataclasses import dataclass
+
+ANONYMOUS = "anonymous"
+"""The account and the name of a caller whom nobody knows. AWS gives this word to such callers in CloudTrail."""
+
+
+ACCOUNTS_KEPT = 1_024
+"""Size of the cache of canonical users."""
+
+
+@functools.lru_cache(maxsize=ACCOUNTS_KEPT)
+def canonical_user(account: str) -> str:
+    """The id by which S3 knows an account: 64 hexadecimal digits.
+
+    Source: https://docs.aws.amazon.com/accounts/latest/reference/manage-acct-identifiers.html
+    """
+    return hashlib.sha256(f"canonical user {account}".encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +41,8 @@ class Caller:
     With `role_arn`, the caller is a session of that role; with `user_arn`, that IAM user or a session of the user:
     their policies decide. With `service` (`events.amazonaws.com`), an AWS service calls for the resource `source_arn`
     in the account: only the policy of what it calls decides. With none of them, the caller is the account itself,
-    which may do everything in the account.
+    which may do everything in the account. With `is_anonymous`, nobody has signed a request of a service that knows
+    such callers (S3): only the policy of what is called decides.
     With `invoked_by` (`cloudformation.amazonaws.com`), that AWS service makes the call for the caller.
     `host` is the host name in the caller's request, for answers that contain URLs. `trace_header` is X-Ray's; empty if
     there is none.
@@ -39,11 +58,12 @@ class Caller:
     service: str = ""
     source_arn: str = ""
     invoked_by: str = ""
+    is_anonymous: bool = False
 
     @property
     def is_account(self) -> bool:
         """Whether the caller is the account itself, its root."""
-        return self.role_arn is None and self.user_arn is None and not self.service
+        return self.role_arn is None and self.user_arn is None and not self.service and not self.is_anonymous
 
     @property
     def account(self) -> str:
@@ -56,6 +76,8 @@ class Caller:
     @property
     def principal_arn(self) -> str:
         """The caller's name in AWS's messages: the account's root, a user, `…:assumed-role/ROLE/SESSION`, a service."""
+        if self.is_anonymous:
+            return ANONYMOUS
         if self.service:
             return self.service
         if self.role_arn is None:

@@ -1,6 +1,6 @@
 """The caller of a request, and whether the signature is genuine.
 
-    no signature         the account itself; refused where signatures are required
+    no signature         the account itself; refused where signatures are required. To S3: nobody in particular
     --key                the root of its account
     session token        a session of a role, a user or an account; only this store can make the token
     AKIA… of this store  an IAM user, whom the step looks up: once a key's deletion is committed, the key is refused
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from redrive.core.clock import Clock, Instant
 from redrive.core.errors import ServiceError
-from redrive.core.scope import Caller, Scope
+from redrive.core.scope import ANONYMOUS, Caller, Scope
 from redrive.core.sessions import SESSION_KEY_PREFIX, USER_KEY_PREFIX, Issuer, Session, is_own_token
 from redrive.wire.message import HttpRequest
 from redrive.wire.signatures.sigv4 import Credential, credential_of, session_token, signature_of
@@ -26,6 +26,9 @@ from redrive.wire.signatures.verify import verify
 
 DEFAULT_REGION = "us-east-1"
 DEFAULT_HOST = "127.0.0.1:4566"
+KNOWS_STRANGERS = "s3"
+"""The service whose resources may be open to callers who do not sign."""
+
 _ACCOUNT = re.compile(r"[0-9]{12}")
 _PREFIXES = (USER_KEY_PREFIX, SESSION_KEY_PREFIX)
 
@@ -77,6 +80,8 @@ class Identity:
         if credential is not None and self.requires_signatures:
             return self._verified(request, request_id, credential, token, service, wordy=wordy)
         host = request.headers.get("host", DEFAULT_HOST)
+        if credential is None and token is None and service == KNOWS_STRANGERS:
+            return Signer(Caller(Scope(ANONYMOUS, DEFAULT_REGION), request_id, host=host, is_anonymous=True))
         if credential is None:
             if self.requires_signatures:
                 message = "Request is missing Authentication Token"

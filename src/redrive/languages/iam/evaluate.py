@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import assert_never
 
+from redrive.core.scope import canonical_user
 from redrive.languages.iam.model import (
     Condition,
     Effect,
@@ -81,8 +82,8 @@ def decide(
     """Decide a request as IAM does.
 
     A Deny anywhere takes precedence. Otherwise, within one account an Allow of the identity's or the resource's policy
-    is sufficient, except that a trust policy must always allow; across accounts both must allow; an AWS service has
-    only the resource's policy.
+    is sufficient, except that a trust policy must always allow; across accounts both must allow; an AWS service
+    and an anonymous caller have only the resource's policy.
     """
     question = _Question.of(request)
     trust_or_resource = PolicySource.TRUST if _is_trust(resource_policy) else PolicySource.RESOURCE
@@ -93,10 +94,10 @@ def decide(
         for statement in question.covered(policy, Effect.DENY):
             return ExplicitDeny(statement, source)
     reach, granted = question.grant(resource_policy)
-    needs_resource = request.is_cross_account or request.principal.service is not None or _is_trust(resource_policy)
+    needs_resource = request.is_cross_account or request.principal.has_no_policies or _is_trust(resource_policy)
     if reach is Reach.NOT and needs_resource:
         return ImplicitDeny(trust_or_resource)
-    if request.principal.service is not None or (reach is Reach.EXACT and not request.is_cross_account):
+    if request.principal.has_no_policies or (reach is Reach.EXACT and not request.is_cross_account):
         return Allowed(granted)
     if reach < Reach.NAMED or request.is_cross_account:
         granted = question.first_allow(identity_policies)
@@ -228,6 +229,8 @@ def _reach_of_listed(principals: Principals, asking: PrincipalInfo) -> Reach:
     if asking.service is not None:
         named = asking.service in principals.service or "*" in principals.aws
         return Reach.NAMED if named else Reach.NOT
+    if principals.canonical_user and canonical_user(asking.account) in principals.canonical_user:
+        return Reach.ACCOUNT
     return max((_reach_of_arn(listed, asking) for listed in principals.aws), default=Reach.NOT)
 
 

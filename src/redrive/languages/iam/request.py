@@ -48,7 +48,7 @@ def passed_to(service: str, resource: str) -> Context:
 
 @dataclass(frozen=True, slots=True)
 class PrincipalInfo:
-    """The principal of a request. Make one with `session`, `user`, `root` or `aws_service`.
+    """The principal of a request. Make one with `session`, `user`, `root`, `aws_service` or `anonymous`.
 
     `arn` is the ARN in AWS's messages; `role_arn` is the role of a session.
     """
@@ -57,6 +57,7 @@ class PrincipalInfo:
     account: str
     role_arn: str | None = None
     service: str | None = None
+    is_anonymous: bool = False
 
     @classmethod
     def session(cls, role_arn: str, session_name: str) -> PrincipalInfo:
@@ -84,6 +85,16 @@ class PrincipalInfo:
         """An AWS service on its own behalf, `events.amazonaws.com`."""
         return cls(name, "", service=name)
 
+    @classmethod
+    def anonymous(cls) -> PrincipalInfo:
+        """Somebody who has not signed."""
+        return cls("", "", is_anonymous=True)
+
+    @property
+    def has_no_policies(self) -> bool:
+        """Whether no identity policy can exist, so that the resource's policy decides alone."""
+        return self.service is not None or self.is_anonymous
+
     @property
     def is_root(self) -> bool:
         """Whether this is the account itself, which needs no identity policy."""
@@ -96,6 +107,8 @@ class PrincipalInfo:
         """
         if self.service is not None:
             return {"aws:PrincipalIsAWSService": ("true",), "aws:PrincipalServiceName": (self.service,)}
+        if self.is_anonymous:
+            return {"aws:PrincipalIsAWSService": ("false",), "aws:PrincipalType": ("Anonymous",)}
         keys: dict[str, tuple[str, ...]] = {
             "aws:PrincipalIsAWSService": ("false",),
             "aws:PrincipalAccount": (self.account,),
