@@ -11,6 +11,7 @@ from redrive.services.s3.changing import change_members, set_setting
 from redrive.services.s3.model.bucket import Bucket
 from redrive.services.s3.model.condition_keys import retention_keys
 from redrive.services.s3.model.errors import malformed_xml
+from redrive.services.s3.model.keys import key_bytes
 from redrive.services.s3.model.lock import (
     COMPLIANCE,
     HOLD,
@@ -95,6 +96,7 @@ def put_object_retention(
     _require_lock(found)
     if wanted is not None:
         check_until(wanted.until, tx.now)
+    tx.objects.reserve(found.bucket_id, key_bytes(key))
     version = read_version(tx, caller, found, key, version_id, method="PUT")
     members = record_of(version.document).members
     if is_loosened(members, wanted, tx.now):
@@ -144,6 +146,7 @@ def put_object_legal_hold(
         params={"object_lock_legal_hold_status": status},
     )  # fmt: skip
     _require_lock(found)
+    tx.objects.reserve(found.bucket_id, key_bytes(key))
     version = read_version(tx, caller, found, key, version_id, method="PUT")
     change_members(tx, found, version, {**record_of(version.document).members, HOLD: status})
     return {}
