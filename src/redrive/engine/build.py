@@ -40,6 +40,7 @@ from redrive.services.lambda_.source import LambdaSource
 from redrive.services.lambda_.urls import serve_url
 from redrive.services.lambda_.workers.mappings import MappingWorker
 from redrive.services.lambda_.workers.streams import StreamMappingWorker
+from redrive.services.s3.workers.lifecycle import LifecycleWorker
 from redrive.services.scheduler.misspellings import log_misspellings
 from redrive.services.scheduler.model.executions import ExecutionIds
 from redrive.services.scheduler.source import SchedulerSource
@@ -280,6 +281,7 @@ def build_workers(
         ExpiryWorker(),
         GroupDeletionWorker(),
         KeyWorker(),
+        LifecycleWorker(),
         MacroWorker(),
         MappingWorker([queues], log),
         MetricsWorker([QueueSampler()]),

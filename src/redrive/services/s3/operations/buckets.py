@@ -16,6 +16,7 @@ from redrive.delivery.operation import operation
 from redrive.languages.iam import Context, request_tags
 from redrive.services.s3 import limits
 from redrive.services.s3.access import authorize_account, bucket_of
+from redrive.services.s3.expiring import forget
 from redrive.services.s3.model.acl import AclRequest, acl_request, is_public, read_grants
 from redrive.services.s3.model.bucket import BUCKETS, Bucket, bucket_arn
 from redrive.services.s3.model.bucket_tags import read_bucket_tags
@@ -151,6 +152,7 @@ def delete_bucket(
             message += ". You must delete all versions in the bucket."
         raise ServiceError("BucketNotEmpty", message, http_status=409, members={"BucketName": bucket})
     tx.resources.delete(Bucket, BUCKETS, bucket)
+    forget(tx, bucket)
     return {}
 
 

@@ -7,6 +7,7 @@ from redrive.core.scope import Caller
 from redrive.delivery.operation import operation
 from redrive.services.s3.access import bucket_of
 from redrive.services.s3.changing import set_setting
+from redrive.services.s3.expiring import forget
 from redrive.services.s3.model.lifecycle import ALL_128K, LIFECYCLE, TIMER, next_midnight
 from redrive.services.s3.model.lifecycle_rules import check_minimum, read_rules
 from redrive.services.s3.model.refusals import not_set
@@ -61,5 +62,5 @@ def delete_bucket_lifecycle(
     """
     found = bucket_of(tx, caller, bucket, "s3:PutLifecycleConfiguration", expected_owner=expected_bucket_owner)
     set_setting(tx, found, LIFECYCLE, None)
-    tx.timers.clear(TIMER, bucket)
+    forget(tx, bucket)
     return {}
