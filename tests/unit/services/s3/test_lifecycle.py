@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from redrive.core.clock import DAY_MS, HOUR_MS, parse_instant
+from redrive.services.s3.model.bucket import BUCKETS, Bucket
 from redrive.services.s3.model.lifecycle import midnight_after
+from redrive.store.api import Transaction
 from tests.unit.services.s3.desk import Desk
 
 EXPIRES = {"Expiration": {"Days": 1}}
@@ -39,8 +42,12 @@ def versions(desk: Desk) -> tuple[list[str], list[str]]:
 
 
 def keep_versions(desk: Desk) -> None:
-    configuration = {"Status": "Enabled"}
-    desk.call("PutBucketVersioning", Bucket="docs", VersioningConfiguration=configuration)
+    def enable(tx: Transaction) -> None:
+        bucket = tx.resources.get(Bucket, BUCKETS, "docs")
+        assert bucket is not None
+        tx.resources.put(BUCKETS, replace(bucket, versioning="Enabled"))
+
+    desk.world.store.run(enable)
 
 
 @pytest.mark.parametrize(
