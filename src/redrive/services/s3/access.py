@@ -24,7 +24,7 @@ from redrive.services.s3.model.keys import key_bytes
 from redrive.services.s3.model.policies import deciding_policy, has_acls
 from redrive.services.s3.model.record import Record, record_of
 from redrive.services.s3.model.refusals import OWNER_DIGITS, access_denied, wrong_owner_form
-from redrive.services.s3.model.regions import wrong_region
+from redrive.services.s3.model.regions import REGION_HEADER, wrong_region
 from redrive.services.s3.versions import find_version, named_version
 from redrive.store.api import NO_CONTEXT, Transaction
 
@@ -103,7 +103,7 @@ def authorize(
     except ServiceError as error:
         grants = _object_grants(tx, asked)
         if not grants:
-            raise refusal(error, asked.resource, is_own=caller.account == bucket.account) from None
+            raise _refusal_of(error, asked, caller) from None
         _decide_by_grants(tx, caller, asked, grants)
 
 
@@ -140,6 +140,13 @@ def refusal(error: ServiceError, resource: str, *, is_own: bool) -> ServiceError
     return access_denied(told) if is_own else access_denied()
 
 
+def _refusal_of(error: ServiceError, asked: _Asked, caller: Caller) -> ServiceError:
+    """A refusal about a bucket; its header says where the bucket is, for tools that look for it."""
+    refused = refusal(error, asked.resource, is_own=caller.account == asked.bucket.account)
+    refused.members = {**refused.members, REGION_HEADER: asked.bucket.region}
+    return refused
+
+
 def check_owner(bucket: Bucket, expected: str) -> None:
     """Refuse another owner than the expected one. Errors: AccessDenied; InvalidBucketOwnerAWSAccountID."""
     if len(expected) != OWNER_DIGITS or not expected.isdecimal():
@@ -161,7 +168,7 @@ def _decide_by_grants(tx: Transaction, caller: Caller, asked: _Asked, grants: Se
     try:
         _decide(tx, caller, asked, deciding_policy(asked.bucket, asked.key, grants))
     except ServiceError as error:
-        raise refusal(error, asked.resource, is_own=caller.account == asked.bucket.account) from None
+        raise _refusal_of(error, asked, caller) from None
 
 
 def _context(tx: Transaction, asked: _Asked) -> Context:

@@ -86,9 +86,7 @@ def test_default_retention_is_given_to_what_is_written_from_then_on(desk: Desk) 
 def test_version_under_compliance_is_deleted_by_nobody_before_its_time(desk: Desk) -> None:
     version = put(desk, **retained(desk, "COMPLIANCE", 2))
 
-    refused = desk.refusal(
-        "DeleteObject", Bucket="kept", Key="a", VersionId=version, BypassGovernanceRetention=True
-    )
+    refused = desk.refusal("DeleteObject", Bucket="kept", Key="a", VersionId=version, BypassGovernanceRetention=True)
     desk.world.advance(days=2)
 
     assert (refused.code, refused.message) == ("AccessDenied", PROTECTED)

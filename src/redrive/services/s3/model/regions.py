@@ -14,6 +14,9 @@ from redrive.core.errors import ServiceError
 FIRST = "us-east-1"
 """The Region that is written as no Region."""
 
+REGION_HEADER = "x-amz-bucket-region"
+"""The header of an answer that says where a bucket is, as a member of an error."""
+
 _REGION = re.compile(r"[a-z]{2}(?:-[a-z]+)+-\d")
 _OLD_NAMES = {"EU": "eu-west-1"}
 
@@ -61,6 +64,7 @@ def wrong_region(bucket: str, region: str, signed_for: str, host: str) -> Servic
     An endpoint of one Region redirects for good; an endpoint without a Region, such as a server's own address, says
     which Region it expects in the signature. AWS's SDKs follow both: they sign for the Region in the answer.
     """
+    header = {REGION_HEADER: region}
     name = host.partition(":")[0]
     if name.endswith(f"s3.{signed_for}.amazonaws.com") and signed_for != FIRST:
         return ServiceError(
@@ -68,7 +72,7 @@ def wrong_region(bucket: str, region: str, signed_for: str, host: str) -> Servic
             "The bucket you are attempting to access must be addressed using the specified endpoint. "
             "Please send all future requests to this endpoint.",
             http_status=301,
-            members={"Endpoint": f"{bucket}.s3.{region}.amazonaws.com", "Bucket": bucket, "Region": region},
+            members={"Endpoint": f"{bucket}.s3.{region}.amazonaws.com", "Bucket": bucket, "Region": region, **header},
         )
     message = f"The authorization header is malformed; the region '{signed_for}' is wrong; expecting '{region}'"
-    return ServiceError("AuthorizationHeaderMalformed", message, http_status=400, members={"Region": region})
+    return ServiceError("AuthorizationHeaderMalformed", message, http_status=400, members={"Region": region, **header})
