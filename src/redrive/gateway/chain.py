@@ -127,6 +127,13 @@ class Gateway:
         except ServiceError as error:
             return _encoded_error(route, error, request_id)
 
+    def is_for(self, request: HttpRequest, service: str) -> bool:
+        """Whether a request is for an operation of a service."""
+        try:
+            return self._router.route(request).service.spec.name == service
+        except Unroutable:
+            return False
+
     def _open_url(self, request: HttpRequest, target: UrlTarget, request_id: str) -> UrlExchange | HttpResponse:
         """Identify who calls a function URL. What the URL itself decides is known in the step."""
         if not is_signed(request):
