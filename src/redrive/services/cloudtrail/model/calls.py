@@ -70,7 +70,8 @@ _DATA: Mapping[str, frozenset[str]] = MappingProxyType(
             "GetObjectLegalHold GetObjectRetention GetObjectTagging GetObjectTorrent HeadBucket HeadObject "
             "ListMultipartUploads ListObjectAnnotations ListObjects ListObjectsV2 ListObjectVersions ListParts "
             "PutObject PutObjectAcl PutObjectAnnotation PutObjectLegalHold PutObjectRetention PutObjectTagging "
-            "RenameObject RestoreObject SelectObjectContent UpdateObjectEncryption UploadPart UploadPartCopy WriteGetObjectResponse"
+            "RenameObject RestoreObject SelectObjectContent UpdateObjectEncryption UploadPart UploadPartCopy "
+            "WriteGetObjectResponse"
         ),
         "scheduler": frozenset(),
         "secretsmanager": frozenset(),
