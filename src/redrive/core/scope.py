@@ -6,8 +6,16 @@ import functools
 import hashlib
 from dataclasses import dataclass
 
-ANONYMOUS = "anonymous"
-"""The account and the name of a caller whom nobody knows. AWS gives this word to such callers in CloudTrail."""
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """One account in one region: the space in which resource names are unique."""
+
+    account: str
+    region: str
+
+    def __str__(self) -> str:
+        return f"{self.account}/{self.region}"
 
 
 ACCOUNTS_KEPT = 1_024
@@ -23,15 +31,8 @@ def canonical_user(account: str) -> str:
     return hashlib.sha256(f"canonical user {account}".encode()).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """One account in one region: the space in which resource names are unique."""
-
-    account: str
-    region: str
-
-    def __str__(self) -> str:
-        return f"{self.account}/{self.region}"
+ANONYMOUS = "anonymous"
+"""The account of a caller who has not signed, where AWS serves such callers: objects and functions that all may use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +42,7 @@ class Caller:
     With `role_arn`, the caller is a session of that role; with `user_arn`, that IAM user or a session of the user:
     their policies decide. With `service` (`events.amazonaws.com`), an AWS service calls for the resource `source_arn`
     in the account: only the policy of what it calls decides. With none of them, the caller is the account itself,
-    which may do everything in the account. With `is_anonymous`, nobody has signed a request of a service that knows
-    such callers (S3): only the policy of what is called decides.
+    which may do everything in the account.
     With `invoked_by` (`cloudformation.amazonaws.com`), that AWS service makes the call for the caller.
     `host` is the host name in the caller's request, for answers that contain URLs. `trace_header` is X-Ray's; empty if
     there is none.
@@ -58,12 +58,16 @@ class Caller:
     service: str = ""
     source_arn: str = ""
     invoked_by: str = ""
-    is_anonymous: bool = False
 
     @property
     def is_account(self) -> bool:
         """Whether the caller is the account itself, its root."""
-        return self.role_arn is None and self.user_arn is None and not self.service and not self.is_anonymous
+        return self.role_arn is None and self.user_arn is None and not self.service
+
+    @property
+    def is_anonymous(self) -> bool:
+        """Whether nobody has signed: only the policy of what is called can allow anything."""
+        return self.scope.account == ANONYMOUS
 
     @property
     def account(self) -> str:
@@ -76,10 +80,10 @@ class Caller:
     @property
     def principal_arn(self) -> str:
         """The caller's name in AWS's messages: the account's root, a user, `…:assumed-role/ROLE/SESSION`, a service."""
-        if self.is_anonymous:
-            return ANONYMOUS
         if self.service:
             return self.service
+        if self.is_anonymous:
+            return ANONYMOUS
         if self.role_arn is None:
             return self.user_arn or f"arn:aws:iam::{self.account}:root"
         role_name = self.role_arn.rsplit("/", 1)[-1]

@@ -35,7 +35,6 @@ from redrive.gateway.downloads import Downloads
 from redrive.gateway.function_urls import UrlExchange, UrlTarget, may_be_url, url_target
 from redrive.gateway.guard import Guard, Preflight, Refused
 from redrive.gateway.http.ports import Body, Reply, Upload
-from redrive.gateway.object_bodies import is_object_body, plan_of
 from redrive.gateway.refusals import OWN_PATH, own_refusal, refusal
 from redrive.gateway.storage import Commits
 from redrive.gateway.streaming import Streamer, topics_of
@@ -125,19 +124,22 @@ class App:
         self._uploads.close()
         self._downloads.close()
 
+    async def drain(self, *, grace_s: float) -> None:
+        """Wait until what lost uploads have written is deleted, after all connections are closed."""
+        await self._uploads.drain(grace_s=grace_s)
+
     def open_upload(self, head: HttpRequest, changed: Callable[[], None]) -> Upload | HttpResponse | None:
         """See OpenUpload in gateway/http/ports.py."""
         return self._uploads.open(head, changed)
 
     def _judge_upload(self, head: HttpRequest) -> Plan | HttpResponse | None:
         """How to receive a large body, or one of unknown length: what may not come at all is not written first."""
-        if not is_object_body(head):
-            return None
-        verdict = self._guard.judge(head)
-        # Browsers ask before a page's PUT: what comes here has passed the bucket's rules, which are asked again.
-        if isinstance(verdict, Refused) and not (verdict.is_by_origin and page_of(head) is not None):
-            return self._refused(head, verdict)
-        return plan_of(head)
+        plan = self._gateway.plan_upload(head)
+        if isinstance(plan, Plan) and isinstance(verdict := self._guard.judge(head), Refused):
+            # Browsers ask before a page's PUT: what comes here has passed the bucket's rules, which are asked again.
+            is_asked_again = verdict.is_by_origin and page_of(head) is not None
+            return plan if is_asked_again else self._refused(head, verdict)
+        return plan
 
     def _refuse(self, request: HttpRequest, error: ServiceError) -> HttpResponse:
         return errors_for(request).encode_error(error, new_uuid(self._entropy))

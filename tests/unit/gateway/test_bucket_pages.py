@@ -13,12 +13,12 @@ from redrive.testing.world import World
 from tests.unit.gateway.test_app import House
 
 PAGE = "https://shop.example"
-SIGNED = {
+SIGNED: Any = {
     "authorization": "AWS4-HMAC-SHA256 Credential=x/20250101/us-east-1/s3/aws4_request, SignedHeaders=a, Signature=0",
     "x-amz-date": "20250101T000000Z",
     "x-amz-content-sha256": "UNSIGNED-PAYLOAD",
 }
-RULES = [
+RULES: list[dict[str, Any]] = [
     {"AllowedMethods": ["GET"], "AllowedOrigins": ["https://*.example"], "AllowedHeaders": ["x-amz-*", "Authorization"],
      "ExposeHeaders": ["ETag"], "MaxAgeSeconds": 60},
     {"AllowedMethods": ["GET", "PUT"], "AllowedOrigins": ["*"], "AllowedHeaders": ["*"]},
@@ -52,7 +52,7 @@ def play() -> Iterator[Play]:
     world.close()
 
 
-def preflight(method: str, *headers: str, origin: str = PAGE) -> dict[str, str]:
+def preflight(method: str, *headers: str, origin: str = PAGE) -> Any:
     asked = {"access-control-request-headers": ", ".join(headers)} if headers else {}
     return {"origin": origin, "access-control-request-method": method, **asked}
 
@@ -150,7 +150,7 @@ def test_rules_of_a_bucket_open_no_other_service(play: Play) -> None:
     """A request whose path names an open bucket may be for another service, by its header."""
 
     async def scenario(house: House) -> None:
-        call = {"content-type": "application/x-amz-json-1.0", "x-amz-target": "AmazonSQS.CreateQueue"}
+        call: Any = {"content-type": "application/x-amz-json-1.0", "x-amz-target": "AmazonSQS.CreateQueue"}
         answer = await house.ask("PUT", "/open/a", b'{"QueueName": "q"}', **call, origin=PAGE)
         own = await house.ask("GET", "/_redrive/status", origin=PAGE)
 

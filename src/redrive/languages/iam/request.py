@@ -46,9 +46,12 @@ def passed_to(service: str, resource: str) -> Context:
     return {"iam:PassedToService": (service,), "iam:AssociatedResourceArn": (resource,)}
 
 
+_ANONYMOUS = "anonymous"
+
+
 @dataclass(frozen=True, slots=True)
 class PrincipalInfo:
-    """The principal of a request. Make one with `session`, `user`, `root`, `aws_service` or `anonymous`.
+    """The principal of a request. Make one with `session`, `user`, `root`, `anonymous` or `aws_service`.
 
     `arn` is the ARN in AWS's messages; `role_arn` is the role of a session.
     """
@@ -57,7 +60,6 @@ class PrincipalInfo:
     account: str
     role_arn: str | None = None
     service: str | None = None
-    is_anonymous: bool = False
 
     @classmethod
     def session(cls, role_arn: str, session_name: str) -> PrincipalInfo:
@@ -81,19 +83,19 @@ class PrincipalInfo:
         return cls(f"arn:aws:iam::{account}:root", account)
 
     @classmethod
+    def anonymous(cls) -> PrincipalInfo:
+        """Somebody who has not signed."""
+        return cls(_ANONYMOUS, _ANONYMOUS)
+
+    @classmethod
     def aws_service(cls, name: str) -> PrincipalInfo:
         """An AWS service on its own behalf, `events.amazonaws.com`."""
         return cls(name, "", service=name)
 
-    @classmethod
-    def anonymous(cls) -> PrincipalInfo:
-        """Somebody who has not signed."""
-        return cls("", "", is_anonymous=True)
-
     @property
     def has_no_policies(self) -> bool:
-        """Whether no identity policy can exist, so that the resource's policy decides alone."""
-        return self.service is not None or self.is_anonymous
+        """Whether only the policy of a resource can allow anything: to an AWS service, and to who has not signed."""
+        return self.service is not None or self.arn == _ANONYMOUS
 
     @property
     def is_root(self) -> bool:
@@ -107,7 +109,7 @@ class PrincipalInfo:
         """
         if self.service is not None:
             return {"aws:PrincipalIsAWSService": ("true",), "aws:PrincipalServiceName": (self.service,)}
-        if self.is_anonymous:
+        if self.arn == _ANONYMOUS:
             return {"aws:PrincipalIsAWSService": ("false",), "aws:PrincipalType": ("Anonymous",)}
         keys: dict[str, tuple[str, ...]] = {
             "aws:PrincipalIsAWSService": ("false",),

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from redrive.core.arn import Arn
 from redrive.core.clock import Instant, format_instant
 from redrive.core.errors import ServiceError
-from redrive.core.scope import Caller, Scope
+from redrive.core.scope import ANONYMOUS, Caller, Scope
 from redrive.languages.iam import (
     AccessRequest,
     Allowed,
@@ -103,9 +103,8 @@ def authorize(
     """
     owner = account_of(resource) if resource_account is None else resource_account
     if caller.is_account and not policy and owner in ("", caller.scope.account):
-        return
-    if caller.is_anonymous:
-        _authorize_anyone(tx, caller, action, resource, _with(context, more), policy, owner)
+        if caller.is_anonymous:
+            raise _refusal(caller, action, resource, ImplicitDeny(PolicySource.RESOURCE))
         return
     if caller.service:
         if not _always_serves(policy, caller.service, action, resource):
@@ -170,17 +169,6 @@ def _with(context: Context, more: Callable[[], Context] | None) -> Context:
     return context if more is None else {**context, **more()}
 
 
-def _authorize_anyone(
-    tx: Transaction, caller: Caller, action: str, resource: str, context: Context, policy: str, owner: str
-) -> None:  # fmt: skip
-    """Refuse what the resource's policy does not allow to everyone. Errors: AccessDeniedException."""
-    keys = {**moment(tx.now, caller.region), **context}
-    request = AccessRequest(action, resource, PrincipalInfo.anonymous(), keys, owner)
-    decision = decide(request, (), _resource_policy(policy))
-    if not isinstance(decision, Allowed):
-        raise _refusal(caller, action, resource, decision)
-
-
 def holder_id(tx: Transaction, caller: Caller) -> str:
     """Return the unique id of the caller's role or user; empty for the account itself, and for who is deleted."""
     holder = _holder(tx, caller)
@@ -196,7 +184,7 @@ def _holder(tx: Transaction, caller: Caller) -> Holder | None:
 
 def _principal(account: str, holder_arn: str | None, session_name: str) -> PrincipalInfo:
     if holder_arn is None:
-        return PrincipalInfo.root(account)
+        return PrincipalInfo.anonymous() if account == ANONYMOUS else PrincipalInfo.root(account)
     is_user = holder_arn.split(":", 5)[5].startswith("user/")
     return PrincipalInfo.user(holder_arn) if is_user else PrincipalInfo.session(holder_arn, session_name)
 

@@ -30,7 +30,7 @@ class Desk:
     @property
     def anyone(self) -> Caller:
         """Somebody who has not signed."""
-        return Caller(Scope(ANONYMOUS, "us-east-1"), new_uuid(self.world.entropy), is_anonymous=True)
+        return Caller(Scope(ANONYMOUS, "us-east-1"), new_uuid(self.world.entropy))
 
     def of(self, *, account: str = ACCOUNT, region: str = "us-east-1") -> Caller:
         """The root of an account, in a Region."""

@@ -39,7 +39,7 @@ def test_new_bucket_blocks_public_access_and_owns_its_objects_and_encrypts(desk:
 def test_creating_ones_own_bucket_again_changes_nothing_in_the_first_region_and_is_refused_elsewhere(
     desk: Desk,
 ) -> None:
-    tagged = {"CreateBucketConfiguration": {"Tags": [{"Key": "a", "Value": "1"}]}}
+    tagged: Any = {"CreateBucketConfiguration": {"Tags": [{"Key": "a", "Value": "1"}]}}
     desk.bucket(**tagged)
     ireland = desk.of(region="eu-west-1")
     desk.call("CreateBucket", ireland, Bucket="green", **in_region("eu-west-1"))
@@ -168,7 +168,7 @@ def test_only_an_empty_bucket_is_deleted_and_its_name_is_free_then(desk: Desk) -
 def test_making_a_bucket_needs_a_permission_for_each_thing_that_it_is_to_have(desk: Desk) -> None:
     plain = desk.role("plain", allow("s3:CreateBucket"))
     more = desk.role("more", allow(["s3:CreateBucket", "s3:PutBucketOwnershipControls", "s3:TagResource"]))
-    wanted = {"ObjectOwnership": "ObjectWriter", "CreateBucketConfiguration": {"Tags": [{"Key": "a", "Value": "1"}]}}
+    wanted: Any = {"ObjectOwnership": "ObjectWriter", "CreateBucketConfiguration": {"Tags": [{"Key": "a", "Value": "1"}]}}
 
     refused = desk.refusal("CreateBucket", plain, Bucket="docs", **wanted)
 
