@@ -51,7 +51,7 @@ PutBucketInventoryConfiguration=PutInventoryConfiguration PutBucketLifecycle=Put
 PutBucketLifecycleConfiguration=PutLifecycleConfiguration PutBucketMetricsConfiguration=PutMetricsConfiguration
 PutBucketNotificationConfiguration=PutBucketNotification PutBucketReplication=PutReplicationConfiguration
 PutObjectLockConfiguration=PutBucketObjectLockConfiguration PutPublicAccessBlock=PutBucketPublicAccessBlock
-SelectObjectContent=GetObject UploadPart=PutObject UploadPartCopy=PutObject
+RenameObject=PutObject SelectObjectContent=GetObject UploadPart=PutObject UploadPartCopy=PutObject
 """.split()
     )
 )

@@ -27,7 +27,7 @@ def by_default(algorithm: str, key: str | None = None, **more: Any) -> dict[str,
     return {"Rules": [{"ApplyServerSideEncryptionByDefault": {"SSEAlgorithm": algorithm, **named}, **more}]}
 
 
-def customer_key(secret: bytes) -> dict[str, str]:
+def customer_key(secret: bytes) -> Any:
     return {
         "SSECustomerAlgorithm": "AES256", "SSECustomerKey": base64.b64encode(secret).decode(),
         "SSECustomerKeyMD5": base64.b64encode(hashlib.md5(secret, usedforsecurity=False).digest()).decode(),
@@ -93,7 +93,7 @@ def test_deleted_default_is_that_of_a_new_bucket(key: str, desk: Desk) -> None:
     ],
 )
 def test_invalid_default_is_refused(configuration: dict[str, Any], code: str, desk: Desk) -> None:
-    params = {"Bucket": "docs", "ServerSideEncryptionConfiguration": configuration}
+    params: Any = {"Bucket": "docs", "ServerSideEncryptionConfiguration": configuration}
 
     assert desk.code("PutBucketEncryption", **params) == code
 
@@ -114,7 +114,7 @@ def test_disabled_key_refuses_writes_and_reads(key: str, desk: Desk) -> None:
 
 def test_key_that_waits_for_its_deletion_refuses_reads_and_an_unknown_one_writes(key: str, desk: Desk) -> None:
     desk.put("a", ServerSideEncryption="aws:kms", SSEKMSKeyId=key)
-    unknown = {"ServerSideEncryption": "aws:kms", "SSEKMSKeyId": "0" * 8 + "-0000-0000-0000-" + "0" * 12}
+    unknown: Any = {"ServerSideEncryption": "aws:kms", "SSEKMSKeyId": "0" * 8 + "-0000-0000-0000-" + "0" * 12}
 
     desk.world.client("kms").schedule_key_deletion(KeyId=key)
 

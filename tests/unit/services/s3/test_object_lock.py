@@ -136,7 +136,7 @@ def test_retention_is_extended_freely_and_loosened_by_few(
 ) -> None:
     put(desk, **retained(desk, *present))
     retention = {} if wanted is None else {"Mode": wanted[0], "RetainUntilDate": in_days(desk, wanted[1])}
-    given = {"Bucket": "kept", "Key": "a", "Retention": retention}
+    given: Any = {"Bucket": "kept", "Key": "a", "Retention": retention}
 
     codes = (
         desk.code("PutObjectRetention", **given),
@@ -161,8 +161,8 @@ def test_retention_that_makes_no_sense_is_refused(params: dict[str, Any], code: 
 
 def test_bucket_without_object_lock_takes_no_locks(desk: Desk) -> None:
     desk.put("a")
-    until = retained(desk, "GOVERNANCE", 1)
-    hold = {"Bucket": "docs", "Key": "a", "LegalHold": {"Status": "ON"}}
+    until: Any = retained(desk, "GOVERNANCE", 1)
+    hold: Any = {"Bucket": "docs", "Key": "a", "LegalHold": {"Status": "ON"}}
 
     codes = [
         desk.code("PutObject", Bucket="docs", Key="b", Body=b"", **until),

@@ -45,6 +45,7 @@ FILLED: dict[str, Any] = {
     "PartNumber": 1,
     "Policy": '{"Statement": []}',
     "PublicAccessBlockConfiguration": {},
+    "RenameSource": "docs/b",
     "ReplicationConfiguration": {"Role": "r", "Rules": [{"Status": "Enabled", "Destination": {"Bucket": "b"}}]},
     "RequestPaymentConfiguration": {"Payer": "BucketOwner"},
     "RestoreRequest": {"Days": 1},
