@@ -168,7 +168,10 @@ def test_only_an_empty_bucket_is_deleted_and_its_name_is_free_then(desk: Desk) -
 def test_making_a_bucket_needs_a_permission_for_each_thing_that_it_is_to_have(desk: Desk) -> None:
     plain = desk.role("plain", allow("s3:CreateBucket"))
     more = desk.role("more", allow(["s3:CreateBucket", "s3:PutBucketOwnershipControls", "s3:TagResource"]))
-    wanted: Any = {"ObjectOwnership": "ObjectWriter", "CreateBucketConfiguration": {"Tags": [{"Key": "a", "Value": "1"}]}}
+    wanted: Any = {
+        "ObjectOwnership": "ObjectWriter",
+        "CreateBucketConfiguration": {"Tags": [{"Key": "a", "Value": "1"}]},
+    }
 
     refused = desk.refusal("CreateBucket", plain, Bucket="docs", **wanted)
 

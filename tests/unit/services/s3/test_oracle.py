@@ -145,7 +145,7 @@ def apply(world: World, oracle: Oracle, kind: str, what, value) -> None:
 
 def copy(world: World, oracle: Oracle, source: str, target: str) -> None:
     body = oracle.body(source)
-    params = {"Bucket": "oracle", "Key": target, "CopySource": f"b/{source}", "MetadataDirective": "REPLACE"}
+    params = {"Bucket": "oracle", "Key": target, "CopySource": f"oracle/{source}", "MetadataDirective": "REPLACE"}
     if body is None:
         with pytest.raises(ServiceError, match="NoSuchKey"):
             world.call("s3", "CopyObject", **params)
