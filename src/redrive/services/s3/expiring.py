@@ -18,7 +18,6 @@ from redrive.core.clock import DAY_MS, Instant
 from redrive.core.documents import Document
 from redrive.core.entropy import new_uuid
 from redrive.core.scope import Caller
-from redrive.services.s3 import bodies
 from redrive.services.s3.limits import EXPIRED_PER_CLAIM_MAX
 from redrive.services.s3.model.bucket import BUCKETS, Bucket
 from redrive.services.s3.model.happened import Happened
@@ -37,17 +36,17 @@ from redrive.services.s3.model.lifecycle import (
     transition_of,
 )
 from redrive.services.s3.model.lock import is_kept, needs_bypass
-from redrive.services.s3.model.record import record_document, record_of, segment_of
+from redrive.services.s3.model.record import record_document, record_of
 from redrive.services.s3.telling import tell
+from redrive.services.s3.uploads import forget_upload
 from redrive.services.s3.versions import erase_version, marker, told_id, write_version
 from redrive.store.api import Transaction
 from redrive.store.tables.objects import END_OF_KEYS, FROM_NEWEST, ObjectVersion
-from redrive.store.tables.uploads import FROM_FIRST, Upload
+from redrive.store.tables.uploads import FROM_FIRST
 
 REASON = "Lifecycle Expiration"
 _MD5_OF_NOTHING = "d41d8cd98f00b204e9800998ecf8427e"
 _NEVER: Instant = 2**62
-_PARTS_PER_READ = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +188,7 @@ def _uploads(work: _Work) -> bool:
         work.look = replace(work.look, key=upload.key.hex(), number=upload.number)
         due = abort_of(work.rules, Subject(upload.key.decode()), upload.at)
         if work.is_due(None if due is None else due[0]):
-            _abort(work, upload)
+            forget_upload(tx, work.bucket.bucket_id, upload)
     return len(found) == EXPIRED_PER_CLAIM_MAX
 
 
@@ -236,17 +235,6 @@ def _move(work: _Work, version: ObjectVersion, storage_class: str | None) -> Non
         sequencer_of(tx.objects.number()),
     )  # fmt: skip
     _tell(work, happened)
-
-
-def _abort(work: _Work, upload: Upload) -> None:
-    """Abort an upload, and give back the bodies of its parts. AWS tells nobody of it."""
-    tx, after = work.tx, 0
-    tx.uploads.reserve(upload.number)
-    while parts := tx.uploads.parts(upload.number, after=after, limit=_PARTS_PER_READ):
-        for part in parts:
-            bodies.release(tx, [segment_of(segment) for segment in part.document.get("segments", ())])
-        after = parts[-1].part
-    tx.uploads.delete(work.bucket.bucket_id, upload)
 
 
 def _tell(work: _Work, happened: Happened) -> None:

@@ -300,3 +300,16 @@ def test_deleted_bucket_is_looked_at_no_more(desk: Desk) -> None:
     desk.call("DeleteBucket", Bucket="docs")
 
     assert desk.world.store.run(lambda tx: tx.timers.get("s3.lifecycle", "docs")) is None
+
+
+def test_upload_that_is_not_completed_is_aborted_after_its_days(desk: Desk) -> None:
+    begun = desk.call("CreateMultipartUpload", Bucket="docs", Key="a")["UploadId"]
+    part = {"Bucket": "docs", "Key": "a", "UploadId": begun, "PartNumber": 1, "Body": b"x"}
+    desk.call("UploadPart", **part)
+    put_rules(desk, rule({"AbortIncompleteMultipartUpload": {"DaysAfterInitiation": 2}}))
+
+    desk.world.advance(days=1)
+    before = desk.code("UploadPart", **part)
+    desk.world.advance(days=1)
+
+    assert (before, desk.code("UploadPart", **part)) == ("", "NoSuchUpload")
