@@ -220,3 +220,16 @@ def test_policies_see_the_tags_of_a_bucket_only_if_it_is_told_so(desk: Desk) -> 
 
     assert (before, desk.code("HeadBucket", red, Bucket="docs")) == ("AccessDenied", "")
     assert desk.call("GetBucketAbac", Bucket="docs") == {"AbacStatus": {"Status": "Enabled"}}
+
+
+def test_uploads_that_were_begun_end_with_their_bucket(desk: Desk) -> None:
+    desk.bucket()
+    begun = desk.call("CreateMultipartUpload", Bucket="docs", Key="a")["UploadId"]
+    desk.call("UploadPart", Bucket="docs", Key="a", UploadId=begun, PartNumber=1, Body=b"x")
+
+    desk.call("DeleteBucket", Bucket="docs")
+
+    rows = desk.world.store.run(lambda tx: tx.uploads.parts(1, after=0, limit=10))
+    desk.bucket()
+    assert rows == []
+    assert desk.code("ListParts", Bucket="docs", Key="a", UploadId=begun) == "NoSuchUpload"

@@ -24,6 +24,7 @@ from redrive.services.s3.model.errors import invalid_argument
 from redrive.services.s3.model.names import check_name
 from redrive.services.s3.model.policies import ACL, BLOCKS, OWNER_ENFORCED, OWNERSHIP, OWNERSHIPS, PUBLIC_ACCESS
 from redrive.services.s3.model.regions import FIRST, is_region, region_of_new
+from redrive.services.s3.uploads import forget_uploads
 from redrive.store.api import Transaction
 
 
@@ -151,6 +152,8 @@ def delete_bucket(
         if found.versioning:
             message += ". You must delete all versions in the bucket."
         raise ServiceError("BucketNotEmpty", message, http_status=409, members={"BucketName": bucket})
+    while forget_uploads(tx, found.bucket_id, limit=limits.BUCKETS_PER_READ) == limits.BUCKETS_PER_READ:
+        pass
     tx.resources.delete(Bucket, BUCKETS, bucket)
     forget(tx, bucket)
     return {}
