@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 from dataclasses import dataclass
 
 
@@ -14,6 +16,19 @@ class Scope:
 
     def __str__(self) -> str:
         return f"{self.account}/{self.region}"
+
+
+ACCOUNTS_KEPT = 1_024
+"""Size of the cache of canonical users."""
+
+
+@functools.lru_cache(maxsize=ACCOUNTS_KEPT)
+def canonical_user(account: str) -> str:
+    """The id by which S3 knows an account: 64 hexadecimal digits.
+
+    Source: https://docs.aws.amazon.com/accounts/latest/reference/manage-acct-identifiers.html
+    """
+    return hashlib.sha256(f"canonical user {account}".encode()).hexdigest()
 
 
 ANONYMOUS = "anonymous"

@@ -1,4 +1,4 @@
-"""Requests to the URLs of functions: what the gateway passes on, and the answer that it sends.
+"""Requests from the Web: to the URLs of functions, and of pages to buckets; what the gateway passes on and sends.
 
 The gateway knows no services, and services know no HTTP server: this module is the border between them.
 """
@@ -85,3 +85,32 @@ def no_urls(
 
 CERTIFICATE = "signing.certificate"
 """The fact of a store that holds the certificate of its signatures. With a path behind it: what the gateway serves."""
+
+
+@dataclass(frozen=True, slots=True)
+class BucketPage:
+    """What a web page asks of a bucket. `named` has the buckets that may be meant, and whether an object in it is.
+
+    For a preflight, `method` and `headers` are those of the request that the page wants to send.
+    """
+
+    named: tuple[tuple[str, bool], ...]
+    origin: str
+    method: str
+    headers: tuple[str, ...] = ()
+    is_preflight: bool = False
+
+
+PageHeaders = tuple[tuple[str, str], ...]
+"""The headers of an answer that a page may read."""
+
+JudgePage = Callable[[Transaction, BucketPage], "PageHeaders | ServiceError | None"]
+"""Says whether a page may use a bucket: by headers. An error refuses a preflight; None leaves the page refused."""
+
+
+def no_pages(
+    tx: Transaction,  # noqa: ARG001 - the signature of every JudgePage.
+    page: BucketPage,  # noqa: ARG001
+) -> PageHeaders | ServiceError | None:
+    """The JudgePage of an engine without buckets."""
+    return None

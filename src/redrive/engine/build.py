@@ -40,7 +40,9 @@ from redrive.services.lambda_.source import LambdaSource
 from redrive.services.lambda_.urls import serve_url
 from redrive.services.lambda_.workers.mappings import MappingWorker
 from redrive.services.lambda_.workers.streams import StreamMappingWorker
+from redrive.services.s3.pages import judge_page
 from redrive.services.s3.source import S3Source
+from redrive.services.s3.workers.lifecycle import LifecycleWorker
 from redrive.services.scheduler.misspellings import log_misspellings
 from redrive.services.scheduler.model.executions import ExecutionIds
 from redrive.services.scheduler.source import SchedulerSource
@@ -165,14 +167,25 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
     ),
     "s3": _operations(
         "s3",
+        "acl",
         "attributes",
+        "bucket_policy",
+        "bucket_tags",
         "buckets",
+        "configurations",
         "copies",
+        "cors",
         "deletions",
+        "encryption",
+        "lifecycle",
         "lists",
+        "lock",
         "notifications",
         "objects",
         "parts",
+        "public_access",
+        "refused",
+        "settings",
         "tagging",
         "unserved",
         "upload_lists",
@@ -243,7 +256,7 @@ def build_engine(
     registry = bind_registry(store, models, settings, real_time=real_time)
     workers = build_workers(log, settings, knobs, real_time=real_time)
     http = HttpCalls(allowed_hosts=settings.called_hosts)
-    return Engine(run, registry, workers, faulty, log, http=http, serve_url=serve_url)
+    return Engine(run, registry, workers, faulty, log, http=http, serve_url=serve_url, judge_page=judge_page)
 
 
 def bind_registry(
@@ -280,6 +293,7 @@ def build_workers(
         ExpiryWorker(),
         GroupDeletionWorker(),
         KeyWorker(),
+        LifecycleWorker(),
         MacroWorker(),
         MappingWorker([queues], log),
         MetricsWorker([QueueSampler()]),

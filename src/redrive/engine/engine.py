@@ -21,7 +21,7 @@ from redrive.delivery.outside.errand import Result
 from redrive.delivery.outside.http_call import NO_HTTP, HttpCall, HttpCaller
 from redrive.delivery.outside.invocation import Invocation, InvocationStatus, Invoker, invoke_streaming
 from redrive.delivery.outside.kept_pieces import KeptPieces
-from redrive.delivery.web import ServeUrl, StreamedWeb, WebAnswer, no_urls
+from redrive.delivery.web import JudgePage, ServeUrl, StreamedWeb, WebAnswer, no_pages, no_urls
 from redrive.delivery.worker import Attempt, FreeSlots, Worker
 from redrive.engine.registry import Registry
 from redrive.store.api import Step, Transaction
@@ -53,12 +53,13 @@ class Engine:
 
     def __init__(
         self, run: Runner, registry: Registry, workers: Sequence[Worker], invoker: Invoker, log: Log, *,
-        http: HttpCaller = NO_HTTP, serve_url: ServeUrl = no_urls,
+        http: HttpCaller = NO_HTTP, serve_url: ServeUrl = no_urls, judge_page: JudgePage = no_pages,
     ) -> None:  # fmt: skip
         self.run = run
         self.registry = registry
         self.invoker = invoker
         self.serve_url = serve_url
+        self.judge_page = judge_page
         self._http = http
         self._workers: Mapping[str, Worker] = {worker.name: worker for worker in workers}
         self._places = {worker.name: place for place, worker in enumerate(workers)}

@@ -105,7 +105,10 @@ def record_call(tx: Transaction, call: Call, answer: object) -> None:
 
 def _documents(call: Call, answer: object) -> tuple[Document | None, Document | None]:
     """The parameters of a call and its answer as a record shows them. Calls that only read show no answer."""
-    parameters = _limited(_shown(call.model.input, call.params, call.model), "requestParameters")
+    shown = _shown(call.model.input, call.params, call.model)
+    if call.model.service == "s3" and "bucket" in shown:
+        shown = {"bucketName": shown.pop("bucket"), **shown}
+    parameters = _limited(shown, "requestParameters")
     if call.kind is CallKind.READ or not isinstance(answer, dict):
         return parameters, None
     return parameters, _limited(_shown(call.model.output, answer, call.model), "responseElements")

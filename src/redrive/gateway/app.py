@@ -26,9 +26,10 @@ from redrive.core.errors import ServiceError
 from redrive.core.log import Log
 from redrive.delivery.operation import Beforehand, EventStream, Outside, StreamedOutside, Wait
 from redrive.delivery.outside.invocation import InvocationResult
-from redrive.delivery.web import StreamedWeb
+from redrive.delivery.web import BucketPage, PageHeaders, StreamedWeb
 from redrive.engine.engine import Engine
 from redrive.gateway.admin import ASSETS_PATH, Admin, is_health
+from redrive.gateway.bucket_pages import page_of
 from redrive.gateway.chain import Exchange, Gateway
 from redrive.gateway.downloads import Downloads
 from redrive.gateway.function_urls import UrlExchange, UrlTarget, may_be_url, url_target
@@ -51,6 +52,9 @@ SYNCHRONOUS_INVOCATIONS_MAX = 128
 
 LARGE_BODY_BYTES = 128 * 1024
 """From this size on, decoding a body takes more than about 1 ms: long enough to delay other requests."""
+
+BUCKETS_SERVICE = "s3"
+"""The service whose resources say themselves which pages may use them."""
 
 LARGE_BODIES_AT_ONCE_MAX = 2
 
@@ -132,7 +136,9 @@ class App:
         """How to receive a large body, or one of unknown length: what may not come at all is not written first."""
         plan = self._gateway.plan_upload(head)
         if isinstance(plan, Plan) and isinstance(verdict := self._guard.judge(head), Refused):
-            return self._refused(head, verdict)
+            # Browsers ask before a page's PUT: what comes here has passed the bucket's rules, which are asked again.
+            is_asked_again = verdict.is_by_origin and page_of(head) is not None
+            return plan if is_asked_again else self._refused(head, verdict)
         return plan
 
     def _refuse(self, request: HttpRequest, error: ServiceError) -> HttpResponse:
@@ -145,7 +151,7 @@ class App:
             verdict = self._guard.judge(request) if target is None else self._guard.judge_url(target.host)
             if verdict is not None:
                 if isinstance(verdict, Refused):
-                    reply.send(self._refused(request, verdict))
+                    self._refuse_page(request, verdict, reply)
                     return
                 if isinstance(verdict, Preflight):
                     reply.send(HttpResponse(204, verdict.headers, b""))
@@ -153,6 +159,31 @@ class App:
                 reply = _SharedReply(reply, verdict.headers)
             self._open(request, reply)
         except Exception as error:  # noqa: BLE001 - the caller gets an answer to any exception, and the log records it.
+            reply.send(self._failed(request, error))
+
+    def _refuse_page(self, request: HttpRequest, refused: Refused, reply: Reply) -> None:
+        """Refuse a request, unless it is a page's and the bucket that it is for lets the page in."""
+        page = page_of(request) if refused.is_by_origin else None
+        if page is None:
+            reply.send(self._refused(request, refused))
+        else:
+            judge = partial(_judged, self._engine, page)
+            self._group.submit(judge, partial(self._page_judged, request, refused, reply))
+
+    def _page_judged(self, request: HttpRequest, refused: Refused, reply: Reply, verdict: object) -> None:
+        """Go on with the request of a page as the rules of the bucket say. Only S3 is open to pages in this way."""
+        try:
+            if isinstance(verdict, ServiceError):
+                reply.send(self._refuse(request, verdict))
+            elif not isinstance(verdict, tuple):
+                reply.send(self._refused(request, refused))
+            elif request.method == "OPTIONS":
+                reply.send(HttpResponse(200, verdict, b""))
+            elif self._gateway.is_for(request, BUCKETS_SERVICE):
+                self._open(request, _SharedReply(reply, verdict))
+            else:
+                reply.send(self._refused(request, refused))
+        except Exception as error:  # noqa: BLE001 - as in handle.
             reply.send(self._failed(request, error))
 
     def _url_target(self, request: HttpRequest) -> UrlTarget | None:
@@ -357,6 +388,10 @@ class App:
 
 def _resumed(outside: Outside, result: InvocationResult, tx: Transaction) -> object:
     return outside.resume(tx, result)
+
+
+def _judged(engine: Engine, page: BucketPage, tx: Transaction) -> PageHeaders | ServiceError | None:
+    return engine.judge_page(tx, page)
 
 
 class _SharedReply:

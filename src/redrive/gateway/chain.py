@@ -140,6 +140,13 @@ class Gateway:
         except ServiceError as error:
             return _encoded_error(route, error, request_id)
 
+    def is_for(self, request: HttpRequest, service: str) -> bool:
+        """Whether a request is for an operation of a service."""
+        try:
+            return self._router.route(request).service.spec.name == service
+        except Unroutable:
+            return False
+
     def plan_upload(self, head: HttpRequest) -> Plan | HttpResponse | None:
         """How to receive a large body: that of an object. None for any other body.
 

@@ -66,6 +66,8 @@ class Refused:
     next_step: str
     code: str = "AccessDeniedException"
     headers: tuple[tuple[str, str], ...] = ()
+    is_by_origin: bool = False
+    """A bucket's own rules may let this page in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +167,7 @@ class Guard:
         if _is_health(request) and _is_own(origin, headers.get("host", "")):
             return None
         what = f"The header Origin says that the page {_shown(origin)} sent this request."
-        return Refused(what, _ALLOW_ORIGIN, headers=(VARY,))
+        return Refused(what, _ALLOW_ORIGIN, headers=(VARY,), is_by_origin=True)
 
     def _of_page(self, request: HttpRequest) -> Refused | None:
         """Judge by the other headers of browsers. A URL that a person typed may read our own surface, and no more."""

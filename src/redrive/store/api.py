@@ -142,10 +142,14 @@ class Services(Protocol):
         *,
         context: Mapping[str, tuple[str, ...]] = NO_CONTEXT,
         policy: str = "",
+        resource_account: str | None = None,
+        more: Callable[[], Mapping[str, tuple[str, ...]]] | None = None,
     ) -> None:
         """Refuse a forbidden action: `authorize(tx, caller, "sqs:SendMessage", queue_arn)`.
 
         `context` holds condition keys that only the service knows; `policy` is the text of the resource's own policy.
+        `resource_account` owns a resource whose ARN names no account (a bucket). `more` has condition keys that
+        cost something; it is called only where a policy has conditions.
         The account itself may do everything in its own account that no policy denies.
         Errors: ServiceError AccessDeniedException with AWS's message.
         """

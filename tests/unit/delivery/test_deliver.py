@@ -127,7 +127,8 @@ class Post:
 
     def authorize(
         self, tx: Transaction, caller: Caller, action: str, resource: str, *,
-        context: Mapping[str, tuple[str, ...]] = NO_CONTEXT, policy: str = "",
+        context: Mapping[str, tuple[str, ...]] = NO_CONTEXT, policy: str = "", resource_account: str | None = None,
+        more: Callable[[], Mapping[str, tuple[str, ...]]] | None = None,
     ) -> None:  # fmt: skip
         return None
 

@@ -87,7 +87,8 @@ class NoServices:
 
     def authorize(
         self, tx: Transaction, caller: Caller, action: str, resource: str, *,
-        context: Mapping[str, tuple[str, ...]] = NO_CONTEXT, policy: str = "",
+        context: Mapping[str, tuple[str, ...]] = NO_CONTEXT, policy: str = "", resource_account: str | None = None,
+        more: Callable[[], Mapping[str, tuple[str, ...]]] | None = None,
     ) -> None:  # fmt: skip
         raise AssertionError("nothing is authorized here")
 

@@ -12,9 +12,53 @@ from types import MappingProxyType
 _DENIED_OTHERWISE: Mapping[str, str] = MappingProxyType({"ec2": "UnauthorizedOperation", "sns": "AuthorizationError"})
 
 _NAMED_OTHERWISE = frozenset(
-    "apigateway apigatewaymanagementapi apigatewayv2 budgets connectparticipant s3 s3control s3outposts".split()
+    "apigateway apigatewaymanagementapi apigatewayv2 budgets connectparticipant s3control s3outposts".split()
 )
-"""Services in which many permissions have other names than their operations: `s3:ListBucket` is for ListObjectsV2."""
+"""Services in which many permissions have other names than their operations."""
+
+_OF_S3: Mapping[str, str] = MappingProxyType(
+    dict(
+        pair.split("=")
+        for pair in """
+CompleteMultipartUpload=PutObject CopyObject=PutObject
+CreateBucketMetadataConfiguration=CreateBucketMetadataTableConfiguration
+CreateMultipartUpload=PutObject DeleteBucketAnalyticsConfiguration=PutAnalyticsConfiguration
+DeleteBucketCors=PutBucketCORS DeleteBucketEncryption=PutEncryptionConfiguration
+DeleteBucketIntelligentTieringConfiguration=PutIntelligentTieringConfiguration
+DeleteBucketInventoryConfiguration=PutInventoryConfiguration DeleteBucketLifecycle=PutLifecycleConfiguration
+DeleteBucketMetadataConfiguration=DeleteBucketMetadataTableConfiguration
+DeleteBucketMetricsConfiguration=PutMetricsConfiguration DeleteBucketOwnershipControls=PutBucketOwnershipControls
+DeleteBucketReplication=PutReplicationConfiguration DeleteBucketTagging=PutBucketTagging
+DeleteObjects=DeleteObject DeletePublicAccessBlock=PutBucketPublicAccessBlock
+GetBucketAccelerateConfiguration=GetAccelerateConfiguration GetBucketAnalyticsConfiguration=GetAnalyticsConfiguration
+GetBucketCors=GetBucketCORS GetBucketEncryption=GetEncryptionConfiguration
+GetBucketIntelligentTieringConfiguration=GetIntelligentTieringConfiguration
+GetBucketInventoryConfiguration=GetInventoryConfiguration GetBucketLifecycle=GetLifecycleConfiguration
+GetBucketLifecycleConfiguration=GetLifecycleConfiguration
+GetBucketMetadataConfiguration=GetBucketMetadataTableConfiguration
+GetBucketMetricsConfiguration=GetMetricsConfiguration GetBucketNotificationConfiguration=GetBucketNotification
+GetBucketReplication=GetReplicationConfiguration GetObjectLockConfiguration=GetBucketObjectLockConfiguration
+GetPublicAccessBlock=GetBucketPublicAccessBlock HeadBucket=ListBucket HeadObject=GetObject
+ListBucketAnalyticsConfigurations=GetAnalyticsConfiguration
+ListBucketIntelligentTieringConfigurations=GetIntelligentTieringConfiguration
+ListBucketInventoryConfigurations=GetInventoryConfiguration ListBucketMetricsConfigurations=GetMetricsConfiguration
+ListBuckets=ListAllMyBuckets ListMultipartUploads=ListBucketMultipartUploads ListObjectVersions=ListBucketVersions
+ListObjects=ListBucket ListObjectsV2=ListBucket ListParts=ListMultipartUploadParts
+PutBucketAccelerateConfiguration=PutAccelerateConfiguration PutBucketAnalyticsConfiguration=PutAnalyticsConfiguration
+PutBucketCors=PutBucketCORS PutBucketEncryption=PutEncryptionConfiguration
+PutBucketIntelligentTieringConfiguration=PutIntelligentTieringConfiguration
+PutBucketInventoryConfiguration=PutInventoryConfiguration PutBucketLifecycle=PutLifecycleConfiguration
+PutBucketLifecycleConfiguration=PutLifecycleConfiguration PutBucketMetricsConfiguration=PutMetricsConfiguration
+PutBucketNotificationConfiguration=PutBucketNotification PutBucketReplication=PutReplicationConfiguration
+PutObjectLockConfiguration=PutBucketObjectLockConfiguration PutPublicAccessBlock=PutBucketPublicAccessBlock
+RenameObject=PutObject SelectObjectContent=GetObject UploadPart=PutObject UploadPartCopy=PutObject
+""".split()
+    )
+)
+"""The permission that an operation of S3 needs, where the names differ: `s3:ListBucket` is for ListObjectsV2.
+
+Source: https://docs.aws.amazon.com/AmazonS3/latest/userguide/using-with-s3-policy-actions.html
+"""
 
 _ACTIONS: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType(
     {
@@ -122,6 +166,8 @@ def actions_of(service: str, operation: str) -> tuple[str, ...]:
     prefix = prefix_of(service)
     if service.replace("-", "") in _NAMED_OTHERWISE:
         return (f"{prefix}:*",)
+    if service == "s3":
+        return (f"s3:{_OF_S3.get(operation, operation)}",)
     return tuple(f"{prefix}:{name}" for name in _ACTIONS.get((service, operation), (operation,)))
 
 

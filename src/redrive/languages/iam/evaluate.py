@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import assert_never
 
+from redrive.core.scope import canonical_user
 from redrive.languages.iam.model import (
     Condition,
     Effect,
@@ -229,6 +230,8 @@ def _reach_of_listed(principals: Principals, asking: PrincipalInfo) -> Reach:
     if asking.service is not None:
         named = asking.service in principals.service or "*" in principals.aws
         return Reach.NAMED if named else Reach.NOT
+    if principals.canonical_user and canonical_user(asking.account) in principals.canonical_user:
+        return Reach.ACCOUNT
     return max((_reach_of_arn(listed, asking) for listed in principals.aws), default=Reach.NOT)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from redrive.core.arn import Arn
 from redrive.core.clock import Instant, format_instant
@@ -90,21 +90,25 @@ def user_of(tx: Transaction, caller: Caller, access_key_id: str, service: str) -
 
 
 def authorize(
-    tx: Transaction, caller: Caller, action: str, resource: str, *, context: Context = NO_CONTEXT, policy: str = ""
-) -> None:
+    tx: Transaction, caller: Caller, action: str, resource: str, *, context: Context = NO_CONTEXT, policy: str = "",
+    resource_account: str | None = None, more: Callable[[], Context] | None = None,
+) -> None:  # fmt: skip
     """Refuse a call that the caller's policies, the resource's `policy` or a boundary denies, or that none allows.
 
     The account itself needs no policy in its own account, but a Deny applies to it, too. A deleted role or user may do
-    nothing. An AWS service may do what the resource's policy allows to it. `context` holds condition keys from the
-    calling service.
+    nothing. An AWS service, and a caller without an identity, may do what the resource's policy allows to them.
+    `context` holds condition keys from the calling service; `resource_account` owns a resource whose ARN does not say
+    it; `more` has further condition keys, and is called only where a policy has conditions.
     Errors: AccessDeniedException, with AWS's message.
     """
-    if caller.is_account and not policy and account_of(resource) in ("", caller.scope.account):
+    owner = account_of(resource) if resource_account is None else resource_account
+    if caller.is_account and not policy and owner in ("", caller.scope.account):
         if caller.is_anonymous:
             raise _refusal(caller, action, resource, ImplicitDeny(PolicySource.RESOURCE))
         return
     if caller.service:
-        _authorize_service(tx, caller, action, resource, context, policy)
+        if not _always_serves(policy, caller.service, action, resource):
+            _authorize_service(tx, caller, action, resource, _with(context, more), policy)
         return
     holder = _holder(tx, caller)
     if holder is None and not caller.is_account:
@@ -112,10 +116,10 @@ def authorize(
     documents = () if holder is None else tuple(documents_of(tx, holder).values())
     is_bounded = holder is not None and holder.boundary is not None
     holder_arn = caller.role_arn or caller.user_arn
-    if not is_bounded and _always_allows(documents, policy, caller.account, holder_arn, action, resource):
+    if not is_bounded and _always_allows(documents, policy, caller.account, holder_arn, action, resource, owner):
         return
-    keys = {**moment(tx.now, caller.region), **_keys_of(holder, caller.session_name), **context}
-    request = AccessRequest(action, resource, _principal(caller.account, holder_arn, caller.session_name), keys)
+    keys = {**moment(tx.now, caller.region), **_keys_of(holder, caller.session_name), **_with(context, more)}
+    request = AccessRequest(action, resource, _principal(caller.account, holder_arn, caller.session_name), keys, owner)
     boundary = None if holder is None else boundary_of(tx, holder)
     decision = decide(request, [parsed(document) for document in documents], _resource_policy(policy), boundary)
     if not isinstance(decision, Allowed):
@@ -153,14 +157,16 @@ def _authorize_service(
     tx: Transaction, caller: Caller, action: str, resource: str, context: Context, policy: str
 ) -> None:  # fmt: skip
     """Refuse what the resource's policy does not allow to an AWS service. Errors: AccessDeniedException."""
-    if _always_serves(policy, caller.service, action, resource):
-        return
     source = _source(caller.source_arn, caller.account) if caller.source_arn else NO_CONTEXT
     keys = {**moment(tx.now, caller.region), **source, **context}
     request = AccessRequest(action, resource, PrincipalInfo.aws_service(caller.service), keys)
     decision = decide(request, (), _resource_policy(policy))
     if not isinstance(decision, Allowed):
         raise _refusal(caller, action, resource, decision)
+
+
+def _with(context: Context, more: Callable[[], Context] | None) -> Context:
+    return context if more is None else {**context, **more()}
 
 
 def holder_id(tx: Transaction, caller: Caller) -> str:
@@ -209,12 +215,13 @@ def _always_trusts(trust: str, role_arn: str, service: str) -> bool:
 
 @functools.lru_cache(maxsize=limits.DECISIONS_KEPT_MAX)
 def _always_allows(
-    documents: tuple[str, ...], policy: str, account: str, holder_arn: str | None, action: str, resource: str
-) -> bool:
+    documents: tuple[str, ...], policy: str, account: str, holder_arn: str | None, action: str, resource: str,
+    owner: str,
+) -> bool:  # fmt: skip
     """Whether policies allow an action in every context; False also if the context or the session decides."""
     policies = [parsed(document) for document in documents]
     around = _resource_policy(policy)
-    request = AccessRequest(action, resource, _principal(account, holder_arn, "any"))
+    request = AccessRequest(action, resource, _principal(account, holder_arn, "any"), resource_account=owner)
     all_policies = policies if around is None else [*policies, around]
     return all(map(_ignores_context, all_policies)) and isinstance(decide(request, policies, around), Allowed)
 

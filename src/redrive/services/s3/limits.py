@@ -1,11 +1,33 @@
 """Quotas of S3.
 
-Source: https://docs.aws.amazon.com/general/latest/gr/s3.html
+Source: https://docs.aws.amazon.com/general/latest/gr/s3.html and
+https://docs.aws.amazon.com/AmazonS3/latest/userguide/BucketRestrictions.html
 """
 
 from __future__ import annotations
 
 BUCKETS_PAGE = 10_000
+"""The most buckets that one page of ListBuckets has."""
+
+BUCKETS_PER_READ = 1_000
+"""Buckets that are read at once, while a list looks for those of one account."""
+
+BUCKETS_MAX = 10_000
+"""Buckets of an account."""
+
+BUCKET_TAGS_MAX = 50
+
+POLICY_BYTES_MAX = 20 * 1024
+CORS_RULES_MAX = 100
+LIFECYCLE_RULES_MAX = 1_000
+GRANTS_MAX = 100
+
+CONFIGURATIONS_MAX = 1_000
+"""Configurations of metrics, analytics, inventories or intelligent tiering of one bucket."""
+
+CONFIGURATIONS_PAGE = 100
+EXPIRED_PER_CLAIM_MAX = 500
+"""Versions that lifecycle rules look at in one transaction."""
 
 LIST_PAGE = 1_000
 """The most keys, versions, uploads or parts that one answer lists."""

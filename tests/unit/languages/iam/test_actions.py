@@ -88,7 +88,9 @@ def test_boundary_has_to_allow_it_too() -> None:
         ("cloudwatch", "PutMetricAlarm", ("cloudwatch:PutMetricAlarm",)),
         ("ec2", "StopInstances", ("ec2:StopInstances",)),
         ("lambda", "InvokeWithResponseStream", ("lambda:InvokeFunction",)),
-        ("s3", "ListObjectsV2", ("s3:*",)),
+        ("s3", "ListObjectsV2", ("s3:ListBucket",)),
+        ("s3", "GetObjectLegalHold", ("s3:GetObjectLegalHold",)),
+        ("s3control", "CreateJob", ("s3:*",)),
     ],
 )
 def test_action_of_an_operation_is_called_as_iam_calls_it(

@@ -179,7 +179,8 @@ class Surroundings:
 
     def authorize(
         self, tx: Transaction, caller: Caller, action: str, resource: str, *,
-        context: Mapping[str, tuple[str, ...]] = NO_CONTEXT, policy: str = "",
+        context: Mapping[str, tuple[str, ...]] = NO_CONTEXT, policy: str = "", resource_account: str | None = None,
+        more: Callable[[], Mapping[str, tuple[str, ...]]] | None = None,
     ) -> None:  # fmt: skip
         if caller.role_arn is None:
             access.authorize(tx, caller, action, resource, context=context, policy=policy)

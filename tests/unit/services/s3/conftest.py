@@ -8,7 +8,9 @@ import pytest
 
 from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
-from redrive.testing.world import World
+from redrive.services.s3.model.bucket import BUCKETS, Bucket
+from redrive.testing.world import START, World
+from tests.unit.services.s3.desk import Desk
 
 Call = Callable[..., Document]
 
@@ -16,9 +18,17 @@ Call = Callable[..., Document]
 @pytest.fixture
 def world() -> Iterator[World]:
     world = World(seed=1)
-    world.call("s3", "CreateBucket", Bucket="b")
+    # CreateBucket takes no name as short as that.
+    world.store.run(lambda tx: tx.resources.put(BUCKETS, Bucket("b", world.account, world.region, START, "bucket-1")))
     yield world
     world.close()
+
+
+@pytest.fixture
+def desk() -> Iterator[Desk]:
+    desk = Desk()
+    yield desk
+    desk.world.close()
 
 
 @pytest.fixture

@@ -107,7 +107,7 @@ CHANGES = st.lists(
 @example(BURIED_NULL)
 def test_bucket_is_as_its_oracle(changes) -> None:
     world, oracle = World(), Oracle()
-    world.call("s3", "CreateBucket", Bucket="b")
+    world.call("s3", "CreateBucket", Bucket="oracle")
     for change in changes:
         apply(world, oracle, *change)
 
@@ -122,12 +122,12 @@ def apply(world: World, oracle: Oracle, kind: str, what, value) -> None:
     """Change the bucket and the oracle alike."""
     match kind:
         case "put":
-            answer = world.call("s3", "PutObject", Bucket="b", Key=what, Body=value)
+            answer = world.call("s3", "PutObject", Bucket="oracle", Key=what, Body=value)
             oracle.add(what, value, answer.get("VersionId"))
         case "copy":
             copy(world, oracle, what, value)
         case "delete":
-            answer = world.call("s3", "DeleteObject", Bucket="b", Key=what)
+            answer = world.call("s3", "DeleteObject", Bucket="oracle", Key=what)
             if oracle.state:
                 oracle.add(what, None, answer["VersionId"])
             else:
@@ -136,16 +136,16 @@ def apply(world: World, oracle: Oracle, kind: str, what, value) -> None:
             rows = oracle.rows()
             if rows:
                 key, version_id, *_ = rows[what % len(rows)]
-                world.call("s3", "DeleteObject", Bucket="b", Key=key, VersionId=version_id)
+                world.call("s3", "DeleteObject", Bucket="oracle", Key=key, VersionId=version_id)
                 oracle.remove(key, version_id)
         case _:
-            world.call("s3", "PutBucketVersioning", Bucket="b", VersioningConfiguration={"Status": what})
+            world.call("s3", "PutBucketVersioning", Bucket="oracle", VersioningConfiguration={"Status": what})
             oracle.state = what
 
 
 def copy(world: World, oracle: Oracle, source: str, target: str) -> None:
     body = oracle.body(source)
-    params = {"Bucket": "b", "Key": target, "CopySource": f"b/{source}", "MetadataDirective": "REPLACE"}
+    params = {"Bucket": "oracle", "Key": target, "CopySource": f"oracle/{source}", "MetadataDirective": "REPLACE"}
     if body is None:
         with pytest.raises(ServiceError, match="NoSuchKey"):
             world.call("s3", "CopyObject", **params)
@@ -155,7 +155,7 @@ def copy(world: World, oracle: Oracle, source: str, target: str) -> None:
 
 def read(world: World, key: str) -> bytes | None:
     try:
-        return bytes(world.call("s3", "GetObject", Bucket="b", Key=key)["Body"])
+        return bytes(world.call("s3", "GetObject", Bucket="oracle", Key=key)["Body"])
     except ServiceError as error:
         return None if error.code == "NoSuchKey" else error.code.encode()
 
@@ -167,7 +167,7 @@ def pages(world: World, prefix: str, delimiter: str, after: str, size: int) -> l
     if delimiter:
         given["Delimiter"] = delimiter
     while True:
-        page = world.call("s3", "ListObjectsV2", Bucket="b", **given)
+        page = world.call("s3", "ListObjectsV2", Bucket="oracle", **given)
         shown = [one["Key"] for one in page["Contents"]] + [one["Prefix"] for one in page.get("CommonPrefixes", [])]
         found += sorted(shown, key=str.encode)
         assert page["KeyCount"] == len(shown) <= size
@@ -181,7 +181,7 @@ def pages_of_versions(world: World) -> list[tuple[str, str, bool, bool]]:
     found: list[tuple[str, str, bool, bool]] = []
     markers: dict[str, object] = {}
     while True:
-        page = world.call("s3", "ListObjectVersions", Bucket="b", MaxKeys=1, **markers)
+        page = world.call("s3", "ListObjectVersions", Bucket="oracle", MaxKeys=1, **markers)
         assert len(page["Versions"]) + len(page["DeleteMarkers"]) <= 1
         found += [(one["Key"], one["VersionId"], one["IsLatest"], False) for one in page["Versions"]]
         found += [(one["Key"], one["VersionId"], one["IsLatest"], True) for one in page["DeleteMarkers"]]

@@ -28,7 +28,9 @@ def kind_of(service: str, operation: str) -> CallKind:
 
 
 def event_name(service: str, operation: str) -> str:
-    """The `eventName` of an operation: Lambda's carry the version of their interface."""
+    """The `eventName` of an operation: Lambda's carry the version of their interface, some of S3 have older names."""
+    if service == "s3":
+        return _OF_S3.get(operation, operation)
     return operation + _VERSIONS.get(operation, "") if service == "lambda" else operation
 
 
@@ -61,6 +63,16 @@ _DATA: Mapping[str, frozenset[str]] = MappingProxyType(
         "lambda": _names("Invoke InvokeAsync InvokeWithResponseStream"),
         # https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/logging_cw_api_calls_cwl.html
         "logs": _names("FilterLogEvents GetLogEvents GetLogGroupFields GetLogRecord PutLogEvents StartLiveTail"),
+        # https://docs.aws.amazon.com/AmazonS3/latest/userguide/cloudtrail-logging-s3-info.html
+        "s3": _names(
+            "AbortMultipartUpload CompleteMultipartUpload CopyObject CreateMultipartUpload DeleteObject DeleteObjects "
+            "DeleteObjectAnnotation DeleteObjectTagging GetObject GetObjectAcl GetObjectAnnotation GetObjectAttributes "
+            "GetObjectLegalHold GetObjectRetention GetObjectTagging GetObjectTorrent HeadBucket HeadObject "
+            "ListMultipartUploads ListObjectAnnotations ListObjects ListObjectsV2 ListObjectVersions ListParts "
+            "PutObject PutObjectAcl PutObjectAnnotation PutObjectLegalHold PutObjectRetention PutObjectTagging "
+            "RenameObject RestoreObject SelectObjectContent UpdateObjectEncryption UploadPart UploadPartCopy "
+            "WriteGetObjectResponse"
+        ),
         "scheduler": frozenset(),
         "secretsmanager": frozenset(),
         # https://docs.aws.amazon.com/sns/latest/dg/sns-logging-using-cloudtrail.html
@@ -102,6 +114,23 @@ _READS = frozenset(
 
 _WRITES = frozenset({("sts", "GetFederationToken"), ("sts", "GetSessionToken")})
 """Operations that begin as those that read do, and that reach every rule nevertheless."""
+
+# https://docs.aws.amazon.com/AmazonS3/latest/userguide/cloudtrail-logging-s3-info.html
+_OF_S3: Mapping[str, str] = MappingProxyType(
+    {
+        "DeletePublicAccessBlock": "DeleteBucketPublicAccessBlock",
+        "GetBucketAccelerateConfiguration": "GetAccelerateConfiguration",
+        "GetBucketLifecycleConfiguration": "GetBucketLifecycle",
+        "GetBucketNotificationConfiguration": "GetBucketNotification",
+        "GetObjectLockConfiguration": "GetBucketObjectLockConfiguration",
+        "GetPublicAccessBlock": "GetBucketPublicAccessBlock",
+        "PutBucketAccelerateConfiguration": "PutAccelerateConfiguration",
+        "PutBucketLifecycleConfiguration": "PutBucketLifecycle",
+        "PutBucketNotificationConfiguration": "PutBucketNotification",
+        "PutObjectLockConfiguration": "PutBucketObjectLockConfiguration",
+        "PutPublicAccessBlock": "PutBucketPublicAccessBlock",
+    }
+)
 
 # https://docs.aws.amazon.com/lambda/latest/dg/logging-using-cloudtrail.html
 _VERSIONS: Mapping[str, str] = MappingProxyType(

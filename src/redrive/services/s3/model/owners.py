@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-
 from redrive.core.documents import Document
+from redrive.core.scope import canonical_user
 
 
 def owner_of(account: str) -> Document:
     """The account that owns an object, by its canonical user id. S3 shows no names of owners any more."""
-    return {"ID": hashlib.sha256(f"canonical user {account}".encode()).hexdigest()}
+    return {"ID": canonical_user(account)}

@@ -28,7 +28,7 @@ from redrive.services.s3.model.params import params_of
 from redrive.services.s3.model.ranges import Span, part_span, span_of
 from redrive.services.s3.model.record import COMPOSITE, STANDARD, Checksum, Record, record_of
 from redrive.services.s3.model.tags import tags_of_header
-from redrive.services.s3.protection import READ_MEMBERS, expiration_of, on_read, on_write
+from redrive.services.s3.protection import READ_MEMBERS, expiration_of, on_body, on_read, on_write
 from redrive.services.s3.reading import read_version, shown_version_id
 from redrive.services.s3.writing import PUT, begin_write, checksum_members, write_object
 from redrive.store.api import Transaction
@@ -100,6 +100,7 @@ def get_object(
     if record.storage_class in ARCHIVED and "Restore" not in record.members:
         raise _archived(record.storage_class)
     answer, span = _described(tx, caller, found, version, record, params)
+    on_body(tx, caller, found, record.members)
     answer["Body"] = bodies.answered(version.body, record.segments, span.first, span.size)
     return answer
 
@@ -135,7 +136,7 @@ def _new_record(tx: Transaction, caller: Caller, bucket: Bucket, key: str, param
     checksum = body_checksum(params, lambda algorithm: bodies.digest(tx, body, algorithm))
     tags = tags_of_header(params.get("tagging"))
     if tags:
-        bucket_of(tx, caller, bucket.name, "s3:PutObjectTagging", key=key)
+        bucket_of(tx, caller, bucket.name, "s3:PutObjectTagging", key=key, params=params)
     return Record(
         etag=bodies.digest(tx, body, "MD5").hex(),
         owner=caller.account,
