@@ -23,7 +23,7 @@ from redrive.store.tables.attempts import RunState
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """How a batch that was given up ended: `led_to` is what is at the destination now, `why` says why there is nothing."""
+    """How a batch that was given up ended: `led_to` is what the destination has, `why` is why it has nothing."""
 
     state: RunState
     letter_arn: str = ""

@@ -12,7 +12,7 @@ import pytest
 from redrive.delivery.assets import keep_asset
 from redrive.services.cloudformation.answers import ANSWERS_PATH, take
 from redrive.testing.world import World
-from tests.unit.services.cloudformation.conftest import Refusal, Stacks, queue
+from tests.unit.services.cloudformation.conftest import Stacks, queue
 
 ACCOUNT = "000000000000"
 CODE = """
