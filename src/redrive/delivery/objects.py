@@ -35,6 +35,15 @@ def object_content(
     return b"".join(_pieces(tx, body)) if isinstance(body, Content) else bytes(body)
 
 
+def object_pieces(tx: Transaction, caller: Caller, bucket: str, key: str) -> Iterator[bytes]:
+    """The content of an object of S3, piece by piece. Errors: ServiceError (S3's), at the first piece."""
+    body = tx.services.call(tx, caller, "s3", "GetObject", {"Bucket": bucket, "Key": key})["Body"]
+    if isinstance(body, Content):
+        yield from _pieces(tx, body)
+    else:
+        yield bytes(body)
+
+
 def _pieces(tx: Transaction, content: Content) -> Iterator[bytes]:
     """The bytes of an answer's body, piece by piece."""
     first, left = content.first, content.size

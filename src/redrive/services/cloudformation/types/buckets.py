@@ -32,6 +32,7 @@ _NAME_LENGTH_MAX = 63
 _FIRST_REGION = "us-east-1"
 """The only Region that CreateBucket does not name as a LocationConstraint."""
 
+_PRIVATE = "private"
 _ACCOUNT_REGIONAL = "account-regional"
 
 _DASH_REGIONS = frozenset(
@@ -122,14 +123,17 @@ def _create(place: Place, properties: Document) -> Existing:
         raise already_exists(_TYPE, name)
     region = place.caller.region
     place.call(
-        "s3", "CreateBucket", Bucket=name,
+        "s3", "CreateBucket", Bucket=name, ACL=_PRIVATE if properties.get("AccessControl") == "Private" else None,
         CreateBucketConfiguration=None if region == _FIRST_REGION else {"LocationConstraint": region},
         ObjectLockEnabledForBucket=properties.get("ObjectLockEnabled"),
         ObjectOwnership=_ownership(properties),
         BucketNamespace=_ACCOUNT_REGIONAL if "BucketNamePrefix" in properties else properties.get("BucketNamespace"),
     )  # fmt: skip
-    given = {key: value for key, value in properties.items() if key not in ("OwnershipControls", "ObjectLockEnabled")}
-    _settle(place, name, {}, given)
+    # What the bucket was created with does not differ any more.
+    done = {key: properties[key] for key in ("OwnershipControls", "ObjectLockEnabled") if key in properties}
+    if properties.get("AccessControl") == "Private":
+        done["AccessControl"] = "Private"
+    _settle(place, name, done, properties)
     return Existing(name, properties, _attributes(name, region))
 
 
@@ -195,7 +199,7 @@ def _put(place: Place, name: str, setting: _Setting, given: Document | None) -> 
 def _settle_others(place: Place, name: str, changed: set[str], new: Document) -> None:
     """Put the sub-resources whose operations are of another shape."""
     if "AccessControl" in changed:
-        place.call("s3", "PutBucketAcl", Bucket=name, ACL=_canned(str(new.get("AccessControl", "Private"))))
+        _put_acl(place, name, _canned(str(new.get("AccessControl", "Private"))))
     if "AbacStatus" in changed:
         place.call("s3", "PutBucketAbac", Bucket=name, AbacStatus={"Status": new.get("AbacStatus", "Disabled")})
     if "LifecycleConfiguration" in changed:
@@ -209,6 +213,15 @@ def _settle_others(place: Place, name: str, changed: set[str], new: Document) ->
             place.call("s3", "PutBucketTagging", Bucket=name, Tagging={"TagSet": new["Tags"]})
         else:
             place.call("s3", "DeleteBucketTagging", Bucket=name)
+
+
+def _put_acl(place: Place, name: str, acl: str) -> None:
+    try:
+        place.call("s3", "PutBucketAcl", Bucket=name, ACL=acl)
+    except ServiceError as error:
+        # Without ACLs, a bucket is its owner's alone.
+        if acl != _PRIVATE or error.code != "AccessControlListNotSupported":
+            raise
 
 
 def _put_lifecycle(place: Place, name: str, given: Document | None) -> None:
