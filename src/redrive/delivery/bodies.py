@@ -17,10 +17,11 @@ SMALL_BYTES = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A body in the store."""
+    """A body in the store, or `size` bytes of the body from byte `first` on."""
 
     body_id: str
     size: int
+    first: int = 0
 
 
 @dataclass(frozen=True, slots=True)

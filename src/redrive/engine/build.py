@@ -163,7 +163,7 @@ SERVICES: Mapping[str, tuple[str, ...]] = {
         *_operations("scheduler", "occurrences"),
         *_operations("sns", "mailbox"),
     ),
-    "s3": _operations("s3", "buckets"),
+    "s3": _operations("s3", "buckets", "deletions", "lists", "objects"),
     "scheduler": _operations("scheduler", "groups", "schedules"),
     "secretsmanager": _operations("secretsmanager", "rotation", "secrets", "settings", "values"),
     "sns": _operations(

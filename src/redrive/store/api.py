@@ -36,11 +36,13 @@ from redrive.store.tables.log_events import LogEventTable
 from redrive.store.tables.messages import MessageTable
 from redrive.store.tables.meters import MeterTable
 from redrive.store.tables.metrics import Accumulator, MetricTable
+from redrive.store.tables.objects import ObjectTable
 from redrive.store.tables.resources import ResourceCache, ResourceTable
 from redrive.store.tables.runs import RunTable
 from redrive.store.tables.streams import StreamTable
 from redrive.store.tables.timers import TimerTable
 from redrive.store.tables.tokens import TokenTable
+from redrive.store.tables.uploads import UploadTable
 
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -200,7 +202,7 @@ class Tables:
 
     __slots__ = (
         "archives", "attempts", "blobs", "bodies", "database", "dedup", "deliveries", "facts", "items", "log_events",
-        "messages", "meters", "resources", "runs", "streams", "timers", "tokens",
+        "messages", "meters", "objects", "resources", "runs", "streams", "timers", "tokens", "uploads",
     )  # fmt: skip
 
     def __init__(self, database: Database, *, resources_max: int = PRODUCTION.cached_resources) -> None:
@@ -222,6 +224,8 @@ class Tables:
         self.facts = FactTable(database)
         self.archives = ArchiveTable(database)
         self.streams = StreamTable(database)
+        self.objects = ObjectTable(database)
+        self.uploads = UploadTable(database)
 
     def undone(self) -> None:
         """Clear the gateways' caches after a rollback."""
@@ -240,6 +244,7 @@ class Tables:
         self.deliveries.forget()
         self.items.forget()
         self.streams.forget()
+        self.objects.forget()
         self.attempts.forget()
         self.runs.forget()
 
@@ -289,8 +294,8 @@ class Transaction:
 
     __slots__ = (
         "_depth", "_is_guarded", "_tables", "archives", "attempts", "blobs", "bodies", "cause", "dedup", "deliveries",
-        "entropy", "facts", "items", "log_events", "messages", "meters", "metrics", "now", "resources", "runs",
-        "services", "streams", "timers", "tokens", "topics",
+        "entropy", "facts", "items", "log_events", "messages", "meters", "metrics", "now", "objects",
+        "resources", "runs", "services", "streams", "timers", "tokens", "topics", "uploads",
     )  # fmt: skip
 
     def __init__(
@@ -322,6 +327,8 @@ class Transaction:
         self.facts = tables.facts
         self.archives = tables.archives
         self.streams = tables.streams
+        self.objects = tables.objects
+        self.uploads = tables.uploads
 
     @property
     def is_shared(self) -> bool:

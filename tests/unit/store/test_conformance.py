@@ -20,8 +20,10 @@ from redrive.store.tables.deliveries import INSIDE, OUTSIDE, Delivery
 from redrive.store.tables.items import ItemKey, RangeKeys, StoredItem
 from redrive.store.tables.log_events import NewLogEvent, Place
 from redrive.store.tables.messages import MessageCounts, NewMessage
+from redrive.store.tables.objects import ObjectVersion
 from redrive.store.tables.streams import NewStreamRecord, Position
 from redrive.store.tables.tokens import UsedToken
+from redrive.store.tables.uploads import Upload, UploadPart
 from tests.unit.store.conftest import AnyStore
 
 HERE = Scope("000000000000", "us-east-1")
@@ -102,6 +104,20 @@ def store_item(
     tx.items.put("t", StoredItem(key, len(item), item), expires_at=expires_at)
 
 
+def store_object(tx: Transaction, key: str) -> None:
+    number, _ = tx.objects.begin("b", key.encode())
+    new = ObjectVersion(
+        key.encode(), number, is_current=True, is_null=True, is_marker=False, modified_at=1, size=0, document={},
+        body=b"",
+    )  # fmt: skip
+    tx.objects.put("b", new)
+
+
+def store_part(tx: Transaction, upload: int) -> None:
+    tx.uploads.reserve(upload)
+    tx.uploads.put_part(upload, UploadPart(1, 1, 0, {}), b"")
+
+
 def promise(id: str, *, place: str = INSIDE, due_at: int = 1_000, function: str = "") -> Delivery:
     return Delivery(
         id, HERE, "test", "arn:source", "arn:target", {"n": 1}, POLICY, place, due_at, due_at, function=function
@@ -125,6 +141,9 @@ WRITES: dict[str, Callable[[Transaction], object]] = {
     "blobs": lambda tx: tx.blobs.put("failed", b"1"),
     "bodies": lambda tx: tx.bodies.put("failed", b"1", now=1),
     "body_pieces": lambda tx: tx.bodies.put_piece("failed", 0, b"1"),
+    "objects": lambda tx: store_object(tx, "failed"),
+    "uploads": lambda tx: tx.uploads.put("b", Upload(b"failed", 1, 1, {})),
+    "upload_parts": lambda tx: store_part(tx, 1),
     "log_events": lambda tx: tx.log_events.put_many([NewLogEvent("g", "s", 1, 1, "failed")]),
     "archived_events": lambda tx: tx.archives.put_many("failed", [NewArchivedEvent(1, 1, "{}")], now=1),
     "stream_records": lambda tx: append(tx, "failed", "1"),

@@ -50,7 +50,10 @@ _PAGE_BYTES = 4_096
 
 DECIDING_TABLES = ("deliveries", "dedup_receives", "dedup_sends", "messages", "timers", "tokens")
 """The store's tables whose rows decide what is delivered next, and the answers to repeated requests."""
-LEFT_TABLES = ("archived_events", "bodies", "body_pieces", "items", "stream_records")
+LEFT_TABLES = (
+    "archived_events", "bodies", "body_pieces", "items", "object_numbers", "objects", "stream_records", "upload_parts",
+    "uploads",
+)  # fmt: skip
 """The tables whose rows are what runs have left behind."""
 TELLING_TABLES = ("archive_minutes", "attempts", "facts", "links", "log_events", "metrics", "moves", "notes", "runs")
 """The tables whose rows record what happened, and decide nothing."""

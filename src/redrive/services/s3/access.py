@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from redrive.core.documents import Document
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
 from redrive.services.s3.model.bucket import BUCKETS, Bucket, bucket_arn, no_such_bucket
@@ -11,6 +12,7 @@ from redrive.store.api import NO_CONTEXT, Transaction
 def bucket_of(
     tx: Transaction, caller: Caller, name: str, action: str, *, key: str | None = None,
     expected_owner: str | None = None, context: dict[str, tuple[str, ...]] | None = None,
+    params: Document | None = None,  # noqa: ARG001 - no condition key is made of parameters yet.
 ) -> Bucket:  # fmt: skip
     """The bucket with a name, if the caller may do `action` (`s3:GetObject`) with it, or with its object `key`.
 

@@ -1,0 +1,105 @@
+"""The bodies of objects: those that requests bring, and those that are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from redrive.core.entropy import new_row_id
+from redrive.delivery.bodies import SMALL_BYTES, Content, Received, Segment
+from redrive.delivery.checksums import digest_of as new_digest
+from redrive.delivery.checksums import digests_of
+from redrive.store.api import Transaction
+from redrive.store.tables.bodies import PIECE_BYTES, ROWS
+
+Body = Received | bytes | None
+"""The parameter Body: from a request, or from another service; None if the request has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A body that can become that of an object or of a part: its bytes if they are few, or its segments."""
+
+    size: int
+    content: bytes | None
+    segments: tuple[Segment, ...] = ()
+
+
+def received(body: Body) -> Received:
+    """The body of a request."""
+    if isinstance(body, Received):
+        return body
+    content = body or b""
+    return Received(len(content), content, None, digests_of(content))
+
+
+def digest(tx: Transaction, body: Received, algorithm: str) -> bytes:
+    """The digest of a request's body. It is computed here only if the request has not named the algorithm."""
+    known = body.digests.get(algorithm)
+    if known is not None:
+        return known
+    made = new_digest(algorithm)
+    for piece in pieces(tx, body.content, () if body.stored is None else (body.stored,)):
+        made.update(piece)
+    return made.digest()
+
+
+def taken(tx: Transaction, body: Received) -> Stored:
+    """Take a request's body. The transaction has the first reference to a large one."""
+    if body.stored is not None:
+        tx.bodies.adopt(body.stored.body_id, body.stored.size, now=tx.now, place=ROWS)
+        return Stored(body.size, None, (body.stored,))
+    content = body.content or b""
+    if len(content) <= SMALL_BYTES:
+        return Stored(body.size, content)
+    return Stored(body.size, None, (put(tx, content),))
+
+
+def put(tx: Transaction, content: bytes) -> Segment:
+    """Store a body that another service has brought, or a small part of a large object."""
+    body_id = new_row_id(tx.entropy, tx.now)
+    tx.bodies.put(body_id, content, now=tx.now)
+    return Segment(body_id, len(content))
+
+
+def share(tx: Transaction, segments: Iterable[Segment]) -> None:
+    """Take one more reference to each body."""
+    for segment in segments:
+        tx.bodies.share(segment.body_id, now=tx.now)
+
+
+def release(tx: Transaction, segments: Iterable[Segment]) -> None:
+    """Give the references of an object or of a part back."""
+    for segment in segments:
+        tx.bodies.release(segment.body_id, now=tx.now)
+
+
+def cut(segments: Sequence[Segment], first: int, size: int) -> tuple[Segment, ...]:
+    """The segments that have `size` bytes from byte `first` on."""
+    found: list[Segment] = []
+    for segment in segments:
+        skipped = min(first, segment.size)
+        taken_bytes = min(segment.size - skipped, size)
+        if taken_bytes:
+            found.append(Segment(segment.body_id, taken_bytes, segment.first + skipped))
+        first -= skipped
+        size -= taken_bytes
+    return tuple(found)
+
+
+def answered(content: bytes | None, segments: tuple[Segment, ...], first: int, size: int) -> bytes | Content:
+    """The body of an answer."""
+    if content is not None:
+        return content[first : first + size]
+    return Content(segments, first, size) if segments else b""
+
+
+def pieces(tx: Transaction, content: bytes | None, segments: Iterable[Segment]) -> Iterator[bytes]:
+    """The bytes of a body, read from the store piece by piece."""
+    if content is not None:
+        yield content
+        return
+    for segment in segments:
+        end = segment.first + segment.size
+        for first in range(segment.first, end, PIECE_BYTES):
+            yield tx.bodies.read(segment.body_id, first, min(PIECE_BYTES, end - first))
