@@ -52,7 +52,7 @@ def _pieces(tx: Transaction, content: Content) -> Iterator[bytes]:
             first -= segment.size
             continue
         while left > 0 and first < segment.size:
-            piece = tx.bodies.read(segment.body_id, first, min(PIECE_BYTES, left, segment.size - first))
+            piece = tx.bodies.read(segment.body_id, segment.first + first, min(PIECE_BYTES, left, segment.size - first))
             if not piece:
                 raise Bug(f"The body {segment.body_id} ends before its size.")
             yield piece

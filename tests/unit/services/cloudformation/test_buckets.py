@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from redrive.core.errors import ServiceError
-from redrive.core.scope import Caller
+from redrive.core.scope import Caller, Scope
 from redrive.testing.world import World
 from tests.unit.services.cloudformation.conftest import Refusal, Stacks, Template, queue
 
+SCOPE = Scope("000000000000", "us-east-1")
 TEMPLATE = json.dumps({"Resources": {"Q": queue(QueueName="made")}})
 
 
@@ -24,6 +25,10 @@ def policy_for(name: str) -> Template:
     return {"Type": "AWS::S3::BucketPolicy", "Properties": {"Bucket": name, "PolicyDocument": NO_HTTP}}
 
 
+TRUST = {
+    "Version": "2012-10-17",
+    "Statement": {"Effect": "Allow", "Principal": {"AWS": "000000000000"}, "Action": "sts:AssumeRole"},
+}
 NO_HTTP = {
     "Version": "2012-10-17",
     "Statement": [
@@ -193,7 +198,9 @@ def test_template_at_a_url_is_that_of_the_bucket_here(stacks: Stacks, files: Wor
     files.settle()
 
     assert stacks.physical_id("shop", "Q").endswith("/made")
-    assert stacks.client.get_template(StackName="shop")["TemplateBody"]["Resources"] == json.loads(TEMPLATE)["Resources"]
+    assert (
+        stacks.client.get_template(StackName="shop")["TemplateBody"]["Resources"] == json.loads(TEMPLATE)["Resources"]
+    )
 
 
 def test_template_at_a_url_is_summarised_validated_and_deployed_by_a_change_set(stacks: Stacks, files: World) -> None:
@@ -230,14 +237,16 @@ def test_template_that_is_not_there_is_told_in_s3s_words(stacks: Stacks, files: 
 
 def test_template_is_read_with_the_callers_permissions(files: World) -> None:
     put(files, "t", TEMPLATE)
-    files.call("iam", "CreateRole", RoleName="deployer", AssumeRolePolicyDocument='{"Statement": []}')
+    files.call("iam", "CreateRole", RoleName="deployer", AssumeRolePolicyDocument=json.dumps(TRUST))
     may = {"Effect": "Allow", "Action": "cloudformation:*", "Resource": "*"}
     policy = json.dumps({"Version": "2012-10-17", "Statement": may})
     files.call("iam", "PutRolePolicy", RoleName="deployer", PolicyName="p", PolicyDocument=policy)
-    caller = Caller(files.scope, "r", "arn:aws:iam::000000000000:role/deployer", "s")
+    caller = Caller(SCOPE, "r", "arn:aws:iam::000000000000:role/deployer", "s")
 
     with pytest.raises(ServiceError, match="S3 error: "):
-        files.engine.call(caller, "cloudformation", "ValidateTemplate", {"TemplateURL": "https://s3.amazonaws.com/files/t"})
+        files.engine.call(
+            caller, "cloudformation", "ValidateTemplate", {"TemplateURL": "https://s3.amazonaws.com/files/t"}
+        )
 
 
 def test_nested_stack_is_made_of_a_template_in_a_bucket(stacks: Stacks, files: World) -> None:

@@ -10,10 +10,12 @@ import pytest
 from redrive.core.errors import ServiceError
 from redrive.core.scope import Caller
 from redrive.testing.world import World
-from tests.unit.services.lambda_.functions import ROLE, TRUST, archive
+from tests.unit.services.lambda_.functions import ROLE, SCOPE, archive
+from tests.unit.services.lambda_.test_wire import TRUST
 
 FIRST = archive("def handler(event, context):\n    return 1\n")
 SECOND = archive("def handler(event, context):\n    return 2\n")
+NO_OBJECT = "Error occurred while GetObject. S3 Error Code: {}. S3 Error Message: {}"
 GIVEN = {"FunctionName": "f", "Runtime": "python3.12", "Role": ROLE, "Handler": "app.handler"}
 
 
@@ -75,13 +77,11 @@ def test_layer_is_published_from_a_bucket(world: World) -> None:
     [
         (
             {"S3Bucket": "code", "S3Key": "none"},
-            "Error occurred while GetObject. S3 Error Code: NoSuchKey. "
-            "S3 Error Message: The specified key does not exist.",
+            NO_OBJECT.format("NoSuchKey", "The specified key does not exist."),
         ),
         (
             {"S3Bucket": "nowhere", "S3Key": "f.zip"},
-            "Error occurred while GetObject. S3 Error Code: NoSuchBucket. "
-            "S3 Error Message: The specified bucket does not exist",
+            NO_OBJECT.format("NoSuchBucket", "The specified bucket does not exist"),
         ),
     ],
 )
@@ -97,7 +97,7 @@ def test_code_is_read_with_the_callers_permissions(world: World) -> None:
     statements = {"Effect": "Allow", "Action": ["lambda:*", "iam:PassRole"], "Resource": "*"}
     policy = json.dumps({"Version": "2012-10-17", "Statement": statements})
     world.call("iam", "PutRolePolicy", RoleName="worker", PolicyName="p", PolicyDocument=policy)
-    caller = Caller(world.scope, "r", ROLE, "s")
+    caller = Caller(SCOPE, "r", ROLE, "s")
 
     with pytest.raises(ServiceError) as refused:
         world.engine.call(
